@@ -1,0 +1,35 @@
+"""Unified static memory planning for Apache TVM.
+
+`usmp.build` compiles a Relax module to plain C with every byte of memory planned; importing this
+package registers the pass options `tir.usmp.*`.
+"""
+
+from usmp import _ffi as _ffi
+from usmp.build import AOTExecutorFactoryModule, build
+from usmp.objects import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    Executor,
+    PoolInfoProperties,
+    UnsupportedModelError,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+from usmp.relax import import_model
+from usmp.runtime import load_archive
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AOTExecutorFactoryModule",
+    "ConstantMemoryPools",
+    "ConstantPoolInfo",
+    "Executor",
+    "PoolInfoProperties",
+    "UnsupportedModelError",
+    "WorkspaceMemoryPools",
+    "WorkspacePoolInfo",
+    "build",
+    "import_model",
+    "load_archive",
+]

@@ -1,0 +1,29 @@
+"""Planning algorithms by name.
+
+An algorithm sees buffers and pools only: no TIR, no Relax, no C. It is called with the buffers and
+the memory pressure, and answers with a place for each buffer. Built-in ones are C++
+(``src/usmp/greedy.h``); anyone may register more, from Python too::
+
+    @tvm_ffi.register_global_func("tir.usmp.algo.mine")
+    def mine(buffers, memory_pressure):
+        return {buffer: PoolAllocation(buffer.pool_candidates[0], ...) for buffer in buffers}
+
+Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation", and TVM's
+``tir.usmp.custom_algorithm``.
+"""
+
+from usmp.algorithms.registry import (
+    BUILTIN_ALGORITHMS,
+    DEFAULT_ALGORITHM,
+    Algorithm,
+    get_algorithm,
+    get_custom_algorithm,
+)
+
+__all__ = [
+    "BUILTIN_ALGORITHMS",
+    "DEFAULT_ALGORITHM",
+    "Algorithm",
+    "get_algorithm",
+    "get_custom_algorithm",
+]

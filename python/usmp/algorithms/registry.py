@@ -1,0 +1,67 @@
+"""Names to planning algorithms; the texts of the errors begin as TVM's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from tvm_ffi import get_global_func
+from tvm_ffi.registry import list_global_func_names
+
+from usmp import _ffi as _ffi
+from usmp.objects import BufferInfo, PoolAllocation
+
+Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Mapping[BufferInfo, PoolAllocation]]
+"""``(buffers, memory_pressure) -> plan``; the memory pressure is in bytes."""
+
+_PREFIX = "tir.usmp.algo."
+
+DEFAULT_ALGORITHM = "greedy_by_size"
+
+BUILTIN_ALGORITHMS: tuple[str, ...] = ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
+"""Values of the option ``tir.usmp.algorithm``."""
+
+
+def get_algorithm(name: str) -> Algorithm:
+    """Return the built-in algorithm that the option ``tir.usmp.algorithm`` names.
+
+    Raises
+    ------
+    ValueError
+        There is no such built-in algorithm.
+    """
+    if name not in BUILTIN_ALGORITHMS:
+        raise ValueError(
+            f"The selected USMP algorithm : {name} is not defined. "
+            "Please define it in the above algorithms map. "
+            f"Known algorithms: {', '.join(BUILTIN_ALGORITHMS)}"
+        )
+    return get_global_func(_PREFIX + name)
+
+
+def get_custom_algorithm(name: str) -> Algorithm:
+    """Return the algorithm registered as ``tir.usmp.algo.<name>``, by the user or built in.
+
+    This is what the option ``tir.usmp.custom_algorithm`` names.
+
+    Raises
+    ------
+    ValueError
+        Nothing is registered under that name.
+    """
+    algorithm = get_global_func(_PREFIX + name, allow_missing=True)
+    if algorithm is None:
+        raise ValueError(
+            f"The selected custom USMP algorithm : {name} is not defined. "
+            f"Please register it as {_PREFIX}{name}. "
+            f"Registered algorithms: {', '.join(_registered_names())}"
+        )
+    return algorithm
+
+
+def _registered_names() -> list[str]:
+    return sorted(
+        full_name.removeprefix(_PREFIX)
+        for full_name in list_global_func_names()
+        if full_name.startswith(_PREFIX)
+    )

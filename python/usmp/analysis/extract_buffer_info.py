@@ -1,0 +1,162 @@
+"""Which allocations are there to place, and which of them may not share bytes.
+
+RFC 0009, "Step 2 : Run an analysis pass".
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import tvm
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.liveness import Span, analyse_liveness, merge_spans
+from usmp.analysis.pool_usage import memory_pressure
+from usmp.objects import (
+    BufferInfo,
+    BufferInfoAnalysis,
+    BufferInfoKind,
+    ConstantPoolInfo,
+    LiveRange,
+    PoolInfo,
+)
+from usmp.objects.attributes import (
+    CANDIDATE_MEMORY_POOL_ATTR,
+    CONSTANT_DATA_ATTR,
+    INPUT_TENSOR_ATTR,
+    OUTPUT_TENSOR_ATTR,
+)
+from usmp.objects.executor import executor_of
+
+PLANNED_SCOPES = ("global", "global.workspace")
+"""Storage scopes of planned memory; anything else (registers, accelerator memory) stays."""
+
+
+def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAnalysis:
+    """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
+
+    Planned is every AllocBuffer of constant size in global memory that no two iterations of a
+    parallel, vectorised or thread-bound loop hold at once; it must carry its candidate pools
+    (see `usmp.transform.AssignPoolInfo`). Anything else stays as it is.
+
+    Parameters
+    ----------
+    main_func: the AoT main PrimFunc, usually `mod["__tvm_main__"]`.
+    mod: the module with the PrimFuncs that it calls, in flat TIR.
+
+    Returns
+    -------
+    BufferInfoAnalysis: `buffer_info_stmts` maps each BufferInfo, in program order, to its
+        AllocBuffer; `memory_pressure` is the largest number of workspace bytes live at once.
+        Conflicts are symmetric. Constants live all the time, in pools of their own, and conflict
+        with each other only.
+
+    Raises
+    ------
+    ValueError: an allocation without candidate pools; recursion; TIR that is not flat.
+    """
+    liveness = analyse_liveness(_name_of(main_func, mod), mod)
+    executor = executor_of(mod)
+    end = max(liveness.length, 1)
+    buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
+    names: set[str] = set()
+    for stmt, spans in liveness.allocations.items():
+        if stmt in liveness.unplannable or not _is_plannable(stmt):
+            continue
+        pools = _candidate_pools(stmt, liveness.functions[stmt])
+        is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        name, kind, live = _role(stmt, spans, end)
+        alignment = (
+            executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment
+        )
+        info = BufferInfo(
+            name_hint=_unique(name, names),
+            size_bytes=size_bytes(stmt.buffer),
+            pool_candidates=pools,
+            alignment=max(alignment, tvm.DataType(str(stmt.buffer.dtype)).itemsize),
+            live_ranges=[LiveRange(start, stop) for start, stop in merge_spans(live)],
+            kind=kind,
+        )
+        buffers.append((info, stmt))
+    workspace = [info for info, _ in buffers if not _is_constant(info)]
+    constants = [info for info, _ in buffers if _is_constant(info)]
+    _set_conflicts(workspace)
+    for info in constants:
+        info.set_conflicts([other for other in constants if other is not info])
+    return BufferInfoAnalysis(dict(buffers), memory_pressure(workspace))
+
+
+def _set_conflicts(buffers: list[BufferInfo]) -> None:
+    """Two buffers conflict when a live range of one meets a live range of the other."""
+    ranges = [(live.start, live.stop, i) for i, b in enumerate(buffers) for live in b.live_ranges]
+    conflicts: list[dict[int, None]] = [{} for _ in buffers]
+    active: list[tuple[int, int]] = []
+    for start, stop, index in sorted(ranges):
+        active = [(other_stop, other) for other_stop, other in active if other_stop > start]
+        for _, other in active:
+            if other != index:
+                conflicts[index][other] = None
+                conflicts[other][index] = None
+        active.append((stop, index))
+    for info, others in zip(buffers, conflicts, strict=True):
+        info.set_conflicts([buffers[other] for other in sorted(others)])
+
+
+def _role(
+    stmt: tirx.AllocBuffer, spans: list[Span], end: int
+) -> tuple[str, BufferInfoKind, list[Span]]:
+    """Name, kind and live spans: inputs live from entry, outputs to exit, constants always."""
+    first = min((start for start, _ in spans), default=0)
+    last = max((stop for _, stop in spans), default=0)
+    if INPUT_TENSOR_ATTR in stmt.annotations:
+        name = str(stmt.annotations[INPUT_TENSOR_ATTR])
+        return name, BufferInfoKind.INPUT, [(0, max(last, 1))]
+    if OUTPUT_TENSOR_ATTR in stmt.annotations:
+        name = str(stmt.annotations[OUTPUT_TENSOR_ATTR])
+        return name, BufferInfoKind.OUTPUT, [(min(first, end - 1), end)]
+    if CONSTANT_DATA_ATTR in stmt.annotations:
+        return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, [(0, end)]
+    return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, spans
+
+
+def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
+    for variable, func in mod.functions.items():
+        if func.same_as(main_func):
+            return str(variable.name_hint)
+    raise ValueError("main_func is not a function of the module")
+
+
+def _is_plannable(stmt: tirx.AllocBuffer) -> bool:
+    static = all(isinstance(extent, tirx.IntImm) for extent in stmt.buffer.shape)
+    return static and stmt.buffer.scope() in PLANNED_SCOPES
+
+
+def _candidate_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
+    pools = stmt.annotations.get(CANDIDATE_MEMORY_POOL_ATTR)
+    if not pools:
+        raise ValueError(
+            f"{function}: buffer {stmt.buffer.name} has no candidate pools; apply "
+            "usmp.transform.AssignPoolInfo, or annotate the AllocBuffer with "
+            f'"{CANDIDATE_MEMORY_POOL_ATTR}"'
+        )
+    return list(pools)
+
+
+def _is_constant(info: BufferInfo) -> bool:
+    return all(isinstance(pool, ConstantPoolInfo) for pool in info.pool_candidates)
+
+
+def size_bytes(buffer: tirx.Buffer) -> int:
+    """Bytes that a buffer of static shape takes."""
+    elements = prod(int(extent) for extent in buffer.shape)
+    return elements * tvm.DataType(str(buffer.dtype)).itemsize
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    candidate, count = name, 0
+    while candidate in taken:
+        count += 1
+        candidate = f"{name}_{count}"
+    taken.add(candidate)
+    return candidate

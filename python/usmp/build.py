@@ -1,0 +1,180 @@
+"""usmp.build: from a Relax module to planned C, the whole way in one screenful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax, tirx
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+from tvm.target import Target
+
+from usmp.codegen.c_header import print_header
+from usmp.codegen.c_source import print_source
+from usmp.codegen.interface import Interface, interface_of
+from usmp.codegen.model_library_format import archive_files, metadata, write_archive
+from usmp.objects import (
+    ConstantMemoryPools,
+    Executor,
+    MemoryPlan,
+    WorkspaceMemoryPools,
+)
+from usmp.objects.attributes import (
+    CONSTANT_MEMORY_POOLS_ATTR,
+    EXECUTOR_ATTR,
+    MEMORY_PLAN_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.relax import lower_to_aot
+from usmp.runtime import HostModule
+from usmp.transform import UnifiedStaticMemoryPlanner
+
+SUPPORTED_TARGETS = ("c",)
+
+
+def build(
+    mod: IRModule,
+    target: str | Target = "c",
+    executor: str | Executor | None = None,
+    workspace_memory_pools: WorkspaceMemoryPools | None = None,
+    constant_memory_pools: ConstantMemoryPools | None = None,
+    params: Mapping[str, np.ndarray | tvm.runtime.Tensor] | None = None,
+    module_name: str = "default",
+) -> AOTExecutorFactoryModule:
+    """Compile a Relax module to C with planned memory.
+
+    Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
+    gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` and
+    `tir.usmp.use_workspace_io`.
+
+    Parameters
+    ----------
+    mod: a Relax `main` of static shapes.
+    target: "c".
+    executor: "aot", or an `Executor` with options.
+    workspace_memory_pools: memories for everything that is written; one internal pool by default.
+    constant_memory_pools: memories for constants; one internal pool by default.
+    params: values of parameters of `main`, by name; they become constants.
+    module_name: prefix of the C symbols, as `tvmgen_<module_name>_run`.
+
+    Raises
+    ------
+    UnsupportedModelError: something in the model has no static C.
+    ValueError: an unknown target, executor or algorithm, or pools that are too small.
+    """
+    target = supported_target(target)
+    executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
+    if params:
+        mod = relax.transform.BindParams("main", dict(params))(mod)
+    mod = lower_to_aot(mod)
+    mod = tirx.transform.BindTarget(target)(mod)
+    mod = mod.with_attr(EXECUTOR_ATTR, executor)
+    if workspace_memory_pools is not None:
+        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
+    if constant_memory_pools is not None:
+        mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
+    with _planner_context():
+        mod = UnifiedStaticMemoryPlanner()(mod)
+    return AOTExecutorFactoryModule(mod, module_name)
+
+
+def supported_target(target: str | Target) -> Target:
+    """The target, if code can be made for it.
+
+    Raises
+    ------
+    ValueError: it cannot.
+    """
+    try:
+        parsed = Target(target)
+    except Exception as error:
+        raise ValueError(
+            f'unknown target "{target}"; supported: {", ".join(SUPPORTED_TARGETS)}'
+        ) from error
+    if parsed.kind.name not in SUPPORTED_TARGETS:
+        raise ValueError(
+            f'target "{parsed.kind.name}" is not supported; '
+            f"supported: {', '.join(SUPPORTED_TARGETS)}"
+        )
+    return parsed
+
+
+def _planner_context() -> PassContext:
+    """The current options; with planning switched off, the algorithm that shares nothing."""
+    current = PassContext.current()
+    config = dict(current.config)
+    if not config.get("tir.usmp.enable", True):
+        config.pop("tir.usmp.custom_algorithm", None)
+        config["tir.usmp.algorithm"] = "no_sharing"
+    return PassContext(
+        opt_level=current.opt_level,
+        required_pass=list(current.required_pass),
+        disabled_pass=list(current.disabled_pass),
+        instruments=list(current.instruments),
+        config=config,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AOTExecutorFactoryModule:
+    """A compiled model: planned TIR, C text, archive, and a way to run it here.
+
+    Parameters
+    ----------
+    ir_mod: the planned IRModule.
+    module_name: prefix of the C symbols.
+    """
+
+    ir_mod: IRModule
+    module_name: str
+
+    @cached_property
+    def interface(self) -> Interface:
+        """Inputs, outputs and pools, with their C names."""
+        return interface_of(self.ir_mod, self.module_name)
+
+    @property
+    def memory_plan(self) -> MemoryPlan:
+        """Where every buffer is."""
+        return self.ir_mod.attrs[MEMORY_PLAN_ATTR]
+
+    @cached_property
+    def header(self) -> str:
+        """The text of `tvmgen_<module_name>.h`."""
+        return print_header(self.interface)
+
+    @cached_property
+    def source(self) -> str:
+        """The text of `<module_name>_lib0.c`."""
+        return print_source(self.ir_mod, self.interface)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The content of the archive's metadata.json."""
+        return metadata(self.ir_mod, self.interface)
+
+    def files(self) -> dict[str, bytes]:
+        """The files of the archive: path -> content."""
+        return archive_files(self.ir_mod, self.interface, self.header, self.source)
+
+    def export_model_library_format(self, path: str | Path) -> None:
+        """Write the archive; `OSError` if that is not possible, and then no file is left."""
+        write_archive(self.files(), path)
+
+    def load(self) -> HostModule:
+        """Build the model with the host's C compiler and load it into this process."""
+        return HostModule(self.files(), self.metadata["modules"][self.module_name])
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Run the model once on this host, building it first if it was not yet."""
+        return self._loaded.run(inputs)
+
+    @cached_property
+    def _loaded(self) -> HostModule:
+        return self.load()

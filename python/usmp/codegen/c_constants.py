@@ -1,0 +1,81 @@
+"""Constant pools as C data: a struct with one typed array for each constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from usmp.codegen.c_expression import float_literal, integer_literal
+from usmp.codegen.c_types import c_type, is_floating
+from usmp.codegen.names import Scope
+from usmp.objects import AllocatedPoolInfo, ConstantInfo
+
+_LINE_LENGTH = 98
+
+
+def print_constant_pool(pool: AllocatedPoolInfo, name: str) -> str:
+    """The definition of an internal constant pool.
+
+    Every byte of the pool belongs to a member, so that the compiler adds no padding: offsets are
+    those of the plan on every machine, and the data does not depend on its byte order.
+    """
+    members: list[str] = []
+    values: list[str] = []
+    scope = Scope()
+    for info, gap in _with_gaps(pool):
+        if gap:
+            members.append(f"  uint8_t {scope.unique('padding')}[{gap}];")
+            values.append("  {0},")
+        if info is not None:
+            data = info.data.numpy()
+            members.append(
+                f"  {c_type(str(info.data.dtype))} {scope.unique(info.name_hint)}[{data.size}];"
+                f"  /* {data.nbytes} bytes at {info.byte_offset} */"
+            )
+            values.append("  {\n" + _values(data, str(info.data.dtype)) + "\n  },")
+    struct = "\n".join(members)
+    content = "\n".join(values)
+    size_check = f"typedef char {name}_has_size[sizeof({name}) == {pool.allocated_size} ? 1 : -1];"
+    return (
+        f"static const struct {{\n{struct}\n}} {name} TVMGEN_ALIGNED(16) = {{\n{content}\n}};\n"
+        f"{size_check}\n"
+    )
+
+
+def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
+    """The content of a constant pool, little-endian, gaps filled with zeros."""
+    content = bytearray(pool.allocated_size)
+    for info in pool.pool_info.constant_info_array:
+        data = info.data.numpy()
+        raw = data.astype(data.dtype.newbyteorder("<"), copy=False).tobytes()
+        content[info.byte_offset : info.byte_offset + len(raw)] = raw
+    return bytes(content)
+
+
+def _with_gaps(pool: AllocatedPoolInfo) -> Iterator[tuple[ConstantInfo | None, int]]:
+    """The constants in address order, each with the number of unused bytes before it."""
+    end = 0
+    for info in pool.pool_info.constant_info_array:
+        yield info, info.byte_offset - end
+        end = info.byte_offset + info.data.numpy().nbytes
+    if end < pool.allocated_size:
+        yield None, pool.allocated_size - end
+
+
+def _values(data: np.ndarray, dtype: str) -> str:
+    """The elements as initialisers, as many a line as fit."""
+    flat = data.reshape(-1)
+    if is_floating(dtype):
+        words = [float_literal(value, dtype) for value in flat]
+    else:
+        words = [integer_literal(int(value), dtype).text for value in flat]
+    lines: list[str] = []
+    line = ""
+    for word in words:
+        if len(line) + len(word) + 2 > _LINE_LENGTH:
+            lines.append(line)
+            line = ""
+        line += f"{' ' if line else '    '}{word},"
+    lines.append(line)
+    return "\n".join(lines)

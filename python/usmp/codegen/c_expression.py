@@ -1,0 +1,344 @@
+"""TIR expressions as C99 text.
+
+TVM's own C printer writes float constants with seven significant digits, infinity as `inff`, and
+accesses memory through plain pointers, so it cannot be used here (rfcs/0002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, Op, PointerType, StringImm, TensorLoad, Var
+from tvm.tirx import FloatImm, IntImm
+
+from usmp.codegen.c_types import (
+    UnsupportedInC,
+    c_type,
+    is_floating,
+    is_narrow_integer,
+    memory_type,
+)
+
+_ATOM, _UNARY, _MULTIPLY, _ADD, _SHIFT, _COMPARE, _EQUAL, _BIT_AND, _BIT_XOR, _BIT_OR = range(10)
+_AND, _OR, _CONDITIONAL = range(10, 13)
+
+_BINARY: dict[type, tuple[str, int]] = {
+    tirx.Mul: ("*", _MULTIPLY),
+    tirx.Div: ("/", _MULTIPLY),
+    tirx.Mod: ("%", _MULTIPLY),
+    tirx.Add: ("+", _ADD),
+    tirx.Sub: ("-", _ADD),
+    tirx.LT: ("<", _COMPARE),
+    tirx.LE: ("<=", _COMPARE),
+    tirx.GT: (">", _COMPARE),
+    tirx.GE: (">=", _COMPARE),
+    tirx.EQ: ("==", _EQUAL),
+    tirx.NE: ("!=", _EQUAL),
+    tirx.And: ("&&", _AND),
+    tirx.Or: ("||", _OR),
+}
+_OPERAND_LIMIT = {
+    _MULTIPLY: _UNARY,
+    _ADD: _MULTIPLY,
+    _SHIFT: _UNARY,
+    _COMPARE: _ADD,
+    _EQUAL: _ADD,
+    _BIT_AND: _UNARY,
+    _BIT_XOR: _UNARY,
+    _BIT_OR: _UNARY,
+    _AND: _EQUAL,
+    _OR: _EQUAL,
+}
+"""How loosely an operand may bind without parentheses; stricter than C where gcc warns."""
+_CHAINS = (_MULTIPLY, _ADD, _BIT_AND, _BIT_XOR, _BIT_OR, _AND, _OR)
+"""Operators that group to the left: a - b + c needs no parentheses."""
+_ARITHMETIC = (tirx.Mul, tirx.Div, tirx.Mod, tirx.Add, tirx.Sub)
+_BITWISE = {
+    "tirx.bitwise_and": ("&", _BIT_AND),
+    "tirx.bitwise_xor": ("^", _BIT_XOR),
+    "tirx.bitwise_or": ("|", _BIT_OR),
+    "tirx.shift_left": ("<<", _SHIFT),
+    "tirx.shift_right": (">>", _SHIFT),
+}
+
+
+@dataclass(frozen=True)
+class _Text:
+    """C text, and how tightly its outermost operator binds."""
+
+    text: str
+    level: int = _ATOM
+
+    def inside(self, limit: int) -> str:
+        """The text, in parentheses if it binds more loosely than `limit`."""
+        return self.text if self.level <= limit else f"({self.text})"
+
+
+@dataclass
+class Helpers:
+    """Small functions that the printed expressions call; name -> C definition."""
+
+    definitions: dict[str, str] = field(default_factory=dict)
+    externs: dict[str, str] = field(default_factory=dict)
+    """Functions of the user that the code calls; name -> C declaration."""
+
+    def extreme(self, name: str, dtype: str, operator: str) -> str:
+        """A `min` or `max` that evaluates each operand once."""
+        c = c_type(dtype)
+        function = f"tvmgen_{name}_{dtype}"
+        self.definitions[function] = (
+            f"static inline {c} {function}({c} a, {c} b) {{ return a {operator} b ? a : b; }}"
+        )
+        return function
+
+    def reinterpret(self, source: str, target: str) -> str:
+        """The bits of one type as another of the same size."""
+        function = f"tvmgen_{target}_from_bits_of_{source}"
+        self.definitions[function] = (
+            f"static inline {c_type(target)} {function}({c_type(source)} value) {{\n"
+            f"  {c_type(target)} result;\n"
+            "  memcpy(&result, &value, sizeof(result));\n"
+            "  return result;\n"
+            "}"
+        )
+        return function
+
+
+class ExpressionPrinter:
+    """Prints the expressions of one function.
+
+    Parameters
+    ----------
+    names: C identifier of each variable and buffer in scope, filled by the caller as it goes.
+    scalars: buffers of one element that are plain C variables.
+    functions: C name of each PrimFunc that may be called, by the name of its GlobalVar.
+    helpers: collects the helper functions that the text needs.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[Var, str],
+        scalars: set[Var],
+        functions: Mapping[str, str],
+        helpers: Helpers,
+    ) -> None:
+        self.names = names
+        self.scalars = scalars
+        self.functions = functions
+        self.helpers = helpers
+        self.substitutions: dict[Var, _Text] = {}
+
+    def print(self, expr: tirx.Expr) -> str:
+        """`expr` as C text that can stand alone, between commas or in brackets."""
+        return self._visit(expr).text
+
+    def element(self, buffer: Var, indices: list[tirx.Expr]) -> str:
+        """The lvalue of a buffer element."""
+        if len(indices) != 1:
+            raise UnsupportedInC(
+                f"buffer {buffer.name} has {len(indices)} dimensions; flatten it before codegen"
+            )
+        if buffer in self.scalars:
+            return self.names[buffer]
+        return f"{self.names[buffer]}[{self.print(indices[0])}]"
+
+    def _visit(self, expr: tirx.Expr) -> _Text:
+        if type(expr) in _BINARY:
+            return self._binary(expr)
+        visit = self._EXPRESSIONS.get(type(expr))
+        if visit is None:
+            raise UnsupportedInC(f"expression {expr} ({type(expr).__name__}) has no C99 form")
+        return visit(self, expr)
+
+    def _binary(self, expr: tirx.Expr) -> _Text:
+        operator, level = _BINARY[type(expr)]
+        dtype = str(expr.ty.dtype)
+        if isinstance(expr, tirx.Mod) and is_floating(dtype):
+            function = "fmodf" if dtype == "float32" else "fmod"
+            return _Text(f"{function}({self.print(expr.a)}, {self.print(expr.b)})")
+        text = self._infix(operator, level, expr.a, expr.b)
+        if isinstance(expr, _ARITHMETIC) and is_narrow_integer(dtype):
+            # C promotes to int; TIR wraps at the narrow type.
+            return _Text(f"({c_type(dtype)})({text.text})", _UNARY)
+        return text
+
+    def _infix(self, operator: str, level: int, a: tirx.Expr, b: tirx.Expr) -> _Text:
+        left, right = self._visit(a), self._visit(b)
+        limit = _OPERAND_LIMIT[level]
+        chained = left.level == level and level in _CHAINS
+        left_text = left.text if chained else left.inside(limit)
+        return _Text(f"{left_text} {operator} {right.inside(limit)}", level)
+
+    def _extreme(self, expr: tirx.Min | tirx.Max) -> _Text:
+        name, operator = ("min", "<") if isinstance(expr, tirx.Min) else ("max", ">")
+        function = self.helpers.extreme(name, str(expr.ty.dtype), operator)
+        return _Text(f"{function}({self.print(expr.a)}, {self.print(expr.b)})")
+
+    def _not(self, expr: tirx.Not) -> _Text:
+        return _Text(f"!{self._visit(expr.a).inside(_UNARY)}", _UNARY)
+
+    def _conditional(self, condition: tirx.Expr, yes: tirx.Expr, no: tirx.Expr) -> _Text:
+        parts = [self._visit(part).inside(_OR) for part in (condition, yes, no)]
+        return _Text("{} ? {} : {}".format(*parts), _CONDITIONAL)
+
+    def _select(self, expr: tirx.Select) -> _Text:
+        return self._conditional(expr.condition, expr.true_value, expr.false_value)
+
+    def _cast(self, expr: tirx.Cast) -> _Text:
+        value = self._visit(expr.value)
+        target = str(expr.ty.dtype)
+        if target == "bool":
+            return _Text(f"{value.inside(_ADD)} != 0", _EQUAL)
+        return _Text(f"({c_type(target)}){value.inside(_UNARY)}", _UNARY)
+
+    def _int(self, expr: IntImm) -> _Text:
+        return integer_literal(int(expr.value), str(expr.ty.dtype))
+
+    def _float(self, expr: FloatImm) -> _Text:
+        text = float_literal(float(expr.value), str(expr.ty.dtype))
+        return _Text(text, _UNARY if text.startswith("-") else _ATOM)
+
+    def _variable(self, var: Var) -> _Text:
+        return self.substitutions.get(var) or _Text(self.names[var])
+
+    def _let(self, expr: tirx.Let) -> _Text:
+        self.substitutions[expr.var] = self._visit(expr.value)
+        return self._visit(expr.body)
+
+    def _load(self, expr: TensorLoad) -> _Text:
+        return _Text(self.element(expr.source, list(expr.indices)))
+
+    def _call(self, expr: Call) -> _Text:
+        if isinstance(expr.op, GlobalVar):
+            name = self.functions.get(expr.op.name_hint)
+            if name is None:
+                raise UnsupportedInC(f"call of {expr.op.name_hint}, which the module lacks")
+            return _Text(f"{name}({', '.join(self.print(a) for a in expr.args)})")
+        operator = expr.op.name if isinstance(expr.op, Op) else str(expr.op)
+        if operator in _BITWISE:
+            return self._infix(*_BITWISE[operator], *expr.args)
+        visit = self._CALLS.get(operator)
+        if visit is None:
+            raise UnsupportedInC(f"operator {operator} has no C99 form: {expr}")
+        return visit(self, expr)
+
+    def _if_then_else(self, expr: Call) -> _Text:
+        return self._conditional(*expr.args)
+
+    def _bitwise_not(self, expr: Call) -> _Text:
+        value = self._visit(expr.args[0]).inside(_UNARY)
+        return _Text(f"({c_type(str(expr.ty.dtype))})~{value}", _UNARY)
+
+    def _address_of(self, expr: Call) -> _Text:
+        load = expr.args[0]
+        if load.source in self.scalars:
+            return _Text(f"&{self.names[load.source]}", _UNARY)
+        index = load.indices[0]
+        if isinstance(index, IntImm) and int(index) == 0:
+            return _Text(self.names[load.source])
+        return _Text(f"{self.names[load.source]} + {self._visit(index).inside(_MULTIPLY)}", _ADD)
+
+    def _buffer_data(self, expr: Call) -> _Text:
+        return _Text(self.names[expr.args[0]])
+
+    def _reinterpret(self, expr: Call) -> _Text:
+        value = expr.args[0]
+        if isinstance(expr.ty, PointerType):
+            return _Text(f"({pointer_type(expr.ty)}){self._visit(value).inside(_UNARY)}", _UNARY)
+        if isinstance(value.ty, PointerType):
+            raise UnsupportedInC(f"a pointer as an integer: {expr}")
+        function = self.helpers.reinterpret(str(value.ty.dtype), str(expr.ty.dtype))
+        return _Text(f"{function}({self.print(value)})")
+
+    def _extern(self, expr: Call) -> _Text:
+        name = expr.args[0]
+        if not isinstance(name, StringImm):
+            raise UnsupportedInC(f"call of a function whose name is not a constant: {expr}")
+        function = self.functions.get(name.value)
+        if function is None:
+            function = name.value
+            self._declare_extern(expr)
+        return _Text(f"{function}({', '.join(self.print(a) for a in expr.args[1:])})")
+
+    def _declare_extern(self, expr: Call) -> None:
+        name = expr.args[0].value
+        if name in MATH_FUNCTIONS:
+            return
+        types = ", ".join(_value_type(a) for a in expr.args[1:]) or "void"
+        self.helpers.externs[name] = f"extern {_value_type(expr)} {name}({types});"
+
+    def _likely(self, expr: Call) -> _Text:
+        return self._visit(expr.args[0])
+
+    _EXPRESSIONS: ClassVar[dict[type, Callable[[ExpressionPrinter, tirx.Expr], _Text]]] = {
+        tirx.Min: _extreme,
+        tirx.Max: _extreme,
+        tirx.Not: _not,
+        tirx.Select: _select,
+        tirx.Cast: _cast,
+        tirx.Let: _let,
+        IntImm: _int,
+        FloatImm: _float,
+        Var: _variable,
+        TensorLoad: _load,
+        Call: _call,
+    }
+    _CALLS: ClassVar[dict[str, Callable[[ExpressionPrinter, Call], _Text]]] = {
+        "prim.if_then_else": _if_then_else,
+        "tirx.bitwise_not": _bitwise_not,
+        "tirx.address_of": _address_of,
+        "tirx.buffer_data": _buffer_data,
+        "tirx.reinterpret": _reinterpret,
+        "tirx.call_extern": _extern,
+        "tirx.call_pure_extern": _extern,
+        "tirx.likely": _likely,
+    }
+
+
+_MATH_STEMS = """acos asin atan atan2 ceil cos cosh erf exp exp2 expm1 fabs floor fma fmax fmin
+    fmod hypot ldexp log log10 log1p log2 nearbyint nextafter pow rint round sin sinh sqrt tan tanh
+    trunc acosh asinh atanh copysign""".split()
+MATH_FUNCTIONS = frozenset(stem + suffix for stem in _MATH_STEMS for suffix in ("", "f"))
+"""Functions that <math.h> declares."""
+
+
+def pointer_type(ty: PointerType) -> str:
+    """The C type of a typed pointer; `void*` if it has no element type."""
+    dtype = str(ty.element_type.dtype)
+    return "void*" if dtype == "void" else f"{memory_type(dtype)}*"
+
+
+def _value_type(expr: tirx.Expr) -> str:
+    if isinstance(expr.ty, PointerType):
+        return pointer_type(expr.ty)
+    dtype = str(getattr(expr.ty, "dtype", "void"))
+    return "void" if dtype == "void" else c_type(dtype)
+
+
+def integer_literal(value: int, dtype: str) -> _Text:
+    """An integer constant of TIR type `dtype`."""
+    bits = 1 if dtype == "bool" else int(dtype.removeprefix("u").removeprefix("int"))
+    if bits >= 32 and value == -(2 ** (bits - 1)):
+        return _Text(f"INT{bits}_MIN")
+    if bits == 64:
+        text = f"UINT64_C({value})" if dtype == "uint64" else f"INT64_C({abs(value)})"
+        return _Text(f"-{text}", _UNARY) if value < 0 else _Text(text)
+    if dtype == "uint32":
+        return _Text(f"{value}U")
+    return _Text(str(value), _UNARY if value < 0 else _ATOM)
+
+
+def float_literal(value: float, dtype: str) -> str:
+    """The shortest decimal constant that is exactly the TIR value."""
+    if dtype not in ("float32", "float64"):
+        raise UnsupportedInC(f"element type {dtype} has no portable C99 type")
+    number = np.float32(value) if dtype == "float32" else np.float64(value)
+    if np.isnan(number):
+        return "NAN"
+    if np.isinf(number):
+        return "INFINITY" if number > 0 else "-INFINITY"
+    return str(number) + ("f" if dtype == "float32" else "")

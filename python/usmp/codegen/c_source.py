@@ -1,0 +1,147 @@
+"""The C source of a compiled model: operators, main function, pools, entry point."""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, IRModule
+from tvm.target import Target
+
+from usmp.codegen.c_constants import print_constant_pool
+from usmp.codegen.c_expression import Helpers
+from usmp.codegen.c_function import parameter_types, print_function
+from usmp.codegen.c_header import map_declaration, run_declaration
+from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
+from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.names import Scope
+from usmp.codegen.written_parameters import WrittenParameters
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+
+
+def print_source(mod: IRModule, interface: Interface) -> str:
+    """The C99 source of a planned module; everything in it but the entry points is static.
+
+    Raises
+    ------
+    UnsupportedInC: the TIR has something that portable C99 lacks.
+    """
+    lowered = tirx.transform.LowerIntrin()(tirx.transform.BindTarget(Target("c"))(mod))
+    functions = {
+        variable.name_hint: func
+        for variable, func in lowered.functions.items()
+        if isinstance(func, tirx.PrimFunc)
+    }
+    scope = Scope(pool.c_name for pool in interface.pools)
+    order = _callees_first(functions)
+    c_names = {name: scope.unique(name) for name in order}
+    c_names[MAIN_FUNCTION_NAME] = scope.unique(f"{interface.prefix}_{MAIN_FUNCTION_NAME}")
+    written = WrittenParameters(functions)
+    helpers = Helpers()
+    bodies = [print_function(n, functions[n], c_names, written, helpers) for n in order]
+    main = functions[MAIN_FUNCTION_NAME]
+    types = parameter_types(main, written.of(MAIN_FUNCTION_NAME))
+    parts = [
+        f'/* TVM module "{interface.module_name}", planned by usmp. */\n'
+        f'#include "{interface.prefix}.h"\n\n#include <math.h>\n#include <string.h>\n',
+        COMPILER_MACROS,
+        f"/* Pool memory changes its type over time, so it is accessed through these. */\n"
+        f"{ALIAS_TYPEDEFS}\n",
+        *(f"{declaration}\n" for declaration in helpers.externs.values()),
+        *(f"{definition}\n" for definition in helpers.definitions.values()),
+        *(f"{body}\n" for body in bodies),
+        *(_pool_definition(pool) for pool in interface.pools if pool.is_internal),
+        *_map_definitions(interface),
+        _run_definition(interface, c_names[MAIN_FUNCTION_NAME], types),
+    ]
+    return "\n".join(parts)
+
+
+def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
+    """The PrimFuncs that `__tvm_main__` reaches, each after those that it calls."""
+    order: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        called: dict[str, None] = {}
+
+        def on_call(call: Call) -> None:
+            if isinstance(call.op, GlobalVar) and call.op.name_hint in functions:
+                called[call.op.name_hint] = None
+
+        tvm_ffi.structural_walk(functions[name].body, (Call, on_call), order="pre")
+        for callee in called:
+            if callee not in order:
+                visit(callee)
+        order[name] = None
+
+    visit(MAIN_FUNCTION_NAME)
+    return list(order)
+
+
+def _pool_definition(pool: Pool) -> str:
+    if pool.is_constant:
+        return print_constant_pool(pool.info, pool.c_name)
+    return f"static uint8_t {pool.c_name}[{max(pool.size_bytes, 1)}] TVMGEN_ALIGNED(16);\n"
+
+
+def _pool_address(interface: Interface, name: str) -> str:
+    pool = next(p for p in interface.pools if p.info.pool_info.pool_name == name)
+    if not pool.is_internal:
+        return f"workspace_pools->{pool.c_name}"
+    return f"&{pool.c_name}" if pool.is_constant else pool.c_name
+
+
+def _place(interface: Interface, tensor: Tensor) -> str:
+    """The address of a tensor that was planned into a workspace pool."""
+    assert tensor.place is not None
+    pool = _pool_address(interface, tensor.place.pool_info.pool_name)
+    return f"((uint8_t*){pool} + {int(tensor.place.byte_offset)})"
+
+
+def _map_definitions(interface: Interface) -> list[str]:
+    if not interface.has_workspace_io:
+        return []
+    definitions = []
+    for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):
+        lines = [f"{map_declaration(interface, what)} {{"]
+        lines.append(f"  struct {interface.prefix}_{what} places;")
+        lines += [f"  places.{t.c_name} = {_place(interface, t)};" for t in tensors]
+        lines += ["  return places;", "}\n"]
+        definitions.append("\n".join(lines))
+    return definitions
+
+
+def _run_definition(interface: Interface, main: str, types: list[str]) -> str:
+    """The entry point: hands tensors and pools to the main function."""
+    lines = [f"{run_declaration(interface)} {{"]
+    arguments = []
+    if interface.has_workspace_io:
+        lines += _copies(interface, "inputs", interface.inputs)
+    else:
+        arguments += [f"inputs->{tensor.c_name}" for tensor in interface.inputs]
+        arguments += [f"outputs->{tensor.c_name}" for tensor in interface.outputs]
+        lines += [
+            f"  (void){what};"
+            for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs))
+            if not tensors
+        ]
+    arguments += [_pool_address(interface, p.info.pool_info.pool_name) for p in interface.pools]
+    passed = ",\n      ".join(
+        f"({type_name}){argument}" for type_name, argument in zip(types, arguments, strict=True)
+    )
+    lines.append(f"  {main}(\n      {passed});" if passed else f"  {main}();")
+    if interface.has_workspace_io:
+        lines += _copies(interface, "outputs", interface.outputs)
+    lines += ["  return 0;", "}\n"]
+    return "\n".join(lines)
+
+
+def _copies(interface: Interface, what: str, tensors: list[Tensor]) -> list[str]:
+    """Move tensors that the application keeps elsewhere into, or out of, the workspace."""
+    lines = []
+    for tensor in tensors:
+        place, user = _place(interface, tensor), f"{what}->{tensor.c_name}"
+        target, source = (place, user) if what == "inputs" else (user, place)
+        lines.append(f"  if ({what} != 0 && (uint8_t*){user} != {place}) {{")
+        lines.append(f"    memmove({target}, {source}, {int(tensor.info.size_bytes)});")
+        lines.append("  }")
+    return lines or [f"  (void){what};"]

@@ -1,0 +1,69 @@
+"""Element types in C.
+
+Pool memory changes its type over time, so every access goes through types that may alias any
+other (`__attribute__((may_alias))`): otherwise a compiler that inlines two operators may move a
+write of one type before an earlier read of another. Character types may alias by the language.
+"""
+
+from __future__ import annotations
+
+_C_TYPES = {
+    "bool": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "uint8": "uint8_t",
+    "uint16": "uint16_t",
+    "uint32": "uint32_t",
+    "uint64": "uint64_t",
+    "float32": "float",
+    "float64": "double",
+}
+
+_CHARACTER_TYPES = ("bool", "int8", "uint8")
+
+
+class UnsupportedInC(ValueError):
+    """Something in the TIR has no counterpart in portable C99; the message names it."""
+
+
+def c_type(dtype: str) -> str:
+    """The C type of a value of TIR type `dtype`."""
+    if dtype not in _C_TYPES:
+        raise UnsupportedInC(
+            f"element type {dtype} has no portable C99 type; supported: {', '.join(_C_TYPES)}"
+        )
+    return _C_TYPES[dtype]
+
+
+def memory_type(dtype: str) -> str:
+    """The C type through which memory that holds `dtype` is accessed."""
+    plain = c_type(dtype)
+    return plain if dtype in _CHARACTER_TYPES else f"{plain.removesuffix('_t')}_alias"
+
+
+ALIAS_TYPEDEFS = "\n".join(
+    f"typedef {plain} {memory_type(dtype)} TVMGEN_MAY_ALIAS;"
+    for dtype, plain in _C_TYPES.items()
+    if dtype not in _CHARACTER_TYPES
+)
+
+COMPILER_MACROS = """\
+#if defined(__GNUC__) || defined(__clang__)
+#define TVMGEN_MAY_ALIAS __attribute__((__may_alias__))
+#define TVMGEN_ALIGNED(bytes) __attribute__((__aligned__(bytes)))
+#elif !defined(TVMGEN_MAY_ALIAS) || !defined(TVMGEN_ALIGNED)
+#error "Define TVMGEN_MAY_ALIAS (type-based alias analysis off) and TVMGEN_ALIGNED(bytes)"
+#endif
+"""
+
+
+def is_floating(dtype: str) -> bool:
+    """Whether `dtype` is a floating point type."""
+    return dtype.startswith(("float", "bfloat"))
+
+
+def is_narrow_integer(dtype: str) -> bool:
+    """Whether C computes in `int` what TIR computes in `dtype`."""
+    return dtype in ("int8", "int16", "uint8", "uint16")

@@ -1,0 +1,188 @@
+"""The Model Library Format: sources, header, metadata and planned TIR in one tar file.
+
+The layout is TVM 0.18's (format version 7), with the memory plan added under `memory.pools`.
+The archive holds no time and no name of a machine: the same model gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tvm.ir import IRModule
+
+from usmp.analysis import PoolUsage, memory_pressure, pool_usage
+from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.objects import BufferInfoKind, MemoryPlan
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
+
+FORMAT_VERSION = 7
+METADATA_FILE = "metadata.json"
+_KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
+_CPU = 1
+"""DLPack's number of the device that runs the code."""
+
+
+def archive_files(
+    mod: IRModule, interface: Interface, header: str, source: str
+) -> dict[str, bytes]:
+    """The files of the archive: path -> content."""
+    name = interface.module_name
+    script = mod.script(show_meta=False)
+    return {
+        METADATA_FILE: (json.dumps(metadata(mod, interface), indent=2) + "\n").encode(),
+        f"codegen/host/include/{interface.prefix}.h": header.encode(),
+        f"codegen/host/src/{name}_lib0.c": source.encode(),
+        f"src/{name}.tir": (script.rstrip() + "\n").encode(),
+    }
+
+
+def write_archive(files: dict[str, bytes], path: str | Path) -> None:
+    """Write the files as a tar at `path`, all of it or nothing.
+
+    Raises
+    ------
+    OSError: the file cannot be written.
+    """
+    path = Path(path)
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, data in sorted(files.items()):
+            entry = tarfile.TarInfo(f"./{name}")
+            entry.size = len(data)
+            entry.mode = 0o644
+            tar.addfile(entry, io.BytesIO(data))
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.getvalue())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
+    """The content of metadata.json."""
+    plan: MemoryPlan = mod.attrs[MEMORY_PLAN_ATTR]
+    return {
+        "version": FORMAT_VERSION,
+        "modules": {
+            interface.module_name: {
+                "model_name": interface.module_name,
+                "export_datetime": _export_datetime(),
+                "target": [str(mod[MAIN_FUNCTION_NAME].attrs["target"].kind.name)],
+                "executors": ["aot"],
+                "style": "full-model",
+                "external_dependencies": [],
+                "memory": {
+                    "functions": {
+                        "main": [_main_memory(interface)],
+                        "operator_functions": _operator_memory(mod, plan),
+                    },
+                    "algorithm": str(plan.algorithm),
+                    "memory_pressure_bytes": int(plan.memory_pressure),
+                    "pools": _pools(interface, plan),
+                },
+            }
+        },
+    }
+
+
+def _main_memory(interface: Interface) -> dict[str, Any]:
+    tensors = [*interface.inputs, *interface.outputs]
+    return {
+        "device": _CPU,
+        "workspace_size_bytes": interface.workspace_size_bytes,
+        "constants_size_bytes": sum(p.size_bytes for p in interface.pools if p.is_constant),
+        "io_size_bytes": sum(int(tensor.info.size_bytes) for tensor in tensors),
+        "inputs": _tensors(interface.inputs),
+        "outputs": _tensors(interface.outputs),
+    }
+
+
+def _tensors(tensors: list[Tensor]) -> dict[str, Any]:
+    described = {}
+    for tensor in tensors:
+        entry: dict[str, Any] = {
+            "size": int(tensor.info.size_bytes),
+            "dtype": str(tensor.info.dtype),
+            "shape": [int(extent) for extent in tensor.info.shape],
+            "c_name": tensor.c_name,
+        }
+        if tensor.place is not None:
+            entry["pool"] = str(tensor.place.pool_info.pool_name)
+            entry["offset"] = int(tensor.place.byte_offset)
+        described[str(tensor.info.name)] = entry
+    return described
+
+
+def _operator_memory(mod: IRModule, plan: MemoryPlan) -> list[dict[str, Any]]:
+    """The planned scratch of each operator, in bytes live at once."""
+    operators = sorted(str(v.name_hint) for v in mod.functions if v.name_hint != MAIN_FUNCTION_NAME)
+    return [
+        {
+            "function_name": name,
+            "workspace": [
+                {
+                    "device": _CPU,
+                    "workspace_size_bytes": memory_pressure(
+                        [b for b in plan.buffers if b.function == name]
+                    ),
+                }
+            ],
+        }
+        for name in operators
+    ]
+
+
+def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
+    usage = {use.pool_name: use for use in pool_usage(plan)}
+    return [
+        _pool(pool, plan, usage[str(pool.info.pool_info.pool_name)]) for pool in interface.pools
+    ]
+
+
+def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
+    buffers = [b for b in plan.buffers if b.pool_name == use.pool_name]
+    return {
+        "name": use.pool_name,
+        "c_name": pool.c_name,
+        "kind": "constant" if pool.is_constant else "workspace",
+        "internal": pool.is_internal,
+        "size_hint_bytes": int(pool.info.pool_info.size_hint_bytes),
+        "size_bytes": pool.size_bytes,
+        "peak_bytes": use.peak_bytes,
+        "memory_pressure_bytes": use.pressure_bytes,
+        "live_at_peak": [] if pool.is_constant else [str(b.name) for b in use.live_at_peak],
+        "buffers": [
+            {
+                "name": str(buffer.name),
+                "kind": "constant" if pool.is_constant else _KINDS[int(buffer.kind)],
+                "function": str(buffer.function),
+                "offset": int(buffer.byte_offset),
+                "size": int(buffer.size_bytes),
+                "live_ranges": [[int(r.start), int(r.stop)] for r in buffer.live_ranges],
+            }
+            for buffer in buffers
+        ],
+    }
+
+
+def _export_datetime() -> str:
+    """SOURCE_DATE_EPOCH, the convention of reproducible builds; the epoch itself by default."""
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(seconds))
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

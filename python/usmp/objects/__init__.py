@@ -1,0 +1,46 @@
+"""The words every other part speaks: pools, buffers to place, placements.
+
+Names, defaults and meanings are those of TVM's USMP: RFC 0009 of apache/tvm-rfcs ("Unified Static
+Memory Planning", sections "Guide-level explanation" for pools and "Reference-level explanation"
+for buffers). Every size, offset and alignment is in bytes.
+
+The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
+:meth:`BufferInfo.set_conflicts`.
+"""
+
+from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
+from usmp.objects.errors import UnsupportedModelError
+from usmp.objects.executor import Executor
+from usmp.objects.memory_plan import MemoryPlan, PlacedBuffer
+from usmp.objects.placements import AllocatedPoolInfo, PoolAllocation
+from usmp.objects.pools import (
+    ConstantInfo,
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+from usmp.objects.tensor_info import TensorInfo
+
+__all__ = [
+    "AllocatedPoolInfo",
+    "BufferInfo",
+    "BufferInfoAnalysis",
+    "BufferInfoKind",
+    "ConstantInfo",
+    "ConstantMemoryPools",
+    "ConstantPoolInfo",
+    "Executor",
+    "LiveRange",
+    "MemoryPlan",
+    "PlacedBuffer",
+    "PoolAllocation",
+    "PoolInfo",
+    "PoolInfoProperties",
+    "TensorInfo",
+    "UnsupportedModelError",
+    "WorkspaceMemoryPools",
+    "WorkspacePoolInfo",
+]

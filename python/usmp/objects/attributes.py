@@ -1,0 +1,47 @@
+"""Names of the attributes and annotations by which the passes tell each other what they know.
+
+Where TVM's Unified Static Memory Planner had a name for it, the name is TVM's.
+"""
+
+from __future__ import annotations
+
+MAIN_FUNCTION_NAME = "__tvm_main__"
+"""The AoT main PrimFunc: the calls of the operators in order."""
+
+CANDIDATE_MEMORY_POOL_ATTR = "candidate_memory_pools"
+"""On an AllocBuffer: the pools that may hold it, most wanted first (RFC 0009, Overview)."""
+
+CONSTANT_DATA_ATTR = "constant_data"
+"""On an AllocBuffer: its content, a `tvm.runtime.Tensor`; the buffer is read-only."""
+
+INPUT_TENSOR_ATTR = "input_tensor"
+"""On an AllocBuffer of `__tvm_main__`: the name of the model input that it holds."""
+
+OUTPUT_TENSOR_ATTR = "output_tensor"
+"""On an AllocBuffer of `__tvm_main__`: the name of the model output that it holds."""
+
+WORKSPACE_MEMORY_POOLS_ATTR = "workspace_memory_pools"
+"""On the IRModule: the user's `WorkspaceMemoryPools`."""
+
+CONSTANT_MEMORY_POOLS_ATTR = "constant_memory_pools"
+"""On the IRModule: the user's `ConstantMemoryPools`."""
+
+POOL_ARGS_ATTR = "pool_args"
+"""After planning, on the IRModule and on each PrimFunc: the pools that it takes, in the order of
+its parameters, as `AllocatedPoolInfo`s."""
+
+IO_TENSOR_POOL_ALLOCATIONS_ATTR = "io_tensor_pool_allocations"
+"""After planning with inputs and outputs in the workspace, on the IRModule: tensor name ->
+`PoolAllocation`."""
+
+INPUT_TENSORS_ATTR = "input_tensors"
+"""On `__tvm_main__`: a `TensorInfo` for each model input, in order."""
+
+OUTPUT_TENSORS_ATTR = "output_tensors"
+"""On `__tvm_main__`: a `TensorInfo` for each model output, in order."""
+
+EXECUTOR_ATTR = "executor"
+"""On the IRModule: the `Executor` that the code is made for."""
+
+MEMORY_PLAN_ATTR = "memory_plan"
+"""After planning, on the IRModule: the `MemoryPlan`."""

@@ -1,0 +1,52 @@
+"""Where buffers were placed, and what that takes of each pool.
+
+Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation".
+"""
+
+from __future__ import annotations
+
+from tvm_ffi.dataclasses import c_class
+
+from usmp.objects.ffi_object import FFIObject
+from usmp.objects.pools import PoolInfo
+
+
+@c_class("usmp.PoolAllocation", init=False)
+class PoolAllocation(FFIObject):
+    """The place of one buffer.
+
+    Any offset is taken; whether a plan is sound is for :func:`usmp.analysis.check_plan` to say.
+    """
+
+    pool_info: PoolInfo
+    byte_offset: int
+
+    def __init__(self, pool_info: PoolInfo, byte_offset: int) -> None:
+        self.__ffi_init__(pool_info, byte_offset)
+
+
+@c_class("usmp.AllocatedPoolInfo", init=False)
+class AllocatedPoolInfo(FFIObject):
+    """A pool with the bytes that a plan takes of it.
+
+    Parameters
+    ----------
+    pool_info
+        The pool.
+    allocated_size
+        Bytes taken.
+    pool_var_idx
+        Position of the pool among the pool parameters of a function.
+
+    Raises
+    ------
+    ValueError
+        A number is negative.
+    """
+
+    pool_info: PoolInfo
+    allocated_size: int
+    pool_var_idx: int
+
+    def __init__(self, pool_info: PoolInfo, allocated_size: int, pool_var_idx: int = 0) -> None:
+        self.__ffi_init__(pool_info, allocated_size, pool_var_idx)

@@ -1,0 +1,234 @@
+"""Memories that the user provides, and what is known about them.
+
+Source: RFC 0009 of apache/tvm-rfcs, "Guide-level explanation", use cases U1 to U4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tvm_ffi import Array, Map, Tensor
+from tvm_ffi.dataclasses import c_class
+
+from usmp import _ffi as _ffi
+from usmp.objects.ffi_object import FFIObject
+
+
+@c_class("usmp.PoolInfoProperties", init=False)
+class PoolInfoProperties(FFIObject):
+    """What the user may say about a memory.
+
+    Parameters
+    ----------
+    size_hint_bytes
+        Bytes that may be used; -1 means as many as needed.
+    clock_frequency_hz
+        Clock of the memory in hertz; -1 means unknown.
+    read_bandwidth_bytes_per_cycle, write_bandwidth_bytes_per_cycle
+        Bytes per clock cycle; -1 means unknown.
+    read_latency_cycles, write_latency_cycles
+        Clock cycles before the first byte.
+    target_burst_bytes
+        Target to burst length in bytes; a target that is missing bursts one byte.
+    is_internal
+        The compiler emits the pool itself, so the user does not pass it.
+
+    Raises
+    ------
+    ValueError
+        A number is below the smallest that has a meaning.
+    """
+
+    size_hint_bytes: int
+    clock_frequency_hz: int
+    read_bandwidth_bytes_per_cycle: int
+    write_bandwidth_bytes_per_cycle: int
+    read_latency_cycles: int
+    write_latency_cycles: int
+    target_burst_bytes: Map[Any, int]
+    is_internal: bool
+
+    def __init__(
+        self,
+        size_hint_bytes: int = -1,
+        clock_frequency_hz: int = -1,
+        read_bandwidth_bytes_per_cycle: int = -1,
+        write_bandwidth_bytes_per_cycle: int = -1,
+        read_latency_cycles: int = 0,
+        write_latency_cycles: int = 0,
+        target_burst_bytes: Mapping[Any, int] | None = None,
+        is_internal: bool = False,
+    ) -> None:
+        self.__ffi_init__(
+            size_hint_bytes,
+            clock_frequency_hz,
+            read_bandwidth_bytes_per_cycle,
+            write_bandwidth_bytes_per_cycle,
+            read_latency_cycles,
+            write_latency_cycles,
+            dict(target_burst_bytes or {}),
+            is_internal,
+        )
+
+
+@c_class("usmp.PoolInfo", init=False)
+class PoolInfo(FFIObject):
+    """A memory that a plan may use: the base of workspace and constant pools.
+
+    Within one planning problem the name is the identity: two different pools of one name are
+    refused, since the emitted code would give both the same memory.
+    """
+
+    pool_name: str
+    targets: Array[Any]
+    size_hint_bytes: int
+    clock_frequency_hz: int
+    read_bandwidth_bytes_per_cycle: int
+    write_bandwidth_bytes_per_cycle: int
+    read_latency_cycles: int
+    write_latency_cycles: int
+    target_burst_bytes: Map[Any, int]
+    is_internal: bool
+
+    def __init__(self) -> None:
+        raise TypeError("Use WorkspacePoolInfo or ConstantPoolInfo: PoolInfo is only their base")
+
+
+@c_class("usmp.WorkspacePoolInfo", init=False)
+class WorkspacePoolInfo(PoolInfo):
+    """Read-write memory: for intermediates, scratch, inputs and outputs.
+
+    Parameters
+    ----------
+    pool_name
+        Name of the pool, also in the emitted code.
+    targets
+        Targets whose functions may access the pool.
+    pool_info_properties
+        Size hint, speed and so on; all defaults if missing.
+
+    Raises
+    ------
+    ValueError
+        The name is empty.
+    """
+
+    def __init__(
+        self,
+        pool_name: str,
+        targets: Iterable[Any],
+        pool_info_properties: PoolInfoProperties | None = None,
+    ) -> None:
+        self.__ffi_init__(pool_name, list(targets), pool_info_properties or PoolInfoProperties())
+
+
+@c_class("usmp.ConstantInfo", init=False)
+class ConstantInfo(FFIObject):
+    """One literal at its place in a constant pool.
+
+    Parameters
+    ----------
+    name_hint
+        Name of the constant.
+    byte_offset
+        Offset in the pool.
+    data
+        The value.
+
+    Raises
+    ------
+    ValueError
+        The offset is negative.
+    """
+
+    name_hint: str
+    byte_offset: int
+    data: Tensor
+
+    def __init__(self, name_hint: str, byte_offset: int, data: Tensor) -> None:
+        self.__ffi_init__(name_hint, byte_offset, data)
+
+
+@c_class("usmp.ConstantPoolInfo", init=False)
+class ConstantPoolInfo(PoolInfo):
+    """Read-only memory, together with the constants that were placed in it.
+
+    Parameters
+    ----------
+    pool_name
+        Name of the pool, also in the emitted code.
+    targets
+        Targets whose functions may access the pool.
+    constant_info_arr
+        The constants that were placed; none before planning.
+    pool_info_properties
+        Size hint, speed and so on; all defaults if missing.
+
+    Raises
+    ------
+    ValueError
+        The name is empty.
+    """
+
+    constant_info_array: Array[ConstantInfo]
+
+    def __init__(
+        self,
+        pool_name: str,
+        targets: Iterable[Any],
+        constant_info_arr: Iterable[ConstantInfo] | None = None,
+        pool_info_properties: PoolInfoProperties | None = None,
+    ) -> None:
+        self.__ffi_init__(
+            pool_name,
+            list(targets),
+            list(constant_info_arr or ()),
+            pool_info_properties or PoolInfoProperties(),
+        )
+
+    def with_constants(self, constants: Iterable[ConstantInfo]) -> ConstantPoolInfo:
+        """The same pool, holding `constants`."""
+        properties = PoolInfoProperties(
+            size_hint_bytes=self.size_hint_bytes,
+            clock_frequency_hz=self.clock_frequency_hz,
+            read_bandwidth_bytes_per_cycle=self.read_bandwidth_bytes_per_cycle,
+            write_bandwidth_bytes_per_cycle=self.write_bandwidth_bytes_per_cycle,
+            read_latency_cycles=self.read_latency_cycles,
+            write_latency_cycles=self.write_latency_cycles,
+            target_burst_bytes=self.target_burst_bytes,
+            is_internal=self.is_internal,
+        )
+        return ConstantPoolInfo(self.pool_name, self.targets, constants, properties)
+
+
+@c_class("usmp.WorkspaceMemoryPools", init=False)
+class WorkspaceMemoryPools(FFIObject):
+    """The workspace pools of a module, in the user's order of preference.
+
+    Raises
+    ------
+    ValueError
+        Two pools have one name.
+    """
+
+    pools: Array[WorkspacePoolInfo]
+
+    def __init__(self, pools: Iterable[WorkspacePoolInfo]) -> None:
+        self.__ffi_init__(list(pools))
+
+
+@c_class("usmp.ConstantMemoryPools", init=False)
+class ConstantMemoryPools(FFIObject):
+    """The constant pools of a module, in the user's order of preference.
+
+    Raises
+    ------
+    ValueError
+        Two pools have one name.
+    """
+
+    pools: Array[ConstantPoolInfo]
+
+    def __init__(self, pools: Iterable[ConstantPoolInfo]) -> None:
+        self.__ffi_init__(list(pools))

@@ -1,0 +1,30 @@
+"""What a user must know of a model's input or output to pass it: name, shape, element type."""
+
+from __future__ import annotations
+
+from math import prod
+
+import tvm
+import tvm_ffi
+from tvm_ffi.dataclasses import py_class
+
+
+@py_class("usmp.TensorInfo")
+class TensorInfo(tvm_ffi.Object):
+    """A model input or output.
+
+    Parameters
+    ----------
+    name: the tensor's name in the model, unchanged.
+    shape: extents, outermost first; all static.
+    dtype: element type as numpy writes it, for instance "int8".
+    """
+
+    name: str
+    shape: list[int]
+    dtype: str
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that the tensor takes."""
+        return int(prod(self.shape) * tvm.DataType(self.dtype).itemsize)

@@ -1,0 +1,74 @@
+"""Lower scheduled operator PrimFuncs to flat TIR: typed pointers in, flat AllocBuffers inside."""
+
+from __future__ import annotations
+
+import tvm
+import tvm_ffi
+from tvm import s_tir, tirx
+from tvm.ir import Call, IRModule, Op, PointerType
+
+_FLATTEN = tvm.transform.Sequential(
+    [
+        s_tir.transform.CanonicalizeLoop(),
+        s_tir.transform.LowerInitBlock(),
+        s_tir.transform.PlanAndUpdateBufferAllocationLocation(),
+        s_tir.transform.ConvertBlocksToOpaque(),
+        # Shrinks a buffer that is produced inside its consumer's loops to the part in use.
+        s_tir.transform.CompactBufferAllocation(),
+        s_tir.transform.LowerMatchBuffer(),
+        s_tir.transform.StmtSimplify(),
+        s_tir.transform.LowerOpaqueBlock(),
+        tirx.transform.FlattenBuffer(),
+        # Microcontrollers index with 32 bits.
+        tirx.transform.NarrowDataType(32),
+        tirx.transform.StmtSimplify(),
+        tirx.transform.RemoveNoOp(),
+        s_tir.transform.RewriteUnsafeSelect(),
+    ],
+    name="usmp.FlattenOperators",
+)
+
+
+def lower_operators(mod: IRModule) -> IRModule:
+    """Lower every PrimFunc of `mod` from blocks and shaped buffers to flat loops over pointers."""
+    flat = _FLATTEN(mod)
+    lowered = IRModule(flat.functions, attrs=flat.attrs)
+    for global_var, func in flat.functions.items():
+        if isinstance(func, tirx.PrimFunc):
+            lowered.update_func(global_var, pass_buffers_as_pointers(func))
+    return lowered
+
+
+def pass_buffers_as_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """Give `func` a typed pointer parameter in the place of each buffer parameter.
+
+    `tirx.noalias` is dropped: after planning, two buffers of one function may share bytes at
+    different times, so no pointer may be promised to be the only way to its bytes.
+    """
+    pointers = {
+        param: tirx.Var(param.name, PointerType(param.ty.dtype))
+        for param in func.params
+        if tirx.is_buffer_var(param)
+    }
+    used: set[tirx.Var] = set()
+    buffer_data = Op.get("tirx.buffer_data")
+
+    def replace_data(call: Call) -> tirx.Expr:
+        if call.op.same_as(buffer_data) and call.args[0] in pointers:
+            return pointers[call.args[0]]
+        return call
+
+    body = tvm_ffi.structural_map(func.body, (Call, replace_data))
+    tvm_ffi.structural_walk(body, (tirx.Var, lambda var: used.add(var) or None))
+    declarations = [
+        tirx.DeclBuffer(buffer, data=pointer)
+        for buffer, pointer in pointers.items()
+        if buffer in used
+    ]
+    if declarations:
+        body = tirx.SeqStmt(
+            [*declarations, *(body.seq if isinstance(body, tirx.SeqStmt) else [body])]
+        )
+    params = [pointers.get(param, param) for param in func.params]
+    attrs = {key: value for key, value in dict(func.attrs).items() if key != "tirx.noalias"}
+    return tirx.PrimFunc(params, body, func.ret_type, tvm.ir.make_node("ir.DictAttrs", **attrs))

@@ -1,0 +1,136 @@
+"""Schedule operator PrimFuncs so that they keep almost no scratch memory.
+
+A legalised operator computes whole tensors between its stages: a padded copy of the input, the
+accumulators of a convolution, their sum with the bias. Here every element-wise stage (padding
+included) is computed where it is read, and every reduction is computed where its result is
+consumed, so an accumulator is one element instead of one tensor. The order of the floating point
+operations of an output element does not change: results stay bit-identical.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import tvm_ffi
+from tvm import s_tir, tirx
+from tvm.ir import IRModule, TensorRegion
+from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
+
+
+def schedule_operators(mod: IRModule) -> IRModule:
+    """Schedule every PrimFunc of `mod` that is still in block form; the rest is left alone."""
+    scheduled = IRModule(mod.functions, attrs=mod.attrs)
+    for global_var, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc) and isinstance(func.body, s_tir.SBlockRealize):
+            scheduled.update_func(global_var, _schedule(func))
+    return scheduled
+
+
+def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
+    for block in _stages(schedule):
+        _compute_where_read(schedule, block)
+    # Consumers first: a reduction follows its consumer into the consumer's final place.
+    for block in reversed(_stages(schedule)):
+        if schedule.get_consumers(block):
+            _compute_where_consumed(schedule, block)
+    for block in _stages(schedule):
+        _initialise_before_reducing(schedule, block)
+    return schedule.mod["main"].with_attrs(dict(func.attrs))
+
+
+def _stages(schedule: s_tir.Schedule) -> list[SBlockRV]:
+    """The blocks of the PrimFunc in program order."""
+    return list(schedule.get_child_blocks(schedule.get_sblock("root")))
+
+
+def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Inline an element-wise stage into its readers; reductions and outputs refuse and stay."""
+    with suppress(ScheduleError):
+        schedule.compute_inline(block)
+
+
+def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Move a stage into the loops of its last consumer, as deep as nothing is computed twice."""
+    consumer = schedule.get_consumers(block)[-1]
+    written = [region.source for region in schedule.get(block).writes]
+    loops = _loops_that_select(schedule, consumer, written)
+    if not loops:
+        return
+    try:
+        schedule.compute_at(block, loops[-1])
+    except ScheduleError:
+        return
+    extents = [int(schedule.get(loop).extent) for loop in loops]
+    for index, buffer in enumerate(written):
+        if _number_of_elements(buffer) == _product(extents):
+            # One element is left of the buffer: a C local, which compilers keep in a register.
+            schedule.set_scope(block, index, "local")
+
+
+def _initialise_before_reducing(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Set an accumulator once before its reduction loops, instead of asking in each iteration."""
+    reduced = {
+        value
+        for iter_var, value in _bound_iter_vars(schedule, block)
+        if iter_var.iter_type == tirx.IterVar.CommReduce
+    }
+    for loop in schedule.get_loops(block):
+        if schedule.get(loop).loop_var in reduced:
+            schedule.decompose_reduction(block, loop)
+            return
+
+
+def _bound_iter_vars(
+    schedule: s_tir.Schedule, block: SBlockRV
+) -> list[tuple[tirx.IterVar, tirx.Expr]]:
+    """What each block variable is bound to, usually the variable of one loop."""
+    realize = tvm_ffi.get_global_func("s_tir.schedule.GetSBlockRealize")(schedule, block)
+    return list(zip(schedule.get(block).iter_vars, realize.iter_values, strict=True))
+
+
+def _loops_that_select(
+    schedule: s_tir.Schedule, consumer: SBlockRV, buffers: list[tirx.Buffer]
+) -> list[LoopRV]:
+    """The outermost loops of `consumer` whose variables each index every one of `buffers`.
+
+    Each iteration of these loops reads its own part of the buffers, so what is computed inside
+    them is computed once. A loop of one iteration never repeats anything and always counts.
+    """
+    loop_of_iter = {iter_var.var: value for iter_var, value in _bound_iter_vars(schedule, consumer)}
+    indices = [
+        _plain_indices(region)
+        for region in schedule.get(consumer).reads
+        if any(region.source.same_as(buffer) for buffer in buffers)
+    ]
+    selecting: list[LoopRV] = []
+    for loop in schedule.get_loops(consumer):
+        node = schedule.get(loop)
+        selects_all = all(
+            any(loop_of_iter[index].same_as(node.loop_var) for index in region)
+            for region in indices
+        )
+        if not selects_all and not _is_one(node.extent):
+            break
+        selecting.append(loop)
+    return selecting
+
+
+def _plain_indices(region: TensorRegion) -> list[tirx.Var]:
+    """The block variables that index a single element of one dimension each."""
+    return [r.min for r in region.region if isinstance(r.min, tirx.Var) and _is_one(r.extent)]
+
+
+def _is_one(expr: tirx.Expr) -> bool:
+    return isinstance(expr, tirx.IntImm) and int(expr) == 1
+
+
+def _number_of_elements(buffer: tirx.Buffer) -> int:
+    return _product([int(extent) for extent in buffer.shape])
+
+
+def _product(factors: list[int]) -> int:
+    result = 1
+    for factor in factors:
+        result *= factor
+    return result

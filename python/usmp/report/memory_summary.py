@@ -1,0 +1,70 @@
+"""The table that `tvmc compile` ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+_SHOWN_BUFFERS = 6
+
+
+def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print what the plan makes of each pool, from the metadata of one module of an archive.
+
+    For each pool its peak, the memory pressure (the lower bound: most bytes live at once) and
+    their ratio; for workspace pools the buffers that are live at the peak.
+    """
+    console = console or Console(highlight=False)
+    memory = metadata["memory"]
+    table = Table(
+        title=f"Memory of {metadata['model_name']} ({memory['algorithm']})",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
+    table.add_column("pool", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    for heading in ("peak bytes", "lower bound", "peak / bound"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for pool in memory["pools"]:
+        bound = pool["memory_pressure_bytes"]
+        ratio = f"{pool['peak_bytes'] / bound:.3f}" if bound else "-"
+        table.add_row(pool["name"], pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio)
+    console.print(table)
+    for pool in memory["pools"]:
+        if pool["kind"] == "workspace":
+            console.print(_live_at_peak(pool))
+    if _io_is_outside(memory):
+        main = memory["functions"]["main"][0]
+        console.print(
+            f"Inputs and outputs, {main['io_size_bytes']} bytes, are provided by the application "
+            "(tir.usmp.use_workspace_io=1 plans them too)."
+        )
+
+
+def _live_at_peak(pool: Mapping[str, Any]) -> Table:
+    live = pool["live_at_peak"]
+    by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
+    table = Table(
+        title=f"Live at the peak of {pool['name']}", title_justify="left", box=SIMPLE_HEAD
+    )
+    table.add_column("buffer", overflow="fold")
+    for heading in ("offset", "bytes"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    largest = sorted(live, key=lambda name: (-by_name[name]["size"], name))[:_SHOWN_BUFFERS]
+    for name in live:
+        if name in largest:
+            buffer = by_name[name]
+            table.add_row(name, str(buffer["offset"]), str(buffer["size"]))
+    hidden = [by_name[name]["size"] for name in live if name not in largest]
+    if hidden:
+        table.add_row(f"{len(hidden)} smaller buffers", "", str(sum(hidden)))
+    return table
+
+
+def _io_is_outside(memory: Mapping[str, Any]) -> bool:
+    main = memory["functions"]["main"][0]
+    return all("pool" not in tensor for tensor in main["inputs"].values())

@@ -1,0 +1,6 @@
+"""Build and run the emitted C on this host."""
+
+from usmp.runtime.archive import Archive, ArchiveError, load_archive
+from usmp.runtime.host import BuildError, HostModule
+
+__all__ = ["Archive", "ArchiveError", "BuildError", "HostModule", "load_archive"]

@@ -1,0 +1,200 @@
+"""Build the emitted C with the host's compiler and run it: numpy in, numpy out."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DEFAULT_FLAGS = ("-O2",)
+_WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+_POOL_ALIGNMENT = 16
+
+
+class BuildError(RuntimeError):
+    """The host's C compiler is missing, or refused the emitted C."""
+
+
+class HostModule:
+    """A compiled model, loaded into this process.
+
+    Parameters
+    ----------
+    files: the files of a Model Library Format archive, path -> content.
+    metadata: the parsed metadata of one of its modules.
+    flags: options for the C compiler beside the standard and the warnings.
+
+    Raises
+    ------
+    BuildError: no C compiler, or it reports an error or a warning.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        metadata: Mapping[str, Any],
+        flags: Sequence[str] = DEFAULT_FLAGS,
+    ) -> None:
+        self.name = str(metadata["model_name"])
+        main = metadata["memory"]["functions"]["main"][0]
+        self.inputs: dict[str, dict[str, Any]] = main["inputs"]
+        self.outputs: dict[str, dict[str, Any]] = main["outputs"]
+        self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
+        directory = tempfile.mkdtemp(prefix="usmp-")
+        self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+        library = build_shared_library(files, self._pools, Path(directory), flags)
+        self._library = ctypes.CDLL(str(library))
+        self._run = getattr(self._library, f"{_prefix(files)}_run")
+        self._run.restype = ctypes.c_int32
+        self._pool_memory = [self._provide(pool) for pool in self._pools]
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Run the model once.
+
+        Parameters
+        ----------
+        inputs: an array for each model input, of its shape and element type.
+
+        Returns
+        -------
+        An array for each model output, by name.
+
+        Raises
+        ------
+        ValueError: an input is missing, unknown, or of another shape or element type.
+        RuntimeError: the model returned an error.
+        """
+        arrays = self._checked(inputs)
+        results = {
+            name: aligned_empty(info["shape"], info["dtype"]) for name, info in self.outputs.items()
+        }
+        arguments = [_struct(arrays.values()), _struct(results.values())]
+        if self._pools:
+            arguments.append(_struct(self._pool_memory))
+        status = self._run(*(ctypes.byref(argument) for argument in arguments))
+        if status != 0:
+            raise RuntimeError(f"model {self.name} returned {status}")
+        return results
+
+    def _checked(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        expected = ", ".join(f"{n}: {i['dtype']}{i['shape']}" for n, i in self.inputs.items())
+        unknown = [name for name in inputs if name not in self.inputs]
+        if unknown:
+            raise ValueError(f'the model has no input "{unknown[0]}"; its inputs: {expected}')
+        arrays = {}
+        for name, info in self.inputs.items():
+            if name not in inputs:
+                raise ValueError(f'input "{name}" is missing; the model\'s inputs: {expected}')
+            given = np.asarray(inputs[name])
+            if str(given.dtype) != info["dtype"] or list(given.shape) != info["shape"]:
+                raise ValueError(
+                    f'input "{name}" is {given.dtype}{list(given.shape)}; '
+                    f"the model takes {info['dtype']}{info['shape']}"
+                )
+            # A copy: the model may write to an input that lives in its workspace.
+            arrays[name] = aligned_empty(info["shape"], info["dtype"])
+            arrays[name][...] = given
+        return arrays
+
+    def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
+        """Memory for an external pool; a constant pool with its content."""
+        memory = aligned_empty([max(pool["size_bytes"], 1)], "uint8")
+        if pool["kind"] == "constant":
+            address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
+            ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])
+        return memory
+
+
+def build_shared_library(
+    files: Mapping[str, bytes],
+    external_pools: Sequence[Mapping[str, Any]],
+    directory: Path,
+    flags: Sequence[str] = DEFAULT_FLAGS,
+) -> Path:
+    """Compile the sources of an archive into a shared library in `directory`.
+
+    Raises
+    ------
+    BuildError: no C compiler, or it reports an error or a warning.
+    """
+    sources = []
+    for name, content in files.items():
+        if name.startswith("codegen/"):
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            if path.suffix == ".c":
+                sources.append(str(path))
+    constants = [pool for pool in external_pools if pool["kind"] == "constant"]
+    if constants:
+        path = directory / "host_pools.c"
+        path.write_text(_pool_definitions(_prefix(files), constants))
+        sources.append(str(path))
+    library = directory / "model.so"
+    include = directory / "codegen/host/include"
+    compile_c([*_WARNINGS, *flags, "-shared", "-fPIC", f"-I{include}", *sources, "-lm"], library)
+    return library
+
+
+def compile_c(arguments: Sequence[str], output: Path) -> None:
+    """Call the host's C compiler: `$CC`, or `cc`.
+
+    Raises
+    ------
+    BuildError: it is missing, or reports an error or a warning.
+    """
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    try:
+        result = subprocess.run(
+            [*compiler, *arguments, "-o", str(output)], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise BuildError(
+            f"C compiler {compiler[0]} cannot be started ({error.strerror}); install one "
+            "(apt-get install gcc) or name one in the environment variable CC"
+        ) from error
+    if result.returncode != 0:
+        raise BuildError(f"{' '.join(compiler)} failed:\n{result.stderr.strip()}")
+
+
+def aligned_empty(shape: Sequence[int], dtype: str) -> np.ndarray:
+    """An array without content whose first byte is aligned as pools are."""
+    element = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
+    raw = np.empty(size + _POOL_ALIGNMENT, dtype=np.uint8)
+    start = -raw.ctypes.data % _POOL_ALIGNMENT
+    return raw[start : start + size].view(element).reshape(tuple(shape))
+
+
+def _struct(arrays: Any) -> ctypes.Array[ctypes.c_void_p]:
+    """A C struct of one pointer a member, in the memory layout of an array of pointers."""
+    addresses = [array.ctypes.data for array in arrays]
+    return (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+
+
+def _prefix(files: Mapping[str, bytes]) -> str:
+    """The prefix of the C symbols, from the name of the header."""
+    return next(Path(name).stem for name in files if name.endswith(".h"))
+
+
+def _host_pool(pool: Mapping[str, Any]) -> str:
+    return f"usmp_host_{pool['c_name']}"
+
+
+def _pool_definitions(prefix: str, pools: Sequence[Mapping[str, Any]]) -> str:
+    """What an application writes to keep external constant pools in its own memory."""
+    lines = [f'#include "{prefix}.h"']
+    for pool in pools:
+        macro = f"{prefix}_{pool['c_name']}".upper()
+        size, data = f"{macro}_CONSTANT_POOL_SIZE", f"{macro}_CONSTANT_POOL_DATA"
+        lines.append(f"const uint8_t {_host_pool(pool)}[{size}] = {{ {data} }};")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,92 @@
+"""UnifiedStaticMemoryPlanner: from allocations to offsets into pools, the whole way."""
+
+from __future__ import annotations
+
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.algorithms import (
+    DEFAULT_ALGORITHM,
+    Algorithm,
+    get_algorithm,
+    get_custom_algorithm,
+)
+from usmp.analysis import check_plan, extract_buffer_info
+from usmp.objects import BufferInfo, MemoryPlan, PlacedBuffer, PoolAllocation
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
+from usmp.transform.assign_pool_info import AssignPoolInfo
+from usmp.transform.convert_pool_allocations_to_offsets import convert_pool_allocations_to_offsets
+from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
+
+
+@tvm.transform.module_pass(opt_level=0, name="tir.usmp.UnifiedStaticMemoryPlanner")
+class UnifiedStaticMemoryPlanner:
+    """Plan the memory of `__tvm_main__` and of everything that it calls.
+
+    Reads from the PassContext `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` (which wins) and
+    `tir.usmp.use_workspace_io`. The plan is checked before it is used, whatever made it, and left
+    on the module as the attribute `memory_plan`. RFC 0009, "Reference-level explanation".
+
+    Raises
+    ------
+    ValueError: an algorithm that is not registered, a plan that does not fit the pools' sizes, or
+        a plan that the checker refuses.
+    """
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
+        """Place every allocation."""
+        if context.config.get("tir.usmp.use_workspace_io", False):
+            mod = CreateAllocatesForIO()(mod)
+        mod = AssignPoolInfo()(mod)
+        analysis = extract_buffer_info(mod[MAIN_FUNCTION_NAME], mod)
+        buffers = list(analysis.buffer_info_stmts)
+        name, algorithm = _algorithm(context)
+        plan = dict(algorithm(buffers, analysis.memory_pressure).items())
+        check_plan(buffers, plan)
+        allocations = {analysis.buffer_info_stmts[buffer]: plan[buffer] for buffer in buffers}
+        functions = _functions_of_allocations(mod)
+        mod = convert_pool_allocations_to_offsets(allocations)(mod)
+        return mod.with_attr(
+            MEMORY_PLAN_ATTR,
+            MemoryPlan(
+                name,
+                analysis.memory_pressure,
+                [_placed(b, plan[b], functions[analysis.buffer_info_stmts[b]]) for b in buffers],
+            ),
+        )
+
+
+def _algorithm(context: PassContext) -> tuple[str, Algorithm]:
+    custom = context.config.get("tir.usmp.custom_algorithm")
+    if custom is not None:
+        return str(custom), get_custom_algorithm(str(custom))
+    name = str(context.config.get("tir.usmp.algorithm", DEFAULT_ALGORITHM))
+    return name, get_algorithm(name)
+
+
+def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:
+    functions: dict[tirx.AllocBuffer, str] = {}
+    for variable, func in mod.functions.items():
+        name = str(variable.name_hint)
+
+        def on_allocation(stmt: tirx.AllocBuffer, name: str = name) -> None:
+            functions[stmt] = name
+
+        if isinstance(func, tirx.PrimFunc):
+            tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
+    return functions
+
+
+def _placed(buffer: BufferInfo, allocation: PoolAllocation, function: str) -> PlacedBuffer:
+    return PlacedBuffer(
+        name=buffer.name_hint,
+        function=function,
+        kind=buffer.kind,
+        pool_name=allocation.pool_info.pool_name,
+        byte_offset=allocation.byte_offset,
+        size_bytes=buffer.size_bytes,
+        live_ranges=list(buffer.live_ranges),
+    )

@@ -1,0 +1,157 @@
+#include "check.h"
+
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <ostream>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace usmp {
+
+namespace {
+
+using Interval = std::pair<int64_t, int64_t>;
+
+/*! \brief A placed buffer: its bytes, and the times at which they matter in ascending order. */
+struct Placed {
+  BufferInfo buffer;
+  std::string pool;
+  Interval bytes;
+  std::vector<Interval> live;
+};
+
+/*! \brief Whether the two have a point in common; an empty interval has none. */
+bool Meet(const Interval& a, const Interval& b) {
+  return std::max(a.first, b.first) < std::min(a.second, b.second);
+}
+
+std::ostream& operator<<(std::ostream& os, const Interval& interval) {
+  return os << "[" << interval.first << ", " << interval.second << ")";
+}
+
+/*! \brief The candidate that the allocation stands for, or nullptr. */
+const PoolInfoObj* FindCandidate(const BufferInfo& buffer, const PoolInfo& chosen) {
+  for (const PoolInfo& candidate : buffer->pool_candidates) {
+    if (candidate->pool_name == chosen->pool_name) return candidate.get();
+  }
+  return nullptr;
+}
+
+/*! \brief Judge one allocation by itself; the result is what the pairs are judged by. */
+Placed CheckAlone(const BufferInfo& buffer, const PoolAllocation& allocation) {
+  const std::string pool = allocation->pool_info->pool_name;
+  const int64_t offset = allocation->byte_offset;
+  auto refuse = [&](const std::string& reason) {
+    TVM_FFI_THROW(ValueError) << "USMP plan check: buffer \"" << buffer->name_hint << "\" ("
+                              << buffer->size_bytes << " bytes, alignment " << buffer->alignment
+                              << ") at offset " << offset << " of pool \"" << pool << "\" "
+                              << reason;
+  };
+  const PoolInfoObj* candidate = FindCandidate(buffer, allocation->pool_info);
+  if (candidate == nullptr) refuse("is in a pool that is not one of its candidates");
+  if (offset < 0) refuse("starts before the pool");
+  if (offset % buffer->alignment != 0) refuse("is not aligned");
+  if (buffer->size_bytes > std::numeric_limits<int64_t>::max() - offset) {
+    refuse("ends beyond the largest 64-bit offset");
+  }
+  const int64_t end = offset + buffer->size_bytes;
+  const int64_t size_hint = candidate->size_hint_bytes;
+  if (size_hint >= 0 && end > size_hint) {
+    refuse("ends at byte " + std::to_string(end) + ", but the size hint of the pool is " +
+           std::to_string(size_hint) + " bytes");
+  }
+  std::vector<Interval> live;
+  for (const LiveRange& range : buffer->live_ranges) live.emplace_back(range->start, range->stop);
+  std::sort(live.begin(), live.end());
+  return Placed{buffer, pool, {offset, end}, std::move(live)};
+}
+
+[[noreturn]] void RefusePair(const Placed& a, const Placed& b, const std::string& reason) {
+  const Interval shared{std::max(a.bytes.first, b.bytes.first),
+                        std::min(a.bytes.second, b.bytes.second)};
+  TVM_FFI_THROW(ValueError) << "USMP plan check: buffers \"" << a.buffer->name_hint
+                            << "\" at bytes " << a.bytes << " and \"" << b.buffer->name_hint
+                            << "\" at bytes " << b.bytes << " share bytes " << shared
+                            << " of pool \"" << a.pool << "\", but " << reason;
+}
+
+void CheckConflicts(const std::vector<Placed>& placed) {
+  std::unordered_map<const BufferInfoObj*, const Placed*> find;
+  for (const Placed& entry : placed) find.emplace(entry.buffer.get(), &entry);
+  for (const Placed& a : placed) {
+    for (const BufferInfo& conflict : GetConflicts(a.buffer)) {
+      auto it = find.find(conflict.get());
+      if (it == find.end()) continue;
+      const Placed& b = *it->second;
+      if (!a.buffer.same_as(b.buffer) && a.pool == b.pool && Meet(a.bytes, b.bytes)) {
+        RefusePair(a, b, "they conflict");
+      }
+    }
+  }
+}
+
+/*! \brief The first time at which both are live, or nullptr: one merge of two sorted lists. */
+const Interval* LiveTogether(const Placed& a, const Placed& b) {
+  auto x = a.live.begin();
+  auto y = b.live.begin();
+  while (x != a.live.end() && y != b.live.end()) {
+    if (Meet(*x, *y)) return x->first > y->first ? &*x : &*y;
+    if (x->second < y->second) {
+      ++x;
+    } else {
+      ++y;
+    }
+  }
+  return nullptr;
+}
+
+/*! \brief Judge the live ranges of one pool: only buffers whose bytes meet are compared. */
+void CheckLiveRanges(std::vector<const Placed*> pool) {
+  std::stable_sort(pool.begin(), pool.end(), [](const Placed* a, const Placed* b) {
+    return a->bytes.first < b->bytes.first;
+  });
+  std::vector<const Placed*> open;
+  for (const Placed* b : pool) {
+    open.erase(std::remove_if(open.begin(), open.end(),
+                              [&](const Placed* a) { return a->bytes.second <= b->bytes.first; }),
+               open.end());
+    for (const Placed* a : open) {
+      if (const Interval* both = LiveTogether(*a, *b)) {
+        RefusePair(*a, *b, "both are live at position " + std::to_string(both->first));
+      }
+    }
+    open.push_back(b);
+  }
+}
+
+}  // namespace
+
+void CheckPlan(const ffi::Array<BufferInfo>& buffers,
+               const ffi::Map<BufferInfo, PoolAllocation>& plan) {
+  std::vector<Placed> placed;
+  for (const BufferInfo& buffer : buffers) {
+    auto allocation = plan.find(buffer);
+    if (allocation == plan.end()) {
+      TVM_FFI_THROW(ValueError) << "USMP plan check: buffer \"" << buffer->name_hint
+                                << "\" has no allocation";
+    }
+    placed.push_back(CheckAlone(buffer, (*allocation).second));
+  }
+  CheckConflicts(placed);
+  std::map<std::string, std::vector<const Placed*>> pools;
+  for (const Placed& entry : placed) {
+    const bool has_bytes = entry.bytes.first < entry.bytes.second;
+    if (has_bytes && !entry.live.empty()) pools[entry.pool].push_back(&entry);
+  }
+  for (const auto& [name, members] : pools) CheckLiveRanges(members);
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() { tvm::ffi::reflection::GlobalDef().def("usmp.check_plan", CheckPlan); }
+
+}  // namespace usmp

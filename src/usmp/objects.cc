@@ -1,0 +1,248 @@
+#include "objects.h"
+
+#include <tvm/ffi/cast.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace usmp {
+
+namespace refl = tvm::ffi::reflection;
+
+namespace {
+
+/*! \brief Refuse a value below its smallest; `owner` says which object it was meant for. */
+void RequireAtLeast(int64_t minimum, int64_t value, const char* field, const std::string& owner) {
+  if (value < minimum) {
+    TVM_FFI_THROW(ValueError) << field << " of " << owner << " must be at least " << minimum
+                              << ", but is " << value;
+  }
+}
+
+void RequireName(const ffi::String& name, const char* field) {
+  if (name.empty()) {
+    TVM_FFI_THROW(ValueError) << field << " must not be empty";
+  }
+}
+
+std::string Called(const char* kind, const ffi::String& name) {
+  return std::string(kind) + " \"" + std::string(name) + "\"";
+}
+
+template <typename Pool>
+void RequireDistinctNames(const ffi::Array<Pool>& pools) {
+  std::set<std::string> seen;
+  for (const Pool& pool : pools) {
+    if (!seen.insert(pool->pool_name).second) {
+      TVM_FFI_THROW(ValueError) << "Two memory pools are called \"" << pool->pool_name << "\"";
+    }
+  }
+}
+
+}  // namespace
+
+PoolInfoPropertiesObj::PoolInfoPropertiesObj(
+    int64_t size_hint_bytes, int64_t clock_frequency_hz, int64_t read_bandwidth_bytes_per_cycle,
+    int64_t write_bandwidth_bytes_per_cycle, int64_t read_latency_cycles,
+    int64_t write_latency_cycles, ffi::Map<ffi::Any, int64_t> target_burst_bytes, bool is_internal)
+    : PoolProperties{size_hint_bytes,
+                     clock_frequency_hz,
+                     read_bandwidth_bytes_per_cycle,
+                     write_bandwidth_bytes_per_cycle,
+                     read_latency_cycles,
+                     write_latency_cycles,
+                     std::move(target_burst_bytes),
+                     is_internal} {
+  const std::string owner = "a memory pool";
+  RequireAtLeast(kUnrestricted, size_hint_bytes, "size_hint_bytes", owner);
+  RequireAtLeast(kUnrestricted, clock_frequency_hz, "clock_frequency_hz", owner);
+  RequireAtLeast(kUnrestricted, read_bandwidth_bytes_per_cycle, "read_bandwidth_bytes_per_cycle",
+                 owner);
+  RequireAtLeast(kUnrestricted, write_bandwidth_bytes_per_cycle, "write_bandwidth_bytes_per_cycle",
+                 owner);
+  RequireAtLeast(0, read_latency_cycles, "read_latency_cycles", owner);
+  RequireAtLeast(0, write_latency_cycles, "write_latency_cycles", owner);
+  for (const auto& [target, burst_bytes] : this->target_burst_bytes) {
+    RequireAtLeast(1, burst_bytes, "target_burst_bytes", owner);
+  }
+}
+
+PoolInfoObj::PoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
+                         const PoolInfoProperties& properties)
+    : PoolProperties(*properties.get()),
+      pool_name(std::move(pool_name)),
+      targets(std::move(targets)) {
+  RequireName(this->pool_name, "pool_name of a memory pool");
+}
+
+ConstantInfoObj::ConstantInfoObj(ffi::String name_hint, int64_t byte_offset, ffi::Tensor data)
+    : name_hint(std::move(name_hint)), byte_offset(byte_offset), data(std::move(data)) {
+  RequireAtLeast(0, byte_offset, "byte_offset", Called("constant", this->name_hint));
+}
+
+ConstantPoolInfoObj::ConstantPoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
+                                         ffi::Array<ConstantInfo> constant_info_array,
+                                         const PoolInfoProperties& properties)
+    : PoolInfoObj(std::move(pool_name), std::move(targets), properties),
+      constant_info_array(std::move(constant_info_array)) {}
+
+WorkspaceMemoryPoolsObj::WorkspaceMemoryPoolsObj(ffi::Array<WorkspacePoolInfo> pools)
+    : pools(std::move(pools)) {
+  RequireDistinctNames(this->pools);
+}
+
+ConstantMemoryPoolsObj::ConstantMemoryPoolsObj(ffi::Array<ConstantPoolInfo> pools)
+    : pools(std::move(pools)) {
+  RequireDistinctNames(this->pools);
+}
+
+LiveRangeObj::LiveRangeObj(int64_t start, int64_t stop) : start(start), stop(stop) {
+  if (start >= stop) {
+    TVM_FFI_THROW(ValueError) << "A live range must start before it stops, but [" << start << ", "
+                              << stop << ") does not";
+  }
+}
+
+BufferInfoObj::BufferInfoObj(ffi::String name_hint, int64_t size_bytes,
+                             ffi::Array<PoolInfo> pool_candidates, int64_t alignment,
+                             ffi::Array<LiveRange> live_ranges, int64_t kind)
+    : name_hint(std::move(name_hint)),
+      size_bytes(size_bytes),
+      pool_candidates(std::move(pool_candidates)),
+      alignment(alignment),
+      live_ranges(std::move(live_ranges)),
+      kind(kind) {
+  const std::string owner = Called("buffer", this->name_hint);
+  RequireAtLeast(0, size_bytes, "size_bytes", owner);
+  RequireAtLeast(1, alignment, "alignment", owner);
+  if (kind < static_cast<int64_t>(BufferInfoKind::kIntermediate) ||
+      kind > static_cast<int64_t>(BufferInfoKind::kOutput)) {
+    TVM_FFI_THROW(ValueError) << "kind of " << owner << " must be 0, 1 or 2, but is " << kind;
+  }
+}
+
+ffi::Array<BufferInfo> GetConflicts(const BufferInfo& buffer) {
+  ffi::Array<BufferInfo> alive;
+  for (const ffi::WeakObjectPtr<BufferInfoObj>& conflict : buffer->conflicts) {
+    if (ffi::ObjectPtr<BufferInfoObj> owned = conflict.lock()) {
+      alive.push_back(ffi::GetRef<BufferInfo>(owned.get()));
+    }
+  }
+  return alive;
+}
+
+void SetConflicts(const BufferInfo& buffer, const ffi::Array<BufferInfo>& conflicts) {
+  buffer->conflicts.clear();
+  buffer->conflicts.reserve(conflicts.size());
+  for (const BufferInfo& conflict : conflicts) {
+    buffer->conflicts.emplace_back(ffi::GetObjectPtr<BufferInfoObj>(conflict.get()));
+  }
+}
+
+PoolAllocationObj::PoolAllocationObj(PoolInfo pool_info, int64_t byte_offset)
+    : pool_info(std::move(pool_info)), byte_offset(byte_offset) {}
+
+AllocatedPoolInfoObj::AllocatedPoolInfoObj(PoolInfo pool_info, int64_t allocated_size,
+                                           int64_t pool_var_idx)
+    : pool_info(std::move(pool_info)), allocated_size(allocated_size), pool_var_idx(pool_var_idx) {
+  const std::string owner = Called("memory pool", this->pool_info->pool_name);
+  RequireAtLeast(0, allocated_size, "allocated_size", owner);
+  RequireAtLeast(0, pool_var_idx, "pool_var_idx", owner);
+}
+
+BufferInfoAnalysisObj::BufferInfoAnalysisObj(ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts,
+                                             int64_t memory_pressure)
+    : buffer_info_stmts(std::move(buffer_info_stmts)), memory_pressure(memory_pressure) {
+  RequireAtLeast(0, memory_pressure, "memory_pressure", "a buffer analysis");
+}
+
+namespace {
+
+ffi::Any BufferToJson(const BufferInfo& buffer) { return buffer->name_hint; }
+
+BufferInfo BufferFromJson(const ffi::Any& name_hint) {
+  TVM_FFI_THROW(TypeError) << Called("buffer", name_hint.cast<ffi::String>())
+                           << " cannot be loaded: what conflicts with it was not saved";
+  TVM_FFI_UNREACHABLE();
+}
+
+template <typename Owner>
+void DefineProperties(refl::ObjectDef<Owner>* def) {
+  def->def_ro("size_hint_bytes", &Owner::size_hint_bytes)
+      .def_ro("clock_frequency_hz", &Owner::clock_frequency_hz)
+      .def_ro("read_bandwidth_bytes_per_cycle", &Owner::read_bandwidth_bytes_per_cycle)
+      .def_ro("write_bandwidth_bytes_per_cycle", &Owner::write_bandwidth_bytes_per_cycle)
+      .def_ro("read_latency_cycles", &Owner::read_latency_cycles)
+      .def_ro("write_latency_cycles", &Owner::write_latency_cycles)
+      .def_ro("target_burst_bytes", &Owner::target_burst_bytes)
+      .def_ro("is_internal", &Owner::is_internal);
+}
+
+}  // namespace
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<PoolInfoPropertiesObj> properties;
+  properties.def(refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                            ffi::Map<ffi::Any, int64_t>, bool>());
+  DefineProperties(&properties);
+
+  refl::ObjectDef<PoolInfoObj> pool(refl::init(false));
+  pool.def_ro("pool_name", &PoolInfoObj::pool_name).def_ro("targets", &PoolInfoObj::targets);
+  DefineProperties(&pool);
+
+  refl::ObjectDef<WorkspacePoolInfoObj>().def(
+      refl::init<ffi::String, ffi::Array<ffi::Any>, PoolInfoProperties>());
+  refl::ObjectDef<ConstantInfoObj>()
+      .def(refl::init<ffi::String, int64_t, ffi::Tensor>())
+      .def_ro("name_hint", &ConstantInfoObj::name_hint)
+      .def_ro("byte_offset", &ConstantInfoObj::byte_offset)
+      .def_ro("data", &ConstantInfoObj::data);
+  refl::ObjectDef<ConstantPoolInfoObj>()
+      .def(refl::init<ffi::String, ffi::Array<ffi::Any>, ffi::Array<ConstantInfo>,
+                      PoolInfoProperties>())
+      .def_ro("constant_info_array", &ConstantPoolInfoObj::constant_info_array);
+  refl::ObjectDef<WorkspaceMemoryPoolsObj>()
+      .def(refl::init<ffi::Array<WorkspacePoolInfo>>())
+      .def_ro("pools", &WorkspaceMemoryPoolsObj::pools);
+  refl::ObjectDef<ConstantMemoryPoolsObj>()
+      .def(refl::init<ffi::Array<ConstantPoolInfo>>())
+      .def_ro("pools", &ConstantMemoryPoolsObj::pools);
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<LiveRangeObj>()
+      .def(refl::init<int64_t, int64_t>())
+      .def_ro("start", &LiveRangeObj::start)
+      .def_ro("stop", &LiveRangeObj::stop);
+  refl::ObjectDef<BufferInfoObj>()
+      .def(refl::init<ffi::String, int64_t, ffi::Array<PoolInfo>, int64_t, ffi::Array<LiveRange>,
+                      int64_t>())
+      .def_ro("name_hint", &BufferInfoObj::name_hint)
+      .def_ro("size_bytes", &BufferInfoObj::size_bytes)
+      .def_ro("pool_candidates", &BufferInfoObj::pool_candidates)
+      .def_ro("alignment", &BufferInfoObj::alignment)
+      .def_ro("live_ranges", &BufferInfoObj::live_ranges)
+      .def_ro("kind", &BufferInfoObj::kind)
+      .def("_conflicts", GetConflicts)
+      .def("_set_conflicts", SetConflicts)
+      .def_type_attr(refl::type_attr::kDataToJson, BufferToJson)
+      .def_type_attr(refl::type_attr::kDataFromJson, BufferFromJson);
+  refl::ObjectDef<PoolAllocationObj>()
+      .def(refl::init<PoolInfo, int64_t>())
+      .def_ro("pool_info", &PoolAllocationObj::pool_info)
+      .def_ro("byte_offset", &PoolAllocationObj::byte_offset);
+  refl::ObjectDef<AllocatedPoolInfoObj>()
+      .def(refl::init<PoolInfo, int64_t, int64_t>())
+      .def_ro("pool_info", &AllocatedPoolInfoObj::pool_info)
+      .def_ro("allocated_size", &AllocatedPoolInfoObj::allocated_size)
+      .def_ro("pool_var_idx", &AllocatedPoolInfoObj::pool_var_idx);
+  refl::ObjectDef<BufferInfoAnalysisObj>()
+      .def(refl::init<ffi::Map<BufferInfo, ffi::Any>, int64_t>())
+      .def_ro("buffer_info_stmts", &BufferInfoAnalysisObj::buffer_info_stmts)
+      .def_ro("memory_pressure", &BufferInfoAnalysisObj::memory_pressure);
+}
+
+}  // namespace usmp

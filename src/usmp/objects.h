@@ -1,0 +1,275 @@
+// The words that the planner, the passes and Python share: pools, buffers to place, placements.
+//
+// Names and defaults are those of TVM's USMP (RFC 0009 of apache/tvm-rfcs, "Reference-level
+// explanation"). Sizes, offsets and alignments are bytes. A constructor refuses bad values with a
+// ValueError, so an object that exists is well formed; whether a *plan* is well formed is decided
+// by check.h alone, hence PoolAllocation takes any offset.
+#ifndef USMP_OBJECTS_H_
+#define USMP_OBJECTS_H_
+
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/memory.h>
+#include <tvm/ffi/object.h>
+#include <tvm/ffi/string.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace usmp {
+
+namespace ffi = tvm::ffi;
+
+/*! \brief Value of `size_hint_bytes` and of the bandwidths: the user set no limit. */
+constexpr int64_t kUnrestricted = -1;
+
+/*! \brief Alignment of a buffer that asks for none. */
+constexpr int64_t kDefaultAlignment = 1;
+
+/*! \brief What the user may say about a memory. Held by a pool and by the object that builds one.
+ */
+struct PoolProperties {
+  int64_t size_hint_bytes = kUnrestricted;
+  int64_t clock_frequency_hz = kUnrestricted;
+  int64_t read_bandwidth_bytes_per_cycle = kUnrestricted;
+  int64_t write_bandwidth_bytes_per_cycle = kUnrestricted;
+  int64_t read_latency_cycles = 0;
+  int64_t write_latency_cycles = 0;
+  /*! \brief Target to burst length; a target that is missing bursts one byte. */
+  ffi::Map<ffi::Any, int64_t> target_burst_bytes;
+  /*! \brief The compiler emits the pool itself; the user does not pass it. */
+  bool is_internal = false;
+};
+
+class PoolInfoPropertiesObj : public ffi::Object, public PoolProperties {
+ public:
+  PoolInfoPropertiesObj() = default;
+  PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t clock_frequency_hz,
+                        int64_t read_bandwidth_bytes_per_cycle,
+                        int64_t write_bandwidth_bytes_per_cycle, int64_t read_latency_cycles,
+                        int64_t write_latency_cycles,
+                        ffi::Map<ffi::Any, int64_t> target_burst_bytes, bool is_internal);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.PoolInfoProperties", PoolInfoPropertiesObj, ffi::Object);
+};
+
+class PoolInfoProperties : public ffi::ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(PoolInfoProperties, ffi::ObjectRef,
+                                                PoolInfoPropertiesObj);
+};
+
+/*! \brief A memory that the plan may use. Within one problem its name is its identity. */
+class PoolInfoObj : public ffi::Object, public PoolProperties {
+ public:
+  ffi::String pool_name;
+  /*! \brief Targets whose functions may access the pool. */
+  ffi::Array<ffi::Any> targets;
+
+  PoolInfoObj() = default;
+  PoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
+              const PoolInfoProperties& properties);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  static constexpr uint32_t _type_child_slots = 2;
+  TVM_FFI_DECLARE_OBJECT_INFO("usmp.PoolInfo", PoolInfoObj, ffi::Object);
+};
+
+class PoolInfo : public ffi::ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(PoolInfo, ffi::ObjectRef, PoolInfoObj);
+};
+
+/*! \brief Read-write memory: intermediates, scratch, inputs and outputs. */
+class WorkspacePoolInfoObj : public PoolInfoObj {
+ public:
+  using PoolInfoObj::PoolInfoObj;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.WorkspacePoolInfo", WorkspacePoolInfoObj, PoolInfoObj);
+};
+
+class WorkspacePoolInfo : public PoolInfo {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(WorkspacePoolInfo, PoolInfo, WorkspacePoolInfoObj);
+};
+
+/*! \brief One literal at its place in a read-only pool. */
+class ConstantInfoObj : public ffi::Object {
+ public:
+  ffi::String name_hint;
+  int64_t byte_offset = 0;
+  ffi::Tensor data;
+
+  explicit ConstantInfoObj(ffi::UnsafeInit) {}
+  ConstantInfoObj(ffi::String name_hint, int64_t byte_offset, ffi::Tensor data);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.ConstantInfo", ConstantInfoObj, ffi::Object);
+};
+
+class ConstantInfo : public ffi::ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(ConstantInfo, ffi::ObjectRef, ConstantInfoObj);
+};
+
+/*! \brief Read-only memory together with the constants that were placed in it. */
+class ConstantPoolInfoObj : public PoolInfoObj {
+ public:
+  ffi::Array<ConstantInfo> constant_info_array;
+
+  ConstantPoolInfoObj() = default;
+  ConstantPoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
+                      ffi::Array<ConstantInfo> constant_info_array,
+                      const PoolInfoProperties& properties);
+
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.ConstantPoolInfo", ConstantPoolInfoObj, PoolInfoObj);
+};
+
+class ConstantPoolInfo : public PoolInfo {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(ConstantPoolInfo, PoolInfo, ConstantPoolInfoObj);
+};
+
+/*! \brief The workspace pools of a module, in the user's order of preference. */
+class WorkspaceMemoryPoolsObj : public ffi::Object {
+ public:
+  ffi::Array<WorkspacePoolInfo> pools;
+
+  WorkspaceMemoryPoolsObj() = default;
+  explicit WorkspaceMemoryPoolsObj(ffi::Array<WorkspacePoolInfo> pools);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.WorkspaceMemoryPools", WorkspaceMemoryPoolsObj,
+                                    ffi::Object);
+};
+
+/*! \brief The constant pools of a module, in the user's order of preference. */
+class ConstantMemoryPoolsObj : public ffi::Object {
+ public:
+  ffi::Array<ConstantPoolInfo> pools;
+
+  ConstantMemoryPoolsObj() = default;
+  explicit ConstantMemoryPoolsObj(ffi::Array<ConstantPoolInfo> pools);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.ConstantMemoryPools", ConstantMemoryPoolsObj,
+                                    ffi::Object);
+};
+
+/*! \brief Half-open span [start, stop) of program positions. */
+class LiveRangeObj : public ffi::Object {
+ public:
+  int64_t start = 0;
+  int64_t stop = 0;
+
+  LiveRangeObj() = default;
+  LiveRangeObj(int64_t start, int64_t stop);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.LiveRange", LiveRangeObj, ffi::Object);
+};
+
+class LiveRange : public ffi::ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(LiveRange, ffi::ObjectRef, LiveRangeObj);
+};
+
+/*! \brief Where a buffer comes from; the numbers are TVM's. */
+enum class BufferInfoKind : int64_t { kIntermediate = 0, kInput = 1, kOutput = 2 };
+
+/*!
+ * \brief One allocation to place.
+ *
+ * Two buffers are the same only if they are one object: sizes and names may repeat.
+ *
+ * Conflicts are held weakly, because they are mutual: owning references would be cycles, which
+ * reference counting never frees and which a serializer would follow for ever. A conflict with a
+ * buffer that nobody owns any more can constrain no plan, so forgetting it is safe. For the same
+ * reason a module that holds a buffer can be printed and saved, but loading it is refused: the
+ * buffer would come back without its conflicts.
+ */
+class BufferInfoObj : public ffi::Object {
+ public:
+  ffi::String name_hint;
+  int64_t size_bytes;
+  /*! \brief Pools that may hold the buffer, best first. */
+  ffi::Array<PoolInfo> pool_candidates;
+  int64_t alignment;
+  ffi::Array<LiveRange> live_ranges;
+  int64_t kind;
+  /*! \brief See GetConflicts and SetConflicts. */
+  std::vector<ffi::WeakObjectPtr<BufferInfoObj>> conflicts;
+
+  BufferInfoObj(ffi::String name_hint, int64_t size_bytes, ffi::Array<PoolInfo> pool_candidates,
+                int64_t alignment, ffi::Array<LiveRange> live_ranges, int64_t kind);
+
+  static constexpr bool _type_mutable = true;
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindUniqueInstance;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.BufferInfo", BufferInfoObj, ffi::Object);
+};
+
+class BufferInfo : public ffi::ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(BufferInfo, ffi::ObjectRef, BufferInfoObj);
+};
+
+/*! \brief The buffers that may not share bytes with `buffer`, as they were set. */
+ffi::Array<BufferInfo> GetConflicts(const BufferInfo& buffer);
+void SetConflicts(const BufferInfo& buffer, const ffi::Array<BufferInfo>& conflicts);
+
+/*! \brief The place of one buffer. */
+class PoolAllocationObj : public ffi::Object {
+ public:
+  PoolInfo pool_info{ffi::UnsafeInit()};
+  int64_t byte_offset = 0;
+
+  explicit PoolAllocationObj(ffi::UnsafeInit) {}
+  PoolAllocationObj(PoolInfo pool_info, int64_t byte_offset);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.PoolAllocation", PoolAllocationObj, ffi::Object);
+};
+
+class PoolAllocation : public ffi::ObjectRef {
+ public:
+  PoolAllocation(PoolInfo pool_info, int64_t byte_offset)
+      : ffi::ObjectRef(ffi::make_object<PoolAllocationObj>(std::move(pool_info), byte_offset)) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(PoolAllocation, ffi::ObjectRef, PoolAllocationObj);
+};
+
+/*! \brief A pool with the bytes that the plan takes of it. */
+class AllocatedPoolInfoObj : public ffi::Object {
+ public:
+  PoolInfo pool_info{ffi::UnsafeInit()};
+  int64_t allocated_size = 0;
+  /*! \brief Position of the pool among the pool parameters of a function. */
+  int64_t pool_var_idx = 0;
+
+  explicit AllocatedPoolInfoObj(ffi::UnsafeInit) {}
+  AllocatedPoolInfoObj(PoolInfo pool_info, int64_t allocated_size, int64_t pool_var_idx);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.AllocatedPoolInfo", AllocatedPoolInfoObj, ffi::Object);
+};
+
+/*! \brief What the liveness analysis of a module found. */
+class BufferInfoAnalysisObj : public ffi::Object {
+ public:
+  /*! \brief Each buffer with the statement that allocates it. */
+  ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts;
+  /*! \brief Largest number of bytes live at one time. */
+  int64_t memory_pressure = 0;
+
+  BufferInfoAnalysisObj() = default;
+  BufferInfoAnalysisObj(ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts, int64_t memory_pressure);
+
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.BufferInfoAnalysis", BufferInfoAnalysisObj, ffi::Object);
+};
+
+}  // namespace usmp
+
+#endif  // USMP_OBJECTS_H_

@@ -1,0 +1,54 @@
+// Makes `PassContext(config={"tir.usmp.enable": True})` known to TVM.
+//
+// TVM registers the keys of its passes in C++ only, and the apache-tvm wheel ships no header for
+// it, so the one function that libtvm_compiler exports is declared here. Values are converted and
+// refused exactly as by TVM's own options of the same type.
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/string.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace tvm {
+namespace transform {
+
+class PassContext {
+ public:
+  static void RegisterConfigOption(const char* key, ffi::String value_type_str,
+                                   std::function<ffi::Any(ffi::Any)> legalization);
+};
+
+}  // namespace transform
+}  // namespace tvm
+
+namespace usmp {
+
+namespace ffi = tvm::ffi;
+
+namespace {
+
+template <typename Value>
+void RegisterOption(const char* key) {
+  const std::string type_name = ffi::TypeTraits<Value>::TypeStr();
+  auto legalize = [key, type_name](ffi::Any value) -> ffi::Any {
+    if (std::optional<Value> converted = value.try_cast<Value>()) return *std::move(converted);
+    TVM_FFI_THROW(AttributeError) << "Expect config " << key << " to have type " << type_name
+                                  << ", but instead get "
+                                  << ffi::details::AnyUnsafe::GetMismatchTypeInfo<Value>(value);
+    TVM_FFI_UNREACHABLE();
+  };
+  tvm::transform::PassContext::RegisterConfigOption(key, type_name, legalize);
+}
+
+}  // namespace
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  RegisterOption<bool>("tir.usmp.enable");
+  RegisterOption<ffi::String>("tir.usmp.algorithm");
+  RegisterOption<bool>("tir.usmp.use_workspace_io");
+  RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
+}
+
+}  // namespace usmp

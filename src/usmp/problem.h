@@ -1,0 +1,71 @@
+// The placement problem in plain numbers: what a solver reads, and what it answers.
+//
+// `MakeProblem` turns Array<BufferInfo> into vectors of integers, so that solvers never touch a
+// reference count; `MakePlan` turns their answer back. In between, buffers and pools are indices:
+// buffers in input order, pools in the order in which candidates first name them.
+//
+// All bytes are int64 and every addition is checked. A position that does not fit int64 is no
+// position (nullopt), never a wrapped number.
+#ifndef USMP_PROBLEM_H_
+#define USMP_PROBLEM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "objects.h"
+
+namespace usmp {
+
+struct Problem {
+  struct Pool {
+    PoolInfo info;
+    /*! \brief Bytes that may be used; the largest int64 if the user set no size hint. */
+    int64_t limit;
+  };
+
+  struct Buffer {
+    std::string name;
+    int64_t size;
+    int64_t alignment;
+    /*! \brief Candidate pools, best first; never empty. */
+    std::vector<size_t> pools;
+    /*! \brief Buffers that may not share bytes with this one: sorted, without this one, and
+     *         mutual even where only one of the two listed the other. */
+    std::vector<size_t> conflicts;
+  };
+
+  std::vector<Pool> pools;
+  std::vector<Buffer> buffers;
+};
+
+/*! \brief The place of one buffer: an index into `Problem::pools` and a byte offset. */
+struct Placement {
+  size_t pool;
+  int64_t offset;
+};
+
+/*!
+ * \brief Read the buffers.
+ *
+ * Conflicts with buffers outside the array are dropped: they constrain nothing.
+ * Throws ValueError if a buffer has no candidate or is listed twice, or if two pools of one
+ * name differ in kind or size hint (the emitted code would give both the same memory).
+ */
+Problem MakeProblem(const ffi::Array<BufferInfo>& buffers);
+
+/*! \brief Write the plan, in the order of the buffers. */
+ffi::Map<BufferInfo, PoolAllocation> MakePlan(const ffi::Array<BufferInfo>& buffers,
+                                              const Problem& problem,
+                                              const std::vector<Placement>& placements);
+
+/*! \brief The sum, if it is an int64. */
+std::optional<int64_t> CheckedAdd(int64_t lhs, int64_t rhs);
+
+/*! \brief The smallest multiple of `alignment` that is at least `position`, if it is an int64. */
+std::optional<int64_t> AlignUp(int64_t position, int64_t alignment);
+
+}  // namespace usmp
+
+#endif  // USMP_PROBLEM_H_

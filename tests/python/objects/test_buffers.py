@@ -1,0 +1,190 @@
+import gc
+
+import pytest
+import tvm
+import tvm_ffi
+from tvm.target import Target
+from usmp.objects import (
+    AllocatedPoolInfo,
+    BufferInfo,
+    BufferInfoAnalysis,
+    BufferInfoKind,
+    LiveRange,
+    PoolAllocation,
+    WorkspacePoolInfo,
+)
+
+POOL = WorkspacePoolInfo("sram", [Target("c")])
+
+
+def test_buffer_defaults():
+    buffer = BufferInfo("buf", 8, [POOL])
+    assert buffer.name_hint == "buf"
+    assert buffer.size_bytes == 8
+    assert list(buffer.pool_candidates) == [POOL]
+    assert buffer.alignment == 1
+    assert list(buffer.live_ranges) == []
+    assert buffer.kind == BufferInfoKind.INTERMEDIATE
+    assert list(buffer.conflicts) == []
+
+
+def test_buffer_keeps_what_it_was_given():
+    live = [LiveRange(0, 3), LiveRange(5, 6)]
+    buffer = BufferInfo("buf", 2**62, [POOL], 8, live, BufferInfoKind.OUTPUT)
+    assert buffer.size_bytes == 2**62
+    assert buffer.alignment == 8
+    assert [(r.start, r.stop) for r in buffer.live_ranges] == [(0, 3), (5, 6)]
+    assert buffer.kind == BufferInfoKind.OUTPUT
+
+
+def test_kinds_have_the_numbers_of_tvm():
+    assert [kind.value for kind in BufferInfoKind] == [0, 1, 2]
+    assert [kind.name for kind in BufferInfoKind] == ["INTERMEDIATE", "INPUT", "OUTPUT"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"size_bytes": -1}, 'size_bytes of buffer "buf" must be at least 0, but is -1'),
+        ({"alignment": 0}, 'alignment of buffer "buf" must be at least 1, but is 0'),
+        ({"alignment": -8}, 'alignment of buffer "buf" must be at least 1, but is -8'),
+        ({"kind": 3}, 'kind of buffer "buf" must be 0, 1 or 2, but is 3'),
+        ({"kind": -1}, 'kind of buffer "buf" must be 0, 1 or 2, but is -1'),
+    ],
+)
+def test_buffer_refuses_bad_values(arguments, message):
+    with pytest.raises(ValueError) as error:
+        BufferInfo(**{"name_hint": "buf", "size_bytes": 8, "pool_candidates": [POOL]} | arguments)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"alignment": 1.5}, {"size_bytes": "8"}, {"pool_candidates": ["sram"]}]
+)
+def test_buffer_refuses_wrong_types(arguments):
+    with pytest.raises(TypeError):
+        BufferInfo(**{"name_hint": "buf", "size_bytes": 8, "pool_candidates": [POOL]} | arguments)
+
+
+@pytest.mark.parametrize(("start", "stop"), [(3, 3), (4, 3)])
+def test_live_range_refuses_an_empty_span(start, stop):
+    with pytest.raises(ValueError) as error:
+        LiveRange(start, stop)
+    assert str(error.value) == (
+        f"A live range must start before it stops, but [{start}, {stop}) does not"
+    )
+
+
+def test_buffers_are_told_apart_by_identity():
+    first, second = BufferInfo("buf", 8, [POOL]), BufferInfo("buf", 8, [POOL])
+    second.set_conflicts([first])
+    assert second.conflicts[0] == first
+    assert first != second
+    assert {first: 1, second: 2}[second.conflicts[0]] == 1
+    assert BufferInfoAnalysis({first: POOL, second: POOL}, 16).buffer_info_stmts[second] == POOL
+    assert not tvm_ffi.structural_equal(first, second)
+
+
+def test_set_conflicts_replaces():
+    a, b, c = (BufferInfo(name, 8, [POOL]) for name in "abc")
+    a.set_conflicts([b, c])
+    assert list(a.conflicts) == [b, c]
+    a.set_conflicts((c,))
+    assert list(a.conflicts) == [c]
+    assert list(b.conflicts) == []
+
+
+def test_mutual_conflicts_do_not_keep_buffers_alive():
+    a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
+    a.set_conflicts([b])
+    b.set_conflicts([a])
+    del b
+    gc.collect()
+    assert list(a.conflicts) == []
+
+
+def test_repr_is_one_line_and_names_conflicts():
+    a = BufferInfo("a", 10, [POOL], 4, [LiveRange(0, 3)], BufferInfoKind.INPUT)
+    b = BufferInfo("b", 20, [POOL])
+    a.set_conflicts([b])
+    b.set_conflicts([a])
+    assert repr(a) == (
+        'BufferInfo(name_hint="a", size_bytes=10, pool_candidates=["sram"], alignment=4, '
+        'live_ranges=[(0, 3)], kind=INPUT, conflicts=["b"])'
+    )
+    assert repr(b) == (
+        'BufferInfo(name_hint="b", size_bytes=20, pool_candidates=["sram"], alignment=1, '
+        'live_ranges=[], kind=INTERMEDIATE, conflicts=["a"])'
+    )
+
+
+def test_repr_of_many_conflicts_stays_short():
+    others = [BufferInfo(str(i), 1, [POOL]) for i in range(100)]
+    buffer = BufferInfo("a", 1, [POOL])
+    buffer.set_conflicts(others)
+    assert repr(buffer).endswith('conflicts=["0", "1", "2", "3", "4", "5", "6", "7", ... 92 more])')
+
+
+def test_repr_of_small_objects():
+    assert repr(LiveRange(2, 5)) == "LiveRange(start=2, stop=5)"
+    assert repr(PoolAllocation(POOL, 64)) == 'PoolAllocation(pool_info="sram", byte_offset=64)'
+    assert repr(AllocatedPoolInfo(WorkspacePoolInfo("sram", []), 7, 2)) == (
+        'AllocatedPoolInfo(pool_info=WorkspacePoolInfo(pool_name="sram", targets=()), '
+        "allocated_size=7, pool_var_idx=2)"
+    )
+    a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
+    assert repr(BufferInfoAnalysis({a: POOL, b: POOL}, 16)) == (
+        'BufferInfoAnalysis(buffer_info_stmts=["a", "b"], memory_pressure=16)'
+    )
+
+
+def test_pool_allocation():
+    allocation = PoolAllocation(POOL, 64)
+    assert allocation.pool_info == POOL
+    assert allocation.byte_offset == 64
+
+
+def test_allocated_pool():
+    allocated = AllocatedPoolInfo(POOL, 7)
+    assert allocated.pool_info == POOL
+    assert (allocated.allocated_size, allocated.pool_var_idx) == (7, 0)
+    assert AllocatedPoolInfo(POOL, 7, 2).pool_var_idx == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"), [((-1, 0), "allocated_size"), ((0, -1), "pool_var_idx")]
+)
+def test_allocated_pool_refuses_negative_numbers(arguments, field):
+    with pytest.raises(ValueError) as error:
+        AllocatedPoolInfo(POOL, *arguments)
+    assert str(error.value) == f'{field} of memory pool "sram" must be at least 0, but is -1'
+
+
+def test_analysis_refuses_negative_pressure():
+    with pytest.raises(ValueError) as error:
+        BufferInfoAnalysis({}, -1)
+    assert str(error.value) == (
+        "memory_pressure of a buffer analysis must be at least 0, but is -1"
+    )
+
+
+def test_placements_are_compared_by_value_and_can_be_saved():
+    allocations = {"input": PoolAllocation(POOL, 64)}
+    module = tvm.IRModule({}).with_attr("io_tensor_pool_allocations", allocations)
+    loaded = tvm.ir.load_json(tvm.ir.save_json(module))
+    tvm.ir.assert_structural_equal(loaded, module)
+    moved = tvm.IRModule({}).with_attr(
+        "io_tensor_pool_allocations", {"input": PoolAllocation(POOL, 0)}
+    )
+    assert not tvm_ffi.structural_equal(loaded, moved)
+
+
+def test_a_module_with_buffers_can_be_printed_but_not_loaded():
+    a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
+    a.set_conflicts([b])
+    b.set_conflicts([a])
+    module = tvm.IRModule({}).with_attr("buffers", [a, b])
+    assert 'metadata["usmp.BufferInfo"][1]' in str(module)
+    assert "usmp.BufferInfo" in module.script(show_meta=True)
+    with pytest.raises(TypeError, match='buffer "a" cannot be loaded'):
+        tvm.ir.load_json(tvm.ir.save_json(module))
