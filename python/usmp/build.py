@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import tvm
-from tvm import relax, tirx
+from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 from tvm.target import Target
@@ -23,6 +23,7 @@ from usmp.objects import (
     ConstantMemoryPools,
     Executor,
     MemoryPlan,
+    UnsupportedModelError,
     WorkspaceMemoryPools,
 )
 from usmp.objects.attributes import (
@@ -32,6 +33,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.relax import lower_to_aot
+from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
 from usmp.transform import UnifiedStaticMemoryPlanner
 
@@ -66,13 +68,19 @@ def build(
     Raises
     ------
     UnsupportedModelError: something in the model has no static C.
-    ValueError: an unknown target, executor or algorithm, or pools that are too small.
+    ValueError: an unknown target, executor, algorithm or parameter, two pools of one name, or
+        pools that are too small.
+    TypeError: something else in the place of memory pools.
     """
     target = supported_target(target)
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
+    _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
+    _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
+    if not module_name:
+        raise ValueError("module_name is empty; it is the prefix of the C symbols")
     if params:
-        mod = relax.transform.BindParams("main", dict(params))(mod)
-    mod = lower_to_aot(mod)
+        mod = bind_params(mod, params)
+    mod = _lower(mod)
     mod = tirx.transform.BindTarget(target)(mod)
     mod = mod.with_attr(EXECUTOR_ATTR, executor)
     if workspace_memory_pools is not None:
@@ -103,6 +111,22 @@ def supported_target(target: str | Target) -> Target:
             f"supported: {', '.join(SUPPORTED_TARGETS)}"
         )
     return parsed
+
+
+def _check_type(value: object, expected: type, what: str) -> None:
+    if value is not None and not isinstance(value, expected):
+        raise TypeError(f"{what} takes {expected.__name__}, not {type(value).__name__}")
+
+
+def _lower(mod: IRModule) -> IRModule:
+    """Lower; what TVM's own passes raise means that they cannot lower this model."""
+    try:
+        return lower_to_aot(mod)
+    except ValueError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split("\n\n")[0].split()) or type(error).__name__
+        raise UnsupportedModelError(f"TVM cannot lower the model: {text}") from error
 
 
 def _planner_context() -> PassContext:
@@ -142,7 +166,8 @@ class AOTExecutorFactoryModule:
     @property
     def memory_plan(self) -> MemoryPlan:
         """Where every buffer is."""
-        return self.ir_mod.attrs[MEMORY_PLAN_ATTR]
+        plan: MemoryPlan = self.ir_mod.attrs[MEMORY_PLAN_ATTR]
+        return plan
 
     @cached_property
     def header(self) -> str:

@@ -11,7 +11,9 @@ from tvm_ffi.registry import list_global_func_names
 from usmp import _ffi as _ffi
 from usmp.objects import BufferInfo, PoolAllocation
 
-Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Mapping[BufferInfo, PoolAllocation]]
+Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
+
+Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Plan]
 """``(buffers, memory_pressure) -> plan``; the memory pressure is in bytes."""
 
 _PREFIX = "tir.usmp.algo."
@@ -47,7 +49,8 @@ def get_custom_algorithm(name: str) -> Algorithm:
     Raises
     ------
     ValueError
-        Nothing is registered under that name.
+        Nothing is registered under that name; or, when the algorithm is called, what it returns
+        is no plan.
     """
     algorithm = get_global_func(_PREFIX + name, allow_missing=True)
     if algorithm is None:
@@ -56,7 +59,24 @@ def get_custom_algorithm(name: str) -> Algorithm:
             f"Please register it as {_PREFIX}{name}. "
             f"Registered algorithms: {', '.join(_registered_names())}"
         )
-    return algorithm
+
+    def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
+        return _checked_plan(algorithm(buffers, memory_pressure), name)
+
+    return checked
+
+
+def _checked_plan(plan: object, name: str) -> Plan:
+    """`plan`, if it is one; whether it is sound is for :func:`usmp.analysis.check_plan` to say."""
+    what = f"The custom USMP algorithm : {name} must return a map of BufferInfo to PoolAllocation"
+    if not isinstance(plan, Mapping):
+        raise ValueError(f"{what}, not {type(plan).__name__}")
+    for buffer, allocation in plan.items():
+        if not isinstance(buffer, BufferInfo) or not isinstance(allocation, PoolAllocation):
+            raise ValueError(
+                f"{what}, but its map has {type(buffer).__name__} to {type(allocation).__name__}"
+            )
+    return plan
 
 
 def _registered_names() -> list[str]:

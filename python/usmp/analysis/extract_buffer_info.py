@@ -37,8 +37,8 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
 
     Planned is every AllocBuffer of constant size in global memory that no two iterations of a
-    parallel, vectorised or thread-bound loop hold at once; it must carry its candidate pools
-    (see `usmp.transform.AssignPoolInfo`). Anything else stays as it is.
+    parallel, vectorised or thread-bound loop hold at once, and every constant; it must carry its
+    candidate pools (see `usmp.transform.AssignPoolInfo`). Anything else stays as it is.
 
     Parameters
     ----------
@@ -54,24 +54,26 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
 
     Raises
     ------
-    ValueError: an allocation without candidate pools; recursion; TIR that is not flat.
+    ValueError: an allocation without candidate pools, or with pools of the wrong kind; recursion;
+        TIR that is not flat.
     """
     liveness = analyse_liveness(_name_of(main_func, mod), mod)
     executor = executor_of(mod)
     end = max(liveness.length, 1)
     buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
-    names: set[str] = set()
+    names = _UniqueNames()
     for stmt, spans in liveness.allocations.items():
-        if stmt in liveness.unplannable or not _is_plannable(stmt):
-            continue
-        pools = _candidate_pools(stmt, liveness.functions[stmt])
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        # Iterations that run at once may share what they only read.
+        if not _is_plannable(stmt) or (stmt in liveness.unplannable and not is_constant):
+            continue
+        pools = _candidate_pools(stmt, liveness.functions[stmt], is_constant)
         name, kind, live = _role(stmt, spans, end)
         alignment = (
             executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment
         )
         info = BufferInfo(
-            name_hint=_unique(name, names),
+            name_hint=names.unique(name),
             size_bytes=size_bytes(stmt.buffer),
             pool_candidates=pools,
             alignment=max(alignment, tvm.DataType(str(stmt.buffer.dtype)).itemsize),
@@ -128,11 +130,12 @@ def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
 
 
 def _is_plannable(stmt: tirx.AllocBuffer) -> bool:
-    static = all(isinstance(extent, tirx.IntImm) for extent in stmt.buffer.shape)
+    layout = [*stmt.buffer.shape, *stmt.buffer.strides]
+    static = all(isinstance(extent, tirx.IntImm) for extent in layout)
     return static and stmt.buffer.scope() in PLANNED_SCOPES
 
 
-def _candidate_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
+def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -> list[PoolInfo]:
     pools = stmt.annotations.get(CANDIDATE_MEMORY_POOL_ATTR)
     if not pools:
         raise ValueError(
@@ -140,6 +143,13 @@ def _candidate_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
             "usmp.transform.AssignPoolInfo, or annotate the AllocBuffer with "
             f'"{CANDIDATE_MEMORY_POOL_ATTR}"'
         )
+    for pool in pools:
+        if isinstance(pool, ConstantPoolInfo) != is_constant:
+            what = "a constant" if is_constant else "not a constant"
+            raise ValueError(
+                f"{function}: buffer {stmt.buffer.name} is {what}, so it cannot be placed in the "
+                f"{'workspace' if is_constant else 'constant'} pool {pool.pool_name}"
+            )
     return list(pools)
 
 
@@ -148,15 +158,27 @@ def _is_constant(info: BufferInfo) -> bool:
 
 
 def size_bytes(buffer: tirx.Buffer) -> int:
-    """Bytes that a buffer of static shape takes."""
-    elements = prod(int(extent) for extent in buffer.shape)
-    return elements * tvm.DataType(str(buffer.dtype)).itemsize
+    """Bytes that a buffer of static shape takes, with the gaps that its strides leave."""
+    extents = [int(extent) for extent in buffer.shape]
+    elements = prod(extents)
+    if buffer.strides and elements:
+        steps = zip(extents, buffer.strides, strict=True)
+        elements = 1 + sum((extent - 1) * int(stride) for extent, stride in steps)
+    return elements * int(tvm.DataType(str(buffer.dtype)).itemsize)
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    candidate, count = name, 0
-    while candidate in taken:
-        count += 1
-        candidate = f"{name}_{count}"
-    taken.add(candidate)
-    return candidate
+class _UniqueNames:
+    """Names that are taken; a name that comes again gets the first free number."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+        self.last_number: dict[str, int] = {}
+
+    def unique(self, name: str) -> str:
+        candidate, number = name, self.last_number.get(name, 0)
+        while candidate in self.taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self.last_number[name] = number
+        self.taken.add(candidate)
+        return candidate

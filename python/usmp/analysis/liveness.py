@@ -17,20 +17,20 @@ from typing import ClassVar
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, TensorLoad
+from tvm.ir import Call, IRModule, Op, PointerType
+
+from usmp.analysis.addresses import address_of, is_constant
+from usmp.analysis.calls import CallResolver, PrimFuncCall
 
 Span = tuple[int, int]
 """Half-open range of program positions."""
 
-_CALLS_BY_NAME = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.tvm_call_cpacked")
-_KEEP_A_POINTER = ("tirx.tvm_struct_set",)
-_ADDRESSES = (
-    "tirx.buffer_data",
-    "tirx.handle_add_byte_offset",
-    "tirx.reinterpret",
-    "tirx.tvm_access_ptr",
-    "tirx.type_annotation",
+_KEEP_A_POINTER = (
+    "tirx.TVMBackendAnyListSetPackedArg",
+    "tirx.dma_copy",
+    "tirx.tvm_struct_set",
 )
+"""Operators after which memory is accessed through a pointer that they were given."""
 _CONCURRENT_LOOPS = (
     tirx.ForKind.PARALLEL,
     tirx.ForKind.VECTORIZED,
@@ -65,41 +65,13 @@ def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:
     return _Program(mod).liveness_of(main)
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A call of another PrimFunc of the module."""
-
-    callee: str
-    arguments: tuple[tirx.Expr, ...]
-
-
 class _Program:
     """The PrimFuncs of a module by name, each walked at most once."""
 
     def __init__(self, mod: IRModule) -> None:
-        self.functions = {
-            variable.name_hint: func
-            for variable, func in mod.functions.items()
-            if isinstance(func, tirx.PrimFunc)
-        }
-        self.names = {name: name for name in self.functions}
-        for name, func in self.functions.items():
-            symbol = func.attrs.get("global_symbol") if func.attrs else None
-            if symbol is not None:
-                self.names.setdefault(str(symbol), name)
+        self.calls = CallResolver(mod)
         self.finished: dict[str, FunctionLiveness] = {}
         self.in_progress: list[str] = []
-
-    def callee(self, call: Call) -> _Call | None:
-        """The PrimFunc of this module that `call` calls, and its arguments, if it is one."""
-        if isinstance(call.op, GlobalVar):
-            called, arguments = call.op.name_hint, call.args
-        elif isinstance(call.op, Op) and call.op.name in _CALLS_BY_NAME:
-            called, arguments = getattr(call.args[0], "value", None), call.args[1:]
-        else:
-            return None
-        name = self.names.get(called)
-        return _Call(name, tuple(arguments)) if name is not None else None
 
     def liveness_of(self, name: str) -> FunctionLiveness:
         if name not in self.finished:
@@ -143,7 +115,8 @@ class _FunctionWalk:
     def __init__(self, program: _Program, name: str) -> None:
         self.program = program
         self.name = name
-        self.result = FunctionLiveness(len(program.functions[name].params))
+        self.func = program.calls.functions[name]
+        self.result = FunctionLiveness(len(self.func.params))
         self.position = 0
         self.loops: list[_Loop] = []
         self.pointers: dict[tirx.Var, Roots] = {}
@@ -151,12 +124,11 @@ class _FunctionWalk:
         self.roots: list[_Root] = []
 
     def run(self) -> FunctionLiveness:
-        func = self.program.functions[self.name]
-        for index, param in enumerate(func.params):
+        for index, param in enumerate(self.func.params):
             root = _Root(loop_depth=0, index=index)
             self.roots.append(root)
             self.pointers[param] = frozenset([root])
-        self.statement(func.body)
+        self.statement(self.func.body)
         self.result.length = self.position
         for root in self.roots:
             self._record(root)
@@ -200,21 +172,21 @@ class _FunctionWalk:
             self.result.unplannable.add(stmt)
 
     def _declare(self, stmt: tirx.DeclBuffer) -> None:
-        if stmt.data is not None:
-            self._use_of_address(stmt.data)
-            self.pointers[stmt.buffer] = self._pointed(stmt.data)
+        address = address_of(stmt.data)
+        if address.computed:
+            self.use(*address.computed)
+        self.pointers[stmt.buffer] = self._roots(address.bases)
 
     def _bind(self, stmt: tirx.Bind) -> None:
-        if _is_pointer(stmt.value):
-            self._use_of_address(stmt.value)
-            self.pointers[stmt.var] = self._pointed(stmt.value)
-        else:
+        address = address_of(stmt.value)
+        if not isinstance(stmt.value.ty, PointerType):
             self.use(stmt.value)
+        elif address.computed:
+            self.use(*address.computed)
+        self.pointers[stmt.var] = self._roots(address.bases)
 
     def _store(self, stmt: tirx.BufferStore) -> None:
-        if _is_pointer(stmt.value):
-            for root in self._pointed(stmt.value):
-                root.escapes = True
+        self._escape(stmt.value)
         self.use(stmt.value, *stmt.indices, stmt.buffer)
 
     def _evaluate(self, stmt: tirx.Evaluate) -> None:
@@ -222,8 +194,7 @@ class _FunctionWalk:
 
     def _return(self, stmt: tirx.Return) -> None:
         if stmt.value is not None:
-            for root in self._pointed(stmt.value):
-                root.escapes = True
+            self._escape(stmt.value)
             self.use(stmt.value)
 
     def _jump(self, stmt: tirx.Break | tirx.Continue) -> None:
@@ -236,7 +207,7 @@ class _FunctionWalk:
         if isinstance(stmt.value, tirx.Expr):
             self.use(stmt.value)
         if str(stmt.attr_key) in _THREAD_ATTRIBUTES:
-            self._loop_body(stmt.body, concurrent=True)
+            self._loop([], stmt.body, concurrent=True)
         else:
             self.statement(stmt.body)
 
@@ -247,21 +218,20 @@ class _FunctionWalk:
             self.statement(stmt.else_case)
 
     def _for(self, stmt: tirx.For) -> None:
-        self.use(stmt.min, stmt.extent)
-        self._loop_body(stmt.body, concurrent=stmt.kind in _CONCURRENT_LOOPS)
+        # C evaluates the bounds again before every iteration.
+        bounds = [stmt.min, stmt.extent, *([stmt.step] if stmt.step is not None else [])]
+        self._loop(bounds, stmt.body, concurrent=stmt.kind in _CONCURRENT_LOOPS)
 
     def _while(self, stmt: tirx.While) -> None:
-        self._loop_body(stmt.body, concurrent=False, condition=stmt.condition)
+        self._loop([stmt.condition], stmt.body, concurrent=False)
 
-    def _loop_body(
-        self, body: tirx.Stmt, concurrent: bool, condition: tirx.Expr | None = None
-    ) -> None:
+    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, concurrent: bool) -> None:
         """Any iteration may follow any other: what exists before the loop and is touched in it
         lives through the whole loop."""
         loop = _Loop(self.position, concurrent)
         self.loops.append(loop)
-        if condition is not None:
-            self.use(condition)
+        if head:
+            self.use(*head)
         self.statement(body)
         self.loops.pop()
         for root in loop.touched:
@@ -289,32 +259,35 @@ class _FunctionWalk:
 
     def use(self, *exprs: tirx.Expr) -> None:
         """Everything that `exprs` mention is accessed at the next position; calls follow it."""
-        calls: list[_Call] = []
+        calls: list[PrimFuncCall] = []
         mentioned: set[_Root] = set()
 
         def on_call(call: Call) -> tvm_ffi.WalkResult:
-            callee = self.program.callee(call)
+            callee = self.program.calls.resolve(call)
             if callee is not None:
                 calls.append(callee)
                 return tvm_ffi.WalkResult.SKIP
             if isinstance(call.op, Op) and call.op.name in _KEEP_A_POINTER:
-                for root in self._pointed(call):
-                    root.escapes = True
+                self._escape(call)
             return tvm_ffi.WalkResult.ADVANCE
 
         def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
             mentioned.update(self.pointers.get(var, ()))
             return tvm_ffi.WalkResult.SKIP
 
-        for expr in exprs:
-            tvm_ffi.structural_walk(expr, [(Call, on_call), (tirx.Var, on_variable)], order="pre")
-        alone = len(calls) == 1 and len(exprs) == 1 and isinstance(exprs[0], Call)
-        if not alone or mentioned:
-            # C leaves the order of evaluation open: what stands beside a call lives through it.
-            for call in calls:
-                for argument in call.arguments:
-                    mentioned.update(self._pointed(argument))
-            self._touch_all(mentioned)
+        # One walk for all, since starting one costs more than what it visits.
+        walked = [expr for expr in exprs if not is_constant(expr)]
+        if walked:
+            callbacks = [(Call, on_call), (tirx.Var, on_variable)]
+            tvm_ffi.structural_walk(walked, callbacks, order="pre")
+        if len(calls) == 1 and not mentioned:
+            self._splice(calls[0])
+            return
+        if calls:
+            # C leaves the order of evaluation open: whatever any part may access, arguments of
+            # calls too, lives through all calls.
+            tvm_ffi.structural_walk(walked, (tirx.Var, on_variable), order="pre")
+        self._touch_all(mentioned)
         for call in calls:
             self._splice(call)
         if calls:
@@ -325,63 +298,29 @@ class _FunctionWalk:
             self._touch(root, self.position, self.position + 1)
         self.position += 1
 
-    def _pointed(self, expr: tirx.Expr) -> Roots:
-        """The memory that pointers in `expr` may point to; what it only loads does not count."""
-        found: set[_Root] = set()
+    def _roots(self, variables: Iterable[tirx.Var]) -> Roots:
+        return frozenset(root for var in variables for root in self.pointers.get(var, ()))
 
-        def on_address_of(call: Call) -> tvm_ffi.WalkResult:
-            if _is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
-                found.update(self.pointers.get(call.args[0].source, ()))
-                return tvm_ffi.WalkResult.SKIP
-            return tvm_ffi.WalkResult.ADVANCE
+    def _escape(self, expr: tirx.Expr) -> None:
+        """The value of `expr` is kept: what it may point to can be accessed from now on."""
+        for root in self._roots(address_of(expr).bases):
+            root.escapes = True
 
-        def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
-            if isinstance(load.ty, PointerType):
-                found.update(self.pointers.get(load.source, ()))
-            return tvm_ffi.WalkResult.SKIP
-
-        def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
-            found.update(self.pointers.get(var, ()))
-            return tvm_ffi.WalkResult.SKIP
-
-        callbacks = [(Call, on_address_of), (TensorLoad, on_load), (tirx.Var, on_variable)]
-        tvm_ffi.structural_walk(expr, callbacks, order="pre")
-        return frozenset(found)
-
-    def _use_of_address(self, expr: tirx.Expr) -> None:
-        """Taking an address accesses nothing, except what is loaded or called to compute it."""
-        computed: list[tirx.Expr] = []
-
-        def on_call(call: Call) -> tvm_ffi.WalkResult:
-            if _is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
-                computed.extend(i for i in call.args[0].indices if not isinstance(i, tirx.IntImm))
-                return tvm_ffi.WalkResult.SKIP
-            if isinstance(call.op, Op) and call.op.name in _ADDRESSES:
-                return tvm_ffi.WalkResult.ADVANCE
-            computed.append(call)
-            return tvm_ffi.WalkResult.SKIP
-
-        def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
-            computed.append(load)
-            return tvm_ffi.WalkResult.SKIP
-
-        tvm_ffi.structural_walk(expr, [(Call, on_call), (TensorLoad, on_load)], order="pre")
+    def _splice(self, call: PrimFuncCall) -> None:
+        """Put the liveness of the called PrimFunc in at this position, after its arguments."""
+        callee = self.program.liveness_of(call.callee)
+        addresses = [address_of(argument) for argument in call.arguments]
+        computed = [part for address in addresses for part in address.computed]
         if computed:
             self.use(*computed)
-
-    def _splice(self, call: _Call) -> None:
-        """Put the liveness of the called PrimFunc in at this position."""
-        callee = self.program.liveness_of(call.callee)
-        for argument in call.arguments:
-            self._use_of_address(argument)
         start = self.position
         self.position += callee.length
-        for index, argument in enumerate(call.arguments):
+        for index, address in enumerate(addresses):
             if index < callee.number_of_parameters:
                 span = callee.parameters.get(index)
             else:
                 span = (0, callee.length)
-            for root in self._pointed(argument):
+            for root in self._roots(address.bases):
                 if span is not None:
                     self._touch(root, start + span[0], start + span[1])
                 root.escapes |= index in callee.escaping_parameters
@@ -397,24 +336,6 @@ class _FunctionWalk:
         root.touch(start, stop)
         for loop in self.loops:
             loop.touched.add(root)
-
-
-def _is_op(call: Call, name: str) -> bool:
-    return isinstance(call.op, Op) and call.op.name == name
-
-
-def _is_pointer(expr: tirx.Expr) -> bool:
-    """A pointer, or an integer that was made of one."""
-    if isinstance(expr.ty, PointerType):
-        return True
-    casts: list[Call] = []
-
-    def on_call(call: Call) -> None:
-        if _is_op(call, "tirx.reinterpret") and isinstance(call.args[0].ty, PointerType):
-            casts.append(call)
-
-    tvm_ffi.structural_walk(expr, (Call, on_call))
-    return bool(casts)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from usmp.codegen.c_expression import float_literal, integer_literal
 from usmp.codegen.c_types import c_type, is_floating
 from usmp.codegen.names import Scope
-from usmp.objects import AllocatedPoolInfo, ConstantInfo
+from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo
 
 _LINE_LENGTH = 98
 
@@ -23,12 +24,13 @@ def print_constant_pool(pool: AllocatedPoolInfo, name: str) -> str:
     members: list[str] = []
     values: list[str] = []
     scope = Scope()
-    for info, gap in _with_gaps(pool):
+    size = _size_of_struct(pool)
+    for info, gap in _with_gaps(pool, size):
         if gap:
             members.append(f"  uint8_t {scope.unique('padding')}[{gap}];")
             values.append("  {0},")
         if info is not None:
-            data = info.data.numpy()
+            data = _array(info)
             members.append(
                 f"  {c_type(str(info.data.dtype))} {scope.unique(info.name_hint)}[{data.size}];"
                 f"  /* {data.nbytes} bytes at {info.byte_offset} */"
@@ -36,7 +38,7 @@ def print_constant_pool(pool: AllocatedPoolInfo, name: str) -> str:
             values.append("  {\n" + _values(data, str(info.data.dtype)) + "\n  },")
     struct = "\n".join(members)
     content = "\n".join(values)
-    size_check = f"typedef char {name}_has_size[sizeof({name}) == {pool.allocated_size} ? 1 : -1];"
+    size_check = f"typedef char {name}_has_size[sizeof({name}) == {size} ? 1 : -1];"
     return (
         f"static const struct {{\n{struct}\n}} {name} TVMGEN_ALIGNED(16) = {{\n{content}\n}};\n"
         f"{size_check}\n"
@@ -46,21 +48,39 @@ def print_constant_pool(pool: AllocatedPoolInfo, name: str) -> str:
 def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
     """The content of a constant pool, little-endian, gaps filled with zeros."""
     content = bytearray(pool.allocated_size)
-    for info in pool.pool_info.constant_info_array:
-        data = info.data.numpy()
+    for info in _constants(pool):
+        data = _array(info)
         raw = data.astype(data.dtype.newbyteorder("<"), copy=False).tobytes()
         content[info.byte_offset : info.byte_offset + len(raw)] = raw
     return bytes(content)
 
 
-def _with_gaps(pool: AllocatedPoolInfo) -> Iterator[tuple[ConstantInfo | None, int]]:
+def _constants(pool: AllocatedPoolInfo) -> list[ConstantInfo]:
+    assert isinstance(pool.pool_info, ConstantPoolInfo)
+    return list(pool.pool_info.constant_info_array)
+
+
+def _array(info: ConstantInfo) -> np.ndarray:
+    data: Any = info.data
+    array: np.ndarray = data.numpy()
+    return array
+
+
+def _size_of_struct(pool: AllocatedPoolInfo) -> int:
+    """Bytes of the pool, up to a whole number of its largest elements, as C sizes a struct."""
+    unit = max((_array(info).itemsize for info in _constants(pool)), default=1)
+    return -(-int(pool.allocated_size) // unit) * unit
+
+
+def _with_gaps(pool: AllocatedPoolInfo, size: int) -> Iterator[tuple[ConstantInfo | None, int]]:
     """The constants in address order, each with the number of unused bytes before it."""
     end = 0
-    for info in pool.pool_info.constant_info_array:
-        yield info, info.byte_offset - end
-        end = info.byte_offset + info.data.numpy().nbytes
-    if end < pool.allocated_size:
-        yield None, pool.allocated_size - end
+    for info in _constants(pool):
+        if _array(info).size > 0:
+            yield info, info.byte_offset - end
+            end = info.byte_offset + _array(info).nbytes
+    if end < size:
+        yield None, size - end
 
 
 def _values(data: np.ndarray, dtype: str) -> str:

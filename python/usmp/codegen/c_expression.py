@@ -7,7 +7,7 @@ accesses memory through plain pointers, so it cannot be used here (rfcs/0002).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,13 +15,17 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, StringImm, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
+from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import (
     UnsupportedInC,
     c_type,
+    integer_limits,
     is_floating,
     is_narrow_integer,
     memory_type,
 )
+from usmp.codegen.calls import is_call_by_name, may_have_effects
+from usmp.codegen.names import MATH_FUNCTIONS
 
 _ATOM, _UNARY, _MULTIPLY, _ADD, _SHIFT, _COMPARE, _EQUAL, _BIT_AND, _BIT_XOR, _BIT_OR = range(10)
 _AND, _OR, _CONDITIONAL = range(10, 13)
@@ -38,6 +42,10 @@ _BINARY: dict[type, tuple[str, int]] = {
     tirx.GE: (">=", _COMPARE),
     tirx.EQ: ("==", _EQUAL),
     tirx.NE: ("!=", _EQUAL),
+    tirx.BitwiseAnd: ("&", _BIT_AND),
+    tirx.BitwiseXor: ("^", _BIT_XOR),
+    tirx.BitwiseOr: ("|", _BIT_OR),
+    tirx.RShift: (">>", _SHIFT),
     tirx.And: ("&&", _AND),
     tirx.Or: ("||", _OR),
 }
@@ -57,13 +65,12 @@ _OPERAND_LIMIT = {
 _CHAINS = (_MULTIPLY, _ADD, _BIT_AND, _BIT_XOR, _BIT_OR, _AND, _OR)
 """Operators that group to the left: a - b + c needs no parentheses."""
 _ARITHMETIC = (tirx.Mul, tirx.Div, tirx.Mod, tirx.Add, tirx.Sub)
-_BITWISE = {
-    "tirx.bitwise_and": ("&", _BIT_AND),
-    "tirx.bitwise_xor": ("^", _BIT_XOR),
-    "tirx.bitwise_or": ("|", _BIT_OR),
-    "tirx.shift_left": ("<<", _SHIFT),
-    "tirx.shift_right": (">>", _SHIFT),
+_NOT_LOWERED = {
+    "tirx.exp2": "exp2",
+    "tirx.fabs": "fabs",
+    "tirx.fmod": "fmod",
 }
+"""Operators that LowerIntrin leaves, and their functions in C."""
 
 
 @dataclass(frozen=True)
@@ -76,36 +83,6 @@ class _Text:
     def inside(self, limit: int) -> str:
         """The text, in parentheses if it binds more loosely than `limit`."""
         return self.text if self.level <= limit else f"({self.text})"
-
-
-@dataclass
-class Helpers:
-    """Small functions that the printed expressions call; name -> C definition."""
-
-    definitions: dict[str, str] = field(default_factory=dict)
-    externs: dict[str, str] = field(default_factory=dict)
-    """Functions of the user that the code calls; name -> C declaration."""
-
-    def extreme(self, name: str, dtype: str, operator: str) -> str:
-        """A `min` or `max` that evaluates each operand once."""
-        c = c_type(dtype)
-        function = f"tvmgen_{name}_{dtype}"
-        self.definitions[function] = (
-            f"static inline {c} {function}({c} a, {c} b) {{ return a {operator} b ? a : b; }}"
-        )
-        return function
-
-    def reinterpret(self, source: str, target: str) -> str:
-        """The bits of one type as another of the same size."""
-        function = f"tvmgen_{target}_from_bits_of_{source}"
-        self.definitions[function] = (
-            f"static inline {c_type(target)} {function}({c_type(source)} value) {{\n"
-            f"  {c_type(target)} result;\n"
-            "  memcpy(&result, &value, sizeof(result));\n"
-            "  return result;\n"
-            "}"
-        )
-        return function
 
 
 class ExpressionPrinter:
@@ -138,13 +115,15 @@ class ExpressionPrinter:
 
     def element(self, buffer: Var, indices: list[tirx.Expr]) -> str:
         """The lvalue of a buffer element."""
-        if len(indices) != 1:
-            raise UnsupportedInC(
-                f"buffer {buffer.name} has {len(indices)} dimensions; flatten it before codegen"
-            )
+        index = _only_index(buffer, indices)
         if buffer in self.scalars:
-            return self.names[buffer]
-        return f"{self.names[buffer]}[{self.print(indices[0])}]"
+            return self._name(buffer)
+        return f"{self._name(buffer)}[{self.print(index)}]"
+
+    def _name(self, var: Var) -> str:
+        if var not in self.names:
+            raise UnsupportedInC(f"variable {var.name} is used outside of its declaration")
+        return self.names[var]
 
     def _visit(self, expr: tirx.Expr) -> _Text:
         if type(expr) in _BINARY:
@@ -157,21 +136,40 @@ class ExpressionPrinter:
     def _binary(self, expr: tirx.Expr) -> _Text:
         operator, level = _BINARY[type(expr)]
         dtype = str(expr.ty.dtype)
+        if isinstance(expr, _ARITHMETIC):
+            return self._arithmetic(operator, level, expr, dtype)
+        known = _comparison_with_limit(expr)
+        if known is not None:
+            return _Text(known)
+        return self._infix(operator, level, self._visit(expr.a), self._visit(expr.b))
+
+    def _arithmetic(self, operator: str, level: int, expr: tirx.Expr, dtype: str) -> _Text:
+        if dtype == "bool":
+            raise UnsupportedInC(f"arithmetic on booleans: {expr}")
         if isinstance(expr, tirx.Mod) and is_floating(dtype):
-            function = "fmodf" if dtype == "float32" else "fmod"
-            return _Text(f"{function}({self.print(expr.a)}, {self.print(expr.b)})")
-        text = self._infix(operator, level, expr.a, expr.b)
-        if isinstance(expr, _ARITHMETIC) and is_narrow_integer(dtype):
+            return self._library("fmod", dtype, expr.a, expr.b)
+        left, right = self._visit(expr.a), self._visit(expr.b)
+        if isinstance(expr, tirx.Mul) and dtype == "uint16":
+            # C would promote to int, which the product of two uint16_t may overflow.
+            left = _Text(f"(uint32_t){left.inside(_UNARY)}", _UNARY)
+        text = self._infix(operator, level, left, right)
+        if is_narrow_integer(dtype):
             # C promotes to int; TIR wraps at the narrow type.
             return _Text(f"({c_type(dtype)})({text.text})", _UNARY)
         return text
 
-    def _infix(self, operator: str, level: int, a: tirx.Expr, b: tirx.Expr) -> _Text:
-        left, right = self._visit(a), self._visit(b)
+    def _infix(self, operator: str, level: int, left: _Text, right: _Text) -> _Text:
         limit = _OPERAND_LIMIT[level]
         chained = left.level == level and level in _CHAINS
         left_text = left.text if chained else left.inside(limit)
         return _Text(f"{left_text} {operator} {right.inside(limit)}", level)
+
+    def _library(self, stem: str, dtype: str, *arguments: tirx.Expr) -> _Text:
+        """A call of a function of <math.h>."""
+        if not is_floating(dtype):
+            raise UnsupportedInC(f"{stem} of {dtype}")
+        function = f"{stem}f" if dtype == "float32" else stem
+        return _Text(f"{function}({', '.join(self.print(a) for a in arguments)})")
 
     def _extreme(self, expr: tirx.Min | tirx.Max) -> _Text:
         name, operator = ("min", "<") if isinstance(expr, tirx.Min) else ("max", ">")
@@ -179,7 +177,8 @@ class ExpressionPrinter:
         return _Text(f"{function}({self.print(expr.a)}, {self.print(expr.b)})")
 
     def _not(self, expr: tirx.Not) -> _Text:
-        return _Text(f"!{self._visit(expr.a).inside(_UNARY)}", _UNARY)
+        # Compilers warn of `!a == b`: it gets parentheses as a comparison would.
+        return _Text(f"!{self._visit(expr.a).inside(_UNARY)}", _EQUAL)
 
     def _conditional(self, condition: tirx.Expr, yes: tirx.Expr, no: tirx.Expr) -> _Text:
         parts = [self._visit(part).inside(_OR) for part in (condition, yes, no)]
@@ -203,11 +202,16 @@ class ExpressionPrinter:
         return _Text(text, _UNARY if text.startswith("-") else _ATOM)
 
     def _variable(self, var: Var) -> _Text:
-        return self.substitutions.get(var) or _Text(self.names[var])
+        return self.substitutions.get(var) or _Text(self._name(var))
 
     def _let(self, expr: tirx.Let) -> _Text:
-        self.substitutions[expr.var] = self._visit(expr.value)
-        return self._visit(expr.body)
+        if may_have_effects(expr.value):
+            raise UnsupportedInC(f"a Let whose value has side effects: {expr}")
+        outer = self.substitutions
+        self.substitutions = {**outer, expr.var: self._visit(expr.value)}
+        text = self._visit(expr.body)
+        self.substitutions = outer
+        return text
 
     def _load(self, expr: TensorLoad) -> _Text:
         return _Text(self.element(expr.source, list(expr.indices)))
@@ -219,8 +223,8 @@ class ExpressionPrinter:
                 raise UnsupportedInC(f"call of {expr.op.name_hint}, which the module lacks")
             return _Text(f"{name}({', '.join(self.print(a) for a in expr.args)})")
         operator = expr.op.name if isinstance(expr.op, Op) else str(expr.op)
-        if operator in _BITWISE:
-            return self._infix(*_BITWISE[operator], *expr.args)
+        if operator in _NOT_LOWERED:
+            return self._library(_NOT_LOWERED[operator], str(expr.ty.dtype), *expr.args)
         visit = self._CALLS.get(operator)
         if visit is None:
             raise UnsupportedInC(f"operator {operator} has no C99 form: {expr}")
@@ -229,21 +233,40 @@ class ExpressionPrinter:
     def _if_then_else(self, expr: Call) -> _Text:
         return self._conditional(*expr.args)
 
-    def _bitwise_not(self, expr: Call) -> _Text:
-        value = self._visit(expr.args[0]).inside(_UNARY)
-        return _Text(f"({c_type(str(expr.ty.dtype))})~{value}", _UNARY)
+    def _left_shift(self, expr: tirx.LShift) -> _Text:
+        dtype = str(expr.ty.dtype)
+        value, count = self._visit(expr.a), self._visit(expr.b)
+        if dtype in ("uint32", "uint64"):
+            return self._infix("<<", _SHIFT, value, count)
+        # Undefined in C for negative numbers, and for those that leave the type.
+        unsigned = "uint64_t" if dtype == "int64" else "uint32_t"
+        value = _Text(f"({unsigned}){value.inside(_UNARY)}", _UNARY)
+        text = self._infix("<<", _SHIFT, value, count)
+        return _Text(f"({c_type(dtype)})({text.text})", _UNARY)
+
+    def _bitwise_not(self, expr: tirx.BitwiseNot) -> _Text:
+        dtype = str(expr.ty.dtype)
+        if dtype == "bool":
+            return self._not(tirx.Not(expr.a))
+        if dtype in ("uint8", "uint16"):
+            # C would promote to int before it complements; gcc warns of `~`, even with a cast.
+            ones = _Text(str(integer_limits(dtype)[1]))
+            text = self._infix("-", _ADD, ones, self._visit(expr.a)).text
+            return _Text(f"({c_type(dtype)})({text})", _UNARY)
+        return _Text(f"({c_type(dtype)})~{self._visit(expr.a).inside(_UNARY)}", _UNARY)
+
+    def _isnan(self, expr: Call) -> _Text:
+        return _Text(f"isnan({self.print(expr.args[0])}) != 0", _EQUAL)
 
     def _address_of(self, expr: Call) -> _Text:
         load = expr.args[0]
-        if load.source in self.scalars:
-            return _Text(f"&{self.names[load.source]}", _UNARY)
-        index = load.indices[0]
+        name, index = self._name(load.source), _only_index(load.source, list(load.indices))
         if isinstance(index, IntImm) and int(index) == 0:
-            return _Text(self.names[load.source])
-        return _Text(f"{self.names[load.source]} + {self._visit(index).inside(_MULTIPLY)}", _ADD)
+            return _Text(name)
+        return _Text(f"{name} + {self._visit(index).inside(_MULTIPLY)}", _ADD)
 
     def _buffer_data(self, expr: Call) -> _Text:
-        return _Text(self.names[expr.args[0]])
+        return _Text(self._name(expr.args[0]))
 
     def _reinterpret(self, expr: Call) -> _Text:
         value = expr.args[0]
@@ -258,18 +281,13 @@ class ExpressionPrinter:
         name = expr.args[0]
         if not isinstance(name, StringImm):
             raise UnsupportedInC(f"call of a function whose name is not a constant: {expr}")
-        function = self.functions.get(name.value)
-        if function is None:
-            function = name.value
-            self._declare_extern(expr)
+        function = name.value
+        if is_call_by_name(expr, self.functions):
+            function = self.functions[function]
+        elif function not in MATH_FUNCTIONS:
+            types = ", ".join(_value_type(a) for a in expr.args[1:]) or "void"
+            self.helpers.extern(function, f"extern {_value_type(expr)} {function}({types});")
         return _Text(f"{function}({', '.join(self.print(a) for a in expr.args[1:])})")
-
-    def _declare_extern(self, expr: Call) -> None:
-        name = expr.args[0].value
-        if name in MATH_FUNCTIONS:
-            return
-        types = ", ".join(_value_type(a) for a in expr.args[1:]) or "void"
-        self.helpers.externs[name] = f"extern {_value_type(expr)} {name}({types});"
 
     def _likely(self, expr: Call) -> _Text:
         return self._visit(expr.args[0])
@@ -278,6 +296,8 @@ class ExpressionPrinter:
         tirx.Min: _extreme,
         tirx.Max: _extreme,
         tirx.Not: _not,
+        tirx.BitwiseNot: _bitwise_not,
+        tirx.LShift: _left_shift,
         tirx.Select: _select,
         tirx.Cast: _cast,
         tirx.Let: _let,
@@ -289,21 +309,44 @@ class ExpressionPrinter:
     }
     _CALLS: ClassVar[dict[str, Callable[[ExpressionPrinter, Call], _Text]]] = {
         "prim.if_then_else": _if_then_else,
-        "tirx.bitwise_not": _bitwise_not,
+        "tirx.isnan": _isnan,
         "tirx.address_of": _address_of,
         "tirx.buffer_data": _buffer_data,
         "tirx.reinterpret": _reinterpret,
         "tirx.call_extern": _extern,
         "tirx.call_pure_extern": _extern,
-        "tirx.likely": _likely,
+        "prim.likely": _likely,
     }
 
 
-_MATH_STEMS = """acos asin atan atan2 ceil cos cosh erf exp exp2 expm1 fabs floor fma fmax fmin
-    fmod hypot ldexp log log10 log1p log2 nearbyint nextafter pow rint round sin sinh sqrt tan tanh
-    trunc acosh asinh atanh copysign""".split()
-MATH_FUNCTIONS = frozenset(stem + suffix for stem in _MATH_STEMS for suffix in ("", "f"))
-"""Functions that <math.h> declares."""
+def _only_index(buffer: Var, indices: list[tirx.Expr]) -> tirx.Expr:
+    if len(indices) != 1:
+        raise UnsupportedInC(
+            f"buffer {buffer.name} has {len(indices)} dimensions; flatten it before codegen"
+        )
+    return indices[0]
+
+
+def _comparison_with_limit(expr: tirx.Expr) -> str | None:
+    """The value of a comparison with its type's least or greatest value, if that decides it.
+
+    Compilers warn of such comparisons.
+    """
+    if not isinstance(expr, (tirx.LT, tirx.LE, tirx.GT, tirx.GE)) or may_have_effects(expr):
+        return None
+    dtype = str(expr.a.ty.dtype)
+    if is_floating(dtype):
+        return None
+    reversed_ = isinstance(expr, (tirx.GT, tirx.GE))
+    small, large = (expr.b, expr.a) if reversed_ else (expr.a, expr.b)
+    least, greatest = integer_limits(dtype)
+    if isinstance(expr, (tirx.LT, tirx.GT)):
+        return "0" if _is_value(small, greatest) or _is_value(large, least) else None
+    return "1" if _is_value(small, least) or _is_value(large, greatest) else None
+
+
+def _is_value(expr: tirx.Expr, value: int) -> bool:
+    return isinstance(expr, IntImm) and int(expr) == value
 
 
 def pointer_type(ty: PointerType) -> str:
@@ -313,6 +356,8 @@ def pointer_type(ty: PointerType) -> str:
 
 
 def _value_type(expr: tirx.Expr) -> str:
+    if tirx.is_buffer_var(expr):
+        return f"{memory_type(str(expr.ty.dtype))}*"
     if isinstance(expr.ty, PointerType):
         return pointer_type(expr.ty)
     dtype = str(getattr(expr.ty, "dtype", "void"))
@@ -338,7 +383,7 @@ def float_literal(value: float, dtype: str) -> str:
         raise UnsupportedInC(f"element type {dtype} has no portable C99 type")
     number = np.float32(value) if dtype == "float32" else np.float64(value)
     if np.isnan(number):
-        return "NAN"
+        return "-NAN" if np.signbit(number) else "NAN"
     if np.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
     return str(number) + ("f" if dtype == "float32" else "")

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, Op, PointerType, Var
+from tvm.ir import Call, Op, PointerType, Var
 from tvm.tirx import IntImm
 
-from usmp.codegen.c_expression import ExpressionPrinter, Helpers
-from usmp.codegen.c_types import UnsupportedInC, c_type, memory_type
+from usmp.codegen.c_expression import ExpressionPrinter
+from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_types import UnsupportedInC, c_type, is_narrow_integer, memory_type
+from usmp.codegen.calls import extern_names, may_have_effects, reads_memory
 from usmp.codegen.names import Scope
+from usmp.codegen.variables import mentions, scalar_allocations, used_variables, written_only
 from usmp.codegen.written_parameters import WrittenParameters, pointed
+from usmp.objects.attributes import CONSTANT_DATA_ATTR
 
 _LINE_LENGTH = 100
+_JUMPS = {"tirx.break_loop": "break", "tirx.continue_loop": "continue"}
+_COMPOUND = {tirx.Add: "+=", tirx.Sub: "-=", tirx.Mul: "*="}
+"""`x = x + y` as `x += y`: the same operation on the same operands in the same order."""
 
 
 def print_function(
@@ -73,10 +79,12 @@ class _FunctionPrinter:
         self.c_name = functions[name]
         self.written = written.of(name)
         self.written_variables = written.variables(name)
-        self.scope = Scope(functions.values())
+        self.scope = Scope([*functions.values(), *extern_names(func.body)])
         self.names: dict[Var, str] = {}
-        self.used = _used_variables(func.body)
-        self.scalars = _scalars(func.body)
+        self.used = used_variables(func.body)
+        self.scalars = scalar_allocations(func.body)
+        self.never_read = written_only(func.body, self.scalars)
+        self.declared_by_store: set[Var] = set()
         self.expressions = ExpressionPrinter(self.names, self.scalars, functions, helpers)
         self.lines: list[str] = []
         self.indent = 1
@@ -113,26 +121,44 @@ class _FunctionPrinter:
         visit(self, stmt)
 
     def _sequence(self, stmt: tirx.SeqStmt) -> None:
-        for child in stmt.seq:
+        for index, child in enumerate(stmt.seq):
+            if isinstance(child, tirx.AllocBuffer) and child.buffer in self.scalars:
+                following = next(
+                    (s for s in stmt.seq[index + 1 :] if mentions(s, child.buffer)), None
+                )
+                if _sets(following, child.buffer):
+                    self.declared_by_store.add(child.buffer)
             self._statement(child)
 
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
         """What was not planned is a C local: scratch in registers or on the stack."""
-        if stmt.buffer not in self.used:
+        buffer = stmt.buffer
+        if CONSTANT_DATA_ATTR in stmt.annotations:
+            raise UnsupportedInC(f"constant {buffer.name} has no place in a constant pool")
+        if buffer not in self.used:
             return
-        name = self.names[stmt.buffer] = self.scope.unique(stmt.buffer.name)
-        element = c_type(str(stmt.buffer.dtype))
-        if stmt.buffer in self.scalars:
-            self._line(f"{element} {name};")
+        _require_flat(buffer)
+        name = self.names[buffer] = self.scope.unique(buffer.name)
+        if buffer in self.declared_by_store:
             return
-        extents = [extent for extent in stmt.buffer.shape if isinstance(extent, IntImm)]
-        if len(extents) != 1 or len(stmt.buffer.shape) != 1:
-            raise UnsupportedInC(f"buffer {stmt.buffer.name} is not flat and of constant size")
-        self._line(f"{memory_type(str(stmt.buffer.dtype))} {name}[{int(extents[0])}];")
+        if buffer in self.scalars:
+            self._line(f"{c_type(str(buffer.dtype))} {name};")
+            self._silence(buffer)
+            return
+        extents = [extent for extent in buffer.shape if isinstance(extent, IntImm)]
+        if len(extents) != 1:
+            raise UnsupportedInC(f"buffer {buffer.name} is not of constant size")
+        self._line(f"{memory_type(str(buffer.dtype))} {name}[{max(int(extents[0]), 1)}];")
+
+    def _silence(self, buffer: Var) -> None:
+        """Compilers warn of variables that nothing reads."""
+        if buffer in self.never_read:
+            self._line(f"(void){self.names[buffer]};")
 
     def _declare(self, stmt: tirx.DeclBuffer) -> None:
         if stmt.buffer not in self.used:
             return
+        _require_flat(stmt.buffer)
         source = pointed(stmt.data)
         is_plain = isinstance(stmt.data, Var) or _is_op(stmt.data, "tirx.buffer_data")
         if is_plain and source in self.names and self._element(source) == stmt.buffer.dtype:
@@ -158,6 +184,8 @@ class _FunctionPrinter:
 
     def _bind(self, stmt: tirx.Bind) -> None:
         if stmt.var not in self.used:
+            if may_have_effects(stmt.value):
+                self._line(f"(void){self.expressions.print(stmt.value)};")
             return
         value = self.expressions.print(stmt.value)
         if isinstance(stmt.var.ty, PointerType):
@@ -169,11 +197,28 @@ class _FunctionPrinter:
 
     def _store(self, stmt: tirx.BufferStore) -> None:
         target = self.expressions.element(stmt.buffer, list(stmt.indices))
-        self._line(f"{target} = {self.expressions.print(stmt.value)};")
+        operator, value = "=", stmt.value
+        compound = _COMPOUND.get(type(value))
+        dtype = str(stmt.buffer.dtype)
+        if compound and not is_narrow_integer(dtype) and self.expressions.print(value.a) == target:
+            operator, value = compound, value.b
+        if stmt.buffer in self.declared_by_store:
+            self.declared_by_store.remove(stmt.buffer)
+            self._line(f"{c_type(dtype)} {target} = {self.expressions.print(value)};")
+            self._silence(stmt.buffer)
+            return
+        self._line(f"{target} {operator} {self.expressions.print(value)};")
 
     def _evaluate(self, stmt: tirx.Evaluate) -> None:
-        if not isinstance(stmt.value, IntImm):
+        if isinstance(stmt.value, IntImm):
+            return
+        jump = next((word for name, word in _JUMPS.items() if _is_op(stmt.value, name)), None)
+        if jump:
+            self._line(f"{jump};")
+        elif may_have_effects(stmt.value):
             self._line(f"{self.expressions.print(stmt.value)};")
+        else:
+            self._line(f"(void)({self.expressions.print(stmt.value)});")
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
         self._statement(stmt.body)
@@ -192,15 +237,28 @@ class _FunctionPrinter:
         index = c_type(str(stmt.loop_var.ty.dtype))
         start = self.expressions.print(stmt.min)
         is_zero = isinstance(stmt.min, IntImm) and int(stmt.min) == 0
-        stop = self.expressions.print(stmt.extent if is_zero else stmt.min + stmt.extent)
-        step = f"{name} += {self.expressions.print(stmt.step)}" if stmt.step else f"++{name}"
-        self._block(f"for ({index} {name} = {start}; {name} < {stop}; {step})", stmt.body)
+        stop = self._loop_constant(
+            f"{name}_stop", stmt.extent if is_zero else stmt.min + stmt.extent
+        )
+        advance = f"++{name}"
+        if stmt.step is not None:
+            advance = f"{name} += {self._loop_constant(f'{name}_step', stmt.step)}"
+        self._block(f"for ({index} {name} = {start}; {name} < {stop}; {advance})", stmt.body)
+
+    def _loop_constant(self, name: str, value: tirx.Expr) -> str:
+        """`value`, in a variable if the loop's body could change it: TIR evaluates it once."""
+        text = self.expressions.print(value)
+        if not reads_memory(value):
+            return text
+        variable = self.scope.unique(name)
+        self._line(f"const {c_type(str(value.ty.dtype))} {variable} = {text};")
+        return variable
 
     def _while(self, stmt: tirx.While) -> None:
         self._block(f"while ({self.expressions.print(stmt.condition)})", stmt.body)
 
     def _return(self, stmt: tirx.Return) -> None:
-        if stmt.value is not None and not isinstance(stmt.value, IntImm):
+        if stmt.value is not None and not (isinstance(stmt.value, IntImm) and int(stmt.value) == 0):
             raise UnsupportedInC(f"a PrimFunc that returns a value: {stmt.value}")
         self._line("return;")
 
@@ -231,48 +289,19 @@ def _is_op(expr: tirx.Expr, name: str) -> bool:
     return isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name == name
 
 
-def _used_variables(body: tirx.Stmt) -> set[Var]:
-    """Variables that something else than their own declaration mentions."""
-    used: set[Var] = set()
-
-    def on_declaration(stmt: tirx.DeclBuffer) -> tvm_ffi.WalkResult:
-        tvm_ffi.structural_walk(stmt.data, (Var, lambda var: used.add(var)))
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_bind(stmt: tirx.Bind) -> tvm_ffi.WalkResult:
-        tvm_ffi.structural_walk(stmt.value, (Var, lambda var: used.add(var)))
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_allocation(stmt: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_variable(var: Var) -> tvm_ffi.WalkResult:
-        used.add(var)
-        return tvm_ffi.WalkResult.SKIP
-
-    callbacks = [
-        (tirx.DeclBuffer, on_declaration),
-        (tirx.Bind, on_bind),
-        (tirx.AllocBuffer, on_allocation),
-        (Var, on_variable),
-    ]
-    tvm_ffi.structural_walk(body, callbacks, order="pre")
-    return used
+def _require_flat(buffer: Var) -> None:
+    if len(buffer.shape) != 1 or len(buffer.ty.strides) > 0 or not _is_zero(buffer.ty.elem_offset):
+        raise UnsupportedInC(f"buffer {buffer.name} is not flat; run FlattenBuffer before codegen")
 
 
-def _scalars(body: tirx.Stmt) -> set[Var]:
-    """Allocations of one element whose address nobody takes: plain C variables."""
-    single: set[Var] = set()
-    addressed: set[Var] = set()
+def _is_zero(expr: tirx.Expr | None) -> bool:
+    return expr is None or (isinstance(expr, IntImm) and int(expr) == 0)
 
-    def on_allocation(stmt: tirx.AllocBuffer) -> None:
-        if [int(e) for e in stmt.buffer.shape if isinstance(e, IntImm)] == [1]:
-            single.add(stmt.buffer)
 
-    def on_call(call: Call) -> None:
-        source = pointed(call)
-        if source is not None and not isinstance(call.op, GlobalVar):
-            addressed.add(source)
-
-    tvm_ffi.structural_walk(body, [(tirx.AllocBuffer, on_allocation), (Call, on_call)])
-    return single - addressed
+def _sets(stmt: tirx.Stmt | None, scalar: Var) -> bool:
+    """Whether `stmt` gives `scalar` a value that does not depend on the one that it had."""
+    return (
+        isinstance(stmt, tirx.BufferStore)
+        and stmt.buffer.same_as(scalar)
+        and not mentions(stmt.value, scalar)
+    )

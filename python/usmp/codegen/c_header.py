@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.interface import Interface, Pool, Tensor
 
 
 def print_header(interface: Interface) -> str:
-    """The text of the header."""
+    """The text of the header.
+
+    Raises
+    ------
+    ValueError: two tensors or pools need the same macro for different sizes.
+    """
     guard = f"{interface.macro_prefix}_H_"
     parts = [
         f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *_size_macros(interface),
+        *(_pool_data(interface, pool) for pool in interface.external_pools if pool.is_constant),
         _tensor_struct(interface, "inputs", interface.inputs),
         _tensor_struct(interface, "outputs", interface.outputs),
         *_pool_struct(interface),
@@ -45,47 +53,41 @@ def map_declaration(interface: Interface, what: str) -> str:
     return f"struct {p}_{what} {p}_map_{what}({pools_parameter(interface) or 'void'})"
 
 
+def comment_text(text: str) -> str:
+    """`text` for the inside of a comment, which it must neither end nor begin."""
+    return text.replace("*/", "* /").replace("/*", "/ *")
+
+
 def _comment(text: str) -> str:
-    return f"/*!\n * \\brief {text}\n */"
-
-
-def _define(interface: Interface, name: str, value: int, text: str) -> str:
-    module = f'TVM module "{interface.module_name}"'
-    return f"{_comment(f'{text} of {module}')}\n#define {interface.macro_prefix}_{name} {value}\n"
+    return f"/*!\n * \\brief {comment_text(text)}\n */"
 
 
 def _size_macros(interface: Interface) -> list[str]:
-    macros = [
-        _define(
-            interface,
-            f"{tensor.c_name.upper()}_SIZE",
-            int(tensor.info.size_bytes),
-            f'Bytes of {what} tensor "{tensor.info.name}"',
-        )
-        for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
-        for tensor in tensors
-    ]
-    macros.append(
-        _define(
-            interface,
-            "WORKSPACE_SIZE",
-            interface.workspace_size_bytes,
-            "Bytes of all workspace pools",
-        )
-    )
-    for pool in interface.pools:
-        kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
-        macros.append(
-            _define(
-                interface,
-                f"{pool.c_name.upper()}_{kind}_POOL_SIZE",
-                pool.size_bytes,
-                f'Bytes of {kind.lower()} pool "{pool.info.pool_info.pool_name}"',
+    module = f'TVM module "{interface.module_name}"'
+    values: dict[str, int] = {}
+    lines = []
+    for name, value, text in _sizes(interface):
+        if values.setdefault(name, value) != value:
+            raise ValueError(
+                f"the header would define {interface.macro_prefix}_{name} twice, as "
+                f"{values[name]} and as {value} ({text}); rename one of the two"
             )
-        )
-        if pool.is_constant and not pool.is_internal:
-            macros.append(_pool_data(interface, pool))
-    return macros
+        brief = _comment(f"{text} of {module}")
+        lines.append(f"{brief}\n#define {interface.macro_prefix}_{name} {value}\n")
+    return lines
+
+
+def _sizes(interface: Interface) -> Iterator[tuple[str, int, str]]:
+    """Name, value and meaning of each size macro."""
+    for what, tensors in (("input", interface.inputs), ("output", interface.outputs)):
+        for tensor in tensors:
+            text = f'Bytes of {what} tensor "{tensor.info.name}"'
+            yield f"{tensor.c_name.upper()}_SIZE", int(tensor.info.size_bytes), text
+    yield "WORKSPACE_SIZE", interface.workspace_size_bytes, "Bytes of all workspace pools"
+    for pool in interface.pools:
+        kind = "constant" if pool.is_constant else "workspace"
+        text = f'Bytes of {kind} pool "{pool.info.pool_info.pool_name}"'
+        yield f"{pool.c_name.upper()}_{kind.upper()}_POOL_SIZE", pool.size_bytes, text
 
 
 def _pool_data(interface: Interface, pool: Pool) -> str:

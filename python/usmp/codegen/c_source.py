@@ -8,12 +8,13 @@ from tvm.ir import Call, GlobalVar, IRModule
 from tvm.target import Target
 
 from usmp.codegen.c_constants import print_constant_pool
-from usmp.codegen.c_expression import Helpers
 from usmp.codegen.c_function import parameter_types, print_function
-from usmp.codegen.c_header import map_declaration, run_declaration
+from usmp.codegen.c_header import comment_text, map_declaration, run_declaration
+from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
+from usmp.codegen.calls import is_call_by_name
 from usmp.codegen.interface import Interface, Pool, Tensor
-from usmp.codegen.names import Scope
+from usmp.codegen.names import Scope, replace_forbidden
 from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
@@ -31,17 +32,15 @@ def print_source(mod: IRModule, interface: Interface) -> str:
         for variable, func in lowered.functions.items()
         if isinstance(func, tirx.PrimFunc)
     }
-    scope = Scope(pool.c_name for pool in interface.pools)
     order = _callees_first(functions)
-    c_names = {name: scope.unique(name) for name in order}
-    c_names[MAIN_FUNCTION_NAME] = scope.unique(f"{interface.prefix}_{MAIN_FUNCTION_NAME}")
+    c_names = _c_names(interface, order)
     written = WrittenParameters(functions)
     helpers = Helpers()
     bodies = [print_function(n, functions[n], c_names, written, helpers) for n in order]
     main = functions[MAIN_FUNCTION_NAME]
     types = parameter_types(main, written.of(MAIN_FUNCTION_NAME))
     parts = [
-        f'/* TVM module "{interface.module_name}", planned by usmp. */\n'
+        f'/* TVM module "{comment_text(interface.module_name)}", planned by usmp. */\n'
         f'#include "{interface.prefix}.h"\n\n#include <math.h>\n#include <string.h>\n',
         COMPILER_MACROS,
         f"/* Pool memory changes its type over time, so it is accessed through these. */\n"
@@ -49,11 +48,21 @@ def print_source(mod: IRModule, interface: Interface) -> str:
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
         *(f"{body}\n" for body in bodies),
-        *(_pool_definition(pool) for pool in interface.pools if pool.is_internal),
+        *(_pool_definition(interface, pool) for pool in interface.pools if pool.is_internal),
         *_map_definitions(interface),
         _run_definition(interface, c_names[MAIN_FUNCTION_NAME], types),
     ]
     return "\n".join(parts)
+
+
+def _c_names(interface: Interface, functions: list[str]) -> dict[str, str]:
+    """C names of the PrimFuncs, unlike the other names that the source defines."""
+    p = interface.prefix
+    taken = [f"{p}_{name}" for name in ("run", "map_inputs", "map_outputs")]
+    for pool in interface.pools:
+        taken += [_pool_symbol(interface, pool), f"{_pool_symbol(interface, pool)}_has_size"]
+    scope = Scope(taken)
+    return {name: scope.unique(f"{p}_{replace_forbidden(name)}") for name in functions}
 
 
 def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
@@ -66,6 +75,8 @@ def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
         def on_call(call: Call) -> None:
             if isinstance(call.op, GlobalVar) and call.op.name_hint in functions:
                 called[call.op.name_hint] = None
+            elif is_call_by_name(call, functions):
+                called[call.args[0].value] = None
 
         tvm_ffi.structural_walk(functions[name].body, (Call, on_call), order="pre")
         for callee in called:
@@ -77,17 +88,24 @@ def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
     return list(order)
 
 
-def _pool_definition(pool: Pool) -> str:
+def _pool_symbol(interface: Interface, pool: Pool) -> str:
+    """The name of an internal pool; the prefix keeps it apart from whatever else is in scope."""
+    return f"{interface.prefix}_{pool.c_name}"
+
+
+def _pool_definition(interface: Interface, pool: Pool) -> str:
+    symbol = _pool_symbol(interface, pool)
     if pool.is_constant:
-        return print_constant_pool(pool.info, pool.c_name)
-    return f"static uint8_t {pool.c_name}[{max(pool.size_bytes, 1)}] TVMGEN_ALIGNED(16);\n"
+        return print_constant_pool(pool.info, symbol)
+    return f"static uint8_t {symbol}[{max(pool.size_bytes, 1)}] TVMGEN_ALIGNED(16);\n"
 
 
 def _pool_address(interface: Interface, name: str) -> str:
     pool = next(p for p in interface.pools if p.info.pool_info.pool_name == name)
     if not pool.is_internal:
         return f"workspace_pools->{pool.c_name}"
-    return f"&{pool.c_name}" if pool.is_constant else pool.c_name
+    symbol = _pool_symbol(interface, pool)
+    return f"&{symbol}" if pool.is_constant else symbol
 
 
 def _place(interface: Interface, tensor: Tensor) -> str:

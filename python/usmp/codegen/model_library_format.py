@@ -10,7 +10,6 @@ import io
 import json
 import os
 import tarfile
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,8 @@ from tvm.ir import IRModule
 
 from usmp.analysis import PoolUsage, memory_pressure, pool_usage
 from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.names import replace_forbidden
+from usmp.codegen.write_file import write_file
 from usmp.objects import BufferInfoKind, MemoryPlan
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
 
@@ -33,7 +34,7 @@ def archive_files(
     mod: IRModule, interface: Interface, header: str, source: str
 ) -> dict[str, bytes]:
     """The files of the archive: path -> content."""
-    name = interface.module_name
+    name = replace_forbidden(interface.module_name)
     script = mod.script(show_meta=False)
     return {
         METADATA_FILE: (json.dumps(metadata(mod, interface), indent=2) + "\n").encode(),
@@ -50,23 +51,14 @@ def write_archive(files: dict[str, bytes], path: str | Path) -> None:
     ------
     OSError: the file cannot be written.
     """
-    path = Path(path)
     content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, data in sorted(files.items()):
             entry = tarfile.TarInfo(f"./{name}")
             entry.size = len(data)
             entry.mode = 0o644
             tar.addfile(entry, io.BytesIO(data))
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content.getvalue())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_file(path, content.getvalue())
 
 
 def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
@@ -178,11 +170,10 @@ def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
 
 def _export_datetime() -> str:
     """SOURCE_DATE_EPOCH, the convention of reproducible builds; the epoch itself by default."""
-    seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
-    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(seconds))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    seconds = os.environ.get("SOURCE_DATE_EPOCH") or "0"
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(int(seconds)))
+    except (ValueError, OverflowError, OSError) as error:
+        raise ValueError(
+            f"the environment variable SOURCE_DATE_EPOCH must be seconds since 1970, not {seconds}"
+        ) from error

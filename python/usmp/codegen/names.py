@@ -11,8 +11,21 @@ _RESERVED = frozenset(
     union unsigned void volatile while _Bool _Complex _Imaginary asm bool true false class new
     delete this template typename namespace operator private protected public virtual friend
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t NULL INFINITY NAN memcpy
-    memmove memset""".split()
+    memmove memset linux unix i386""".split()
 )
+_RESERVED_PATTERN = re.compile(
+    r"U?INT(\d|_LEAST|_FAST|MAX|PTR)\w*|(SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)_(MIN|MAX)"
+    r"|(M|FP|MATH)_\w+|HUGE(_VAL[FL]?)?|TVMGEN_\w+"
+    r"|(u?int\d+|float|double)_alias|tvmgen_(min|max)_[a-z]+\d*|tvmgen_\w+_from_bits_of_\w+"
+)
+"""Macros of the headers that the code includes, in any C standard, and its own definitions."""
+
+_MATH_STEMS = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp
+    exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log
+    log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo
+    rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc""".split()
+MATH_FUNCTIONS = frozenset(stem + suffix for stem in _MATH_STEMS for suffix in ("", "f"))
+"""Functions that <math.h> declares."""
 
 
 def replace_forbidden(name: str) -> str:
@@ -25,7 +38,8 @@ def sanitise(name: str) -> str:
     identifier = replace_forbidden(name)
     if not identifier or identifier[0].isdigit():
         identifier = f"_{identifier}"
-    return f"{identifier}_" if identifier in _RESERVED else identifier
+    reserved = identifier in _RESERVED or _RESERVED_PATTERN.fullmatch(identifier)
+    return f"{identifier}_" if reserved else identifier
 
 
 def sanitise_all(names: Iterable[str], what: str) -> list[str]:
@@ -48,10 +62,15 @@ def sanitise_all(names: Iterable[str], what: str) -> list[str]:
 
 
 class Scope:
-    """C identifiers in one function: each variable gets its own."""
+    """C identifiers in one function: each variable gets its own.
+
+    Parameters
+    ----------
+    taken: identifiers that must not be hidden, beside those of the mathematical functions.
+    """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
+        self._taken = {*taken, *MATH_FUNCTIONS, "isnan"}
 
     def unique(self, name: str) -> str:
         """An identifier like `name` that nothing else in the function has."""

@@ -49,7 +49,7 @@ class WrittenParameters:
         def on_call(call: Call) -> None:
             if isinstance(call.op, Op) and call.op.name in _READS:
                 return
-            callee = call.op.name_hint if isinstance(call.op, GlobalVar) else None
+            callee = str(call.op.name_hint) if isinstance(call.op, GlobalVar) else ""
             only = self.of(callee) if callee in self._functions else None
             for index, argument in enumerate(call.args):
                 source = pointed(argument)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from usmp.driver.errors import UsageError
@@ -57,6 +58,8 @@ def compile_model(options: argparse.Namespace) -> None:
             f'unknown output format "{options.output_format}"; '
             f"supported: {', '.join(OUTPUT_FORMATS)}"
         )
+    if os.path.realpath(options.output) == os.path.realpath(options.FILE):
+        raise UsageError(f"{options.output}: the archive would overwrite the model")
     import usmp
     from usmp.build import supported_target
     from usmp.report import print_memory_summary
@@ -66,7 +69,10 @@ def compile_model(options: argparse.Namespace) -> None:
     with pass_context(options.pass_config):
         mod = usmp.import_model(options.FILE)
         factory = usmp.build(mod, target, executor, module_name=options.module_name)
-        factory.export_model_library_format(options.output)
+        try:
+            factory.export_model_library_format(options.output)
+        except OSError as error:
+            raise UsageError(f"{options.output}: cannot be written ({error.strerror})") from error
     print_memory_summary(factory.metadata["modules"][options.module_name])
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import io
 import time
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
 from usmp.runtime import HostModule, load_archive
 
@@ -47,7 +48,7 @@ def run_model(options: argparse.Namespace) -> None:
     outputs = module.run(inputs)
     elapsed = time.perf_counter() - start
     if options.outputs:
-        _save(Path(options.outputs), outputs)
+        _save(options.outputs, outputs)
     else:
         for name, value in outputs.items():
             print(f"{name}: {value.dtype}{list(value.shape)}\n{value}")
@@ -57,13 +58,15 @@ def run_model(options: argparse.Namespace) -> None:
 
 def _load_inputs(path: str) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise UsageError(f"{path}: not an .npz file")
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("it holds one array without a name; use numpy.savez")
+        with archive:
             return {name: archive[name] for name in archive.files}
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:
+        # A damaged file can make zipfile and numpy raise almost anything.
         raise UsageError(f"{path}: not an .npz file of arrays ({error})") from error
 
 
@@ -77,26 +80,29 @@ def _fill(module: HostModule, given: Mapping[str, np.ndarray], mode: str) -> dic
 
 
 def _filled(info: Mapping[str, Any], mode: str, generator: np.random.Generator) -> np.ndarray:
-    dtype = np.dtype(info["dtype"])
-    if mode == "zeros":
-        return np.zeros(info["shape"], dtype)
-    if mode == "ones":
-        return np.ones(info["shape"], dtype)
+    dtype, shape = np.dtype(info["dtype"]), tuple(info["shape"])
+    if mode != "random":
+        return np.full(shape, 0 if mode == "zeros" else 1, dtype)
     if dtype.kind == "f":
-        return generator.random(info["shape"]).astype(dtype)
+        return generator.random(shape).astype(dtype)
     if dtype.kind == "b":
-        return generator.integers(0, 2, info["shape"]).astype(dtype)
+        return generator.integers(0, 2, shape).astype(dtype)
     limits = np.iinfo(dtype)
-    return generator.integers(limits.min, limits.max, info["shape"], dtype, endpoint=True)
+    values: np.ndarray = generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    return values
 
 
-def _save(path: Path, outputs: Mapping[str, np.ndarray]) -> None:
-    """Write all outputs or no file."""
-    temporary = path.with_name(f".{path.name}.part")
+def _save(path: str, outputs: Mapping[str, np.ndarray]) -> None:
+    """Write all outputs or no file.
+
+    Not by `numpy.savez`, which takes no array that is called "file" or "allow_pickle".
+    """
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, value in outputs.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
+                np.lib.format.write_array(member, value, allow_pickle=False)
     try:
-        with temporary.open("wb") as file:
-            np.savez(file, **outputs)
-        temporary.replace(path)
+        write_file(path, content.getvalue())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import gc
+import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
 from usmp.driver.compile import add_compile_parser
 from usmp.driver.errors import UsageError
+from usmp.driver.native_log import silenced_native_log
 from usmp.driver.run import add_run_parser
+
+_LONGEST_MESSAGE = 1000
 
 
 class _Parser(argparse.ArgumentParser):
@@ -21,18 +27,28 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status is 0, or 1 after one line on stderr."""
-    try:
-        options = _parser().parse_args(arguments)
-        command: Callable[[argparse.Namespace], None] = options.command
-        command(options)
-    except KeyboardInterrupt:
-        print("tvmc: interrupted", file=sys.stderr)
-        return 1
-    except Exception as error:
-        # Whatever goes wrong, the user gets one line that says so, and no traceback.
-        print(f"tvmc: error: {_one_line(error)}", file=sys.stderr)
-        return 1
-    return 0
+    with silenced_native_log() as stderr:
+        try:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                # A name in a model that this terminal cannot show is no reason to fail.
+                sys.stdout.reconfigure(errors="replace")
+            options = _parser().parse_args(arguments)
+            command: Callable[[argparse.Namespace], None] = options.command
+            command(options)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            print("tvmc: interrupted", file=stderr)
+        except BrokenPipeError:
+            # Whoever read our output has seen enough; there is nobody left to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except Exception as error:
+            # Whatever goes wrong, the user gets one line that says so, and no traceback.
+            print(f"tvmc: error: {_one_line(error)}", file=stderr)
+        else:
+            return 0
+        # What failed half-way logs when it goes; let it go while nobody listens.
+        gc.collect()
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -45,8 +61,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text or type(error).__name__
+    """The first paragraph: what follows it, TVM adds for those who debug TVM."""
+    text = " ".join(str(error).strip().split("\n\n")[0].split()) or type(error).__name__
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} ..."
 
 
 if __name__ == "__main__":

@@ -40,6 +40,9 @@ INPUT_TENSORS_ATTR = "input_tensors"
 OUTPUT_TENSORS_ATTR = "output_tensors"
 """On `__tvm_main__`: a `TensorInfo` for each model output, in order."""
 
+OUTPUT_NAMES_ATTR = "output_names"
+"""On the Relax `main`: the names of the model's outputs, in order."""
+
 EXECUTOR_ATTR = "executor"
 """On the IRModule: the `Executor` that the code is made for."""
 

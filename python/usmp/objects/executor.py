@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tvm_ffi
 from tvm.ir import IRModule
 from tvm_ffi.dataclasses import py_class
 
 from usmp.objects.attributes import EXECUTOR_ATTR
+from usmp.objects.ffi_object import FFIObject
 
 DEFAULT_BYTE_ALIGNMENT = 16
 
 
 def _is_alignment(value: object) -> bool:
-    return isinstance(value, int) and value > 0 and value & (value - 1) == 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return value > 0 and value & (value - 1) == 0
 
 
 _OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
@@ -28,7 +30,7 @@ _OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
 
 
 @py_class("usmp.Executor", init=False)
-class Executor(tvm_ffi.Object):
+class Executor(FFIObject):
     """How a compiled model is run.
 
     Parameters

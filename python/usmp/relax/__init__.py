@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tvm.ir import IRModule
 
+from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.relax.check_static_shapes import check_static_shapes
-from usmp.relax.frontend import OUTPUT_NAMES_ATTR, import_model
+from usmp.relax.frontend import import_model
 from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.lower_main import lower_main
 from usmp.relax.lower_operators import lower_operators

@@ -9,9 +9,6 @@ from tvm.ir import IRModule
 
 from usmp.objects.errors import UnsupportedModelError
 
-OUTPUT_NAMES_ATTR = "output_names"
-"""On the Relax `main`: the names of the model's outputs, in order."""
-
 
 def import_model(path: str | Path) -> IRModule:
     """Read a model file; the ending of its name tells the format.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import struct
+from typing import Any
 
 import tflite
 from tvm.ir import IRModule
 from tvm.relax.frontend.tflite import from_tflite
+from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
+from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.frontend import OUTPUT_NAMES_ATTR
+from usmp.relax.check_tflite import check_tflite, operator_name, tensor_name
 
-_IDENTIFIER = b"TFL3"
-_OFFSET_BYTES = 4
+_LONGEST_MESSAGE = 400
 
 
 def import_tflite(content: bytes) -> IRModule:
@@ -23,75 +24,49 @@ def import_tflite(content: bytes) -> IRModule:
     UnsupportedModelError: the content is damaged or not TFLite, an input has a dynamic shape, or
         an operator cannot be imported.
     """
-    if content[4:8] != _IDENTIFIER:
-        raise UnsupportedModelError(
-            f"not a TFLite model: bytes 4 to 7 are {content[4:8]!r}, not {_IDENTIFIER!r}"
-        )
+    model = check_tflite(content)
+    graph = model.Subgraphs(0)
+    names = [tensor_name(graph, int(graph.Outputs(i))) for i in range(graph.OutputsLength())]
+    converters: list[_Converter] = []
+
+    def converter(*arguments: Any) -> _Converter:
+        converters.append(_Converter(*arguments))
+        return converters[-1]
+
     try:
-        model = tflite.Model.GetRootAsModel(content, 0)
-        graph = _subgraph(model, len(content))
-        _check_input_shapes(graph)
-        names = [_name(graph, int(graph.Outputs(i))) for i in range(graph.OutputsLength())]
-    except UnsupportedModelError:
-        raise
-    except (struct.error, IndexError, ValueError, TypeError, AttributeError) as error:
-        raise UnsupportedModelError(f"the file is damaged or truncated ({error})") from error
-    try:
-        mod = from_tflite(model)
-    except (struct.error, IndexError) as error:
-        raise UnsupportedModelError(f"the file is damaged or truncated ({error})") from error
+        mod = from_tflite(model, op_converter=converter)
     except Exception as error:
         # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
-        raise UnsupportedModelError(f"TVM's TFLite importer failed: {_one_line(error)}") from error
+        operator = converters[-1].operator if converters else None
+        where = f" at operator {operator}" if operator else ""
+        raise UnsupportedModelError(
+            f"TVM's TFLite importer failed{where}: {_one_line(error)}"
+        ) from error
     mod.update_func(mod.get_global_var("main"), mod["main"].with_attr(OUTPUT_NAMES_ATTR, names))
     return mod
 
 
-def _subgraph(model: tflite.Model, size: int) -> tflite.SubGraph:
-    """The only subgraph, if the counts in the file are possible in a file of `size` bytes."""
-    if model.SubgraphsLength() != 1:
-        raise UnsupportedModelError(
-            f"the model has {model.SubgraphsLength()} subgraphs; exactly one is supported"
-        )
-    graph = model.Subgraphs(0)
-    counts = {
-        "tensors": graph.TensorsLength(),
-        "operators": graph.OperatorsLength(),
-        "inputs": graph.InputsLength(),
-        "outputs": graph.OutputsLength(),
-        "buffers": model.BuffersLength(),
-        "operator codes": model.OperatorCodesLength(),
-    }
-    for what, count in counts.items():
-        if count * _OFFSET_BYTES > size:
-            raise UnsupportedModelError(f"the file is damaged: {count} {what} in {size} bytes")
-    for what in ("operators", "inputs", "outputs"):
-        if counts[what] == 0:
-            raise UnsupportedModelError(f"the model has no {what}")
-    return graph
+class _Converter(OperatorConverter):  # type: ignore[misc]
+    """TVM's converter, which also tells the operator that it is at."""
 
+    operator: str | None = None
+    _converting = False
 
-def _check_input_shapes(graph: tflite.SubGraph) -> None:
-    """A dynamic batch is taken as the batch that the file gives; nothing else may be dynamic."""
-    for i in range(graph.InputsLength()):
-        index = int(graph.Inputs(i))
-        tensor = graph.Tensors(index)
-        shape = [tensor.Shape(d) for d in range(tensor.ShapeLength())]
-        signature = [tensor.ShapeSignature(d) for d in range(tensor.ShapeSignatureLength())]
-        if any(extent < 0 for extent in signature[1:]) or any(extent <= 0 for extent in shape):
-            raise UnsupportedModelError(
-                f'input "{_name(graph, index)}" has a dynamic shape, {signature or shape}; memory '
-                "is planned at compile time: convert the model with fixed input shapes"
-            )
+    def convert_op_to_relax(self) -> None:
+        self._converting = True
+        super().convert_op_to_relax()
+        self.operator = None
 
-
-def _name(graph: tflite.SubGraph, index: int) -> str:
-    name = graph.Tensors(index).Name()
-    return name.decode("utf-8", errors="replace") if name else f"tensor_{index}"
+    def get_op_code_str(self, op: tflite.Operator) -> str:
+        self.operator = operator_name(self.model, op)
+        code: str = super().get_op_code_str(op)
+        if not self._converting:
+            self.operator = None
+        return code
 
 
 def _one_line(error: Exception) -> str:
-    """The part of an error that a user can do something with."""
+    """The kind of the error, and the part of it that a user can do something with."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = " ".join(lines[:3]) or type(error).__name__
-    return text[:400]
+    text = ": ".join([type(error).__name__, *[" ".join(lines[:3])] * bool(lines)])
+    return text[:_LONGEST_MESSAGE]

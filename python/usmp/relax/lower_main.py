@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
+from typing import TypeAlias
 
 import tvm
 import tvm_ffi
@@ -25,7 +26,7 @@ from usmp.objects.attributes import (
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.tensor_info import TensorInfo
 
-Value = tirx.Buffer | tuple["Value", ...]
+Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
 """What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
 
 
@@ -50,7 +51,7 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
     for binding in _bindings(main):
         builder.values[binding.var] = builder.lower(binding.value, binding.var)
     results = list(_flatten(builder.value_of(main.body.body)))
-    names = output_names or _default_output_names(len(results))
+    names = output_names or _default_output_names(len(results), {info.name for info in inputs})
     outputs = [
         TensorInfo(name, *_shape_and_dtype(ty, name))
         for name, ty in zip(names, _flatten_types(main.body.body.ty), strict=True)
@@ -115,7 +116,7 @@ class _MainBuilder:
         if not isinstance(expr, Call):
             return self.value_of(expr)
         operator = getattr(expr.op, "name", str(expr.op))
-        if operator == "relax.call_tir":
+        if operator == "relax.call_tir" and len(expr.args) == 2:
             callee = expr.args[0]
             arguments = self.value_of(expr.args[1], f"{callee.name_hint}_constant")
             result = self.allocate(callee.name_hint, var.ty)
@@ -242,5 +243,9 @@ def _flat_buffer(name: str, shape: tuple[int, ...] | list[int], dtype: str) -> t
     return tirx.decl_buffer((prod(shape),), str(dtype), name)
 
 
-def _default_output_names(count: int) -> list[str]:
-    return ["output"] if count == 1 else [f"output{index}" for index in range(count)]
+def _default_output_names(count: int, taken: set[str]) -> list[str]:
+    """Names for the outputs that no input has."""
+    stem = "output"
+    while any(name.startswith(stem) for name in taken):
+        stem += "_"
+    return [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]

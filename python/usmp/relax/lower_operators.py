@@ -58,8 +58,11 @@ def pass_buffers_as_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
             return pointers[call.args[0]]
         return call
 
+    def on_variable(var: tirx.Var) -> None:
+        used.add(var)
+
     body = tvm_ffi.structural_map(func.body, (Call, replace_data))
-    tvm_ffi.structural_walk(body, (tirx.Var, lambda var: used.add(var) or None))
+    tvm_ffi.structural_walk(body, (tirx.Var, on_variable))
     declarations = [
         tirx.DeclBuffer(buffer, data=pointer)
         for buffer, pointer in pointers.items()

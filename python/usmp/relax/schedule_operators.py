@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import tvm_ffi
 from tvm import s_tir, tirx
-from tvm.ir import IRModule, TensorRegion
+from tvm.ir import IRModule
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 
 
@@ -52,14 +52,12 @@ def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
 
 def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Move a stage into the loops of its last consumer, as deep as nothing is computed twice."""
-    consumer = schedule.get_consumers(block)[-1]
     written = [region.source for region in schedule.get(block).writes]
-    loops = _loops_that_select(schedule, consumer, written)
+    loops = _loops_that_select(schedule, list(schedule.get_consumers(block)), written)
+    while loops and not _is_moved(schedule, block, loops[-1]):
+        # The loop does not enclose all consumers; one around it may.
+        loops.pop()
     if not loops:
-        return
-    try:
-        schedule.compute_at(block, loops[-1])
-    except ScheduleError:
         return
     extents = [int(schedule.get(loop).extent) for loop in loops]
     for index, buffer in enumerate(written):
@@ -68,8 +66,18 @@ def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
             schedule.set_scope(block, index, "local")
 
 
+def _is_moved(schedule: s_tir.Schedule, block: SBlockRV, loop: LoopRV) -> bool:
+    try:
+        schedule.compute_at(block, loop)
+    except ScheduleError:
+        return False
+    return True
+
+
 def _initialise_before_reducing(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Set an accumulator once before its reduction loops, instead of asking in each iteration."""
+    if schedule.get(block).init is None:
+        return
     reduced = {
         value
         for iter_var, value in _bound_iter_vars(schedule, block)
@@ -90,35 +98,45 @@ def _bound_iter_vars(
 
 
 def _loops_that_select(
-    schedule: s_tir.Schedule, consumer: SBlockRV, buffers: list[tirx.Buffer]
+    schedule: s_tir.Schedule, consumers: list[SBlockRV], buffers: list[tirx.Buffer]
 ) -> list[LoopRV]:
-    """The outermost loops of `consumer` whose variables each index every one of `buffers`.
+    """The outermost loops of the last consumer that select parts of `buffers`.
 
-    Each iteration of these loops reads its own part of the buffers, so what is computed inside
-    them is computed once. A loop of one iteration never repeats anything and always counts.
+    The variable of such a loop is, in all consumers, the index of one and the same dimension: each
+    iteration reads its own part of the buffers, so what is computed inside it is computed once. A
+    loop of one iteration never repeats anything and always counts.
     """
-    loop_of_iter = {iter_var.var: value for iter_var, value in _bound_iter_vars(schedule, consumer)}
-    indices = [
-        _plain_indices(region)
-        for region in schedule.get(consumer).reads
-        if any(region.source.same_as(buffer) for buffer in buffers)
-    ]
+    reads = [indices for consumer in consumers for indices in _indices(schedule, consumer, buffers)]
     selecting: list[LoopRV] = []
-    for loop in schedule.get_loops(consumer):
+    for loop in schedule.get_loops(consumers[-1]):
         node = schedule.get(loop)
-        selects_all = all(
-            any(loop_of_iter[index].same_as(node.loop_var) for index in region)
-            for region in indices
-        )
-        if not selects_all and not _is_one(node.extent):
+        dimensions = [
+            {
+                dimension
+                for dimension, index in enumerate(indices)
+                if index is not None and index.same_as(node.loop_var)
+            }
+            for indices in reads
+        ]
+        if not set.intersection(*dimensions) and not _is_one(node.extent):
             break
         selecting.append(loop)
     return selecting
 
 
-def _plain_indices(region: TensorRegion) -> list[tirx.Var]:
-    """The block variables that index a single element of one dimension each."""
-    return [r.min for r in region.region if isinstance(r.min, tirx.Var) and _is_one(r.extent)]
+def _indices(
+    schedule: s_tir.Schedule, consumer: SBlockRV, buffers: list[tirx.Buffer]
+) -> list[list[tirx.Expr | None]]:
+    """Each read of `buffers`: the indices that pick one element of a dimension, as of the loops."""
+    values = {iter_var.var: value for iter_var, value in _bound_iter_vars(schedule, consumer)}
+    return [
+        [
+            values.get(r.min) if isinstance(r.min, tirx.Var) and _is_one(r.extent) else None
+            for r in region.region
+        ]
+        for region in schedule.get(consumer).reads
+        if any(region.source.same_as(buffer) for buffer in buffers)
+    ]
 
 
 def _is_one(expr: tirx.Expr) -> bool:

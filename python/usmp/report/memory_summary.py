@@ -8,6 +8,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _SHOWN_BUFFERS = 6
 
@@ -18,21 +19,23 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     For each pool its peak, the memory pressure (the lower bound: most bytes live at once) and
     their ratio; for workspace pools the buffers that are live at the peak.
     """
+    # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
     console = console or Console(highlight=False)
     memory = metadata["memory"]
     table = Table(
-        title=f"Memory of {metadata['model_name']} ({memory['algorithm']})",
+        title=Text(f"Memory of {metadata['model_name']} ({memory['algorithm']})"),
         title_justify="left",
         box=SIMPLE_HEAD,
     )
-    table.add_column("pool", no_wrap=True)
+    table.add_column("pool", overflow="fold")
     table.add_column("kind", no_wrap=True)
     for heading in ("peak bytes", "lower bound", "peak / bound"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for pool in memory["pools"]:
+    for pool in sorted(memory["pools"], key=lambda pool: pool["kind"] == "constant"):
         bound = pool["memory_pressure_bytes"]
         ratio = f"{pool['peak_bytes'] / bound:.3f}" if bound else "-"
-        table.add_row(pool["name"], pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio)
+        row = (pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio)
+        table.add_row(Text(pool["name"]), *row)
     console.print(table)
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
@@ -49,7 +52,7 @@ def _live_at_peak(pool: Mapping[str, Any]) -> Table:
     live = pool["live_at_peak"]
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
     table = Table(
-        title=f"Live at the peak of {pool['name']}", title_justify="left", box=SIMPLE_HEAD
+        title=Text(f"Live at the peak of {pool['name']}"), title_justify="left", box=SIMPLE_HEAD
     )
     table.add_column("buffer", overflow="fold")
     for heading in ("offset", "bytes"):
@@ -58,7 +61,7 @@ def _live_at_peak(pool: Mapping[str, Any]) -> Table:
     for name in live:
         if name in largest:
             buffer = by_name[name]
-            table.add_row(name, str(buffer["offset"]), str(buffer["size"]))
+            table.add_row(Text(name), str(buffer["offset"]), str(buffer["size"]))
     hidden = [by_name[name]["size"] for name in live if name not in largest]
     if hidden:
         table.add_row(f"{len(hidden)} smaller buffers", "", str(sum(hidden)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shlex
 import shutil
 import subprocess
 import tempfile
@@ -35,7 +34,7 @@ class HostModule:
 
     Raises
     ------
-    BuildError: no C compiler, or it reports an error or a warning.
+    BuildError: no C compiler, it reports an error or a warning, or it builds for another machine.
     """
 
     def __init__(
@@ -52,8 +51,11 @@ class HostModule:
         directory = tempfile.mkdtemp(prefix="usmp-")
         self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         library = build_shared_library(files, self._pools, Path(directory), flags)
-        self._library = ctypes.CDLL(str(library))
-        self._run = getattr(self._library, f"{_prefix(files)}_run")
+        try:
+            self._library = ctypes.CDLL(str(library))
+            self._run = self._library[f"{_prefix(files)}_run"]
+        except (OSError, AttributeError) as error:
+            raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
         self._run.restype = ctypes.c_int32
         self._pool_memory = [self._provide(pool) for pool in self._pools]
 
@@ -152,10 +154,14 @@ def compile_c(arguments: Sequence[str], output: Path) -> None:
     ------
     BuildError: it is missing, or reports an error or a warning.
     """
-    compiler = shlex.split(os.environ.get("CC") or "cc")
+    compiler = os.environ.get("CC", "").split() or ["cc"]
     try:
         result = subprocess.run(
-            [*compiler, *arguments, "-o", str(output)], capture_output=True, text=True, check=False
+            [*compiler, *arguments, "-o", str(output)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
         )
     except OSError as error:
         raise BuildError(
@@ -163,7 +169,10 @@ def compile_c(arguments: Sequence[str], output: Path) -> None:
             "(apt-get install gcc) or name one in the environment variable CC"
         ) from error
     if result.returncode != 0:
-        raise BuildError(f"{' '.join(compiler)} failed:\n{result.stderr.strip()}")
+        raise BuildError(
+            f"C compiler {' '.join(compiler)} failed with exit status {result.returncode}:\n"
+            f"{result.stderr.strip() or '(it printed nothing)'}"
+        )
 
 
 def aligned_empty(shape: Sequence[int], dtype: str) -> np.ndarray:

@@ -16,13 +16,14 @@ from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.transform.module_pass import ModulePass
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
 DEFAULT_CONSTANT_POOL_NAME = "global_const_workspace"
 
 
 @tvm.transform.module_pass(opt_level=0, name="tir.usmp.AssignPoolInfo")
-class AssignPoolInfo:
+class AssignPoolInfo(ModulePass):
     """Annotate each global AllocBuffer with the pools that its PrimFunc's target may access.
 
     The pools are the module's `workspace_memory_pools`, and its `constant_memory_pools` for
@@ -38,8 +39,7 @@ class AssignPoolInfo:
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Annotate every PrimFunc."""
-        targets = [func.attrs.get("target") for func in mod.functions.values() if func.attrs]
-        known_targets = [target for target in targets if target is not None]
+        known_targets = _targets_of(mod)
         workspace = _pools(mod, WORKSPACE_MEMORY_POOLS_ATTR) or [
             WorkspacePoolInfo(DEFAULT_WORKSPACE_POOL_NAME, known_targets, _internal())
         ]
@@ -78,15 +78,22 @@ def _accessible(pools: list[PoolInfo], func: tirx.PrimFunc, name: str) -> list[P
             f"{name} has no target, so it is not known which memory it may access; "
             "apply tirx.transform.BindTarget"
         )
-    candidates = [pool for pool in pools if str(target) in [str(t) for t in pool.targets]]
+    candidates = [pool for pool in pools if str(target) in _listed(pool)]
     if not candidates:
-        listed = "; ".join(f"{p.pool_name}: {[_kind(t) for t in p.targets]}" for p in pools)
-        raise ValueError(f"no pool may be accessed by target {_kind(target)} of {name} ({listed})")
+        listed = "; ".join(f"{pool.pool_name}: {', '.join(_listed(pool))}" for pool in pools)
+        raise ValueError(f"no pool may be accessed by target {target} of {name} ({listed})")
     return candidates
 
 
-def _kind(target: Target) -> str:
-    return str(target.kind.name)
+def _listed(pool: PoolInfo) -> list[str]:
+    """The targets of a pool, which may be given by name, as text: equal targets have equal text."""
+    return [str(Target(target)) for target in pool.targets]
+
+
+def _targets_of(mod: IRModule) -> list[Target]:
+    """The targets of all functions, each once."""
+    targets = [func.attrs.get("target") for func in mod.functions.values() if func.attrs]
+    return list({str(target): target for target in targets if target is not None}.values())
 
 
 def _pools(mod: IRModule, attribute: str) -> list[PoolInfo]:

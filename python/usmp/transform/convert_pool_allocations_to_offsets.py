@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import tvm
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
+from tvm.ir import Call, IRModule, PointerType, PrimType
 
+from usmp.analysis.calls import CallResolver
 from usmp.analysis.extract_buffer_info import size_bytes
 from usmp.objects import (
     AllocatedPoolInfo,
@@ -45,31 +46,26 @@ def convert_pool_allocations_to_offsets(
     pool_allocations: for each AllocBuffer to place its pool and byte offset.
     """
 
-    @tvm.transform.module_pass(opt_level=0, name="tir.usmp.ConvertPoolAllocationsToOffsets")
     def convert(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         return _Converter(mod, pool_allocations).run()
 
-    return convert
+    name = "tir.usmp.ConvertPoolAllocationsToOffsets"
+    return tvm.transform.module_pass(convert, opt_level=0, name=name)
 
 
 class _Converter:
     def __init__(self, mod: IRModule, plan: Mapping[tirx.AllocBuffer, PoolAllocation]) -> None:
         self.mod = mod
         self.plan = plan
-        self.functions = {
-            variable.name_hint: func
-            for variable, func in mod.functions.items()
-            if isinstance(func, tirx.PrimFunc)
-        }
+        self.calls = CallResolver(mod)
+        self.functions = self.calls.functions
         pools = {
             allocation.pool_info.pool_name: allocation.pool_info for allocation in plan.values()
         }
         self.pools: list[PoolInfo] = [pools[name] for name in sorted(pools)]
-        self.used: dict[str, set[str]] = {}
+        self.used = self._used_pools()
 
     def run(self) -> IRModule:
-        for name in self.functions:
-            self._pools_used_by(name)
         allocated = {
             pool.pool_name: AllocatedPoolInfo(self._with_content(pool), self._peak(pool), index)
             for index, pool in enumerate(self.pools)
@@ -85,30 +81,36 @@ class _Converter:
             }
         )
 
-    def _pools_used_by(self, name: str) -> set[str]:
-        """Names of the pools that the PrimFunc needs for itself and for those that it calls."""
-        if name in self.used:
-            return self.used[name]
+    def _used_pools(self) -> dict[str, set[str]]:
+        """For each PrimFunc the names of the pools that it and those that it calls need."""
+        used: dict[str, set[str]] = {}
+        callers: dict[str, set[str]] = {name: set() for name in self.functions}
+        for name, func in self.functions.items():
+            used[name] = self._collect(name, func, callers)
+        pending = list(self.functions)
+        while pending:
+            name = pending.pop()
+            for caller in callers[name]:
+                if not used[name] <= used[caller]:
+                    used[caller] |= used[name]
+                    pending.append(caller)
+        return used
+
+    def _collect(self, name: str, func: tirx.PrimFunc, callers: dict[str, set[str]]) -> set[str]:
+        """The pools of the allocations in `func`; notes it as a caller of what it calls."""
         used: set[str] = set()
-        self.used[name] = used
 
         def on_allocation(stmt: tirx.AllocBuffer) -> None:
             if stmt in self.plan:
                 used.add(self.plan[stmt].pool_info.pool_name)
 
         def on_call(call: Call) -> None:
-            callee = self._callee(call)
-            if callee is not None:
-                used.update(self._pools_used_by(callee))
+            found = self.calls.resolve(call)
+            if found is not None:
+                callers[found.callee].add(name)
 
-        body = self.functions[name].body
-        tvm_ffi.structural_walk(body, [(tirx.AllocBuffer, on_allocation), (Call, on_call)])
+        tvm_ffi.structural_walk(func.body, [(tirx.AllocBuffer, on_allocation), (Call, on_call)])
         return used
-
-    def _callee(self, call: Call) -> str | None:
-        if isinstance(call.op, GlobalVar) and call.op.name_hint in self.functions:
-            return str(call.op.name_hint)
-        return None
 
     def _convert(
         self, name: str, func: tirx.PrimFunc, allocated: dict[str, AllocatedPoolInfo]
@@ -139,10 +141,13 @@ class _Converter:
             return tirx.DeclBuffer(stmt.buffer, data=address, span=stmt.span)
 
         def pass_pools(call: Call) -> Call:
-            callee = self._callee(call)
-            if callee is None:
+            found = self.calls.resolve(call)
+            if found is None:
                 return call
-            arguments = [*call.args, *(pointers[pool] for pool in sorted(self.used[callee]))]
+            pools = [pointers[pool] for pool in sorted(self.used[found.callee])]
+            # A resource handle that is passed by name comes after all parameters.
+            end = found.first_argument + len(self.functions[found.callee].params)
+            arguments = [*call.args[:end], *pools, *call.args[end:]]
             return Call(call.op, arguments, call.attrs, call.ty_args, call.span, call.ty)
 
         body = tvm_ffi.structural_map(func.body, [(tirx.AllocBuffer, place), (Call, pass_pools)])

@@ -20,10 +20,11 @@ from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.convert_pool_allocations_to_offsets import convert_pool_allocations_to_offsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
+from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="tir.usmp.UnifiedStaticMemoryPlanner")
-class UnifiedStaticMemoryPlanner:
+class UnifiedStaticMemoryPlanner(ModulePass):
     """Plan the memory of `__tvm_main__` and of everything that it calls.
 
     Reads from the PassContext `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` (which wins) and

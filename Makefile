@@ -1,0 +1,32 @@
+# Everything works from a fresh clone: each target makes .venv itself and reuses it afterwards.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*)
+
+.PHONY: demo test lint format clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/digits/demo.py
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror src/usmp/*.h src/usmp/*.cc
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i src/usmp/*.h src/usmp/*.cc
+
+clean:
+	rm -rf $(VENV) build
+
+# The package itself is installed editable: Python changes need nothing, C++ changes this rule.
+$(VENV)/.installed: $(SOURCES) scripts/install.sh
+	@sh scripts/install.sh $(PYTHON) $(VENV)
+	@touch $@

@@ -1,0 +1,70 @@
+"""RAM of compiled models, inputs and outputs counted, beside TFLite Micro's on the same files.
+
+    python benchmarks/memory.py MODEL.tflite ...
+
+All numbers are exact bytes. "TFLM tensors" is the planned part ("head") of TFLite Micro's arena,
+"TFLM arena" everything that its interpreter takes at run time. "peak" is the workspace of the
+emitted C with `tir.usmp.use_workspace_io`, which needs nothing else but the stack.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import usmp
+from rich.console import Console
+from rich.table import Table
+from tflite_micro.python.tflite_micro import runtime
+from tvm.ir.transform import PassContext
+
+ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts")
+ARENA_BYTES = 16 << 20
+
+
+def main(paths: list[str]) -> None:
+    """Print the table."""
+    table = Table(title="RAM in bytes, inputs and outputs counted", title_justify="left")
+    for heading in ("model", "TFLM arena", "TFLM tensors", "lower bound", *ALGORITHMS):
+        table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    for path in paths:
+        arena, head = tflite_micro_bytes(Path(path))
+        peaks, bounds = zip(*(planned_bytes(path, a) for a in ALGORITHMS), strict=True)
+        numbers = (arena, head, bounds[0], *peaks)
+        table.add_row(Path(path).stem, *(str(n) for n in numbers))
+    Console(width=120).print(table)
+
+
+def planned_bytes(path: str, algorithm: str) -> tuple[int, int]:
+    """Peak of the workspace, and its lower bound."""
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.algorithm": algorithm}
+    with PassContext(opt_level=3, config=config):
+        factory = usmp.build(usmp.import_model(path))
+    return factory.interface.workspace_size_bytes, int(factory.memory_plan.memory_pressure)
+
+
+def tflite_micro_bytes(path: Path) -> tuple[int, int]:
+    """Whole arena and its head, as TFLite Micro reports them on the C level of stderr/stdout."""
+    interpreter = runtime.Interpreter.from_bytes(path.read_bytes(), arena_size=ARENA_BYTES)
+    with tempfile.TemporaryFile() as log:
+        saved = [(number, os.dup(number)) for number in (1, 2)]
+        try:
+            for number, _ in saved:
+                os.dup2(log.fileno(), number)
+            interpreter.print_allocations()
+        finally:
+            for number, copy in saved:
+                os.dup2(copy, number)
+        log.seek(0)
+        text = log.read().decode()
+    total = re.search(r"allocation total (\d+)", text)
+    head = re.search(r"allocation head (\d+)", text)
+    assert total and head, text
+    return int(total[1]), int(head[1])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

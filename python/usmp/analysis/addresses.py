@@ -1,0 +1,86 @@
+"""What may a pointer point to, and what is accessed to compute it?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, Op, PointerType, TensorLoad
+
+_POINTER_ARITHMETIC = (
+    "tirx.buffer_data",
+    "tirx.handle_add_byte_offset",
+    "tirx.ptr_byte_offset",
+    "tirx.reinterpret",
+    "tirx.tvm_access_ptr",
+    "tirx.type_annotation",
+)
+_FUNCTION_CALLS = ("tirx.call_", "tirx.tvm_call_")
+
+
+@dataclass
+class Address:
+    """The value of an expression, as far as it may be an address.
+
+    Parameters
+    ----------
+    bases: buffers and variables into whose memory it may point.
+    computed: loads and calls that are made to compute it; taking an address accesses nothing.
+    """
+
+    bases: set[tirx.Var] = field(default_factory=set)
+    computed: list[tirx.Expr] = field(default_factory=list)
+
+
+def address_of(expr: tirx.Expr) -> Address:
+    """Take `expr` apart. An integer may be an address too, since TIR can cast a pointer to one."""
+    if isinstance(expr, Call) and is_op(expr, "tirx.buffer_data"):
+        expr = expr.args[0]
+    if isinstance(expr, tirx.Var):
+        return Address({expr})
+    address = Address()
+    if is_constant(expr):
+        return address
+
+    def on_call(call: Call) -> tvm_ffi.WalkResult:
+        if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
+            address.bases.add(call.args[0].source)
+            address.computed += [i for i in call.args[0].indices if not is_constant(i)]
+            return tvm_ffi.WalkResult.SKIP
+        if isinstance(call.op, Op) and call.op.name in _POINTER_ARITHMETIC:
+            return tvm_ffi.WalkResult.ADVANCE
+        address.computed.append(call)
+        if not _returns_a_number(call):
+            address.bases.update(*(address_of(argument).bases for argument in call.args))
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
+        # Not a base: memory that holds an address got it by a store, and what is stored escapes.
+        address.computed.append(load)
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
+        address.bases.add(var)
+        return tvm_ffi.WalkResult.SKIP
+
+    callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
+    tvm_ffi.structural_walk(expr, callbacks, order="pre")
+    return address
+
+
+def _returns_a_number(call: Call) -> bool:
+    """A function that is called answers with a status or a value; addresses come as pointers."""
+    if isinstance(call.ty, PointerType):
+        return False
+    return not isinstance(call.op, Op) or call.op.name.startswith(_FUNCTION_CALLS)
+
+
+def is_constant(expr: tirx.Expr) -> bool:
+    """A literal, which mentions no memory."""
+    return isinstance(expr, tirx.IntImm | tirx.FloatImm)
+
+
+def is_op(call: Call, name: str) -> bool:
+    """Whether `call` applies the operator `name`."""
+    return isinstance(call.op, Op) and call.op.name == name

@@ -1,0 +1,44 @@
+"""What the functions of a source file need before them: small helpers, declarations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from usmp.codegen.c_types import UnsupportedInC, c_type
+
+
+@dataclass
+class Helpers:
+    """Small functions that the printed expressions call; name -> C definition."""
+
+    definitions: dict[str, str] = field(default_factory=dict)
+    externs: dict[str, str] = field(default_factory=dict)
+    """Functions of the user that the code calls; name -> C declaration."""
+
+    def extreme(self, name: str, dtype: str, operator: str) -> str:
+        """A `min` or `max` that evaluates each operand once."""
+        c = c_type(dtype)
+        function = f"tvmgen_{name}_{dtype}"
+        self.definitions[function] = (
+            f"static inline {c} {function}({c} a, {c} b) {{ return a {operator} b ? a : b; }}"
+        )
+        return function
+
+    def reinterpret(self, source: str, target: str) -> str:
+        """The bits of one type as another of the same size."""
+        function = f"tvmgen_{target}_from_bits_of_{source}"
+        self.definitions[function] = (
+            f"static inline {c_type(target)} {function}({c_type(source)} value) {{\n"
+            f"  {c_type(target)} result;\n"
+            "  memcpy(&result, &value, sizeof(result));\n"
+            "  return result;\n"
+            "}"
+        )
+        return function
+
+    def extern(self, name: str, declaration: str) -> None:
+        """Declare a function of the user."""
+        if self.externs.setdefault(name, declaration) != declaration:
+            raise UnsupportedInC(
+                f"{name} is called with different types: {self.externs[name]} and {declaration}"
+            )

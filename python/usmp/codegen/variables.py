@@ -1,0 +1,109 @@
+"""How the variables of a PrimFunc are used, as far as it matters for their declarations in C."""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, Op, TensorLoad, Var
+
+from usmp.codegen.calls import may_have_effects
+
+
+def used_variables(body: tirx.Stmt) -> set[Var]:
+    """Variables that something else mentions than their own and other unused declarations."""
+    used: set[Var] = set()
+    declared: dict[Var, tirx.Expr] = {}
+
+    def on_declaration(stmt: tirx.DeclBuffer) -> tvm_ffi.WalkResult:
+        declared[stmt.buffer] = stmt.data
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_bind(stmt: tirx.Bind) -> tvm_ffi.WalkResult:
+        declared[stmt.var] = stmt.value
+        if may_have_effects(stmt.value):
+            used.update(_variables(stmt.value))
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_allocation(stmt: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_variable(var: Var) -> tvm_ffi.WalkResult:
+        used.add(var)
+        return tvm_ffi.WalkResult.SKIP
+
+    callbacks = [
+        (tirx.DeclBuffer, on_declaration),
+        (tirx.Bind, on_bind),
+        (tirx.AllocBuffer, on_allocation),
+        (Var, on_variable),
+    ]
+    tvm_ffi.structural_walk(body, callbacks, order="pre")
+    pending = list(used)
+    while pending:
+        value = declared.pop(pending.pop(), None)
+        if value is not None:
+            pending += _variables(value)
+            used.update(_variables(value))
+    return used
+
+
+def scalar_allocations(body: tirx.Stmt) -> set[Var]:
+    """Allocations of one element that are only loaded and stored: plain C variables."""
+    single: set[Var] = set()
+    pointers: set[Var] = set()
+
+    def on_allocation(stmt: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
+        if [int(e) for e in stmt.buffer.shape if isinstance(e, tirx.IntImm)] == [1]:
+            single.add(stmt.buffer)
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
+        for index in load.indices:
+            tvm_ffi.structural_walk(index, callbacks, order="pre")
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_store(store: tirx.BufferStore) -> tvm_ffi.WalkResult:
+        for expr in (store.value, *store.indices):
+            tvm_ffi.structural_walk(expr, callbacks, order="pre")
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_call(call: Call) -> None:
+        if isinstance(call.op, Op) and call.op.name == "tirx.address_of":
+            pointers.add(call.args[0].source)
+
+    def on_variable(var: Var) -> tvm_ffi.WalkResult:
+        pointers.add(var)
+        return tvm_ffi.WalkResult.SKIP
+
+    callbacks = [
+        (tirx.AllocBuffer, on_allocation),
+        (tirx.BufferStore, on_store),
+        (TensorLoad, on_load),
+        (Call, on_call),
+        (Var, on_variable),
+    ]
+    tvm_ffi.structural_walk(body, callbacks, order="pre")
+    return single - pointers
+
+
+def written_only(body: tirx.Stmt, scalars: set[Var]) -> set[Var]:
+    """Those of `scalars` that nothing reads."""
+    loaded: set[Var] = set()
+    tvm_ffi.structural_walk(body, (TensorLoad, lambda load: loaded.add(load.source)))
+    return scalars - loaded
+
+
+def mentions(node: tirx.Stmt | tirx.Expr, var: Var) -> bool:
+    """Whether `var` occurs anywhere in `node`."""
+    return var in _variables(node)
+
+
+def _variables(node: tirx.Stmt | tirx.Expr) -> set[Var]:
+    found: set[Var] = set()
+
+    def on_variable(variable: Var) -> tvm_ffi.WalkResult:
+        found.add(variable)
+        return tvm_ffi.WalkResult.SKIP
+
+    tvm_ffi.structural_walk(node, (Var, on_variable), order="pre")
+    return found

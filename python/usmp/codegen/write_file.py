@@ -1,0 +1,37 @@
+"""Write a file so that whoever looks sees the old content or all of the new, never a part."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_file(path: str | Path, content: bytes) -> None:
+    """Replace the file at `path`, or create it; what a symbolic link points at is replaced.
+
+    A device or a pipe cannot be replaced without doing harm: `content` is written to it.
+
+    Raises
+    ------
+    OSError: the file cannot be written; then an older file of that name is as it was.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

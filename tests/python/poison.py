@@ -1,0 +1,100 @@
+"""Overwrite what is dead: an independent proof that nothing reads it again.
+
+Liveness is found anew here, from the calls of the planned `__tvm_main__` alone, so a mistake of
+the analysis shows as a wrong result.
+"""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, IRModule, TensorLoad, Var
+from usmp.objects import WorkspacePoolInfo
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+
+POISON = 0xA5
+
+
+def poison_dead_memory(mod: IRModule) -> IRModule:
+    """Fill every workspace byte that no later call may read, before the first and after each call.
+
+    For modules whose operators have no planned scratch and that keep inputs and outputs outside.
+    """
+    main = mod[MAIN_FUNCTION_NAME]
+    statements = list(main.body.seq)
+    plan = {str(b.name): b for b in mod.attrs[MEMORY_PLAN_ATTR].buffers}
+    assert all(b.function == MAIN_FUNCTION_NAME for b in plan.values())
+    workspace = {
+        str(arg.pool_info.pool_name): int(arg.allocated_size)
+        for arg in mod.attrs[POOL_ARGS_ATTR]
+        if isinstance(arg.pool_info, WorkspacePoolInfo)
+    }
+    pools = {str(s.buffer.name): s.buffer for s in statements if isinstance(s, tirx.DeclBuffer)}
+    views = _views(statements)
+    calls = [i for i, s in enumerate(statements) if isinstance(s, tirx.Evaluate)]
+    mentioned = {i: _mentioned(statements[i], views) for i in calls}
+    poisoned: list[tirx.Stmt] = []
+    for index, statement in enumerate(statements):
+        if calls and index == calls[0]:
+            poisoned += _fill(workspace, pools, plan, set())
+        poisoned.append(statement)
+        if index in mentioned:
+            past = set().union(*(mentioned[i] for i in calls if i <= index))
+            future = set().union(*(mentioned[i] for i in calls if i > index))
+            poisoned += _fill(workspace, pools, plan, past & future)
+    result = IRModule(mod.functions, attrs=mod.attrs)
+    result.update_func(
+        mod.get_global_var(MAIN_FUNCTION_NAME), main.with_body(tirx.SeqStmt(poisoned))
+    )
+    return result
+
+
+def _views(statements: list[tirx.Stmt]) -> dict[Var, str]:
+    """Buffers that are views of a pool."""
+    views = {}
+    for statement in statements:
+        if isinstance(statement, tirx.DeclBuffer) and isinstance(statement.data, Call):
+            source = statement.data.args[0]
+            if isinstance(source, TensorLoad):
+                views[statement.buffer] = str(statement.buffer.name)
+    return views
+
+
+def _mentioned(statement: tirx.Stmt, views: dict[Var, str]) -> set[str]:
+    assert isinstance(statement.value.op, GlobalVar)
+    names: set[str] = set()
+
+    def on_variable(var: Var) -> None:
+        if var in views:
+            names.add(views[var])
+
+    tvm_ffi.structural_walk(statement, (Var, on_variable))
+    return names
+
+
+def _fill(
+    workspace: dict[str, int], pools: dict[str, Var], plan: dict, live: set[str]
+) -> list[tirx.Stmt]:
+    """Stores of the poison to every byte of the workspace pools outside the live buffers."""
+    stores = []
+    for pool, size in workspace.items():
+        buffer = next(b for name, b in pools.items() if name.startswith(f"{pool}_"))
+        end = 0
+        kept = sorted(
+            (plan[n].byte_offset, plan[n].byte_offset + plan[n].size_bytes)
+            for n in live
+            if plan[n].pool_name == pool
+        )
+        for start, stop in [*kept, (size, size)]:
+            if start > end:
+                stores.append(_store(buffer, end, start - end))
+            end = max(end, stop)
+    return stores
+
+
+def _store(pool: Var, start: int, count: int) -> tirx.Stmt:
+    index = tirx.Var("poisoned", "int32")
+    value = tirx.const(POISON, "uint8")
+    return tirx.For(
+        index, 0, count, tirx.ForKind.SERIAL, tirx.BufferStore(pool, value, [index + start])
+    )

@@ -1,0 +1,58 @@
+"""A small Relax model with weights, buffers that share memory, and its result by numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+generator = np.random.default_rng(0)
+PARAMS = {
+    "w": generator.standard_normal((16, 64)).astype(np.float32),
+    "v": generator.standard_normal((64, 16)).astype(np.float32),
+}
+X = generator.standard_normal((1, 16)).astype(np.float32)
+
+
+@I.ir_module
+class Attention:
+    @R.function
+    def main(
+        x: R.Tensor((1, 16), "float32"),
+        w: R.Tensor((16, 64), "float32"),
+        v: R.Tensor((64, 16), "float32"),
+    ):
+        with R.dataflow():
+            a = R.matmul(x, w)
+            b = R.nn.softmax(a)
+            c = R.matmul(b, v)
+            d = R.nn.softmax(c)
+            e = R.matmul(d, w)
+            f = R.nn.softmax(e)
+            R.output(f)
+        return f
+
+
+def attention(x: np.ndarray = X) -> np.ndarray:
+    """What `Attention` computes with `PARAMS`."""
+    w, v = PARAMS["w"], PARAMS["v"]
+    return _softmax(_softmax(_softmax(x @ w) @ v) @ w)
+
+
+def _softmax(values: np.ndarray) -> np.ndarray:
+    exponents = np.exp(values - values.max())
+    return exponents / exponents.sum()
+
+
+def elementwise(scale: float) -> tvm.IRModule:
+    """x -> sigmoid(x * scale), then its softmax, so that one buffer is planned."""
+    x = tvm.relax.Var("x", tvm.relax.TensorType((1, 8), "float32"))
+    builder = tvm.relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            scaled = builder.emit(tvm.relax.op.multiply(x, tvm.relax.const(scale, "float32")))
+            total = builder.emit(tvm.relax.op.sum(scaled, axis=[1], keepdims=True))
+            result = builder.emit_output(tvm.relax.op.add(scaled, total))
+        builder.emit_func_output(result)
+    return builder.get()

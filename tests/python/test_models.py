@@ -1,0 +1,239 @@
+"""Real models, the whole way: file in, C out, compiled, run, compared with LiteRT."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from litert import Reference
+from poison import POISON, poison_dead_memory
+from tvm.ir.transform import PassContext
+from usmp.runtime.host import compile_c
+
+import usmp
+
+FLOAT_MODELS = [
+    "tflm_hello_world_float",
+    "mlperf_ad01_float",
+    "mlperf_resnet8_float",
+    "mlperf_vww_96_float",
+    "mobilenet_v1_025_128_float",
+]
+GREEDY = ["greedy_by_size", "greedy_by_conflicts"]
+SANITIZERS = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+def build(path: Path, **config: object) -> usmp.AOTExecutorFactoryModule:
+    with PassContext(
+        opt_level=3, config={f"tir.usmp.{name}": value for name, value in config.items()}
+    ):
+        return usmp.build(usmp.import_model(path))
+
+
+def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:
+    return {p["name"]: p for p in factory.metadata["modules"]["default"]["memory"]["pools"]}
+
+
+@pytest.mark.parametrize("use_workspace_io", [False, True])
+@pytest.mark.parametrize("name", FLOAT_MODELS)
+def test_float_models_equal_the_reference(shared_model, name, use_workspace_io):
+    path = shared_model(name)
+    reference = Reference(path)
+    factory = build(path, use_workspace_io=use_workspace_io)
+    for seed in range(3):
+        inputs = reference.random_inputs(seed)
+        outputs, expected = factory.run(inputs), reference.run(inputs)
+        assert outputs.keys() == expected.keys()
+        for tensor, value in expected.items():
+            assert outputs[tensor].dtype == value.dtype
+            assert outputs[tensor].shape == value.shape
+            error = np.abs(outputs[tensor] - value).max() / np.abs(value).max()
+            assert error <= 1e-5
+
+
+@pytest.mark.parametrize("algorithm", GREEDY)
+def test_resnet8_needs_hardly_more_than_tflite_micro_for_its_tensors(shared_model, algorithm):
+    factory = build(
+        shared_model("mlperf_resnet8_float"), use_workspace_io=True, algorithm=algorithm
+    )
+    pool = pools_of(factory)["global_workspace"]
+    assert pool["peak_bytes"] == 196608
+    assert pool["memory_pressure_bytes"] == 196608
+
+
+def test_operators_keep_no_scratch(shared_model):
+    factory = build(shared_model("mlperf_resnet8_float"))
+    functions = factory.metadata["modules"]["default"]["memory"]["functions"]
+    scratch = [f["workspace"][0]["workspace_size_bytes"] for f in functions["operator_functions"]]
+    assert len(scratch) == 12
+    assert set(scratch) == {0}
+
+
+def test_digits_agree_with_the_reference(digits_model, digits_images):
+    images, labels = digits_images
+    reference, factory = Reference(digits_model), build(digits_model)
+    (name,), (output,) = reference.random_inputs(0), factory.load().outputs
+    ours = np.array([factory.run({name: image[None]})[output].argmax() for image in images])
+    theirs = np.array([reference.run({name: image[None]})[output].argmax() for image in images])
+    assert (ours == theirs).mean() >= 0.99
+    assert (ours == labels).mean() >= 0.95
+
+
+@pytest.mark.parametrize("algorithm", [*GREEDY, "no_sharing"])
+def test_dead_memory_is_never_read(digits_model, digits_images, algorithm):
+    images, _ = digits_images
+    factory = build(digits_model, algorithm=algorithm)
+    poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
+    assert str(POISON) in poisoned.source
+    for image in images[:20]:
+        inputs = {"image": image[None]}
+        np.testing.assert_array_equal(
+            poisoned.run(inputs)["probabilities"], factory.run(inputs)["probabilities"]
+        )
+
+
+@pytest.mark.parametrize("name", ["mlperf_resnet8_float", "mlperf_vww_96_float"])
+@pytest.mark.parametrize("algorithm", GREEDY)
+def test_dead_memory_of_float_models_is_never_read(shared_model, name, algorithm):
+    path = shared_model(name)
+    factory = build(path, algorithm=algorithm)
+    poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
+    reference = Reference(path)
+    inputs = reference.random_inputs(0)
+    expected = reference.run(inputs)
+    for tensor, value in poisoned.run(inputs).items():
+        np.testing.assert_allclose(value, expected[tensor], rtol=1e-5, atol=1e-7)
+
+
+def test_switched_off_planning_shares_nothing(digits_model, digits_images):
+    images, _ = digits_images
+    inputs = {"image": images[:1]}
+    planned, separate = build(digits_model), build(digits_model, enable=False)
+    spans = sorted(
+        (b["offset"], b["offset"] + b["size"])
+        for b in pools_of(separate)["global_workspace"]["buffers"]
+    )
+    assert all(stop <= start for (_, stop), (start, _) in pairwise(spans))
+    np.testing.assert_array_equal(
+        planned.run(inputs)["probabilities"], separate.run(inputs)["probabilities"]
+    )
+
+
+@pytest.mark.parametrize("use_workspace_io", [False, True])
+def test_two_compilations_give_the_same_bytes(digits_model, tmp_path, use_workspace_io):
+    archives = []
+    for name in ("first.tar", "second.tar"):
+        build(digits_model, use_workspace_io=use_workspace_io).export_model_library_format(
+            tmp_path / name
+        )
+        archives.append((tmp_path / name).read_bytes())
+    assert archives[0] == archives[1]
+
+
+MAIN_C = """
+#include <stdio.h>
+#include "tvmgen_default.h"
+static uint8_t input[TVMGEN_DEFAULT_{INPUT}_SIZE] __attribute__((aligned(16)));
+static uint8_t output[TVMGEN_DEFAULT_{OUTPUT}_SIZE] __attribute__((aligned(16)));
+int main(void) {{
+  struct tvmgen_default_inputs inputs = {{input}};
+  struct tvmgen_default_outputs outputs = {{output}};
+  while (fread(input, 1, sizeof(input), stdin) == sizeof(input)) {{
+    if (tvmgen_default_run(&inputs, &outputs) != 0) return 1;
+    fwrite(output, 1, sizeof(output), stdout);
+  }}
+  return 0;
+}}
+"""
+
+
+def run_as_program(
+    factory: usmp.AOTExecutorFactoryModule, directory: Path, flags: list[str], data: bytes
+) -> bytes:
+    """Build the archive's C with a `main` of an application, and run it on `data`."""
+    for name, content in factory.files().items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    names = {"INPUT": factory.interface.inputs[0], "OUTPUT": factory.interface.outputs[0]}
+    main = MAIN_C.format(**{macro: t.c_name.upper() for macro, t in names.items()})
+    (directory / "main.c").write_text(main)
+    program = directory / "program"
+    sources = [str(p) for p in sorted(directory.rglob("*.c"))]
+    include = directory / "codegen/host/include"
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    compile_c([*strict, *flags, f"-I{include}", *sources, "-lm"], program)
+    return subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+@pytest.mark.parametrize("use_workspace_io", [False, True])
+def test_digits_run_clean_under_sanitizers(digits_model, digits_images, tmp_path, use_workspace_io):
+    images, _ = digits_images
+    factory = build(digits_model, use_workspace_io=use_workspace_io)
+    output = run_as_program(factory, tmp_path, SANITIZERS, images[:20].tobytes())
+    expected = [factory.run({"image": image[None]})["probabilities"] for image in images[:20]]
+    np.testing.assert_array_equal(np.frombuffer(output, np.int8), np.concatenate(expected).ravel())
+
+
+@pytest.mark.parametrize("name", FLOAT_MODELS)
+@pytest.mark.parametrize("use_workspace_io", [False, True])
+def test_float_models_run_clean_under_sanitizers(shared_model, tmp_path, name, use_workspace_io):
+    path = shared_model(name)
+    factory = build(path, use_workspace_io=use_workspace_io)
+    reference = Reference(path)
+    inputs = reference.random_inputs(7)
+    (value,) = inputs.values()
+    output = run_as_program(factory, tmp_path, SANITIZERS, value.tobytes())
+    (expected,) = reference.run(inputs).values()
+    ours = np.frombuffer(output, np.float32)
+    np.testing.assert_allclose(ours, expected.ravel(), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("flags", [["-O3"], ["-O3", "-flto"], ["-Os"], ["-O0"]], ids=" ".join)
+def test_digits_are_the_same_at_every_optimisation_level(
+    digits_model, digits_images, tmp_path, flags
+):
+    images, _ = digits_images
+    factory = build(digits_model)
+    output = run_as_program(factory, tmp_path, flags, images[:50].tobytes())
+    expected = [factory.run({"image": image[None]})["probabilities"] for image in images[:50]]
+    np.testing.assert_array_equal(np.frombuffer(output, np.int8), np.concatenate(expected).ravel())
+
+
+def test_the_c_needs_nothing(digits_model):
+    factory = build(digits_model)
+    includes = [line for line in factory.source.splitlines() if line.startswith("#include")]
+    assert includes == ['#include "tvmgen_default.h"', "#include <math.h>", "#include <string.h>"]
+    assert [line for line in factory.header.splitlines() if line.startswith("#include")] == [
+        "#include <stdint.h>"
+    ]
+    for word in ("malloc", "alloca", "calloc", "TVMBackend", "free("):
+        assert word not in factory.source
+
+
+COMPILERS = {
+    "gcc": ["gcc"],
+    "clang": ["clang"],
+    "arm-none-eabi-gcc": ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"],
+}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("optimisation", ["-O0", "-O3"])
+@pytest.mark.parametrize("use_workspace_io", [False, True])
+def test_every_compiler_accepts_the_c(
+    digits_model, tmp_path, compiler, optimisation, use_workspace_io
+):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    factory = build(digits_model, use_workspace_io=use_workspace_io)
+    (tmp_path / "tvmgen_default.h").write_text(factory.header)
+    (tmp_path / "default_lib0.c").write_text(factory.source)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-align", "-Wcast-qual"]
+    command = [*COMPILERS[compiler], *strict, optimisation, "-c", "default_lib0.c", "-o", "x.o"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
