@@ -15,11 +15,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-import usmp
 from rich.console import Console
 from rich.table import Table
 from tflite_micro.python.tflite_micro import runtime
 from tvm.ir.transform import PassContext
+
+import usmp
 
 ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts")
 ARENA_BYTES = 16 << 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import tvm
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -34,25 +33,12 @@ class Attention:
         return f
 
 
-def attention(x: np.ndarray = X) -> np.ndarray:
-    """What `Attention` computes with `PARAMS`."""
-    w, v = PARAMS["w"], PARAMS["v"]
+def attention(x: np.ndarray = X, scale: float = 1) -> np.ndarray:
+    """What `Attention` computes with `PARAMS` times `scale`."""
+    w, v = scale * PARAMS["w"], scale * PARAMS["v"]
     return _softmax(_softmax(_softmax(x @ w) @ v) @ w)
 
 
 def _softmax(values: np.ndarray) -> np.ndarray:
     exponents = np.exp(values - values.max())
     return exponents / exponents.sum()
-
-
-def elementwise(scale: float) -> tvm.IRModule:
-    """x -> sigmoid(x * scale), then its softmax, so that one buffer is planned."""
-    x = tvm.relax.Var("x", tvm.relax.TensorType((1, 8), "float32"))
-    builder = tvm.relax.BlockBuilder()
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            scaled = builder.emit(tvm.relax.op.multiply(x, tvm.relax.const(scale, "float32")))
-            total = builder.emit(tvm.relax.op.sum(scaled, axis=[1], keepdims=True))
-            result = builder.emit_output(tvm.relax.op.add(scaled, total))
-        builder.emit_func_output(result)
-    return builder.get()

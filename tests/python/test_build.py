@@ -154,7 +154,7 @@ def test_wrong_params(params, message):
         ("int", "tvmgen_int"),
         ("7", "tvmgen_7"),
         ("../net", "tvmgen____net"),
-        ('q"/*\n*/é', "tvmgen_q________"),
+        ('q"/*\n*/é', "tvmgen_q_______"),
     ],
 )
 def test_module_name_is_the_prefix_in_c(name, prefix):
@@ -231,7 +231,7 @@ def test_what_tvm_cannot_lower_is_an_unsupported_model():
             y = tvm.relax.op.divide(tvm.relax.const(1, "int32"), zero)
             result = builder.emit_output(builder.emit(y))
         builder.emit_func_output(result)
-    with pytest.raises(usmp.UnsupportedModelError, match="TVM cannot lower the model: .*by zero"):
+    with pytest.raises(usmp.UnsupportedModelError, match=r"TVM cannot lower the model: .*by zero"):
         usmp.build(builder.get())
 
 
@@ -331,6 +331,6 @@ def test_algorithm_that_forgets_a_buffer(algorithm):
 
 def test_error_in_the_algorithm_of_the_user_reaches_the_user(algorithm):
     def broken(buffers, memory_pressure):
-        raise ZeroDivisionError("in my algorithm")
+        raise KeyError("in my algorithm")
 
-    assert "in my algorithm" in message_of(ZeroDivisionError, options=algorithm(broken))
+    assert "in my algorithm" in message_of(KeyError, options=algorithm(broken))

@@ -59,7 +59,7 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     """
     liveness = analyse_liveness(_name_of(main_func, mod), mod)
     executor = executor_of(mod)
-    end = max(liveness.length, 1)
+    end = liveness.length
     buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
     names = _UniqueNames()
     for stmt, spans in liveness.allocations.items():

@@ -129,14 +129,14 @@ class _FunctionWalk:
             self.roots.append(root)
             self.pointers[param] = frozenset([root])
         self.statement(self.func.body)
-        self.result.length = self.position
+        self.result.length = max(self.position, 1)
         for root in self.roots:
             self._record(root)
         return self.result
 
     def _record(self, root: _Root) -> None:
         if root.escapes:
-            root.touch(0, max(self.position, 1))
+            root.touch(0, self.result.length)
         if root.stmt is not None:
             spans = self.result.allocations[root.stmt]
             if root.span is not None:

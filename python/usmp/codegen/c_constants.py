@@ -15,7 +15,7 @@ from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo
 _LINE_LENGTH = 98
 
 
-def print_constant_pool(pool: AllocatedPoolInfo, name: str) -> str:
+def print_constant_pool(pool: AllocatedPoolInfo, name: str, alignment: int = 16) -> str:
     """The definition of an internal constant pool.
 
     Every byte of the pool belongs to a member, so that the compiler adds no padding: offsets are
@@ -39,10 +39,8 @@ def print_constant_pool(pool: AllocatedPoolInfo, name: str) -> str:
     struct = "\n".join(members)
     content = "\n".join(values)
     size_check = f"typedef char {name}_has_size[sizeof({name}) == {size} ? 1 : -1];"
-    return (
-        f"static const struct {{\n{struct}\n}} {name} TVMGEN_ALIGNED(16) = {{\n{content}\n}};\n"
-        f"{size_check}\n"
-    )
+    declared = f"static const struct {{\n{struct}\n}} {name} TVMGEN_ALIGNED({alignment})"
+    return f"{declared} = {{\n{content}\n}};\n{size_check}\n"
 
 
 def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:

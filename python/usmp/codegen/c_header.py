@@ -111,11 +111,11 @@ def _tensor_struct(interface: Interface, what: str, tensors: list[Tensor]) -> st
 def _pool_struct(interface: Interface) -> list[str]:
     if not interface.external_pools:
         return []
-    text = (
-        f'Memory pools of TVM module "{interface.module_name}", provided by the application, '
-        "aligned to 16 bytes"
-    )
-    lines = [f"  void* {pool.c_name};" for pool in interface.external_pools]
+    text = f'Memory pools of TVM module "{interface.module_name}", provided by the application'
+    lines = [
+        f"  void* {pool.c_name};  /* {pool.size_bytes} bytes, aligned to {pool.alignment_bytes} */"
+        for pool in interface.external_pools
+    ]
     struct = f"struct {interface.prefix}_workspace_pools {{\n" + "\n".join(lines) + "\n};\n"
     return [f"{_comment(text)}\n{struct}"]
 

@@ -26,12 +26,7 @@ def print_source(mod: IRModule, interface: Interface) -> str:
     ------
     UnsupportedInC: the TIR has something that portable C99 lacks.
     """
-    lowered = tirx.transform.LowerIntrin()(tirx.transform.BindTarget(Target("c"))(mod))
-    functions = {
-        variable.name_hint: func
-        for variable, func in lowered.functions.items()
-        if isinstance(func, tirx.PrimFunc)
-    }
+    functions = _lowered_for_c(mod)
     order = _callees_first(functions)
     c_names = _c_names(interface, order)
     written = WrittenParameters(functions)
@@ -55,14 +50,34 @@ def print_source(mod: IRModule, interface: Interface) -> str:
     return "\n".join(parts)
 
 
+def _lowered_for_c(mod: IRModule) -> dict[str, tirx.PrimFunc]:
+    """The PrimFuncs of `mod` by name, with the intrinsics of C.
+
+    The target is set, not bound: BindTarget gives private PrimFuncs the host's target, LLVM.
+    """
+    target = Target("c")
+    functions = {
+        variable: func.with_attr("target", target)
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc)
+    }
+    lowered = tirx.transform.LowerIntrin()(IRModule(functions))
+    return {variable.name_hint: func for variable, func in lowered.functions.items()}
+
+
 def _c_names(interface: Interface, functions: list[str]) -> dict[str, str]:
     """C names of the PrimFuncs, unlike the other names that the source defines."""
-    p = interface.prefix
-    taken = [f"{p}_{name}" for name in ("run", "map_inputs", "map_outputs")]
+    taken = _entry_points(interface)
     for pool in interface.pools:
         taken += [_pool_symbol(interface, pool), f"{_pool_symbol(interface, pool)}_has_size"]
     scope = Scope(taken)
-    return {name: scope.unique(f"{p}_{replace_forbidden(name)}") for name in functions}
+    return {
+        name: scope.unique(f"{interface.prefix}_{replace_forbidden(name)}") for name in functions
+    }
+
+
+def _entry_points(interface: Interface) -> list[str]:
+    return [f"{interface.prefix}_{name}" for name in ("run", "map_inputs", "map_outputs")]
 
 
 def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
@@ -90,14 +105,15 @@ def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
 
 def _pool_symbol(interface: Interface, pool: Pool) -> str:
     """The name of an internal pool; the prefix keeps it apart from whatever else is in scope."""
-    return f"{interface.prefix}_{pool.c_name}"
+    return Scope(_entry_points(interface)).unique(f"{interface.prefix}_{pool.c_name}")
 
 
 def _pool_definition(interface: Interface, pool: Pool) -> str:
     symbol = _pool_symbol(interface, pool)
     if pool.is_constant:
-        return print_constant_pool(pool.info, symbol)
-    return f"static uint8_t {symbol}[{max(pool.size_bytes, 1)}] TVMGEN_ALIGNED(16);\n"
+        return print_constant_pool(pool.info, symbol, pool.alignment_bytes)
+    size, alignment = max(pool.size_bytes, 1), pool.alignment_bytes
+    return f"static uint8_t {symbol}[{size}] TVMGEN_ALIGNED({alignment});\n"
 
 
 def _pool_address(interface: Interface, name: str) -> str:

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from tvm.ir import IRModule
 
 from usmp.codegen.names import replace_forbidden, sanitise_all
-from usmp.objects import AllocatedPoolInfo, ConstantPoolInfo, PoolAllocation, TensorInfo
+from usmp.objects import (
+    AllocatedPoolInfo,
+    ConstantPoolInfo,
+    PoolAllocation,
+    TensorInfo,
+)
 from usmp.objects.attributes import (
     INPUT_TENSORS_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
@@ -15,6 +20,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
+from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 
 
 @dataclass(frozen=True)
@@ -31,10 +37,14 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool that the generated code uses; an external one is passed by the application."""
+    """A pool that the generated code uses; an external one is passed by the application.
+
+    `alignment_bytes` is the alignment that its start needs.
+    """
 
     info: AllocatedPoolInfo
     c_name: str
+    alignment_bytes: int = DEFAULT_BYTE_ALIGNMENT
 
     @property
     def is_constant(self) -> bool:
@@ -113,10 +123,15 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
             "in the workspace under that name; rename one of them in the model"
         )
     infos = list(mod.attrs[POOL_ARGS_ATTR])
+    executor = executor_of(mod)
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
+    pools = []
+    for info, name in zip(infos, pool_names, strict=True):
+        is_constant = isinstance(info.pool_info, ConstantPoolInfo)
+        pools.append(Pool(info, name, executor.pool_byte_alignment(is_constant)))
     return Interface(
         module_name,
         tensors(INPUT_TENSORS_ATTR, "input tensor"),
         tensors(OUTPUT_TENSORS_ATTR, "output tensor"),
-        [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)],
+        pools,
     )

@@ -151,6 +151,7 @@ def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
         "internal": pool.is_internal,
         "size_hint_bytes": int(pool.info.pool_info.size_hint_bytes),
         "size_bytes": pool.size_bytes,
+        "alignment_bytes": pool.alignment_bytes,
         "peak_bytes": use.peak_bytes,
         "memory_pressure_bytes": use.pressure_bytes,
         "live_at_peak": [] if pool.is_constant else [str(b.name) for b in use.live_at_peak],

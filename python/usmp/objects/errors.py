@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from tvm_ffi import register_error
+
 
 class UnsupportedModelError(ValueError):
     """The model has something that cannot be imported or lowered; the message names it."""
+
+
+# Else it would come out of a walk or a pass, which C++ calls, as a RuntimeError.
+register_error("UnsupportedModelError", UnsupportedModelError)

@@ -42,7 +42,7 @@ _ITEM_BYTES = {
 }
 """Types whose constants are stored as plain arrays."""
 
-_OPERATOR_NAMES = {
+_OPERATOR_NAMES: dict[int, str] = {
     number: name for name, number in vars(tflite.BuiltinOperator).items() if name.isupper()
 }
 
@@ -81,7 +81,7 @@ def check_tflite(content: bytes) -> tflite.Model:
 
 def tensor_name(graph: tflite.SubGraph, index: int) -> str:
     """The tensor's name, or one made of its index."""
-    name = graph.Tensors(index).Name()
+    name: bytes | None = graph.Tensors(index).Name()
     return name.decode("utf-8", errors="replace") if name else f"tensor_{index}"
 
 
@@ -90,7 +90,8 @@ def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
     code = model.OperatorCodes(operator.OpcodeIndex())
     number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
     if number == tflite.BuiltinOperator.CUSTOM:
-        return f'CUSTOM "{(code.CustomCode() or b"").decode("utf-8", errors="replace")}"'
+        custom: bytes = code.CustomCode() or b""
+        return f'CUSTOM "{custom.decode("utf-8", errors="replace")}"'
     return _OPERATOR_NAMES.get(number, str(number))
 
 

@@ -116,7 +116,7 @@ class _MainBuilder:
         if not isinstance(expr, Call):
             return self.value_of(expr)
         operator = getattr(expr.op, "name", str(expr.op))
-        if operator == "relax.call_tir" and len(expr.args) == 2:
+        if operator == "relax.call_tir":
             callee = expr.args[0]
             arguments = self.value_of(expr.args[1], f"{callee.name_hint}_constant")
             result = self.allocate(callee.name_hint, var.ty)

@@ -121,6 +121,8 @@ def _is_pool(pool: object) -> bool:
         and isinstance(pool.get("internal"), bool)
         and pool.get("kind") in ("workspace", "constant")
         and _is_count(pool.get("size_bytes"))
+        and _is_count(pool.get("alignment_bytes"))
+        and pool["alignment_bytes"] > 0
     )
 
 

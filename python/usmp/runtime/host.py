@@ -16,7 +16,7 @@ import numpy as np
 
 DEFAULT_FLAGS = ("-O2",)
 _WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
-_POOL_ALIGNMENT = 16
+_TENSOR_ALIGNMENT = 16
 
 
 class BuildError(RuntimeError):
@@ -109,7 +109,8 @@ class HostModule:
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
         """Memory for an external pool; a constant pool with its content."""
-        memory = aligned_empty([max(pool["size_bytes"], 1)], "uint8")
+        size, alignment = max(pool["size_bytes"], 1), pool["alignment_bytes"]
+        memory = aligned_empty([size], "uint8", alignment)
         if pool["kind"] == "constant":
             address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
             ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])
@@ -175,12 +176,14 @@ def compile_c(arguments: Sequence[str], output: Path) -> None:
         )
 
 
-def aligned_empty(shape: Sequence[int], dtype: str) -> np.ndarray:
-    """An array without content whose first byte is aligned as pools are."""
+def aligned_empty(
+    shape: Sequence[int], dtype: str, alignment: int = _TENSOR_ALIGNMENT
+) -> np.ndarray:
+    """An array without content whose first byte is aligned to `alignment` bytes."""
     element = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
-    raw = np.empty(size + _POOL_ALIGNMENT, dtype=np.uint8)
-    start = -raw.ctypes.data % _POOL_ALIGNMENT
+    raw = np.empty(size + alignment, dtype=np.uint8)
+    start = -raw.ctypes.data % alignment
     return raw[start : start + size].view(element).reshape(tuple(shape))
 
 

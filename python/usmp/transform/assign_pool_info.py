@@ -78,16 +78,27 @@ def _accessible(pools: list[PoolInfo], func: tirx.PrimFunc, name: str) -> list[P
             f"{name} has no target, so it is not known which memory it may access; "
             "apply tirx.transform.BindTarget"
         )
-    candidates = [pool for pool in pools if str(target) in _listed(pool)]
+    candidates = [pool for pool in pools if str(target) in _targets_as_text(pool)]
     if not candidates:
-        listed = "; ".join(f"{pool.pool_name}: {', '.join(_listed(pool))}" for pool in pools)
-        raise ValueError(f"no pool may be accessed by target {target} of {name} ({listed})")
+        raise ValueError(
+            f"no pool may be accessed by target {_shown(target)} of {name} "
+            f"({'; '.join(f'{p.pool_name}: {_shown(*p.targets)}' for p in pools)})"
+        )
     return candidates
 
 
-def _listed(pool: PoolInfo) -> list[str]:
-    """The targets of a pool, which may be given by name, as text: equal targets have equal text."""
+def _targets_as_text(pool: PoolInfo) -> list[str]:
+    """The targets of a pool, which may be given by name; targets are equal if their texts are."""
     return [str(Target(target)) for target in pool.targets]
+
+
+def _shown(*targets: Target | str) -> str:
+    """Targets for a reader: the kind, and what is said by name, such as the processor."""
+    shown = []
+    for target in map(Target, targets):
+        named = (f"{key}={value}" for key, value in target.attrs.items() if isinstance(value, str))
+        shown.append(" ".join([target.kind.name, *sorted(named)]))
+    return ", ".join(shown)
 
 
 def _targets_of(mod: IRModule) -> list[Target]:

@@ -25,8 +25,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     POOL_ARGS_ATTR,
 )
-
-_POOL_ALIGNMENT = 16
+from usmp.objects.executor import executor_of
 
 
 def convert_pool_allocations_to_offsets(
@@ -57,6 +56,7 @@ class _Converter:
     def __init__(self, mod: IRModule, plan: Mapping[tirx.AllocBuffer, PoolAllocation]) -> None:
         self.mod = mod
         self.plan = plan
+        self.executor = executor_of(mod)
         self.calls = CallResolver(mod)
         self.functions = self.calls.functions
         pools = {
@@ -127,7 +127,9 @@ class _Converter:
                 (arg.allocated_size,),
                 "uint8",
                 f"{arg.pool_info.pool_name}_{arg.pool_var_idx}_buffer_var",
-                data_alignment=_POOL_ALIGNMENT,
+                data_alignment=self.executor.pool_byte_alignment(
+                    isinstance(arg.pool_info, ConstantPoolInfo)
+                ),
             )
             for arg in pool_args
         }

@@ -1,0 +1,136 @@
+"""Print TIR as C, compile it, and load it."""
+
+import ctypes
+import shutil
+import subprocess
+
+import pytest
+import tvm
+from tvm import tirx
+from tvm.ir import IRModule
+from usmp.codegen.c_function import print_function
+from usmp.codegen.c_header import print_header
+from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_source import print_source
+from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
+from usmp.codegen.interface import interface_of
+from usmp.codegen.written_parameters import WrittenParameters
+from usmp.objects import TensorInfo
+from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
+from usmp.transform import UnifiedStaticMemoryPlanner
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+@pytest.fixture(params=["gcc", "clang"])
+def compiler(request):
+    if shutil.which(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
+def lower_intrinsics(mod):
+    return tirx.transform.LowerIntrin()(tirx.transform.BindTarget(tvm.target.Target("c"))(mod))
+
+
+@pytest.fixture(scope="session")
+def print_functions():
+    """C text of every PrimFunc of a module, or of one PrimFunc called f, in order; no header."""
+
+    def to_c(mod):
+        mod = mod if isinstance(mod, IRModule) else IRModule({"f": mod})
+        functions = {v.name_hint: f for v, f in lower_intrinsics(mod).functions.items()}
+        names = {name: name for name in functions}
+        helpers, written = Helpers(), WrittenParameters(functions)
+        bodies = [print_function(n, f, names, written, helpers) for n, f in functions.items()]
+        return "\n".join([*helpers.externs.values(), *helpers.definitions.values(), *bodies])
+
+    return to_c
+
+
+@pytest.fixture(scope="session")
+def body_of(print_functions):
+    """The lines between the braces of a single function."""
+
+    def lines(func):
+        text = print_functions(func)
+        start = text.index("static void f(")
+        return text[text.index(") {\n", start) + 4 : text.rindex("\n}")].split("\n")
+
+    return lines
+
+
+@pytest.fixture
+def compile_c(tmp_path):
+    """Compile C text as strictly as the project promises; the path of the shared library."""
+
+    def build(text, *flags, compiler="gcc", files=None):
+        for name, content in (files or {}).items():
+            (tmp_path / name).write_text(content)
+        source = tmp_path / "code.c"
+        source.write_text(text)
+        library = tmp_path / f"code{len(list(tmp_path.iterdir()))}.so"
+        command = [compiler, *STRICT, *(flags or ("-O1",)), "-shared", "-fPIC", str(source)]
+        done = subprocess.run(
+            [*command, "-o", str(library), "-lm"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return ctypes.CDLL(str(library))
+
+    return build
+
+
+@pytest.fixture
+def load_functions(print_functions, compile_c):
+    """Compile the PrimFuncs of a module; the library that has them."""
+
+    def load(mod, *flags, **options):
+        text = print_functions(mod).replace("static void", "void")
+        declarations = "\n".join(
+            line.removesuffix(" {") + ";" for line in _heads(text) if line.startswith("void")
+        )
+        includes = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
+        return compile_c(
+            f"{includes}{COMPILER_MACROS}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n",
+            *flags,
+            **options,
+        )
+
+    return load
+
+
+def _heads(text):
+    """The heads of the function definitions, each in one line."""
+    parts = text.split("void ")[1:]
+    return ["void " + " ".join(part[: part.index(") {") + 3].split()) for part in parts]
+
+
+@pytest.fixture(scope="session")
+def plan():
+    """Give a module with `__tvm_main__` its tensors, plan it; its interface and planned form."""
+
+    def planned(mod, inputs=(), outputs=(), module_name="default", config=None, attrs=None):
+        main = mod[MAIN_FUNCTION_NAME].with_attrs(
+            {
+                INPUT_TENSORS_ATTR: [TensorInfo(*info) for info in inputs],
+                OUTPUT_TENSORS_ATTR: [TensorInfo(*info) for info in outputs],
+            }
+        )
+        mod = IRModule({**mod.functions, mod.get_global_var(MAIN_FUNCTION_NAME): main})
+        mod = tirx.transform.BindTarget(tvm.target.Target("c"))(mod.with_attrs(attrs or {}))
+        with tvm.transform.PassContext(config=config or {}):
+            mod = UnifiedStaticMemoryPlanner()(mod)
+        return mod, interface_of(mod, module_name)
+
+    return planned
+
+
+@pytest.fixture(scope="session")
+def emit(plan):
+    """Header and source of a planned module."""
+
+    def text(mod, *tensors, **options):
+        planned, interface = plan(mod, *tensors, **options)
+        return print_header(interface), print_source(planned, interface)
+
+    return text

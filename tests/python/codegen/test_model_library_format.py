@@ -1,0 +1,254 @@
+"""The archive: its files, its metadata, its bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+from relax_models import PARAMS, Attention
+from tvm.ir.transform import PassContext
+from usmp.codegen.model_library_format import write_archive
+from usmp.codegen.write_file import write_file
+
+import usmp
+
+
+def build(module_name: str = "net", **options) -> usmp.AOTExecutorFactoryModule:
+    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+        return usmp.build(Attention, params=PARAMS, module_name=module_name)
+
+
+@pytest.fixture(scope="module")
+def factory() -> usmp.AOTExecutorFactoryModule:
+    return build()
+
+
+@pytest.fixture(scope="module")
+def module(factory) -> dict:
+    return factory.metadata["modules"]["net"]
+
+
+def pool(module: dict, kind: str) -> dict:
+    (found,) = (pool for pool in module["memory"]["pools"] if pool["kind"] == kind)
+    return found
+
+
+def test_metadata_has_the_fields_of_tvm(factory, module):
+    assert factory.metadata["version"] == 7
+    assert list(factory.metadata) == ["version", "modules"]
+    assert {key: value for key, value in module.items() if key != "memory"} == {
+        "model_name": "net",
+        "export_datetime": "1970-01-01 00:00:00Z",
+        "target": ["c"],
+        "executors": ["aot"],
+        "style": "full-model",
+        "external_dependencies": [],
+    }
+    assert list(module["memory"]["functions"]) == ["main", "operator_functions"]
+
+
+def test_main_function_in_the_metadata(module):
+    assert module["memory"]["functions"]["main"] == [
+        {
+            "device": 1,
+            "workspace_size_bytes": 512,
+            "constants_size_bytes": 8192,
+            "io_size_bytes": 320,
+            "inputs": {"x": {"size": 64, "dtype": "float32", "shape": [1, 16], "c_name": "x"}},
+            "outputs": {
+                "output": {"size": 256, "dtype": "float32", "shape": [1, 64], "c_name": "output"}
+            },
+        }
+    ]
+
+
+def test_operator_functions_in_the_metadata(factory, module):
+    operators = module["memory"]["functions"]["operator_functions"]
+    names = sorted(v.name_hint for v in factory.ir_mod.functions if v.name_hint != "__tvm_main__")
+    assert [operator["function_name"] for operator in operators] == names
+    own = {b["function"]: b for b in pool(module, "workspace")["buffers"]}
+    for operator in operators:
+        (workspace,) = operator["workspace"]
+        assert workspace["device"] == 1
+        assert (workspace["workspace_size_bytes"] > 0) == (operator["function_name"] in own)
+
+
+def test_workspace_pool_in_the_metadata(module):
+    found = pool(module, "workspace")
+    assert {k: v for k, v in found.items() if k not in ("buffers", "live_at_peak")} == {
+        "name": "global_workspace",
+        "c_name": "global_workspace",
+        "kind": "workspace",
+        "internal": True,
+        "size_hint_bytes": -1,
+        "size_bytes": 512,
+        "alignment_bytes": 16,
+        "peak_bytes": 512,
+        "memory_pressure_bytes": 512,
+    }
+    assert module["memory"]["algorithm"] == "greedy_by_size"
+    assert module["memory"]["memory_pressure_bytes"] == 512
+
+
+def test_peak_is_the_highest_end(module):
+    for found in module["memory"]["pools"]:
+        assert found["peak_bytes"] == max(b["offset"] + b["size"] for b in found["buffers"])
+
+
+def test_pressure_is_what_the_live_ranges_say(module):
+    buffers = pool(module, "workspace")["buffers"]
+    positions = {start for b in buffers for start, _ in b["live_ranges"]}
+    assert pool(module, "workspace")["memory_pressure_bytes"] == max(
+        sum(
+            b["size"]
+            for b in buffers
+            if any(start <= position < stop for start, stop in b["live_ranges"])
+        )
+        for position in positions
+    )
+
+
+def test_live_buffers_share_no_byte(module):
+    buffers = pool(module, "workspace")["buffers"]
+    for i, a in enumerate(buffers):
+        for b in buffers[:i]:
+            live_together = any(
+                max(s, t) < min(u, v) for s, u in a["live_ranges"] for t, v in b["live_ranges"]
+            )
+            share = max(a["offset"], b["offset"]) < min(
+                a["offset"] + a["size"], b["offset"] + b["size"]
+            )
+            assert not (live_together and share)
+
+
+def test_buffers_live_at_the_peak_reach_it(module):
+    found = pool(module, "workspace")
+    live = [b for b in found["buffers"] if b["name"] in found["live_at_peak"]]
+    assert max(b["offset"] + b["size"] for b in live) == found["peak_bytes"]
+    assert sum(b["size"] for b in live) == found["memory_pressure_bytes"]
+
+
+def test_constants_live_all_the_time(module):
+    ranges = [b["live_ranges"] for b in pool(module, "constant")["buffers"]]
+    assert len(ranges) == 2
+    assert ranges[0] == ranges[1]
+    ((start, stop),) = ranges[0]
+    assert start == 0
+    assert stop >= max(s for b in pool(module, "workspace")["buffers"] for _, s in b["live_ranges"])
+
+
+def test_offsets_are_those_of_the_c(factory, module):
+    for found in module["memory"]["pools"]:
+        pattern = rf"\* (\w+) = .*\({found['c_name']}_\d+_var(?: \+ (\d+))?\);"
+        in_c = {name: int(offset or 0) for name, offset in re.findall(pattern, factory.source)}
+        assert in_c == {b["name"]: b["offset"] for b in found["buffers"]}
+
+
+def test_sizes_are_those_of_the_c(factory, module):
+    for found in module["memory"]["pools"]:
+        name = f"TVMGEN_NET_{found['c_name']}_{found['kind']}_POOL_SIZE".upper()
+        assert f"#define {name} {found['size_bytes']}\n" in factory.header
+    assert "static uint8_t tvmgen_net_global_workspace[512]" in factory.source
+
+
+def test_places_of_inputs_and_outputs_in_the_workspace():
+    module = build(use_workspace_io=True).metadata["modules"]["net"]
+    places = {b["name"]: b["offset"] for b in pool(module, "workspace")["buffers"]}
+    main = module["memory"]["functions"]["main"][0]
+    assert main["inputs"]["x"]["pool"] == "global_workspace"
+    assert main["inputs"]["x"]["offset"] == places["x"]
+    assert main["outputs"]["output"]["offset"] == places["output"]
+
+
+def test_metadata_file_is_the_metadata(factory):
+    assert json.loads(factory.files()["metadata.json"]) == factory.metadata
+
+
+def test_planned_tir_is_text(factory):
+    script = factory.files()["src/net.tir"].decode()
+    assert script == factory.ir_mod.script(show_meta=False).rstrip() + "\n"
+    assert "def __tvm_main__(" in script
+    assert "T.decl_buffer(" in script
+    assert "T.alloc_buffer(" not in script
+
+
+def test_entries_of_the_archive(factory, tmp_path):
+    factory.export_model_library_format(tmp_path / "net.tar")
+    with tarfile.open(tmp_path / "net.tar") as tar:
+        entries = tar.getmembers()
+        assert [entry.name for entry in entries] == [
+            "./codegen/host/include/tvmgen_net.h",
+            "./codegen/host/src/net_lib0.c",
+            "./metadata.json",
+            "./src/net.tir",
+        ]
+        contents = [tar.extractfile(entry).read() for entry in entries]
+    assert contents == [factory.files()[entry.name[2:]] for entry in entries]
+    for entry in entries:
+        assert entry.isreg()
+        assert (entry.mode, entry.mtime) == (0o644, 0)
+        assert (entry.uid, entry.gid, entry.uname, entry.gname) == (0, 0, "", "")
+
+
+def test_two_builds_give_the_same_bytes(factory, tmp_path):
+    factory.export_model_library_format(tmp_path / "a.tar")
+    build().export_model_library_format(tmp_path / "b.tar")
+    assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
+
+
+def test_long_module_name(tmp_path):
+    factory = build("n" * 150)
+    factory.export_model_library_format(tmp_path / "n.tar")
+    assert usmp.load_archive(tmp_path / "n.tar").files == factory.files()
+
+
+def test_source_date_epoch_is_the_time_of_the_export(factory, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    module = factory.metadata["modules"]["net"]
+    assert module["export_datetime"] == "1970-01-02 00:00:00Z"
+
+
+@pytest.mark.parametrize("seconds", ["soon", "1.5", "9" * 30])
+def test_source_date_epoch_that_is_no_time(factory, monkeypatch, seconds):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)
+    with pytest.raises(ValueError) as error:
+        _ = factory.metadata
+    assert str(error.value) == (
+        f"the environment variable SOURCE_DATE_EPOCH must be seconds since 1970, not {seconds}"
+    )
+
+
+def test_failed_export_leaves_the_older_archive(factory, tmp_path, monkeypatch):
+    path = tmp_path / "net.tar"
+    path.write_bytes(b"older")
+
+    def fail(source: str, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left on device"):
+        factory.export_model_library_format(path)
+    assert path.read_bytes() == b"older"
+    assert os.listdir(tmp_path) == ["net.tar"]
+
+
+def test_archive_in_a_missing_folder(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        write_archive({"a": b"x"}, tmp_path / "missing/net.tar")
+    assert os.listdir(tmp_path) == []
+
+
+def test_file_in_place_of_an_older_one(tmp_path):
+    write_file(tmp_path / "file", b"older")
+    write_file(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_file_of_the_longest_name(tmp_path):
+    write_file(tmp_path / ("n" * 255), b"new")
+    assert (tmp_path / ("n" * 255)).read_bytes() == b"new"

@@ -1,0 +1,61 @@
+"""Names of a model as C identifiers."""
+
+import pytest
+from usmp.codegen.names import Scope, sanitise, sanitise_all
+
+
+@pytest.mark.parametrize(
+    ("name", "identifier"),
+    [
+        ("input_1", "input_1"),
+        ("a/b:0", "a_b_0"),
+        ("0", "_0"),
+        ("", "_"),
+        ("été", "_t_"),
+        ("x²", "x_"),
+        ("int", "int_"),
+        ("double", "double_"),
+        ("class", "class_"),
+        ("int8_t", "int8_t_"),
+        ("NAN", "NAN_"),
+        ("INT32_MAX", "INT32_MAX_"),
+        ("UINT_LEAST8_MAX", "UINT_LEAST8_MAX_"),
+        ("M_PI", "M_PI_"),
+        ("TVMGEN_MAY_ALIAS", "TVMGEN_MAY_ALIAS_"),
+        ("float_alias", "float_alias_"),
+        ("tvmgen_max_int8", "tvmgen_max_int8_"),
+        ("unix", "unix_"),
+        ("integer", "integer"),
+        ("exp", "exp"),
+    ],
+)
+def test_sanitise(name, identifier):
+    assert sanitise(name) == identifier
+
+
+def test_sanitise_all_keeps_order():
+    assert sanitise_all(["b", "a/x", "int"], "tensor") == ["b", "a_x", "int_"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a/b", "a:b"], 'tensor names "a/b" and "a:b" are both a_b in C; rename one of them'),
+        (["int", "int_"], 'tensor names "int" and "int_" are both int_ in C'),
+        (["x", "x"], 'tensor names "x" and "x" are both x in C'),
+    ],
+)
+def test_names_that_become_the_same_are_refused(names, message):
+    with pytest.raises(ValueError, match=message):
+        sanitise_all(names, "tensor")
+
+
+def test_a_scope_gives_each_variable_its_own_name():
+    scope = Scope(["taken"])
+    names = [scope.unique(n) for n in ("x", "x", "x_1", "taken", "x", "int", "a.b", "a:b")]
+    assert names == ["x", "x_1", "x_1_1", "taken_1", "x_2", "int_", "a_b", "a_b_1"]
+
+
+@pytest.mark.parametrize("function", ["exp", "expf", "isnan", "lgamma", "truncf", "fmod"])
+def test_a_scope_does_not_hide_mathematical_functions(function):
+    assert Scope().unique(function) == f"{function}_1"

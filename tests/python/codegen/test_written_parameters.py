@@ -1,0 +1,74 @@
+"""Which parameters does a PrimFunc write?"""
+
+import pytest
+from tvm import tirx
+from tvm.script import ir as I
+from tvm.script import tirx as T
+from usmp.codegen.written_parameters import WrittenParameters, pointed
+
+
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True)
+    def stores(a: T.handle("int32"), b: T.handle("int32"), n: T.int32):
+        A = T.decl_buffer((8,), "int32", data=a)
+        B = T.decl_buffer((8,), "int32", data=b)
+        B[n] = A[n]
+
+    @T.prim_func(private=True)
+    def through_a_view(a: T.handle("uint8"), b: T.handle("uint8")):
+        A = T.decl_buffer((32,), "uint8", data=a)
+        B = T.decl_buffer((32,), "uint8", data=b)
+        view = T.decl_buffer((4,), "int32", data=T.address_of(A[16]))
+        second = T.decl_buffer((4,), "float32", data=view.data)
+        second[0] = T.Cast("float32", B[0])
+
+    @T.prim_func(private=True)
+    def through_a_pointer(a: T.handle("int32"), b: T.handle("int32")):
+        A = T.decl_buffer((8,), "int32", data=a)
+        p: T.let = T.address_of(A[2])
+        view = T.decl_buffer((4,), "int32", data=p)
+        view[0] = 1
+
+    @T.prim_func(private=True)
+    def calls(a: T.handle("int32"), b: T.handle("int32"), c: T.handle("int32")):
+        C = T.decl_buffer((8,), "int32", data=c)
+        Module.stores(a, b, 0)
+        Module.stores(b, T.address_of(C[4]), 0)
+
+    @T.prim_func(private=True)
+    def calls_an_extern(a: T.handle("int32"), b: T.handle("int32")):
+        A = T.decl_buffer((8,), "int32", data=a)
+        B = T.decl_buffer((8,), "int32", data=b)
+        T.evaluate(T.call_extern("int32", "fill", A.data, B[0]))
+
+    @T.prim_func(private=True)
+    def reads(a: T.handle("int32")):
+        A = T.decl_buffer((8,), "int32", data=a)
+        x = T.alloc_buffer((1,), "int32", scope="local")
+        x[0] = A[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "indices"),
+    [
+        ("stores", {1}),
+        ("through_a_view", {0}),
+        ("through_a_pointer", {0}),
+        ("calls", {1, 2}),
+        ("calls_an_extern", {0}),
+        ("reads", set()),
+    ],
+)
+def test_written_parameters(name, indices):
+    functions = {v.name_hint: f for v, f in Module.functions.items()}
+    assert WrittenParameters(functions).of(name) == indices
+
+
+def test_pointed():
+    data = tirx.decl_buffer((8,), "int32", "data")
+    assert pointed(data.data).same_as(data)
+    assert pointed(tirx.address_of(data[3])).same_as(data)
+    assert pointed(data[3]) is None
+    assert pointed(tirx.call_extern("handle", "allocate")) is None
+    assert pointed(None) is None

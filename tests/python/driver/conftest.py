@@ -1,0 +1,71 @@
+"""The command line in this process, in a folder of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from usmp.driver.tvmc import main
+
+import usmp
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def tvmc(tmp_path, monkeypatch, capfd):
+    """Run a command in an empty folder; it must leave nothing in the folder for temporary files."""
+    work, temporary = tmp_path / "work", tmp_path / "temporary"
+    work.mkdir()
+    temporary.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def run(*arguments: object) -> Outcome:
+        capfd.readouterr()
+        status = main([str(argument) for argument in arguments])
+        output = capfd.readouterr()
+        assert list(temporary.iterdir()) == []
+        return Outcome(status, output.out, output.err)
+
+    return run
+
+
+@pytest.fixture
+def refused(tvmc):
+    """Run a command that must fail: one line on stderr, which is returned; no file changed."""
+
+    def run(*arguments: object) -> str:
+        before = _files()
+        outcome = tvmc(*arguments)
+        assert outcome.status == 1
+        assert outcome.stdout == ""
+        assert outcome.stderr.endswith("\n")
+        (line,) = outcome.stderr.splitlines()
+        assert _files() == before
+        return line.removeprefix("tvmc: error: ")
+
+    return run
+
+
+def _files() -> dict[str, bytes]:
+    return {str(p): p.read_bytes() if p.is_file() else b"" for p in Path().rglob("*")}
+
+
+@pytest.fixture(scope="session")
+def digits_archive(tmp_path_factory) -> Path:
+    """The compiled digits model."""
+    path = tmp_path_factory.mktemp("digits") / "digits.tar"
+    usmp.build(usmp.import_model(DIGITS)).export_model_library_format(path)
+    return path

@@ -1,0 +1,290 @@
+"""`tvmc compile`: options, the table, and every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import tarfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tflite import BuiltinOperator
+from tflite_file import one_operator_model
+
+GOOD = b"an archive that must survive"
+
+
+def metadata_of(archive: Path) -> dict:
+    with tarfile.open(archive) as tar:
+        return json.load(tar.extractfile("./metadata.json"))["modules"]
+
+
+@pytest.fixture
+def small_model(tmp_path) -> Path:
+    path = tmp_path / "small.tflite"
+    path.write_bytes(one_operator_model())
+    return path
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    """A model file of the given content."""
+
+    def write(content: bytes) -> Path:
+        path = tmp_path / "model.tflite"
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def test_summary_of_the_digits_model(tvmc, digits_model):
+    outcome = tvmc("compile", digits_model, "-o", "out.tar")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
+    rows = [line for line in lines if line and set(line) != {"─"}]
+    pools = {p["kind"]: p for p in metadata_of(Path("out.tar"))["default"]["memory"]["pools"]}
+    workspace, constants = pools["workspace"], pools["constant"]
+    assert workspace["memory_pressure_bytes"] == workspace["peak_bytes"] == 4608
+    live = [b for b in workspace["buffers"] if b["name"] in workspace["live_at_peak"]]
+    live.sort(key=lambda b: b["offset"])
+    size = constants["peak_bytes"]
+    assert rows == [
+        "Memory of default (greedy_by_size)",
+        "pool kind peak bytes lower bound peak / bound",
+        "global_workspace workspace 4608 4608 1.000",
+        f"global_const_workspace constant {size} {size} 1.000",
+        "Live at the peak of global_workspace",
+        "buffer offset bytes",
+        *(f"{b['name']} {b['offset']} {b['size']}" for b in live),
+        "Inputs and outputs, 74 bytes, are provided by the application",
+        "(tir.usmp.use_workspace_io=1 plans them too).",
+    ]
+
+
+def test_options_reach_the_archive(tvmc, small_model):
+    outcome = tvmc(
+        *("compile", small_model, "--target=c", "--executor=aot", "-f", "mlf", "-o", "out.tar"),
+        *("--pass-config", "tir.usmp.use_workspace_io=1", "--module-name", "mine"),
+        *("--pass-config", "tir.usmp.algorithm=greedy_by_conflicts"),
+        "--executor-aot-workspace-byte-alignment=8",
+    )
+    assert outcome.status == 0
+    assert "provided by the application" not in outcome.stdout
+    (module,) = metadata_of(Path("out.tar")).items()
+    assert module[0] == "mine"
+    memory = module[1]["memory"]
+    assert memory["algorithm"] == "greedy_by_conflicts"
+    assert [(b["name"], b["kind"]) for b in memory["pools"][0]["buffers"]] == [
+        ("x", "input"),
+        ("y", "output"),
+    ]
+
+
+def test_disabled_planner_shares_nothing(tvmc, digits_model):
+    tvmc("compile", digits_model, "-o", "out.tar", "--pass-config", "tir.usmp.enable=0")
+    memory = metadata_of(Path("out.tar"))["default"]["memory"]
+    (pool,) = (p for p in memory["pools"] if p["kind"] == "workspace")
+    assert memory["algorithm"] == "no_sharing"
+    spans = sorted((b["offset"], b["offset"] + b["size"]) for b in pool["buffers"])
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+def test_output_is_module_tar_by_default(tvmc, small_model):
+    tvmc("compile", small_model)
+    assert os.listdir() == ["module.tar"]
+
+
+def test_same_bytes_twice(tvmc, small_model):
+    tvmc("compile", small_model, "-o", "a.tar")
+    tvmc("compile", small_model, "-o", "b.tar")
+    assert Path("a.tar").read_bytes() == Path("b.tar").read_bytes()
+
+
+def test_output_replaces_an_older_one_and_has_the_usual_mode(tvmc, small_model):
+    Path("out.tar").write_bytes(GOOD)
+    mask = os.umask(0o027)
+    try:
+        tvmc("compile", small_model, "-o", "out.tar")
+    finally:
+        os.umask(mask)
+    assert tarfile.is_tarfile("out.tar")
+    assert Path("out.tar").stat().st_mode & 0o777 == 0o640
+
+
+def test_output_through_a_symbolic_link_keeps_the_link(tvmc, small_model):
+    Path("real.tar").write_bytes(GOOD)
+    Path("link.tar").symlink_to("real.tar")
+    tvmc("compile", small_model, "-o", "link.tar")
+    assert Path("link.tar").is_symlink()
+    assert tarfile.is_tarfile("real.tar")
+
+
+def test_output_to_a_device_leaves_the_device(tvmc, small_model):
+    assert tvmc("compile", small_model, "-o", "/dev/null").status == 0
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("missing/out.tar", "No such file or directory"),
+        ("folder", "Is a directory"),
+        ("file/out.tar", "Not a directory"),
+        ("/dev/full", "No space left on device"),
+    ],
+)
+def test_unwritable_output(refused, small_model, output, reason):
+    Path("folder").mkdir()
+    Path("file").write_bytes(GOOD)
+    assert refused("compile", small_model, "-o", output) == (
+        f"{output}: cannot be written ({reason})"
+    )
+    assert Path("/dev/full").is_char_device()
+
+
+def test_output_must_not_be_the_model(refused, tmp_path, small_model):
+    assert refused("compile", small_model, "-o", f"../{small_model.name}") == (
+        f"../{small_model.name}: the archive would overwrite the model"
+    )
+    assert small_model.read_bytes() == one_operator_model()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target=llvm"], 'target "llvm" is not supported; supported: c'),
+        (["--target=nope"], 'unknown target "nope"; supported: c'),
+        (["--target="], 'unknown target ""; supported: c'),
+        (["--executor=graph"], 'unknown executor "graph"; supported: aot'),
+        (["--output-format=so"], 'unknown output format "so"; supported: mlf'),
+        (["--module-name="], "module_name is empty; it is the prefix of the C symbols"),
+        (
+            ["--executor-aot-workspace-byte-alignment=3"],
+            "option workspace-byte-alignment of executor aot must be a power of two (bytes), not 3",
+        ),
+        (
+            ["--executor-aot-constant-byte-alignment=x"],
+            "argument --executor-aot-constant-byte-alignment: invalid int value: 'x' "
+            "(see tvmc compile --help)",
+        ),
+        (
+            ["--pass-config", "tir.usmp.algorithm=nope"],
+            "The selected USMP algorithm : nope is not defined. Please define it in the above "
+            "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, no_sharing",
+        ),
+        (
+            ["--pass-config", "tir.usmp.nope=1"],
+            'unknown pass option "tir.usmp.nope"; those of the planner are tir.usmp.algorithm, '
+            "tir.usmp.custom_algorithm, tir.usmp.enable, tir.usmp.use_workspace_io",
+        ),
+        (
+            ["--pass-config", "tir.usmp.enable=2"],
+            "pass option tir.usmp.enable takes 0 or 1, not 2",
+        ),
+        (["--nope"], "unrecognized arguments: --nope (see tvmc --help)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_option(refused, small_model, options, message):
+    Path("out.tar").write_bytes(GOOD)
+    assert refused("compile", small_model, "-o", "out.tar", *options) == message
+
+
+def test_unknown_custom_algorithm(refused, small_model):
+    option = "tir.usmp.custom_algorithm=nope"
+    assert refused("compile", small_model, "--pass-config", option).startswith(
+        "The selected custom USMP algorithm : nope is not defined. "
+        "Please register it as tir.usmp.algo.nope. Registered algorithms: "
+    )
+
+
+def test_missing_model(refused):
+    assert refused("compile", "no.tflite") == "no.tflite: No such file or directory"
+
+
+def test_folder_as_model(refused):
+    Path("folder.tflite").mkdir()
+    assert refused("compile", "folder.tflite") == "folder.tflite: Is a directory"
+
+
+def test_empty_model(refused, model_file):
+    path = model_file(b"")
+    assert refused("compile", path) == f"{path}: the file is empty"
+
+
+def test_model_of_unknown_format(refused):
+    Path("model.pb").write_bytes(b"x")
+    assert refused("compile", "model.pb") == (
+        'model.pb: unknown model format ".pb"; supported: .tflite'
+    )
+
+
+def test_random_model(refused, model_file):
+    path = model_file(random.Random(0).randbytes(4096))
+    assert refused("compile", path).startswith(f"{path}: not a TFLite model: bytes 4 to 7 are b'")
+
+
+@pytest.mark.parametrize("part", [4, 8, 9, 20, 64, 1000, 20000, 32000, 34000, 36000, 36471])
+def test_truncated_model(refused, model_file, digits_model, part):
+    Path("module.tar").write_bytes(GOOD)
+    path = model_file(digits_model.read_bytes()[:part])
+    message = refused("compile", path)
+    assert message.startswith(f"{path}: ")
+    if 8 <= part <= 36000:
+        assert "the file is damaged or truncated" in message
+
+
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        (
+            BuiltinOperator.CUSTOM,
+            'TVM\'s TFLite importer failed at operator CUSTOM "MyOperator": '
+            "NotImplementedError: Custom operators are currently not supported",
+        ),
+        (
+            BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_RNN,
+            "TVM's TFLite importer failed at operator UNIDIRECTIONAL_SEQUENCE_RNN: "
+            "AssertionError: input tensors length should be 5",
+        ),
+        (
+            BuiltinOperator.LSH_PROJECTION,
+            "TVM's TFLite importer failed: OpNotImplemented: "
+            "The following operators are not supported in frontend TFLite: 'LSH_PROJECTION'",
+        ),
+    ],
+    ids=["custom", "in-conversion", "unsupported"],
+)
+def test_operator_that_cannot_be_imported(refused, model_file, operator, message):
+    path = model_file(one_operator_model(operator=operator))
+    assert refused("compile", path) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("shape", "signature", "shown"),
+    [((1, 4), (1, -1), "[1, -1]"), ((-1, 4), None, "[-1, 4]"), ((1, 0), None, "[1, 0]")],
+)
+def test_dynamic_shapes(refused, model_file, shape, signature, shown):
+    path = model_file(one_operator_model(shape=shape, signature=signature))
+    assert refused("compile", path) == (
+        f'{path}: input "x" has a dynamic shape, {shown}; memory is planned at compile time: '
+        "convert the model with fixed input shapes"
+    )
+
+
+def test_unreasonable_size(refused, model_file):
+    path = model_file(one_operator_model(shape=(1, 2**31 - 1)))
+    assert refused("compile", path) == (
+        "input x of shape [1, 2147483647] takes 8589934588 bytes; a tensor may take 2147483647, "
+        "because the emitted C indexes with 32 bits"
+    )
+
+
+def test_source_date_epoch_that_is_no_time(refused, small_model, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "today")
+    assert refused("compile", small_model) == (
+        "the environment variable SOURCE_DATE_EPOCH must be seconds since 1970, not today"
+    )

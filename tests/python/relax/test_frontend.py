@@ -1,0 +1,54 @@
+"""`usmp.import_model`: which files are read at all."""
+
+from __future__ import annotations
+
+import pytest
+from tflite_file import one_operator_model
+
+import usmp
+
+
+def message_of(path) -> str:
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        usmp.import_model(path)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("as_type", [str, lambda path: path], ids=["str", "path"])
+@pytest.mark.parametrize("name", ["model.tflite", "MODEL.TFLITE"])
+def test_file_is_imported(tmp_path, name, as_type):
+    path = tmp_path / name
+    path.write_bytes(one_operator_model())
+    mod = usmp.import_model(as_type(path))
+    assert [str(name) for name in mod["main"].attrs["output_names"]] == ["y"]
+    assert [param.name for param in mod["main"].params] == ["x"]
+
+
+@pytest.mark.parametrize(("name", "ending"), [("model.onnx", ".onnx"), ("model", "")])
+def test_unknown_format(tmp_path, name, ending):
+    path = tmp_path / name
+    path.write_bytes(one_operator_model())
+    assert message_of(path) == (f'{path}: unknown model format "{ending}"; supported: .tflite')
+
+
+def test_missing_file(tmp_path):
+    path = tmp_path / "no.tflite"
+    assert message_of(path) == f"{path}: No such file or directory"
+
+
+def test_folder(tmp_path):
+    path = tmp_path / "folder.tflite"
+    path.mkdir()
+    assert message_of(path) == f"{path}: Is a directory"
+
+
+def test_empty_file(tmp_path):
+    path = tmp_path / "empty.tflite"
+    path.write_bytes(b"")
+    assert message_of(path) == f"{path}: the file is empty"
+
+
+def test_error_of_an_importer_names_the_file(tmp_path):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"something else")
+    assert message_of(path).startswith(f"{path}: not a TFLite model: ")

@@ -1,0 +1,98 @@
+"""The table that `tvmc compile` ends with."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+from usmp.report import print_memory_summary
+
+
+def pool(name: str, kind: str, peak: int, pressure: int, *live: tuple[str, int]) -> dict[str, Any]:
+    buffers, offset = [], 0
+    for buffer, size in live:
+        buffers.append({"name": buffer, "offset": offset, "size": size})
+        offset += size
+    return {
+        "name": name,
+        "kind": kind,
+        "peak_bytes": peak,
+        "memory_pressure_bytes": pressure,
+        "live_at_peak": [buffer for buffer, _ in live],
+        "buffers": buffers,
+    }
+
+
+def summary(*pools: dict[str, Any], io_in_pool: bool = False, width: int = 80) -> list[str]:
+    """The lines of the summary, spaces squeezed, rules and empty lines left out."""
+    tensor = {"pool": "sram"} if io_in_pool else {}
+    main = {"io_size_bytes": 12, "inputs": {"x": tensor}, "outputs": {"y": tensor}}
+    memory = {"algorithm": "mine", "pools": list(pools), "functions": {"main": [main]}}
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, highlight=False)
+    print_memory_summary({"model_name": "net", "memory": memory}, console)
+    lines = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
+    return [line for line in lines if line and set(line) != {"─"}]
+
+
+def test_whole_summary():
+    assert summary(
+        pool("flash", "constant", 50, 50),
+        pool("sram", "workspace", 300, 200, ("a", 100), ("b", 200)),
+    ) == [
+        "Memory of net (mine)",
+        "pool kind peak bytes lower bound peak / bound",
+        "sram workspace 300 200 1.500",
+        "flash constant 50 50 1.000",
+        "Live at the peak of sram",
+        "buffer offset bytes",
+        "a 0 100",
+        "b 100 200",
+        "Inputs and outputs, 12 bytes, are provided by the application",
+        "(tir.usmp.use_workspace_io=1 plans them too).",
+    ]
+
+
+def test_workspace_pools_keep_the_order_of_the_plan():
+    lines = summary(pool("b", "workspace", 1, 1), pool("a", "workspace", 1, 1))
+    assert [line[0] for line in lines[2:4]] == ["b", "a"]
+
+
+def test_pool_without_bytes_has_no_ratio():
+    assert "sram workspace 0 0 -" in summary(pool("sram", "workspace", 0, 0))
+
+
+def test_model_without_pools():
+    assert summary()[:2] == [
+        "Memory of net (mine)",
+        "pool kind peak bytes lower bound peak / bound",
+    ]
+
+
+def test_inputs_in_the_workspace_need_no_remark():
+    lines = summary(pool("sram", "workspace", 1, 1, ("a", 1)), io_in_pool=True)
+    assert lines[-1] == "a 0 1"
+
+
+def test_only_the_largest_live_buffers_are_listed():
+    live = [(f"b{i}", 10 + i) for i in range(9)]
+    lines = summary(pool("sram", "workspace", 126, 126, *live), io_in_pool=True)
+    first = lines.index("buffer offset bytes") + 1
+    assert [line.split()[0] for line in lines[first:-1]] == ["b3", "b4", "b5", "b6", "b7", "b8"]
+    assert lines[-1] == "3 smaller buffers 33"
+
+
+def test_names_are_shown_as_they_are():
+    name = "a[b]x[/c]:a:0"
+    lines = summary(pool(name, "workspace", 1, 1, (name, 1)), io_in_pool=True)
+    assert f"{name} workspace 1 1 1.000" in lines
+    assert f"Live at the peak of {name}" in lines
+    assert lines[-1] == f"{name} 0 1"
+
+
+def test_long_names_are_folded_not_cut():
+    name = "n" * 300
+    lines = summary(pool(name, "workspace", 12, 12, (name, 12)), io_in_pool=True)
+    assert "".join(lines).count("n" * 20) >= 3 * (300 // 80)
+    assert "…" not in "".join(lines)

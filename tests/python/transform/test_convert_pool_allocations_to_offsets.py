@@ -1,0 +1,411 @@
+import numpy as np
+import pytest
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.script import ir as I
+from tvm.script import tirx as T
+from usmp.objects import ConstantPoolInfo, PoolAllocation, WorkspacePoolInfo
+from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR, POOL_ARGS_ATTR
+from usmp.transform import convert_pool_allocations_to_offsets
+
+FAST = WorkspacePoolInfo("fast", ["c"])
+SLOW = WorkspacePoolInfo("slow", ["c"])
+FLASH = ConstantPoolInfo("flash", ["c"])
+FIRST = tvm.runtime.tensor(np.array([1, 2, 3, 4], dtype="int8"))
+SECOND = tvm.runtime.tensor(np.array([5, 6, 7, 8], dtype="int8"))
+
+
+def convert(mod, places):
+    """Place each allocation that `places` names at (pool, offset)."""
+    allocations = {}
+
+    def on_allocation(stmt):
+        if stmt.buffer.name in places:
+            allocations[stmt] = PoolAllocation(*places[stmt.buffer.name])
+
+    for func in mod.functions.values():
+        tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
+    assert len(allocations) == len(places)
+    return convert_pool_allocations_to_offsets(allocations)(mod)
+
+
+def assert_becomes(before, places, expected):
+    """Compare without the attribute `pool_args`, which has tests of its own."""
+    after = convert(before, places)
+    assert tirx.analysis.verify_well_formed(after)
+    plain = {v: f.without_attr(POOL_ARGS_ATTR) for v, f in after.functions.items()}
+    tvm.ir.assert_structural_equal(tvm.IRModule(plain), expected)
+
+
+def pool_args(func_or_mod):
+    return [
+        (arg.pool_info.pool_name, arg.allocated_size, arg.pool_var_idx)
+        for arg in func_or_mod.attrs[POOL_ARGS_ATTR]
+    ]
+
+
+def test_an_allocation_becomes_a_view_of_a_pool():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8")):
+            X = T.decl_buffer((4,), "int8", data=x)
+            a = T.alloc_buffer((4,), "int32")
+            a[0] = T.cast(X[0], "int32")
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), fast_0_var: T.handle("uint8")):
+            pool = T.decl_buffer((48,), "uint8", data=fast_0_var, align=16)
+            X = T.decl_buffer((4,), "int8", data=x)
+            a = T.decl_buffer((4,), "int32", data=T.address_of(pool[32]))
+            a[0] = T.cast(X[0], "int32")
+
+    assert_becomes(Before, {"a": (FAST, 32)}, Expected)
+
+
+def test_names_of_parameters_and_buffers():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8")
+            b = T.alloc_buffer((4,), "int8")
+            a[0] = b[0]
+
+    main = convert(Before, {"a": (SLOW, 0), "b": (FAST, 0)})["__tvm_main__"]
+    assert [param.name for param in main.params] == ["fast_0_var", "slow_1_var"]
+    names = [stmt.buffer.name for stmt in main.body.seq[:4]]
+    assert names == ["fast_0_buffer_var", "slow_1_buffer_var", "a", "b"]
+
+
+def test_calls_pass_the_pools_that_the_callee_takes():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def uses_both(a: T.handle("int8")):
+            p = T.alloc_buffer((4,), "int8")
+            q = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.call_extern("int32", "f", a, p.data, q.data))
+
+        @T.prim_func
+        def uses_slow(a: T.handle("int8")):
+            r = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.call_extern("int32", "f", a, r.data))
+
+        @T.prim_func
+        def uses_none(a: T.handle("int8")):
+            T.evaluate(T.call_extern("int32", "f", a))
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8")):
+            Before.uses_both(x)
+            Before.uses_slow(x)
+            Before.uses_none(x)
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def uses_both(a: T.handle("int8"), fast: T.handle("uint8"), slow: T.handle("uint8")):
+            fast_pool = T.decl_buffer((4,), "uint8", data=fast, align=16)
+            slow_pool = T.decl_buffer((12,), "uint8", data=slow, align=16)
+            p = T.decl_buffer((4,), "int8", data=T.address_of(slow_pool[8]))
+            q = T.decl_buffer((4,), "int8", data=T.address_of(fast_pool[0]))
+            T.evaluate(T.call_extern("int32", "f", a, p.data, q.data))
+
+        @T.prim_func
+        def uses_slow(a: T.handle("int8"), slow: T.handle("uint8")):
+            slow_pool = T.decl_buffer((12,), "uint8", data=slow, align=16)
+            r = T.decl_buffer((4,), "int8", data=T.address_of(slow_pool[4]))
+            T.evaluate(T.call_extern("int32", "f", a, r.data))
+
+        @T.prim_func
+        def uses_none(a: T.handle("int8")):
+            T.evaluate(T.call_extern("int32", "f", a))
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), fast: T.handle("uint8"), slow: T.handle("uint8")):
+            fast_pool = T.decl_buffer((4,), "uint8", data=fast, align=16)  # noqa: F841
+            slow_pool = T.decl_buffer((12,), "uint8", data=slow, align=16)  # noqa: F841
+            Expected.uses_both(x, fast, slow)
+            Expected.uses_slow(x, slow)
+            Expected.uses_none(x)
+
+    places = {"p": (SLOW, 8), "q": (FAST, 0), "r": (SLOW, 4)}
+    assert_becomes(Before, places, Expected)
+    after = convert(Before, places)
+    assert pool_args(after) == [("fast", 4, 0), ("slow", 12, 1)]
+    assert {v.name_hint: pool_args(func) for v, func in after.functions.items()} == {
+        "uses_both": [("fast", 4, 0), ("slow", 12, 1)],
+        "uses_slow": [("slow", 12, 1)],
+        "uses_none": [],
+        "__tvm_main__": [("fast", 4, 0), ("slow", 12, 1)],
+    }
+
+
+def test_nested_calls():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def inner(a: T.handle("int8")) -> T.int32:
+            p = T.alloc_buffer((4,), "int8")
+            return T.call_extern("int32", "f", a, p.data)
+
+        @T.prim_func
+        def outer(a: T.handle("int8"), n: T.int32) -> T.int32:
+            return Before.inner(a) + n
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8")):
+            T.evaluate(Before.outer(x, Before.outer(x, 1)))
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def inner(a: T.handle("int8"), fast: T.handle("uint8")) -> T.int32:
+            pool = T.decl_buffer((4,), "uint8", data=fast, align=16)
+            p = T.decl_buffer((4,), "int8", data=T.address_of(pool[0]))
+            return T.call_extern("int32", "f", a, p.data)
+
+        @T.prim_func
+        def outer(a: T.handle("int8"), n: T.int32, fast: T.handle("uint8")) -> T.int32:
+            pool = T.decl_buffer((4,), "uint8", data=fast, align=16)  # noqa: F841
+            return Expected.inner(a, fast) + n
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), fast: T.handle("uint8")):
+            pool = T.decl_buffer((4,), "uint8", data=fast, align=16)  # noqa: F841
+            T.evaluate(Expected.outer(x, Expected.outer(x, 1, fast), fast))
+
+    assert_becomes(Before, {"p": (FAST, 0)}, Expected)
+
+
+def test_calls_by_name():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def op(a: T.handle("int8")):
+            p = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.call_extern("int32", "f", a, p.data))
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), handle: T.handle):
+            T.evaluate(T.call_extern("int32", "op", x))
+            T.evaluate(T.call_pure_extern("int32", "op", x))
+            T.evaluate(T.tvm_call_cpacked("op", x))
+            T.evaluate(T.tvm_call_cpacked("op", x, handle))
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def op(a: T.handle("int8"), fast: T.handle("uint8")):
+            pool = T.decl_buffer((4,), "uint8", data=fast, align=16)
+            p = T.decl_buffer((4,), "int8", data=T.address_of(pool[0]))
+            T.evaluate(T.call_extern("int32", "f", a, p.data))
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), handle: T.handle, fast: T.handle("uint8")):
+            pool = T.decl_buffer((4,), "uint8", data=fast, align=16)  # noqa: F841
+            T.evaluate(T.call_extern("int32", "op", x, fast))
+            T.evaluate(T.call_pure_extern("int32", "op", x, fast))
+            T.evaluate(T.tvm_call_cpacked("op", x, fast))
+            T.evaluate(T.tvm_call_cpacked("op", x, fast, handle))
+
+    assert_becomes(Before, {"p": (FAST, 0)}, Expected)
+
+
+def test_functions_that_main_does_not_reach_pass_the_pools_too():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def op(a: T.handle("int8")):
+            p = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.call_extern("int32", "f", a, p.data))
+
+        @T.prim_func
+        def even(a: T.handle("int8")):
+            Before.odd(a)
+            Before.op(a)
+
+        @T.prim_func
+        def odd(a: T.handle("int8")):
+            Before.even(a)
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8")):
+            Before.op(x)
+
+    after = convert(Before, {"p": (FAST, 0)})
+    assert tirx.analysis.verify_well_formed(after)
+    assert {v.name_hint: len(f.params) for v, f in after.functions.items()} == {
+        "op": 2,
+        "even": 2,
+        "odd": 2,
+        "__tvm_main__": 2,
+    }
+
+
+def test_what_has_no_place_stays():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8", scope="local")
+            a[0] = T.int8(1)
+
+    assert_becomes(Before, {}, Before)
+
+
+def test_allocations_in_loops_and_branches():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__(n: T.int32):
+            for i in range(4):
+                a = T.alloc_buffer((4,), "int8")
+                a[i] = T.int8(1)
+                if i < n:
+                    b = T.alloc_buffer((4,), "int8")
+                    b[i] = a[i]
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def __tvm_main__(n: T.int32, fast: T.handle("uint8")):
+            pool = T.decl_buffer((20,), "uint8", data=fast, align=16)
+            for i in range(4):
+                a = T.decl_buffer((4,), "int8", data=T.address_of(pool[16]))
+                a[i] = T.int8(1)
+                if i < n:
+                    b = T.decl_buffer((4,), "int8", data=T.address_of(pool[0]))
+                    b[i] = a[i]
+
+    assert_becomes(Before, {"a": (FAST, 16), "b": (FAST, 0)}, Expected)
+
+
+def test_views_addresses_and_pointers_follow():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8")
+            view = T.decl_buffer((1,), "int32", data=a.data)
+            p: T.let[T.handle("int8")] = T.address_of(a[1])
+            view[0] = 1
+            T.evaluate(T.call_extern("int32", "f", p))
+            access = T.tvm_access_ptr(T.type_annotation("int8"), a.data, 0, 4, 3)
+            T.evaluate(T.call_extern("int32", "f", access))
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def __tvm_main__(fast: T.handle("uint8")):
+            pool = T.decl_buffer((4,), "uint8", data=fast, align=16)
+            a = T.decl_buffer((4,), "int8", data=T.address_of(pool[0]))
+            view = T.decl_buffer((1,), "int32", data=a.data)
+            p: T.let[T.handle("int8")] = T.address_of(a[1])
+            view[0] = 1
+            T.evaluate(T.call_extern("int32", "f", p))
+            access = T.tvm_access_ptr(T.type_annotation("int8"), a.data, 0, 4, 3)
+            T.evaluate(T.call_extern("int32", "f", access))
+
+    assert_becomes(Before, {"a": (FAST, 0)}, Expected)
+
+
+def test_allocated_size_is_the_highest_end():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            low = T.alloc_buffer((40,), "int8")
+            high = T.alloc_buffer((3,), "int16")
+            low[0] = T.int8(1)
+            high[0] = T.int16(1)
+
+    after = convert(Before, {"low": (FAST, 0), "high": (FAST, 36)})
+    assert pool_args(after) == [("fast", 42, 0)]
+
+
+def test_constants_become_content_of_their_pool():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            late = T.alloc_buffer((4,), "int8", annotations={"constant_data": FIRST})
+            early = T.alloc_buffer((4,), "int8", annotations={"constant_data": SECOND})
+            a = T.alloc_buffer((4,), "int8")
+            a[0] = late[0] + early[0]
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def __tvm_main__(fast: T.handle("uint8"), flash: T.handle("uint8")):
+            fast_pool = T.decl_buffer((4,), "uint8", data=fast, align=16)
+            flash_pool = T.decl_buffer((20,), "uint8", data=flash, align=16)
+            late = T.decl_buffer((4,), "int8", data=T.address_of(flash_pool[16]))
+            early = T.decl_buffer((4,), "int8", data=T.address_of(flash_pool[0]))
+            a = T.decl_buffer((4,), "int8", data=T.address_of(fast_pool[0]))
+            a[0] = late[0] + early[0]
+
+    places = {"late": (FLASH, 16), "early": (FLASH, 0), "a": (FAST, 0)}
+    assert_becomes(Before, places, Expected)
+    fast, flash = convert(Before, places).attrs[POOL_ARGS_ATTR]
+    assert isinstance(fast.pool_info, WorkspacePoolInfo)
+    assert [
+        (constant.name_hint, constant.byte_offset, constant.data.numpy().tolist())
+        for constant in flash.pool_info.constant_info_array
+    ] == [("early", 0, [5, 6, 7, 8]), ("late", 16, [1, 2, 3, 4])]
+
+
+def test_inputs_and_outputs_are_listed():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            x = T.alloc_buffer((4,), "int8", annotations={"input_tensor": "in"})
+            y = T.alloc_buffer((4,), "int8", annotations={"output_tensor": "out"})
+            a = T.alloc_buffer((4,), "int8")
+            a[0] = x[0]
+            y[0] = a[0]
+
+    after = convert(Before, {"x": (FAST, 16), "y": (SLOW, 0), "a": (FAST, 0)})
+    listed = after.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR]
+    assert {
+        name: (place.pool_info.pool_name, place.byte_offset) for name, place in listed.items()
+    } == {"in": ("fast", 16), "out": ("slow", 0)}
+
+
+def test_other_attributes_stay():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            T.func_attr({"mine": 1})
+            a = T.alloc_buffer((4,), "int8")
+            a[0] = T.int8(1)
+
+    after = convert(Before.with_attr("ours", 2), {"a": (FAST, 0)})
+    assert after.attrs["ours"] == 2
+    assert after["__tvm_main__"].attrs["mine"] == 1
+
+
+def test_the_pass_has_a_name():
+    assert convert_pool_allocations_to_offsets({}).info.name == (
+        "tir.usmp.ConvertPoolAllocationsToOffsets"
+    )
+
+
+@pytest.mark.parametrize("offset", [0, 2**31, 2**40])
+def test_large_offsets(offset):
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8")
+            a[0] = T.int8(1)
+
+    main = convert(Before, {"a": (FAST, offset)})["__tvm_main__"]
+    (index,) = main.body.seq[1].data.args[0].indices
+    assert int(index) == offset
