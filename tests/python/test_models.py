@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from compilers import require
 from litert import Reference
 from poison import POISON, poison_dead_memory
 from tvm.ir.transform import PassContext
@@ -228,8 +228,7 @@ COMPILERS = {
 def test_every_compiler_accepts_the_c(
     digits_model, tmp_path, compiler, optimisation, use_workspace_io
 ):
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
+    require(compiler)
     factory = build(digits_model, use_workspace_io=use_workspace_io)
     (tmp_path / "tvmgen_default.h").write_text(factory.header)
     (tmp_path / "default_lib0.c").write_text(factory.source)

@@ -44,10 +44,14 @@ class Interpreter:
     ----------
     mod: the module.
     right_to_left: the order in which operands and arguments are evaluated; C leaves it open.
+    steps: how many statements may run; a loop whose counter was overwritten may never end.
     """
 
-    def __init__(self, mod: tvm.IRModule, right_to_left: bool = False) -> None:
+    def __init__(
+        self, mod: tvm.IRModule, right_to_left: bool = False, steps: int = 1_000_000
+    ) -> None:
         self.mod = mod
+        self.steps = steps
         self.order = -1 if right_to_left else 1
 
     def call(self, name: str, arguments: list) -> int | None:
@@ -62,6 +66,8 @@ class Interpreter:
 
     def run(self, stmt: tirx.Stmt, variables: dict) -> None:
         """Run one statement; it may add to `variables`."""
+        self.steps -= 1
+        assert self.steps > 0, "the program does not end"
         if isinstance(stmt, tirx.SeqStmt):
             for child in stmt.seq:
                 self.run(child, variables)

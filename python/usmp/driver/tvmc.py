@@ -39,16 +39,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("tvmc: interrupted", file=stderr)
         except BrokenPipeError:
-            # Whoever read our output has seen enough; there is nobody left to tell.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            pass  # Whoever read our output has seen enough; there is nobody left to tell.
         except Exception as error:
             # Whatever goes wrong, the user gets one line that says so, and no traceback.
             print(f"tvmc: error: {_one_line(error)}", file=stderr)
         else:
             return 0
+        _abandon_unwritable_stdout()
         # What failed half-way logs when it goes; let it go while nobody listens.
         gc.collect()
     return 1
+
+
+def _abandon_unwritable_stdout() -> None:
+    """Python writes what is left at exit; what cannot be written then would be a second error."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

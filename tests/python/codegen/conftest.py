@@ -1,11 +1,11 @@
 """Print TIR as C, compile it, and load it."""
 
 import ctypes
-import shutil
 import subprocess
 
 import pytest
 import tvm
+from compilers import require
 from tvm import tirx
 from tvm.ir import IRModule
 from usmp.codegen.c_function import print_function
@@ -24,8 +24,7 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request):
-    if shutil.which(request.param) is None:
-        pytest.skip(f"{request.param} is not installed")
+    require(request.param)
     return request.param
 
 
