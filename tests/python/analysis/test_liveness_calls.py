@@ -1,0 +1,393 @@
+"""Live spans across calls. Positions stand beside the statements that take them."""
+
+import pytest
+from liveness_views import parameters, spans
+from tvm.script import ir as I
+from tvm.script import tirx as T
+from usmp.analysis.liveness import analyse_liveness
+
+# ---- calls
+
+
+def test_a_call_is_numbered_as_if_it_were_inlined():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(a: T.handle("int8"), b: T.handle("int8")):
+            A = T.decl_buffer((4,), "int8", data=a)
+            B = T.decl_buffer((4,), "int8", data=b)
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = A[0]  # 0
+            scratch[1] = A[1]  # 1
+            B[0] = scratch[0]  # 2
+            B[1] = T.int8(1)  # 3
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            x[0] = T.int8(1)  # 0
+            Mod.op(x.data, y.data)  # 1 to 4
+            y[0] = T.int8(1)  # 5
+
+    assert spans(Mod) == {"x": [(0, 3)], "y": [(3, 6)], "scratch": [(1, 4)]}
+
+
+def test_buffer_parameters():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            A[0] = T.int8(1)  # 0
+            B[0] = T.int8(1)  # 1
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            Mod.op(x, y)
+
+    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
+
+
+def test_a_parameter_that_the_callee_ignores_is_not_accessed():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            A[0] = T.int8(1)
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            Mod.op(x, y)
+
+    assert spans(Mod) == {"x": [(0, 1)], "y": []}
+
+
+def test_one_buffer_passed_twice():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            A[0] = T.int8(1)  # 0
+            T.evaluate(1)  # 1
+            B[0] = T.int8(1)  # 2
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            Mod.op(x, x)
+
+    assert spans(Mod) == {"x": [(0, 3)]}
+
+
+def test_nested_calls():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def inner(A: T.Buffer((4,), "int8")):
+            deep = T.alloc_buffer((4,), "int8")
+            T.evaluate(1)  # 0
+            deep[0] = T.int8(1)  # 1
+            A[0] = deep[0]  # 2
+
+        @T.prim_func
+        def outer(A: T.Buffer((4,), "int8")):
+            shallow = T.alloc_buffer((4,), "int8")
+            shallow[0] = T.int8(1)  # 0
+            Mod.inner(A)  # 1 to 3
+            A[1] = shallow[0]  # 4
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            T.evaluate(1)  # 0
+            Mod.outer(x)  # 1 to 5
+
+    assert spans(Mod) == {"x": [(4, 6)], "shallow": [(1, 6)], "deep": [(3, 5)]}
+
+
+def test_a_function_called_twice_has_its_allocations_live_twice():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = T.int8(1)  # 0
+            A[0] = scratch[0]  # 1
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            Mod.op(x)  # 0, 1
+            x[0] = T.int8(1)  # 2
+            Mod.op(y)  # 3, 4
+
+    assert spans(Mod) == {"x": [(1, 3)], "y": [(4, 5)], "scratch": [(0, 2), (3, 5)]}
+
+
+def test_a_call_in_a_loop_carries_its_arguments():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = T.int8(1)  # 0
+            A[0] = scratch[0]  # 1
+
+        @T.prim_func
+        def main():
+            carried = T.alloc_buffer((4,), "int8")
+            for _i in range(4):  # 0
+                Mod.op(carried)  # 1, 2
+                later = T.alloc_buffer((4,), "int8")
+                later[0] = T.int8(1)  # 3
+
+    assert spans(Mod) == {"carried": [(0, 4)], "later": [(3, 4)], "scratch": [(1, 3)]}
+
+
+def test_a_call_in_a_while_loop_carries_its_arguments():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            A[0] = T.int8(1)
+
+        @T.prim_func
+        def main(n: T.int32):
+            carried = T.alloc_buffer((4,), "int8")
+            while n > 0:  # 0
+                Mod.op(carried)  # 1
+                later = T.alloc_buffer((4,), "int8")
+                later[0] = T.int8(1)  # 2
+
+    assert spans(Mod) == {"carried": [(0, 3)], "later": [(2, 3)]}
+
+
+def test_a_loop_in_the_callee_carries_its_parameters():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            for _i in range(4):  # 0
+                for j in range(4):  # 1
+                    A[j] = A[j] + T.int8(1)  # 2
+                later = T.alloc_buffer((4,), "int8")
+                later[0] = T.int8(1)  # 3
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            Mod.op(x)
+
+    assert spans(Mod) == {"x": [(0, 4)], "later": [(3, 4)]}
+
+
+def test_a_call_of_a_function_that_does_nothing():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            B = T.decl_buffer((4,), "int8", data=A.data)  # noqa: F841
+
+        @T.prim_func
+        def main(handle: T.handle):
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.tvm_call_cpacked("op", x.data, y.data))  # 0
+
+    assert spans(Mod) == {"x": [], "y": [(0, 1)]}
+
+
+@pytest.mark.parametrize("call", [T.call_extern, T.call_pure_extern])
+def test_an_extern_call_that_names_a_prim_func_is_followed(call):
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            A[0] = T.int8(1)  # 0
+            B[0] = T.int8(1)  # 1
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            T.evaluate(call("int32", "op", x.data, y.data))
+
+    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
+
+
+def test_a_packed_call_that_names_a_prim_func_is_followed():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            A[0] = T.int8(1)  # 0
+            B[0] = T.int8(1)  # 1
+
+        @T.prim_func
+        def main(handle: T.handle):
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.tvm_call_cpacked("op", x.data, y.data, handle))
+
+    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
+    assert parameters(Mod) == {0: (0, 2)}
+
+
+def test_a_name_means_a_global_symbol_before_a_global_var():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            T.func_attr({"global_symbol": "kernel"})
+            A[0] = T.int8(1)
+
+        @T.prim_func
+        def kernel(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            T.func_attr({"global_symbol": "other"})
+            B[0] = T.int8(1)
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.call_extern("int32", "kernel", x.data, y.data))
+
+    assert spans(Mod) == {"x": [(0, 1)], "y": []}
+
+
+def test_an_unknown_extern_call_accesses_its_arguments_once():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.call_extern("int32", "unknown", x.data))  # 0
+            T.evaluate(T.call_extern("int32", "unknown", x.data, y.data))  # 1
+            T.evaluate(T.call_extern("int32", "unknown", y.data))  # 2
+
+    assert spans(Mod) == {"x": [(0, 2)], "y": [(1, 3)]}
+
+
+# ---- calls inside larger expressions: C leaves the order of evaluation open
+
+
+def test_what_stands_beside_a_call_lives_through_it():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")) -> T.int8:
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = A[0]  # 0
+            return scratch[0]  # 1
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            z = T.alloc_buffer((4,), "int8")
+            y[0] = T.int8(1)  # 0
+            z[0] = y[0] + Mod.op(x)  # 1, call 2 and 3, 4
+
+    assert spans(Mod) == {"x": [(1, 5)], "y": [(0, 5)], "z": [(1, 5)], "scratch": [(2, 4)]}
+
+
+def test_two_calls_in_one_expression():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")) -> T.int8:
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = A[0]  # 0
+            return scratch[0]  # 1
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            T.evaluate(Mod.op(x) + Mod.op(y))  # 0, calls 1 to 4, 5
+
+    assert spans(Mod) == {"x": [(0, 6)], "y": [(0, 6)], "scratch": [(1, 3), (3, 5)]}
+
+
+def test_a_call_whose_result_is_only_converted_stands_alone():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")) -> T.int8:
+            A[0] = T.int8(1)  # 0
+            return B[0]  # 1
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            if T.cast(Mod.op(x, y), "int32") > 0:
+                T.evaluate(1)
+
+    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
+
+
+def test_arguments_are_evaluated_before_the_call():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), n: T.int8):
+            A[0] = n
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            y[0] = T.int8(1)  # 0
+            Mod.op(x, y[0])  # 1, call 2
+
+    assert spans(Mod) == {"x": [(2, 3)], "y": [(0, 2)]}
+
+
+def test_a_value_loaded_beside_a_call_in_an_argument_lives_through_that_call():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def value(A: T.Buffer((4,), "int8")) -> T.int8:
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = A[0]  # 0
+            return scratch[0]  # 1
+
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8"), m: T.int8, n: T.int8):
+            A[0] = m + n
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            y = T.alloc_buffer((4,), "int8")
+            z = T.alloc_buffer((4,), "int8")
+            y[0] = T.int8(1)  # 0
+            Mod.op(x, y[0], Mod.value(z))  # 1, call of value 2 and 3, 4, call of op 5
+
+    assert spans(Mod) == {"x": [(5, 6)], "y": [(0, 5)], "z": [(1, 5)], "scratch": [(2, 4)]}
+
+
+def test_a_value_loaded_in_an_argument_lives_through_a_call_beside_it():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def value(n: T.int8) -> T.int8:
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = n  # 0
+            return scratch[0]  # 1
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "int8")
+            x[0] = T.int8(1)  # 0
+            T.evaluate(Mod.value(T.int8(1)) + Mod.value(x[0]))
+
+    length = analyse_liveness("main", Mod).length
+    assert spans(Mod)["x"] == [(0, length)]

@@ -1,0 +1,22 @@
+"""What the liveness analysis found, as plain sets and lists for exact comparison."""
+
+from __future__ import annotations
+
+from usmp.analysis.liveness import Span, analyse_liveness
+
+
+def spans(mod) -> dict[str, list[Span]]:
+    """The spans of each allocation, by name."""
+    allocations = analyse_liveness("main", mod).allocations
+    assert len({stmt.buffer.name for stmt in allocations}) == len(allocations)
+    return {stmt.buffer.name: live for stmt, live in allocations.items()}
+
+
+def unplannable(mod) -> set[str]:
+    """The allocations that several iterations may hold at the same time, by name."""
+    return {stmt.buffer.name for stmt in analyse_liveness("main", mod).unplannable}
+
+
+def parameters(mod) -> dict[int, Span]:
+    """The span of each parameter of `main` that is accessed, by index."""
+    return analyse_liveness("main", mod).parameters
