@@ -1,0 +1,57 @@
+"""What the README shows works as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A folder that looks like the checkout, where files may be left behind."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/tvmc").symlink_to(Path(sys.executable).with_name("tvmc"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_python_example(checkout):
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict = {}
+    exec(code, names)
+    assert names["outputs"]["probabilities"].shape == (1, 10)
+    assert (checkout / "digits.tar").stat().st_size > 0
+
+
+def test_the_commands(checkout):
+    text = README.split("## Compile and run a model")[1].split("|")[0].replace("\\\n", " ")
+    compile_command, run_command = (
+        shlex.split(line) for line in text.splitlines() if line.startswith("    .venv/bin/tvmc")
+    )
+    (checkout / "model.tflite").symlink_to(ROOT / "examples/digits/digits_int8.tflite")
+    np.savez(checkout / "in.npz", image=np.zeros((1, 8, 8, 1), np.int8))
+    subprocess.run(compile_command, check=True)
+    subprocess.run(run_command, check=True)
+    with np.load(checkout / "out.npz") as outputs:
+        assert outputs["probabilities"].shape == (1, 10)
+
+
+def test_the_demo_table_is_what_the_demo_prints():
+    done = subprocess.run(
+        [sys.executable, "examples/digits/demo.py"], cwd=ROOT, capture_output=True, check=True
+    )
+    printed = [" ".join(line.split()) for line in done.stdout.decode().splitlines()]
+    shown = README.split("    pool  ")[1].split("## Compile")[0]
+    for line in f"pool {shown}".splitlines():
+        if line.strip() not in ("", "..."):
+            assert " ".join(line.split()) in printed
