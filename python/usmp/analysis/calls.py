@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, StringImm
 
-_CALLS_BY_NAME = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.tvm_call_cpacked")
+_CALLS_BY_NAME = (
+    "tirx.call_extern",
+    "tirx.call_pure_extern",
+    "tirx.tvm_call_cpacked",
+    "tirx.tvm_call_packed",
+)
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,10 @@ class CallResolver:
             if name in self.functions:
                 return PrimFuncCall(name, tuple(call.args), first_argument=0)
         elif isinstance(call.op, Op) and call.op.name in _CALLS_BY_NAME:
-            symbol = call.args[0]
+            symbol, *arguments = call.args
             if isinstance(symbol, StringImm) and symbol.value in self._by_symbol:
                 name = self._by_symbol[symbol.value]
-                return PrimFuncCall(name, tuple(call.args[1:]), first_argument=1)
+                # With too few arguments it is a namesake: exp(x) of <math.h> is not exp(x, y).
+                if len(arguments) >= len(self.functions[name].params):
+                    return PrimFuncCall(name, tuple(arguments), first_argument=1)
         return None

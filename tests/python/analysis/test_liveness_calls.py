@@ -220,7 +220,8 @@ def test_an_extern_call_that_names_a_prim_func_is_followed(call):
     assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
 
 
-def test_a_packed_call_that_names_a_prim_func_is_followed():
+@pytest.mark.parametrize("call", [T.tvm_call_cpacked, T.tvm_call_packed])
+def test_a_packed_call_that_names_a_prim_func_is_followed(call):
     @I.ir_module
     class Mod:
         @T.prim_func
@@ -232,10 +233,26 @@ def test_a_packed_call_that_names_a_prim_func_is_followed():
         def main(handle: T.handle):
             x = T.alloc_buffer((4,), "int8")
             y = T.alloc_buffer((4,), "int8")
-            T.evaluate(T.tvm_call_cpacked("op", x.data, y.data, handle))
+            T.evaluate(call("op", x.data, y.data, handle))
 
     assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
     assert parameters(Mod) == {0: (0, 2)}
+
+
+def test_a_function_of_the_c_library_is_no_prim_func_of_the_same_name():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def exp(A: T.Buffer((4,), "float64"), B: T.Buffer((4,), "float64")):
+            B[0] = T.call_pure_extern("float64", "exp", A[0])
+
+        @T.prim_func
+        def main():
+            x = T.alloc_buffer((4,), "float64")
+            y = T.alloc_buffer((4,), "float64")
+            Mod.exp(x, y)
+
+    assert spans(Mod) == {"x": [(0, 1)], "y": [(0, 1)]}
 
 
 def test_a_name_means_a_global_symbol_before_a_global_var():

@@ -195,6 +195,7 @@ def test_calls_by_name():
             T.evaluate(T.call_extern("int32", "op", x))
             T.evaluate(T.call_pure_extern("int32", "op", x))
             T.evaluate(T.tvm_call_cpacked("op", x))
+            T.evaluate(T.tvm_call_packed("op", x))
             T.evaluate(T.tvm_call_cpacked("op", x, handle))
 
     @I.ir_module
@@ -211,6 +212,7 @@ def test_calls_by_name():
             T.evaluate(T.call_extern("int32", "op", x, fast))
             T.evaluate(T.call_pure_extern("int32", "op", x, fast))
             T.evaluate(T.tvm_call_cpacked("op", x, fast))
+            T.evaluate(T.tvm_call_packed("op", x, fast))
             T.evaluate(T.tvm_call_cpacked("op", x, fast, handle))
 
     assert_becomes(Before, {"p": (FAST, 0)}, Expected)
@@ -409,3 +411,4 @@ def test_large_offsets(offset):
     main = convert(Before, {"a": (FAST, offset)})["__tvm_main__"]
     (index,) = main.body.seq[1].data.args[0].indices
     assert int(index) == offset
+    assert str(index.ty.dtype) == ("int32" if offset < 2**31 else "int64")
