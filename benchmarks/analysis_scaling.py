@@ -13,6 +13,7 @@ import time
 import tvm
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
+
 from usmp.analysis import extract_buffer_info
 from usmp.transform import AssignPoolInfo
 

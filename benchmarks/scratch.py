@@ -14,12 +14,12 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-import usmp.relax
 from rich.console import Console
 from rich.table import Table
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
 import usmp
+import usmp.relax
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
 ROUNDS = 21
 

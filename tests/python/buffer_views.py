@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tvm
 from tvm import tirx
+
 from usmp.analysis import extract_buffer_info
 from usmp.objects import ConstantPoolInfo, Executor, WorkspacePoolInfo
 from usmp.objects.attributes import EXECUTOR_ATTR

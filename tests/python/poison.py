@@ -9,6 +9,7 @@ from __future__ import annotations
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, TensorLoad, Var
+
 from usmp.objects import WorkspacePoolInfo
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tvm
 import tvm_ffi
-from relax_models import PARAMS, Attention, X, attention
 from tvm.ir.transform import PassContext
-from usmp.objects import BufferInfoKind, PoolAllocation
 
 import usmp
+from relax_models import PARAMS, Attention, X, attention
+from usmp.objects import BufferInfoKind, PoolAllocation
 
 
 def build(options: dict | None = None, **arguments) -> usmp.AOTExecutorFactoryModule:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from relax_models import PARAMS, Attention, X, attention
 from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
+from relax_models import PARAMS, Attention, X, attention
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compilers import require
-from relax_models import PARAMS, Attention, X, attention
 from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
+from compilers import require
+from relax_models import PARAMS, Attention, X, attention
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]

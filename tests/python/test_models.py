@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
 from compilers import require
 from litert import Reference
 from poison import POISON, poison_dead_memory
-from tvm.ir.transform import PassContext
 from usmp.runtime.host import compile_c
-
-import usmp
 
 FLOAT_MODELS = [
     "tflm_hello_world_float",

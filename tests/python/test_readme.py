@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()

@@ -6,6 +6,7 @@ the two lists the other.
 """
 
 import pytest
+
 from usmp.algorithms import get_algorithm
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 

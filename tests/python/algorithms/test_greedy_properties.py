@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from usmp.algorithms import get_algorithm
 from usmp.analysis.check_plan import check_plan
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo

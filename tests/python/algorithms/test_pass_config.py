@@ -1,6 +1,7 @@
 import pytest
-import usmp.objects  # noqa: F401
 from tvm.ir.transform import PassContext
+
+import usmp.objects  # noqa: F401
 
 BOOL_OPTIONS = ["tir.usmp.enable", "tir.usmp.use_workspace_io"]
 STRING_OPTIONS = ["tir.usmp.algorithm", "tir.usmp.custom_algorithm"]

@@ -1,5 +1,6 @@
 import pytest
 import tvm_ffi
+
 from usmp.algorithms import (
     BUILTIN_ALGORITHMS,
     DEFAULT_ALGORITHM,

@@ -3,6 +3,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from usmp.analysis.check_plan import check_plan
 from usmp.objects import (
     BufferInfo,

@@ -1,8 +1,9 @@
 """Which buffers conflict, exactly, and the memory pressure."""
 
-from buffer_views import analyse, conflicts, live
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
+from buffer_views import analyse, conflicts, live
 
 # ---- conflicts
 

@@ -2,10 +2,11 @@
 
 import pytest
 import tvm
-from buffer_views import DATA, DRAM, FLASH, SRAM, analyse, buffers, conflicts, live
 from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
+from buffer_views import DATA, DRAM, FLASH, SRAM, analyse, buffers, conflicts, live
 from usmp.analysis import extract_buffer_info
 from usmp.objects import BufferInfoKind
 

@@ -2,9 +2,10 @@
 
 import pytest
 import tvm
-from liveness_views import spans
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
+from liveness_views import spans
 from usmp.analysis.liveness import analyse_liveness, merge_spans
 
 # ---- statements

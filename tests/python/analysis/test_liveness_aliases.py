@@ -1,8 +1,9 @@
 """Views, bound pointers, pointers that are kept. Positions stand beside the statements."""
 
-from liveness_views import spans
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
+from liveness_views import spans
 
 # ---- aliases
 

@@ -1,9 +1,10 @@
 """Live spans in loops. Positions stand beside the statements that take them."""
 
 import pytest
-from liveness_views import spans, unplannable
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
+from liveness_views import spans, unplannable
 from usmp.analysis.liveness import analyse_liveness
 
 # ---- loops

@@ -5,9 +5,10 @@ import subprocess
 
 import pytest
 import tvm
-from compilers import require
 from tvm import tirx
 from tvm.ir import IRModule
+
+from compilers import require
 from usmp.codegen.c_function import print_function
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_helpers import Helpers

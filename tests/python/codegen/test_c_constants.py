@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 import tvm
+
 from usmp.codegen.c_constants import constant_pool_bytes, print_constant_pool
 from usmp.codegen.c_types import COMPILER_MACROS
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule, Var
+
 from usmp.codegen.c_expression import ExpressionPrinter, float_literal, integer_literal
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import UnsupportedInC

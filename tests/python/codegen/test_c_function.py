@@ -8,6 +8,7 @@ from tvm import tirx
 from tvm.ir import IRModule, PointerType, PrimType, StringImm
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
 from usmp.codegen.c_types import UnsupportedInC
 
 

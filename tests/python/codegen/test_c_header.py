@@ -5,6 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 import tvm
+
 from usmp.codegen.c_header import print_header
 from usmp.codegen.interface import Interface, Pool, Tensor
 from usmp.objects import (

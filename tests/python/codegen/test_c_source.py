@@ -8,6 +8,7 @@ import pytest
 from tvm.ir import IRModule
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
 from usmp.codegen.c_types import UnsupportedInC
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR

@@ -9,12 +9,12 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from relax_models import PARAMS, Attention
 from tvm.ir.transform import PassContext
-from usmp.codegen.model_library_format import write_archive
-from usmp.codegen.write_file import write_file
 
 import usmp
+from relax_models import PARAMS, Attention
+from usmp.codegen.model_library_format import write_archive
+from usmp.codegen.write_file import write_file
 
 
 def build(module_name: str = "net", **options) -> usmp.AOTExecutorFactoryModule:

@@ -1,6 +1,7 @@
 """Names of a model as C identifiers."""
 
 import pytest
+
 from usmp.codegen.names import Scope, sanitise, sanitise_all
 
 

@@ -4,6 +4,7 @@ import pytest
 from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
 from usmp.codegen.written_parameters import WrittenParameters, pointed
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from usmp.driver.tvmc import main
 
 import usmp
+from usmp.driver.tvmc import main
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tflite import BuiltinOperator
+
 from tflite_file import one_operator_model
 
 GOOD = b"an archive that must survive"

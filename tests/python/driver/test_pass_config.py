@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from usmp.driver.errors import UsageError
 from usmp.driver.pass_config import pass_context
 

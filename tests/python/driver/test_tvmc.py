@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tflite import BuiltinOperator
+
 from tflite_file import one_operator_model
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))

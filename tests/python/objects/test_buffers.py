@@ -4,6 +4,7 @@ import pytest
 import tvm
 import tvm_ffi
 from tvm.target import Target
+
 from usmp.objects import (
     AllocatedPoolInfo,
     BufferInfo,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import tvm
-from usmp.objects.executor import executor_of
 
 from usmp import Executor
+from usmp.objects.executor import executor_of
 
 
 def test_defaults():

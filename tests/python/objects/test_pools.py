@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tvm
 from tvm.target import Target
+
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,

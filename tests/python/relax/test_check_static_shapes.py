@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import tvm
 from tvm import relax, tirx
-from usmp.relax.check_static_shapes import check_static_shapes
 
 import usmp
+from usmp.relax.check_static_shapes import check_static_shapes
 
 
 def model(shape, dtype: str = "float32", operator=relax.op.nn.relu) -> tvm.IRModule:

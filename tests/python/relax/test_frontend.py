@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tflite_file import one_operator_model
 
 import usmp
+from tflite_file import one_operator_model
 
 
 def message_of(path) -> str:

@@ -2,6 +2,7 @@
 
 import numpy as np
 from tvm import relax
+
 from usmp.relax.fuse_operators import FuseOperators
 
 

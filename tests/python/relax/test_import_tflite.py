@@ -8,10 +8,10 @@ import time
 import numpy as np
 import pytest
 import tflite
-from tflite_file import one_operator_model
-from usmp.relax.import_tflite import import_tflite
 
 import usmp
+from tflite_file import one_operator_model
+from usmp.relax.import_tflite import import_tflite
 
 MUTANTS = 400
 BUILT = 3

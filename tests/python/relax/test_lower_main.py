@@ -9,6 +9,7 @@ from tvm.ir import Call, GlobalVar
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
+
 from usmp.build import build
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.objects.errors import UnsupportedModelError

@@ -5,6 +5,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, PointerType
 from tvm.script import tirx as T
+
 from usmp.relax.lower_operators import lower_operators, pass_buffers_as_pointers
 
 

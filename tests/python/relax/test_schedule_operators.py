@@ -7,6 +7,7 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import IRModule, TensorLoad
 from tvm.script import tirx as T
+
 from usmp.build import build
 from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.lower_operators import lower_operators

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 from rich.console import Console
+
 from usmp.report import print_memory_summary
 
 

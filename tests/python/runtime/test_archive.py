@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tflite_file import one_operator_model
-from usmp.runtime import ArchiveError
 
 import usmp
+from tflite_file import one_operator_model
+from usmp.runtime import ArchiveError
 
 
 @pytest.fixture(scope="module")

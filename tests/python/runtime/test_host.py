@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import usmp
 from tflite_file import one_operator_model
 from usmp.runtime import BuildError, HostModule
 from usmp.runtime.host import aligned_empty, compile_c
-
-import usmp
 
 X = np.array([[-1, 2, -3, 4]], np.float32)
 Y = np.array([[0, 2, 0, 4]], np.float32)

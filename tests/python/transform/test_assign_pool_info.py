@@ -5,6 +5,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
 from usmp.objects import (
     ConstantMemoryPools,
     ConstantPoolInfo,

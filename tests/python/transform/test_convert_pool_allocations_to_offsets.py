@@ -5,6 +5,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
 from usmp.objects import ConstantPoolInfo, PoolAllocation, WorkspacePoolInfo
 from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR, POOL_ARGS_ATTR
 from usmp.transform import convert_pool_allocations_to_offsets

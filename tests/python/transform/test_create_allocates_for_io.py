@@ -3,6 +3,7 @@ import tvm
 from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
 from usmp.transform import CreateAllocatesForIO

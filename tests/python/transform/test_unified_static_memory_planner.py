@@ -6,6 +6,7 @@ from tvm import tirx
 from tvm.ir.transform import PassContext, Sequential
 from tvm.script import ir as I
 from tvm.script import tirx as T
+
 from usmp.objects import (
     BufferInfoKind,
     ConstantMemoryPools,

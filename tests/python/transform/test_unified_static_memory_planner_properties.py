@@ -3,9 +3,10 @@
 import tvm
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tir_interpreter import Interpreter, Pointer
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
+
+from tir_interpreter import Interpreter, Pointer
 from usmp.objects import Executor
 from usmp.objects.attributes import EXECUTOR_ATTR, POOL_ARGS_ATTR
 from usmp.transform import UnifiedStaticMemoryPlanner
