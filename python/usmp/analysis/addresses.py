@@ -35,7 +35,7 @@ class Address:
 
 def address_of(expr: tirx.Expr) -> Address:
     """Take `expr` apart. An integer may be an address too, since TIR can cast a pointer to one."""
-    if isinstance(expr, Call) and is_op(expr, "tirx.buffer_data"):
+    if is_op(expr, "tirx.buffer_data"):
         expr = expr.args[0]
     if isinstance(expr, tirx.Var):
         return Address({expr})
@@ -81,6 +81,6 @@ def is_constant(expr: tirx.Expr) -> bool:
     return isinstance(expr, tirx.IntImm | tirx.FloatImm)
 
 
-def is_op(call: Call, name: str) -> bool:
-    """Whether `call` applies the operator `name`."""
-    return isinstance(call.op, Op) and call.op.name == name
+def is_op(expr: tirx.Expr | None, name: str) -> bool:
+    """Whether `expr` applies the operator `name`."""
+    return isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name == name

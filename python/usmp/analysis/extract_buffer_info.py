@@ -28,6 +28,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
 )
 from usmp.objects.executor import executor_of
+from usmp.objects.unique_names import UniqueNames
 
 PLANNED_SCOPES = ("global", "global.workspace")
 """Storage scopes of planned memory; anything else (registers, accelerator memory) stays."""
@@ -61,7 +62,7 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     executor = executor_of(mod)
     end = liveness.length
     buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
-    names = _UniqueNames()
+    names = UniqueNames()
     for stmt, spans in liveness.allocations.items():
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
         # Iterations that run at once may share what they only read.
@@ -165,20 +166,3 @@ def size_bytes(buffer: tirx.Buffer) -> int:
         steps = zip(extents, buffer.strides, strict=True)
         elements = 1 + sum((extent - 1) * int(stride) for extent, stride in steps)
     return elements * int(tvm.DataType(str(buffer.dtype)).itemsize)
-
-
-class _UniqueNames:
-    """Names that are taken; a name that comes again gets the first free number."""
-
-    def __init__(self) -> None:
-        self.taken: set[str] = set()
-        self.last_number: dict[str, int] = {}
-
-    def unique(self, name: str) -> str:
-        candidate, number = name, self.last_number.get(name, 0)
-        while candidate in self.taken:
-            number += 1
-            candidate = f"{name}_{number}"
-        self.last_number[name] = number
-        self.taken.add(candidate)
-        return candidate

@@ -285,8 +285,8 @@ class ExpressionPrinter:
         if is_call_by_name(expr, self.functions):
             function = self.functions[function]
         elif function not in MATH_FUNCTIONS:
-            types = ", ".join(_value_type(a) for a in expr.args[1:]) or "void"
-            self.helpers.extern(function, f"extern {_value_type(expr)} {function}({types});")
+            types = ", ".join(value_type(a) for a in expr.args[1:]) or "void"
+            self.helpers.extern(function, f"extern {value_type(expr)} {function}({types});")
         return _Text(f"{function}({', '.join(self.print(a) for a in expr.args[1:])})")
 
     def _likely(self, expr: Call) -> _Text:
@@ -355,7 +355,8 @@ def pointer_type(ty: PointerType) -> str:
     return "void*" if dtype == "void" else f"{memory_type(dtype)}*"
 
 
-def _value_type(expr: tirx.Expr) -> str:
+def value_type(expr: tirx.Expr) -> str:
+    """The C type of a value; a buffer is a pointer to its elements."""
     if tirx.is_buffer_var(expr):
         return f"{memory_type(str(expr.ty.dtype))}*"
     if isinstance(expr.ty, PointerType):

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from tvm import tirx
-from tvm.ir import Call, Op, PointerType, Var
+from tvm.ir import PointerType, Var
 from tvm.tirx import IntImm
 
-from usmp.codegen.c_expression import ExpressionPrinter
+from usmp.analysis.addresses import is_op
+from usmp.codegen.c_expression import ExpressionPrinter, value_type
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import UnsupportedInC, c_type, is_narrow_integer, memory_type
 from usmp.codegen.calls import extern_names, may_have_effects, reads_memory
@@ -57,13 +58,8 @@ def parameter_types(func: tirx.PrimFunc, written: set[int]) -> list[str]:
 
 
 def _parameter_type(param: Var, is_written: bool) -> str:
-    const = "" if is_written else "const "
-    if tirx.is_buffer_var(param):
-        return f"{const}{memory_type(str(param.ty.dtype))}*"
-    if isinstance(param.ty, PointerType):
-        dtype = str(param.ty.element_type.dtype)
-        return f"{const}{'void' if dtype == 'void' else memory_type(dtype)}*"
-    return c_type(str(param.ty.dtype))
+    text = value_type(param)
+    return f"const {text}" if text.endswith("*") and not is_written else text
 
 
 class _FunctionPrinter:
@@ -160,7 +156,7 @@ class _FunctionPrinter:
             return
         _require_flat(stmt.buffer)
         source = pointed(stmt.data)
-        is_plain = isinstance(stmt.data, Var) or _is_op(stmt.data, "tirx.buffer_data")
+        is_plain = isinstance(stmt.data, Var) or is_op(stmt.data, "tirx.buffer_data")
         if is_plain and source in self.names and self._element(source) == stmt.buffer.dtype:
             self.names[stmt.buffer] = self.names[source]
             return
@@ -212,7 +208,7 @@ class _FunctionPrinter:
     def _evaluate(self, stmt: tirx.Evaluate) -> None:
         if isinstance(stmt.value, IntImm):
             return
-        jump = next((word for name, word in _JUMPS.items() if _is_op(stmt.value, name)), None)
+        jump = next((word for name, word in _JUMPS.items() if is_op(stmt.value, name)), None)
         if jump:
             self._line(f"{jump};")
         elif may_have_effects(stmt.value):
@@ -283,10 +279,6 @@ class _FunctionPrinter:
         tirx.Break: _break,
         tirx.Continue: _continue,
     }
-
-
-def _is_op(expr: tirx.Expr, name: str) -> bool:
-    return isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name == name
 
 
 def _require_flat(buffer: Var) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from usmp.objects.unique_names import UniqueNames
+
 _RESERVED = frozenset(
     """auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef
@@ -70,14 +72,8 @@ class Scope:
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {*taken, *MATH_FUNCTIONS, "isnan"}
+        self._names = UniqueNames([*taken, *MATH_FUNCTIONS, "isnan"])
 
     def unique(self, name: str) -> str:
         """An identifier like `name` that nothing else in the function has."""
-        base = candidate = sanitise(name)
-        count = 0
-        while candidate in self._taken:
-            count += 1
-            candidate = f"{base}_{count}"
-        self._taken.add(candidate)
-        return candidate
+        return self._names.unique(sanitise(name))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, Op, TensorLoad, Var
+from tvm.ir import Call, TensorLoad, Var
 
+from usmp.analysis.addresses import is_op
 from usmp.codegen.calls import may_have_effects
 
 
@@ -68,7 +69,7 @@ def scalar_allocations(body: tirx.Stmt) -> set[Var]:
         return tvm_ffi.WalkResult.SKIP
 
     def on_call(call: Call) -> None:
-        if isinstance(call.op, Op) and call.op.name == "tirx.address_of":
+        if is_op(call, "tirx.address_of"):
             pointers.add(call.args[0].source)
 
     def on_variable(var: Var) -> tvm_ffi.WalkResult:

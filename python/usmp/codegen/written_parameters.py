@@ -17,7 +17,6 @@ class WrittenParameters:
     def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:
         self._functions = functions
         self._written: dict[str, set[int]] = {}
-        self._roots: dict[str, dict[Var, Var]] = {}
 
     def of(self, name: str) -> set[int]:
         """Indices of the parameters of `name` that it, or a PrimFunc it calls, may write."""

@@ -25,6 +25,8 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.tensor_info import TensorInfo
+from usmp.objects.unique_names import UniqueNames
+from usmp.relax.check_static_shapes import flatten_types, has_static_shape
 
 Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
 """What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
@@ -44,7 +46,7 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
     UnsupportedModelError: a call that is not an operator PrimFunc, or a shape that is not static.
     """
     main = mod["main"]
-    builder = _MainBuilder(mod)
+    builder = _MainBuilder()
     inputs = [TensorInfo(p.name, *_shape_and_dtype(p.ty, p.name)) for p in main.params]
     for param, info in zip(main.params, inputs, strict=True):
         builder.values[param] = builder.parameter(info)
@@ -54,7 +56,7 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
     names = output_names or _default_output_names(len(results), {info.name for info in inputs})
     outputs = [
         TensorInfo(name, *_shape_and_dtype(ty, name))
-        for name, ty in zip(names, _flatten_types(main.body.body.ty), strict=True)
+        for name, ty in zip(names, flatten_types(main.body.body.ty), strict=True)
     ]
     func = builder.finish(results, outputs).with_attrs(
         {INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}
@@ -69,19 +71,18 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
 class _MainBuilder:
     """The body of `__tvm_main__` as it grows, and what each Relax variable is in it."""
 
-    mod: IRModule
     values: dict[tirx.Var, Value] = field(default_factory=dict)
     params: list[tirx.Var] = field(default_factory=list)
     declarations: list[tirx.Stmt] = field(default_factory=list)
     allocations: dict[tirx.Buffer, tirx.Stmt] = field(default_factory=dict)
     constants: dict[tuple[str, bytes], tirx.Buffer] = field(default_factory=dict)
     calls: list[tirx.Stmt] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
+    names: UniqueNames = field(default_factory=UniqueNames)
     copies: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
 
     def parameter(self, info: TensorInfo) -> tirx.Buffer:
         """Add a typed pointer parameter and declare the tensor behind it."""
-        buffer = _flat_buffer(self.unique(info.name), info.shape, info.dtype)
+        buffer = _flat_buffer(self.names.unique(info.name), info.shape, info.dtype)
         pointer = tirx.Var(f"{info.name}_ptr", PointerType(PrimType(info.dtype)))
         self.params.append(pointer)
         self.declarations.append(tirx.DeclBuffer(buffer, data=pointer))
@@ -106,7 +107,7 @@ class _MainBuilder:
         """The buffer of a constant; equal constants are stored once."""
         content = (str(data.dtype), data.numpy().tobytes())
         if content not in self.constants:
-            buffer = _flat_buffer(self.unique(name), data.shape, data.dtype)
+            buffer = _flat_buffer(self.names.unique(name), data.shape, data.dtype)
             self.constants[content] = buffer
             self.allocations[buffer] = tirx.AllocBuffer(buffer, {CONSTANT_DATA_ATTR: data})
         return self.constants[content]
@@ -134,18 +135,9 @@ class _MainBuilder:
             return tuple(
                 self.allocate(f"{name}_{index}", element) for index, element in enumerate(ty.fields)
             )
-        buffer = _flat_buffer(self.unique(name), *_shape_and_dtype(ty, name))
+        buffer = _flat_buffer(self.names.unique(name), *_shape_and_dtype(ty, name))
         self.allocations[buffer] = tirx.AllocBuffer(buffer)
         return buffer
-
-    def unique(self, name: str) -> str:
-        """`name`, or `name_1`, `name_2`, ... if buffers of that name exist."""
-        candidate, count = name, 0
-        while candidate in self.names:
-            count += 1
-            candidate = f"{name}_{count}"
-        self.names.add(candidate)
-        return candidate
 
     def call(self, operator: GlobalVar, arguments: list[tirx.Buffer]) -> None:
         pointers = [buffer.data for buffer in arguments]
@@ -220,22 +212,13 @@ def _flatten(value: Value) -> Iterator[tirx.Buffer]:
         yield value
 
 
-def _flatten_types(ty: tvm.ir.Type) -> Iterator[tvm.ir.Type]:
-    if isinstance(ty, tvm.ir.TupleType):
-        for element in ty.fields:
-            yield from _flatten_types(element)
-    else:
-        yield ty
-
-
 def _shape_and_dtype(ty: tvm.ir.Type, name: str) -> tuple[list[int], str]:
-    shape = getattr(ty, "shape", None) if isinstance(ty, relax.TensorType) else None
-    if shape is None or not all(isinstance(extent, tirx.IntImm) for extent in shape):
+    if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
         raise UnsupportedModelError(
             f"tensor {name} has type {ty}; only tensors of static shape can be planned "
             "(give the model fixed input shapes and try again)"
         )
-    return [int(extent) for extent in shape], str(ty.dtype)
+    return [int(extent) for extent in ty.shape], str(ty.dtype)
 
 
 def _flat_buffer(name: str, shape: tuple[int, ...] | list[int], dtype: str) -> tirx.Buffer:

@@ -69,9 +69,7 @@ def pass_buffers_as_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
         if buffer in used
     ]
     if declarations:
-        body = tirx.SeqStmt(
-            [*declarations, *(body.seq if isinstance(body, tirx.SeqStmt) else [body])]
-        )
+        body = tirx.SeqStmt([*declarations, *tirx.stmt_list(body)])
     params = [pointers.get(param, param) for param in func.params]
     attrs = {key: value for key, value in dict(func.attrs).items() if key != "tirx.noalias"}
     return tirx.PrimFunc(params, body, func.ret_type, tvm.ir.make_node("ir.DictAttrs", **attrs))

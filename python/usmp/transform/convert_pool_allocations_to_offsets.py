@@ -154,10 +154,9 @@ class _Converter:
 
         body = tvm_ffi.structural_map(func.body, [(tirx.AllocBuffer, place), (Call, pass_pools)])
         declarations = [tirx.DeclBuffer(buffers[p], data=pointers[p]) for p in pointers]
-        statements = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
         return tirx.PrimFunc(
             [*func.params, *pointers.values()],
-            tirx.SeqStmt([*declarations, *statements]) if declarations else body,
+            tirx.SeqStmt([*declarations, *tirx.stmt_list(body)]) if declarations else body,
             func.ret_type,
             func.attrs,
         ).with_attr(POOL_ARGS_ATTR, pool_args)

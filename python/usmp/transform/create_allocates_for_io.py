@@ -67,7 +67,7 @@ def _allocate(main: tirx.PrimFunc, tensors: list[tuple[str, TensorInfo]]) -> tir
             addresses[param] = buffer.data
         allocations.append(tirx.AllocBuffer(buffer, {attribute: info.name}))
     body = tvm_ffi.structural_map(main.body, (tirx.Var, lambda var: addresses.get(var, var)))
-    statements = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
+    statements = tirx.stmt_list(body)
     params = list(main.params)[len(tensors) :]
     return tirx.PrimFunc(
         params, tirx.SeqStmt([*allocations, *statements]), main.ret_type, main.attrs
