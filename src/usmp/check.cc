@@ -24,6 +24,8 @@ struct Placed {
   std::string pool;
   Interval bytes;
   std::vector<Interval> live;
+  /*! \brief Inputs that die where this output is written, with the distance that is safe. */
+  std::unordered_map<const BufferInfoObj*, int64_t> overlaps;
 };
 
 /*! \brief Whether the two have a point in common; an empty interval has none. */
@@ -57,6 +59,9 @@ Placed CheckAlone(const BufferInfo& buffer, const PoolAllocation& allocation) {
   if (candidate == nullptr) refuse("is in a pool that is not one of its candidates");
   if (offset < 0) refuse("starts before the pool");
   if (offset % buffer->alignment != 0) refuse("is not aligned");
+  if (buffer->fixed_offset.has_value() && *buffer->fixed_offset != offset) {
+    refuse("is pinned to offset " + std::to_string(*buffer->fixed_offset));
+  }
   if (buffer->size_bytes > std::numeric_limits<int64_t>::max() - offset) {
     refuse("ends beyond the largest 64-bit offset");
   }
@@ -69,7 +74,20 @@ Placed CheckAlone(const BufferInfo& buffer, const PoolAllocation& allocation) {
   std::vector<Interval> live;
   for (const LiveRange& range : buffer->live_ranges) live.emplace_back(range->start, range->stop);
   std::sort(live.begin(), live.end());
-  return Placed{buffer, pool, {offset, end}, std::move(live)};
+  std::unordered_map<const BufferInfoObj*, int64_t> overlaps;
+  for (const auto& [input, distance] : GetOverlaps(buffer)) overlaps[input.get()] = distance;
+  return Placed{buffer, pool, {offset, end}, std::move(live), std::move(overlaps)};
+}
+
+/*! \brief Whether `output` starts far enough below `input`, which it may partly overwrite. */
+bool OverlapsSafely(const Placed& output, const Placed& input) {
+  auto found = output.overlaps.find(input.buffer.get());
+  return found != output.overlaps.end() && found->second <= input.bytes.first - output.bytes.first;
+}
+
+/*! \brief Whether two buffers of one pool that are live together take bytes of each other. */
+bool Clash(const Placed& a, const Placed& b) {
+  return Meet(a.bytes, b.bytes) && !OverlapsSafely(a, b) && !OverlapsSafely(b, a);
 }
 
 [[noreturn]] void RefusePair(const Placed& a, const Placed& b, const std::string& reason) {
@@ -89,7 +107,7 @@ void CheckConflicts(const std::vector<Placed>& placed) {
       auto it = find.find(conflict.get());
       if (it == find.end()) continue;
       const Placed& b = *it->second;
-      if (!a.buffer.same_as(b.buffer) && a.pool == b.pool && Meet(a.bytes, b.bytes)) {
+      if (!a.buffer.same_as(b.buffer) && a.pool == b.pool && Clash(a, b)) {
         RefusePair(a, b, "they conflict");
       }
     }
@@ -122,7 +140,8 @@ void CheckLiveRanges(std::vector<const Placed*> pool) {
                               [&](const Placed* a) { return a->bytes.second <= b->bytes.first; }),
                open.end());
     for (const Placed* a : open) {
-      if (const Interval* both = LiveTogether(*a, *b)) {
+      const Interval* both = Clash(*a, *b) ? LiveTogether(*a, *b) : nullptr;
+      if (both != nullptr) {
         RefusePair(*a, *b, "both are live at position " + std::to_string(both->first));
       }
     }

@@ -15,10 +15,12 @@ namespace usmp {
  * \brief Throw ValueError, naming buffers, pool and bytes, unless all of this holds:
  *
  * - every buffer has an allocation, in one of its candidate pools (pools are told by their names);
- * - its offset is a non-negative multiple of its alignment;
+ * - its offset is a non-negative multiple of its alignment, and the one that it is pinned to if it
+ *   is pinned;
  * - it ends within the size hint of the pool;
  * - two buffers share a byte of a pool only if neither lists the other as a conflict and no live
- *   range of one meets a live range of the other.
+ *   range of one meets a live range of the other, or one is an output that starts at least the
+ *   distance of its safe overlap below the other.
  *
  * A buffer of no bytes shares none. A buffer without live ranges is judged by its conflicts alone.
  */

@@ -1,6 +1,5 @@
 #include "objects.h"
 
-#include <tvm/ffi/cast.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -44,10 +43,12 @@ void RequireDistinctNames(const ffi::Array<Pool>& pools) {
 
 }  // namespace
 
-PoolInfoPropertiesObj::PoolInfoPropertiesObj(
-    int64_t size_hint_bytes, int64_t clock_frequency_hz, int64_t read_bandwidth_bytes_per_cycle,
-    int64_t write_bandwidth_bytes_per_cycle, int64_t read_latency_cycles,
-    int64_t write_latency_cycles, ffi::Map<ffi::Any, int64_t> target_burst_bytes, bool is_internal)
+PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t clock_frequency_hz,
+                                             int64_t read_bandwidth_bytes_per_cycle,
+                                             int64_t write_bandwidth_bytes_per_cycle,
+                                             int64_t read_latency_cycles,
+                                             int64_t write_latency_cycles,
+                                             TargetBursts target_burst_bytes, bool is_internal)
     : PoolProperties{size_hint_bytes,
                      clock_frequency_hz,
                      read_bandwidth_bytes_per_cycle,
@@ -65,16 +66,18 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(
                  owner);
   RequireAtLeast(0, read_latency_cycles, "read_latency_cycles", owner);
   RequireAtLeast(0, write_latency_cycles, "write_latency_cycles", owner);
-  for (const auto& [target, burst_bytes] : this->target_burst_bytes) {
-    RequireAtLeast(1, burst_bytes, "target_burst_bytes", owner);
+  for (const auto& burst : this->target_burst_bytes) {
+    RequireAtLeast(1, burst.get<1>(), "target_burst_bytes", owner);
   }
 }
 
 PoolInfoObj::PoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
+                         ffi::Array<ffi::Any> read_only_targets,
                          const PoolInfoProperties& properties)
     : PoolProperties(*properties.get()),
       pool_name(std::move(pool_name)),
-      targets(std::move(targets)) {
+      targets(std::move(targets)),
+      read_only_targets(std::move(read_only_targets)) {
   RequireName(this->pool_name, "pool_name of a memory pool");
 }
 
@@ -84,9 +87,11 @@ ConstantInfoObj::ConstantInfoObj(ffi::String name_hint, int64_t byte_offset, ffi
 }
 
 ConstantPoolInfoObj::ConstantPoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
+                                         ffi::Array<ffi::Any> read_only_targets,
                                          ffi::Array<ConstantInfo> constant_info_array,
                                          const PoolInfoProperties& properties)
-    : PoolInfoObj(std::move(pool_name), std::move(targets), properties),
+    : PoolInfoObj(std::move(pool_name), std::move(targets), std::move(read_only_targets),
+                  properties),
       constant_info_array(std::move(constant_info_array)) {}
 
 WorkspaceMemoryPoolsObj::WorkspaceMemoryPoolsObj(ffi::Array<WorkspacePoolInfo> pools)
@@ -108,13 +113,15 @@ LiveRangeObj::LiveRangeObj(int64_t start, int64_t stop) : start(start), stop(sto
 
 BufferInfoObj::BufferInfoObj(ffi::String name_hint, int64_t size_bytes,
                              ffi::Array<PoolInfo> pool_candidates, int64_t alignment,
-                             ffi::Array<LiveRange> live_ranges, int64_t kind)
+                             ffi::Array<LiveRange> live_ranges, int64_t kind,
+                             ffi::Optional<int64_t> fixed_offset)
     : name_hint(std::move(name_hint)),
       size_bytes(size_bytes),
       pool_candidates(std::move(pool_candidates)),
       alignment(alignment),
       live_ranges(std::move(live_ranges)),
-      kind(kind) {
+      kind(kind),
+      fixed_offset(fixed_offset) {
   const std::string owner = Called("buffer", this->name_hint);
   RequireAtLeast(0, size_bytes, "size_bytes", owner);
   RequireAtLeast(1, alignment, "alignment", owner);
@@ -122,16 +129,14 @@ BufferInfoObj::BufferInfoObj(ffi::String name_hint, int64_t size_bytes,
       kind > static_cast<int64_t>(BufferInfoKind::kOutput)) {
     TVM_FFI_THROW(ValueError) << "kind of " << owner << " must be 0, 1 or 2, but is " << kind;
   }
-}
-
-ffi::Array<BufferInfo> GetConflicts(const BufferInfo& buffer) {
-  ffi::Array<BufferInfo> alive;
-  for (const ffi::WeakObjectPtr<BufferInfoObj>& conflict : buffer->conflicts) {
-    if (ffi::ObjectPtr<BufferInfoObj> owned = conflict.lock()) {
-      alive.push_back(ffi::GetRef<BufferInfo>(owned.get()));
+  if (fixed_offset.has_value()) {
+    RequireAtLeast(0, *fixed_offset, "fixed_offset", owner);
+    if (*fixed_offset % alignment != 0) {
+      TVM_FFI_THROW(ValueError) << "fixed_offset of " << owner
+                                << " must be a multiple of its alignment, " << alignment
+                                << ", but is " << *fixed_offset;
     }
   }
-  return alive;
 }
 
 void SetConflicts(const BufferInfo& buffer, const ffi::Array<BufferInfo>& conflicts) {
@@ -142,21 +147,45 @@ void SetConflicts(const BufferInfo& buffer, const ffi::Array<BufferInfo>& confli
   }
 }
 
+void SetOverlaps(const BufferInfo& buffer, const ffi::Map<BufferInfo, int64_t>& overlaps) {
+  for (const auto& [input, distance] : overlaps) {
+    if (distance < 0 || distance > buffer->size_bytes) {
+      TVM_FFI_THROW(ValueError) << "the distance of " << Called("buffer", buffer->name_hint)
+                                << " to \"" << input->name_hint << "\" must be 0 to "
+                                << buffer->size_bytes << " bytes, but is " << distance;
+    }
+  }
+  buffer->overlaps.clear();
+  for (const auto& [input, distance] : overlaps) {
+    buffer->overlaps.emplace_back(ffi::GetObjectPtr<BufferInfoObj>(input.get()), distance);
+  }
+}
+
 PoolAllocationObj::PoolAllocationObj(PoolInfo pool_info, int64_t byte_offset)
     : pool_info(std::move(pool_info)), byte_offset(byte_offset) {}
 
 AllocatedPoolInfoObj::AllocatedPoolInfoObj(PoolInfo pool_info, int64_t allocated_size,
-                                           int64_t pool_var_idx)
-    : pool_info(std::move(pool_info)), allocated_size(allocated_size), pool_var_idx(pool_var_idx) {
+                                           int64_t pool_var_idx, int64_t alignment)
+    : pool_info(std::move(pool_info)),
+      allocated_size(allocated_size),
+      pool_var_idx(pool_var_idx),
+      alignment(alignment) {
   const std::string owner = Called("memory pool", this->pool_info->pool_name);
   RequireAtLeast(0, allocated_size, "allocated_size", owner);
   RequireAtLeast(0, pool_var_idx, "pool_var_idx", owner);
+  RequireAtLeast(1, alignment, "alignment", owner);
 }
 
 BufferInfoAnalysisObj::BufferInfoAnalysisObj(ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts,
-                                             int64_t memory_pressure)
-    : buffer_info_stmts(std::move(buffer_info_stmts)), memory_pressure(memory_pressure) {
+                                             int64_t memory_pressure,
+                                             ffi::Map<ffi::String, int64_t> pool_memory_pressure)
+    : buffer_info_stmts(std::move(buffer_info_stmts)),
+      memory_pressure(memory_pressure),
+      pool_memory_pressure(std::move(pool_memory_pressure)) {
   RequireAtLeast(0, memory_pressure, "memory_pressure", "a buffer analysis");
+  for (const auto& [pool_name, pressure] : this->pool_memory_pressure) {
+    RequireAtLeast(0, pressure, "pool_memory_pressure", "a buffer analysis");
+  }
 }
 
 namespace {
@@ -177,7 +206,7 @@ void DefineProperties(refl::ObjectDef<Owner>* def) {
       .def_ro("write_bandwidth_bytes_per_cycle", &Owner::write_bandwidth_bytes_per_cycle)
       .def_ro("read_latency_cycles", &Owner::read_latency_cycles)
       .def_ro("write_latency_cycles", &Owner::write_latency_cycles)
-      .def_ro("target_burst_bytes", &Owner::target_burst_bytes)
+      .def_ro("_target_bursts", &Owner::target_burst_bytes)
       .def_ro("is_internal", &Owner::is_internal);
 }
 
@@ -185,24 +214,26 @@ void DefineProperties(refl::ObjectDef<Owner>* def) {
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<PoolInfoPropertiesObj> properties;
-  properties.def(refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                            ffi::Map<ffi::Any, int64_t>, bool>());
+  properties.def(
+      refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, TargetBursts, bool>());
   DefineProperties(&properties);
 
   refl::ObjectDef<PoolInfoObj> pool(refl::init(false));
-  pool.def_ro("pool_name", &PoolInfoObj::pool_name).def_ro("targets", &PoolInfoObj::targets);
+  pool.def_ro("pool_name", &PoolInfoObj::pool_name)
+      .def_ro("targets", &PoolInfoObj::targets)
+      .def_ro("read_only_targets", &PoolInfoObj::read_only_targets);
   DefineProperties(&pool);
 
   refl::ObjectDef<WorkspacePoolInfoObj>().def(
-      refl::init<ffi::String, ffi::Array<ffi::Any>, PoolInfoProperties>());
+      refl::init<ffi::String, ffi::Array<ffi::Any>, ffi::Array<ffi::Any>, PoolInfoProperties>());
   refl::ObjectDef<ConstantInfoObj>()
       .def(refl::init<ffi::String, int64_t, ffi::Tensor>())
       .def_ro("name_hint", &ConstantInfoObj::name_hint)
       .def_ro("byte_offset", &ConstantInfoObj::byte_offset)
       .def_ro("data", &ConstantInfoObj::data);
   refl::ObjectDef<ConstantPoolInfoObj>()
-      .def(refl::init<ffi::String, ffi::Array<ffi::Any>, ffi::Array<ConstantInfo>,
-                      PoolInfoProperties>())
+      .def(refl::init<ffi::String, ffi::Array<ffi::Any>, ffi::Array<ffi::Any>,
+                      ffi::Array<ConstantInfo>, PoolInfoProperties>())
       .def_ro("constant_info_array", &ConstantPoolInfoObj::constant_info_array);
   refl::ObjectDef<WorkspaceMemoryPoolsObj>()
       .def(refl::init<ffi::Array<WorkspacePoolInfo>>())
@@ -219,15 +250,18 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_ro("stop", &LiveRangeObj::stop);
   refl::ObjectDef<BufferInfoObj>()
       .def(refl::init<ffi::String, int64_t, ffi::Array<PoolInfo>, int64_t, ffi::Array<LiveRange>,
-                      int64_t>())
+                      int64_t, ffi::Optional<int64_t>>())
       .def_ro("name_hint", &BufferInfoObj::name_hint)
       .def_ro("size_bytes", &BufferInfoObj::size_bytes)
       .def_ro("pool_candidates", &BufferInfoObj::pool_candidates)
       .def_ro("alignment", &BufferInfoObj::alignment)
       .def_ro("live_ranges", &BufferInfoObj::live_ranges)
       .def_ro("kind", &BufferInfoObj::kind)
+      .def_ro("fixed_offset", &BufferInfoObj::fixed_offset)
       .def("_conflicts", GetConflicts)
       .def("_set_conflicts", SetConflicts)
+      .def("_overlaps", GetOverlaps)
+      .def("_set_overlaps", SetOverlaps)
       .def_type_attr(refl::type_attr::kDataToJson, BufferToJson)
       .def_type_attr(refl::type_attr::kDataFromJson, BufferFromJson);
   refl::ObjectDef<PoolAllocationObj>()
@@ -235,14 +269,16 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_ro("pool_info", &PoolAllocationObj::pool_info)
       .def_ro("byte_offset", &PoolAllocationObj::byte_offset);
   refl::ObjectDef<AllocatedPoolInfoObj>()
-      .def(refl::init<PoolInfo, int64_t, int64_t>())
+      .def(refl::init<PoolInfo, int64_t, int64_t, int64_t>())
       .def_ro("pool_info", &AllocatedPoolInfoObj::pool_info)
       .def_ro("allocated_size", &AllocatedPoolInfoObj::allocated_size)
-      .def_ro("pool_var_idx", &AllocatedPoolInfoObj::pool_var_idx);
+      .def_ro("pool_var_idx", &AllocatedPoolInfoObj::pool_var_idx)
+      .def_ro("alignment", &AllocatedPoolInfoObj::alignment);
   refl::ObjectDef<BufferInfoAnalysisObj>()
-      .def(refl::init<ffi::Map<BufferInfo, ffi::Any>, int64_t>())
+      .def(refl::init<ffi::Map<BufferInfo, ffi::Any>, int64_t, ffi::Map<ffi::String, int64_t>>())
       .def_ro("buffer_info_stmts", &BufferInfoAnalysisObj::buffer_info_stmts)
-      .def_ro("memory_pressure", &BufferInfoAnalysisObj::memory_pressure);
+      .def_ro("memory_pressure", &BufferInfoAnalysisObj::memory_pressure)
+      .def_ro("pool_memory_pressure", &BufferInfoAnalysisObj::pool_memory_pressure);
 }
 
 }  // namespace usmp

@@ -8,11 +8,14 @@
 #define USMP_OBJECTS_H_
 
 #include <tvm/ffi/any.h>
+#include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/container/tuple.h>
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/object.h>
+#include <tvm/ffi/optional.h>
 #include <tvm/ffi/string.h>
 
 #include <cstdint>
@@ -26,8 +29,9 @@ namespace ffi = tvm::ffi;
 /*! \brief Value of `size_hint_bytes` and of the bandwidths: the user set no limit. */
 constexpr int64_t kUnrestricted = -1;
 
-/*! \brief Alignment of a buffer that asks for none. */
-constexpr int64_t kDefaultAlignment = 1;
+/*! \brief Each target with its burst. Pairs, since maps of equal targets do not compare as equal.
+ */
+using TargetBursts = ffi::Array<ffi::Tuple<ffi::Any, int64_t>>;
 
 /*! \brief What the user may say about a memory. Held by a pool and by the object that builds one.
  */
@@ -39,7 +43,7 @@ struct PoolProperties {
   int64_t read_latency_cycles = 0;
   int64_t write_latency_cycles = 0;
   /*! \brief Target to burst length; a target that is missing bursts one byte. */
-  ffi::Map<ffi::Any, int64_t> target_burst_bytes;
+  TargetBursts target_burst_bytes;
   /*! \brief The compiler emits the pool itself; the user does not pass it. */
   bool is_internal = false;
 };
@@ -50,8 +54,8 @@ class PoolInfoPropertiesObj : public ffi::Object, public PoolProperties {
   PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t clock_frequency_hz,
                         int64_t read_bandwidth_bytes_per_cycle,
                         int64_t write_bandwidth_bytes_per_cycle, int64_t read_latency_cycles,
-                        int64_t write_latency_cycles,
-                        ffi::Map<ffi::Any, int64_t> target_burst_bytes, bool is_internal);
+                        int64_t write_latency_cycles, TargetBursts target_burst_bytes,
+                        bool is_internal);
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.PoolInfoProperties", PoolInfoPropertiesObj, ffi::Object);
@@ -67,12 +71,14 @@ class PoolInfoProperties : public ffi::ObjectRef {
 class PoolInfoObj : public ffi::Object, public PoolProperties {
  public:
   ffi::String pool_name;
-  /*! \brief Targets whose functions may access the pool. */
+  /*! \brief Targets whose functions may access the pool; a string is a target's kind or key. */
   ffi::Array<ffi::Any> targets;
+  /*! \brief Those of `targets` that may read the pool only. */
+  ffi::Array<ffi::Any> read_only_targets;
 
   PoolInfoObj() = default;
   PoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
-              const PoolInfoProperties& properties);
+              ffi::Array<ffi::Any> read_only_targets, const PoolInfoProperties& properties);
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   static constexpr uint32_t _type_child_slots = 2;
@@ -122,6 +128,7 @@ class ConstantPoolInfoObj : public PoolInfoObj {
 
   ConstantPoolInfoObj() = default;
   ConstantPoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,
+                      ffi::Array<ffi::Any> read_only_targets,
                       ffi::Array<ConstantInfo> constant_info_array,
                       const PoolInfoProperties& properties);
 
@@ -185,14 +192,16 @@ enum class BufferInfoKind : int64_t { kIntermediate = 0, kInput = 1, kOutput = 2
  *
  * Two buffers are the same only if they are one object: sizes and names may repeat.
  *
- * Conflicts are held weakly, because they are mutual: owning references would be cycles, which
- * reference counting never frees and which a serializer would follow for ever. A conflict with a
- * buffer that nobody owns any more can constrain no plan, so forgetting it is safe. For the same
- * reason a module that holds a buffer can be printed and saved, but loading it is refused: the
- * buffer would come back without its conflicts.
+ * Conflicts and overlaps are held weakly, because they are mutual: owning references would be
+ * cycles, which reference counting never frees and which a serializer would follow for ever. A
+ * conflict with a buffer that nobody owns any more can constrain no plan, so forgetting it is safe.
+ * For the same reason a module that holds a buffer can be printed and saved, but loading it is
+ * refused: the buffer would come back without its conflicts.
  */
 class BufferInfoObj : public ffi::Object {
  public:
+  using Weak = ffi::WeakObjectPtr<BufferInfoObj>;
+
   ffi::String name_hint;
   int64_t size_bytes;
   /*! \brief Pools that may hold the buffer, best first. */
@@ -200,11 +209,16 @@ class BufferInfoObj : public ffi::Object {
   int64_t alignment;
   ffi::Array<LiveRange> live_ranges;
   int64_t kind;
+  /*! \brief The offset that the buffer must have, in whichever pool holds it. */
+  ffi::Optional<int64_t> fixed_offset;
   /*! \brief See GetConflicts and SetConflicts. */
-  std::vector<ffi::WeakObjectPtr<BufferInfoObj>> conflicts;
+  std::vector<Weak> conflicts;
+  /*! \brief See GetOverlaps and SetOverlaps. */
+  std::vector<std::pair<Weak, int64_t>> overlaps;
 
   BufferInfoObj(ffi::String name_hint, int64_t size_bytes, ffi::Array<PoolInfo> pool_candidates,
-                int64_t alignment, ffi::Array<LiveRange> live_ranges, int64_t kind);
+                int64_t alignment, ffi::Array<LiveRange> live_ranges, int64_t kind,
+                ffi::Optional<int64_t> fixed_offset);
 
   static constexpr bool _type_mutable = true;
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindUniqueInstance;
@@ -217,8 +231,37 @@ class BufferInfo : public ffi::ObjectRef {
 };
 
 /*! \brief The buffers that may not share bytes with `buffer`, as they were set. */
-ffi::Array<BufferInfo> GetConflicts(const BufferInfo& buffer);
+inline ffi::Array<BufferInfo> GetConflicts(const BufferInfo& buffer) {
+  ffi::Array<BufferInfo> alive;
+  for (const BufferInfoObj::Weak& conflict : buffer->conflicts) {
+    if (ffi::ObjectPtr<BufferInfoObj> owned = conflict.lock()) {
+      alive.push_back(ffi::GetRef<BufferInfo>(owned.get()));
+    }
+  }
+  return alive;
+}
+
 void SetConflicts(const BufferInfo& buffer, const ffi::Array<BufferInfo>& conflicts);
+
+/*!
+ * \brief The safe overlaps of an operator's output: each input that dies there, and the smallest
+ *        number of bytes by which the output must start below it.
+ *
+ * With distance D, `offset(output) + D <= offset(input)` is enough, although the two conflict: 0
+ * permits the same offset, the output's size permits no shared byte.
+ */
+inline ffi::Map<BufferInfo, int64_t> GetOverlaps(const BufferInfo& buffer) {
+  ffi::Map<BufferInfo, int64_t> alive;
+  for (const auto& [input, distance] : buffer->overlaps) {
+    if (ffi::ObjectPtr<BufferInfoObj> owned = input.lock()) {
+      alive.Set(ffi::GetRef<BufferInfo>(owned.get()), distance);
+    }
+  }
+  return alive;
+}
+
+/*! \brief Throws ValueError if a distance is negative or larger than the buffer. */
+void SetOverlaps(const BufferInfo& buffer, const ffi::Map<BufferInfo, int64_t>& overlaps);
 
 /*! \brief The place of one buffer. */
 class PoolAllocationObj : public ffi::Object {
@@ -247,9 +290,12 @@ class AllocatedPoolInfoObj : public ffi::Object {
   int64_t allocated_size = 0;
   /*! \brief Position of the pool among the pool parameters of a function. */
   int64_t pool_var_idx = 0;
+  /*! \brief Bytes of which the address of the pool must be a multiple. */
+  int64_t alignment = 1;
 
   explicit AllocatedPoolInfoObj(ffi::UnsafeInit) {}
-  AllocatedPoolInfoObj(PoolInfo pool_info, int64_t allocated_size, int64_t pool_var_idx);
+  AllocatedPoolInfoObj(PoolInfo pool_info, int64_t allocated_size, int64_t pool_var_idx,
+                       int64_t alignment);
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.AllocatedPoolInfo", AllocatedPoolInfoObj, ffi::Object);
@@ -260,11 +306,14 @@ class BufferInfoAnalysisObj : public ffi::Object {
  public:
   /*! \brief Each buffer with the statement that allocates it. */
   ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts;
-  /*! \brief Largest number of bytes live at one time. */
+  /*! \brief Bytes that the read-write buffers take that are live at one time, at their most. */
   int64_t memory_pressure = 0;
+  /*! \brief Pool name to the same for the buffers that have the pool as a candidate. */
+  ffi::Map<ffi::String, int64_t> pool_memory_pressure;
 
   BufferInfoAnalysisObj() = default;
-  BufferInfoAnalysisObj(ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts, int64_t memory_pressure);
+  BufferInfoAnalysisObj(ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts, int64_t memory_pressure,
+                        ffi::Map<ffi::String, int64_t> pool_memory_pressure);
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.BufferInfoAnalysis", BufferInfoAnalysisObj, ffi::Object);

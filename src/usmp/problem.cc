@@ -43,25 +43,56 @@ class PoolTable {
   std::unordered_map<std::string, size_t> index_;
 };
 
-void CloseConflicts(const ffi::Array<BufferInfo>& buffers, Problem* problem) {
-  std::unordered_map<const BufferInfoObj*, size_t> index;
+using Index = std::unordered_map<const BufferInfoObj*, size_t>;
+
+Index IndexOf(const ffi::Array<BufferInfo>& buffers) {
+  Index index;
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!index.emplace(buffers[i].get(), i).second) {
       TVM_FFI_THROW(ValueError) << "Buffer \"" << buffers[i]->name_hint << "\" is listed twice";
     }
   }
+  return index;
+}
+
+/*! \brief For each buffer the others that it conflicts with: sorted, and whoever listed whom. */
+std::vector<std::vector<size_t>> CloseConflicts(const ffi::Array<BufferInfo>& buffers,
+                                                const Index& index) {
+  std::vector<std::vector<size_t>> closed(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     for (const BufferInfo& conflict : GetConflicts(buffers[i])) {
       auto it = index.find(conflict.get());
       if (it == index.end() || it->second == i) continue;
-      problem->buffers[i].conflicts.push_back(it->second);
-      problem->buffers[it->second].conflicts.push_back(i);
+      closed[i].push_back(it->second);
+      closed[it->second].push_back(i);
     }
   }
-  for (Problem::Buffer& buffer : problem->buffers) {
-    std::vector<size_t>& conflicts = buffer.conflicts;
-    std::sort(conflicts.begin(), conflicts.end());
-    conflicts.erase(std::unique(conflicts.begin(), conflicts.end()), conflicts.end());
+  for (std::vector<size_t>& others : closed) {
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+  }
+  return closed;
+}
+
+Problem::Conflict* FindConflict(Problem* problem, size_t buffer, size_t other) {
+  std::vector<Problem::Conflict>& conflicts = problem->buffers[buffer].conflicts;
+  auto it = std::lower_bound(
+      conflicts.begin(), conflicts.end(), other,
+      [](const Problem::Conflict& conflict, size_t index) { return conflict.buffer < index; });
+  return it != conflicts.end() && it->buffer == other ? &*it : nullptr;
+}
+
+/*! \brief An output may start closer below an input that dies than its own size. */
+void ApplyOverlaps(const ffi::Array<BufferInfo>& buffers, const Index& index, Problem* problem) {
+  for (size_t output = 0; output < buffers.size(); ++output) {
+    for (const auto& [buffer, distance] : GetOverlaps(buffers[output])) {
+      auto it = index.find(buffer.get());
+      if (it == index.end()) continue;
+      if (Problem::Conflict* conflict = FindConflict(problem, output, it->second)) {
+        conflict->below = distance;
+        FindConflict(problem, it->second, output)->above = distance;
+      }
+    }
   }
 }
 
@@ -76,13 +107,22 @@ Problem MakeProblem(const ffi::Array<BufferInfo>& buffers) {
       TVM_FFI_THROW(ValueError) << "Cannot process buffer \"" << info->name_hint
                                 << "\" with no pool candidates";
     }
-    Problem::Buffer buffer{info->name_hint, info->size_bytes, info->alignment, {}, {}};
+    Problem::Buffer buffer{info->name_hint, info->size_bytes, info->alignment, {}, {}, {}};
+    if (info->fixed_offset.has_value()) buffer.fixed_offset = *info->fixed_offset;
     for (const PoolInfo& pool : info->pool_candidates) {
       buffer.pools.push_back(table.IndexOf(pool));
     }
     problem.buffers.push_back(std::move(buffer));
   }
-  CloseConflicts(buffers, &problem);
+  const Index index = IndexOf(buffers);
+  const std::vector<std::vector<size_t>> conflicts = CloseConflicts(buffers, index);
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    for (size_t other : conflicts[i]) {
+      problem.buffers[i].conflicts.push_back(
+          {other, problem.buffers[i].size, problem.buffers[other].size});
+    }
+  }
+  ApplyOverlaps(buffers, index, &problem);
   return problem;
 }
 

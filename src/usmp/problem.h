@@ -25,15 +25,29 @@ struct Problem {
     int64_t limit;
   };
 
+  /*!
+   * \brief A buffer that this one has to keep clear of in a pool that holds both.
+   *
+   * This one may start at least `below` bytes before the other starts, or at least `above` bytes
+   * after. These are the sizes of this one and of the other, but for a safe overlap of one of them.
+   */
+  struct Conflict {
+    size_t buffer;
+    int64_t below;
+    int64_t above;
+  };
+
   struct Buffer {
     std::string name;
     int64_t size;
     int64_t alignment;
+    /*! \brief The offset that the user pinned the buffer to. */
+    std::optional<int64_t> fixed_offset;
     /*! \brief Candidate pools, best first; never empty. */
     std::vector<size_t> pools;
-    /*! \brief Buffers that may not share bytes with this one: sorted, without this one, and
-     *         mutual even where only one of the two listed the other. */
-    std::vector<size_t> conflicts;
+    /*! \brief Sorted by buffer, without this one, and mutual even where only one of the two listed
+     *         the other. */
+    std::vector<Conflict> conflicts;
   };
 
   std::vector<Pool> pools;

@@ -22,8 +22,8 @@ constexpr size_t kMaxListed = 8;
 std::string Quoted(const ffi::String& text) { return ffi::EscapedStringPy(text); }
 
 template <typename Container, typename Print>
-void PrintList(std::ostream& os, const Container& items, Print print) {
-  os << "[";
+void PrintList(std::ostream& os, const Container& items, const char* brackets, Print print) {
+  os << brackets[0];
   size_t listed = 0;
   for (const auto& item : items) {
     if (listed > 0) os << ", ";
@@ -34,7 +34,7 @@ void PrintList(std::ostream& os, const Container& items, Print print) {
     print(item);
     ++listed;
   }
-  os << "]";
+  os << brackets[1];
 }
 
 void PrintProperties(std::ostream& os, const PoolProperties& properties,
@@ -54,8 +54,11 @@ void PrintProperties(std::ostream& os, const PoolProperties& properties,
   print("read_latency_cycles", properties.read_latency_cycles, defaults.read_latency_cycles);
   print("write_latency_cycles", properties.write_latency_cycles, defaults.write_latency_cycles);
   if (!properties.target_burst_bytes.empty()) {
-    os << separator
-       << "target_burst_bytes=" << fn_repr(properties.target_burst_bytes).cast<ffi::String>();
+    os << separator << "target_burst_bytes=";
+    PrintList(os, properties.target_burst_bytes, "{}", [&](const auto& burst) {
+      os << fn_repr(burst.template get<0>()).template cast<ffi::String>() << ": "
+         << burst.template get<1>();
+    });
     separator = ", ";
   }
   if (properties.is_internal) os << separator << "is_internal=True";
@@ -64,6 +67,9 @@ void PrintProperties(std::ostream& os, const PoolProperties& properties,
 void PrintPool(std::ostream& os, const PoolInfoObj& pool, const ffi::Function& fn_repr) {
   os << "pool_name=" << Quoted(pool.pool_name)
      << ", targets=" << fn_repr(pool.targets).cast<ffi::String>();
+  if (!pool.read_only_targets.empty()) {
+    os << ", read_only_targets=" << fn_repr(pool.read_only_targets).cast<ffi::String>();
+  }
   PrintProperties(os, pool, fn_repr, ", ");
 }
 
@@ -88,7 +94,7 @@ ffi::String ReprConstantPool(const ConstantPoolInfo& pool, const ffi::Function& 
   os << "ConstantPoolInfo(";
   PrintPool(os, *pool.get(), fn_repr);
   os << ", constant_info_array=";
-  PrintList(os, pool->constant_info_array,
+  PrintList(os, pool->constant_info_array, "[]",
             [&](const ConstantInfo& constant) { os << Quoted(constant->name_hint); });
   os << ")";
   return os.str();
@@ -106,7 +112,7 @@ template <typename Pools>
 ffi::String ReprPools(const char* type_name, const Pools& pools) {
   std::ostringstream os;
   os << type_name << "(pools=";
-  PrintList(os, pools->pools, [&](const PoolInfo& pool) { os << Quoted(pool->pool_name); });
+  PrintList(os, pools->pools, "[]", [&](const PoolInfo& pool) { os << Quoted(pool->pool_name); });
   os << ")";
   return os.str();
 }
@@ -141,15 +147,23 @@ ffi::String ReprBuffer(const BufferInfo& buffer, const ffi::Function&) {
   std::ostringstream os;
   os << "BufferInfo(name_hint=" << Quoted(buffer->name_hint)
      << ", size_bytes=" << buffer->size_bytes << ", pool_candidates=";
-  PrintList(os, buffer->pool_candidates,
+  PrintList(os, buffer->pool_candidates, "[]",
             [&](const PoolInfo& pool) { os << Quoted(pool->pool_name); });
   os << ", alignment=" << buffer->alignment << ", live_ranges=";
-  PrintList(os, buffer->live_ranges, [&](const LiveRange& range) {
+  PrintList(os, buffer->live_ranges, "[]", [&](const LiveRange& range) {
     os << "(" << range->start << ", " << range->stop << ")";
   });
-  os << ", kind=" << KindName(buffer->kind) << ", conflicts=";
-  PrintList(os, GetConflicts(buffer),
+  os << ", kind=" << KindName(buffer->kind);
+  if (buffer->fixed_offset.has_value()) os << ", fixed_offset=" << *buffer->fixed_offset;
+  os << ", conflicts=";
+  PrintList(os, GetConflicts(buffer), "[]",
             [&](const BufferInfo& conflict) { os << Quoted(conflict->name_hint); });
+  if (!buffer->overlaps.empty()) {
+    os << ", overlaps=";
+    PrintList(os, GetOverlaps(buffer), "{}", [&](const auto& overlap) {
+      os << Quoted(overlap.first->name_hint) << ": " << overlap.second;
+    });
+  }
   os << ")";
   return os.str();
 }
@@ -166,7 +180,9 @@ ffi::String ReprAllocatedPool(const ffi::ObjectRef& self, const ffi::Function& f
   std::ostringstream os;
   os << "AllocatedPoolInfo(pool_info=" << fn_repr(allocated->pool_info).cast<ffi::String>()
      << ", allocated_size=" << allocated->allocated_size
-     << ", pool_var_idx=" << allocated->pool_var_idx << ")";
+     << ", pool_var_idx=" << allocated->pool_var_idx;
+  if (allocated->alignment != 1) os << ", alignment=" << allocated->alignment;
+  os << ")";
   return os.str();
 }
 
@@ -174,9 +190,16 @@ ffi::String ReprAnalysis(const ffi::ObjectRef& self, const ffi::Function&) {
   const auto* analysis = self.as<BufferInfoAnalysisObj>();
   std::ostringstream os;
   os << "BufferInfoAnalysis(buffer_info_stmts=";
-  PrintList(os, analysis->buffer_info_stmts,
+  PrintList(os, analysis->buffer_info_stmts, "[]",
             [&](const auto& entry) { os << Quoted(entry.first->name_hint); });
-  os << ", memory_pressure=" << analysis->memory_pressure << ")";
+  os << ", memory_pressure=" << analysis->memory_pressure;
+  if (!analysis->pool_memory_pressure.empty()) {
+    os << ", pool_memory_pressure=";
+    PrintList(os, analysis->pool_memory_pressure, "{}", [&](const auto& pressure) {
+      os << Quoted(pressure.first) << ": " << pressure.second;
+    });
+  }
+  os << ")";
   return os.str();
 }
 

@@ -101,7 +101,8 @@ def test_option_of_the_wrong_type(option, value):
 def test_unknown_algorithm():
     assert message_of(options={"algorithm": "nope"}) == (
         "The selected USMP algorithm : nope is not defined. Please define it in the above "
-        "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, no_sharing"
+        "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, "
+        "no_sharing"
     )
 
 

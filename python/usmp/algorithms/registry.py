@@ -20,7 +20,12 @@ _PREFIX = "tir.usmp.algo."
 
 DEFAULT_ALGORITHM = "greedy_by_size"
 
-BUILTIN_ALGORITHMS: tuple[str, ...] = ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
+BUILTIN_ALGORITHMS: tuple[str, ...] = (
+    "greedy_by_size",
+    "greedy_by_conflicts",
+    "hill_climb",
+    "no_sharing",
+)
 """Values of the option ``tir.usmp.algorithm``."""
 
 

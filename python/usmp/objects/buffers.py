@@ -1,6 +1,7 @@
 """Buffers to place, and when they are live.
 
-Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation"; live ranges are ours.
+Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation"; live ranges, pins and safe
+overlaps are ours.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tvm_ffi import Array, Map
 from tvm_ffi.dataclasses import c_class
 
-from usmp.objects.ffi_object import FFIObject
+from usmp.objects.ffi_object import FFIObject, ValueObject
 from usmp.objects.pools import PoolInfo
 
 
@@ -25,7 +26,7 @@ class BufferInfoKind(IntEnum):
 
 
 @c_class("usmp.LiveRange", init=False)
-class LiveRange(FFIObject):
+class LiveRange(ValueObject):
     """Half-open span ``[start, stop)`` of program positions.
 
     Raises
@@ -62,11 +63,14 @@ class BufferInfo(FFIObject):
         Positions at which the content matters; without any, only ``conflicts`` say so.
     kind
         Input, output, or neither: a :class:`BufferInfoKind`.
+    fixed_offset
+        Pins the buffer to this byte offset, in whichever candidate pool holds it.
 
     Raises
     ------
     ValueError
-        The size is negative, the alignment is not positive, or the kind is unknown.
+        The size or the pin is negative, the alignment is not positive, the pin is no multiple of
+        it, or the kind is unknown.
     """
 
     name_hint: str
@@ -75,6 +79,7 @@ class BufferInfo(FFIObject):
     alignment: int
     live_ranges: Array[LiveRange]
     kind: int
+    fixed_offset: int | None
 
     def __init__(
         self,
@@ -84,9 +89,16 @@ class BufferInfo(FFIObject):
         alignment: int = 1,
         live_ranges: Iterable[LiveRange] = (),
         kind: BufferInfoKind | int = BufferInfoKind.INTERMEDIATE,
+        fixed_offset: int | None = None,
     ) -> None:
         self.__ffi_init__(
-            name_hint, size_bytes, list(pool_candidates), alignment, list(live_ranges), int(kind)
+            name_hint,
+            size_bytes,
+            list(pool_candidates),
+            alignment,
+            list(live_ranges),
+            int(kind),
+            fixed_offset,
         )
 
     if TYPE_CHECKING:
@@ -94,6 +106,10 @@ class BufferInfo(FFIObject):
         def _conflicts(self) -> Array[BufferInfo]: ...
 
         def _set_conflicts(self, conflicts: list[BufferInfo]) -> None: ...
+
+        def _overlaps(self) -> Map[BufferInfo, int]: ...
+
+        def _set_overlaps(self, overlaps: dict[BufferInfo, int]) -> None: ...
 
     @property
     def conflicts(self) -> Array[BufferInfo]:
@@ -107,6 +123,26 @@ class BufferInfo(FFIObject):
         """Replace the conflicts. One of two conflicting buffers may leave it to the other."""
         self._set_conflicts(list(conflicts))
 
+    @property
+    def overlaps(self) -> Map[BufferInfo, int]:
+        """Safe overlaps: the inputs that die in the operator that writes this buffer, each with
+        the smallest number of bytes by which this buffer must start below it.
+
+        Although the two conflict, they may then share bytes: 0 permits the same offset, the size
+        of this buffer no shared byte. Held like the conflicts.
+        """
+        return self._overlaps()
+
+    def set_overlaps(self, overlaps: Mapping[BufferInfo, int]) -> None:
+        """Replace the safe overlaps.
+
+        Raises
+        ------
+        ValueError
+            A distance is negative or larger than this buffer.
+        """
+        self._set_overlaps(dict(overlaps))
+
 
 @c_class("usmp.BufferInfoAnalysis", init=False)
 class BufferInfoAnalysis(FFIObject):
@@ -117,16 +153,28 @@ class BufferInfoAnalysis(FFIObject):
     buffer_info_stmts
         Each buffer with the statement that allocates it.
     memory_pressure
-        Largest number of bytes live at one time.
+        Largest number of bytes that the workspace buffers live at one time take, alignment
+        counted.
+    pool_memory_pressure
+        Pool name to the same for the buffers that have this pool as a candidate: what the pool
+        would need if it had to hold them all.
 
     Raises
     ------
     ValueError
-        The memory pressure is negative.
+        A memory pressure is negative.
     """
 
     buffer_info_stmts: Map[BufferInfo, Any]
     memory_pressure: int
+    pool_memory_pressure: Map[str, int]
 
-    def __init__(self, buffer_info_stmts: Mapping[BufferInfo, Any], memory_pressure: int) -> None:
-        self.__ffi_init__(dict(buffer_info_stmts), memory_pressure)
+    def __init__(
+        self,
+        buffer_info_stmts: Mapping[BufferInfo, Any],
+        memory_pressure: int,
+        pool_memory_pressure: Mapping[str, int] | None = None,
+    ) -> None:
+        self.__ffi_init__(
+            dict(buffer_info_stmts), memory_pressure, dict(pool_memory_pressure or {})
+        )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from tvm_ffi.dataclasses import c_class
 
-from usmp.objects.ffi_object import FFIObject
+from usmp.objects.ffi_object import ValueObject
 from usmp.objects.pools import PoolInfo
 
 
 @c_class("usmp.PoolAllocation", init=False)
-class PoolAllocation(FFIObject):
+class PoolAllocation(ValueObject):
     """The place of one buffer.
 
     Any offset is taken; whether a plan is sound is for :func:`usmp.analysis.check_plan` to say.
@@ -26,7 +26,7 @@ class PoolAllocation(FFIObject):
 
 
 @c_class("usmp.AllocatedPoolInfo", init=False)
-class AllocatedPoolInfo(FFIObject):
+class AllocatedPoolInfo(ValueObject):
     """A pool with the bytes that a plan takes of it.
 
     Parameters
@@ -37,16 +37,21 @@ class AllocatedPoolInfo(FFIObject):
         Bytes taken.
     pool_var_idx
         Position of the pool among the pool parameters of a function.
+    alignment
+        Bytes of which the address of the pool must be a multiple.
 
     Raises
     ------
     ValueError
-        A number is negative.
+        A number is negative, or the alignment is not positive.
     """
 
     pool_info: PoolInfo
     allocated_size: int
     pool_var_idx: int
+    alignment: int
 
-    def __init__(self, pool_info: PoolInfo, allocated_size: int, pool_var_idx: int = 0) -> None:
-        self.__ffi_init__(pool_info, allocated_size, pool_var_idx)
+    def __init__(
+        self, pool_info: PoolInfo, allocated_size: int, pool_var_idx: int = 0, alignment: int = 1
+    ) -> None:
+        self.__ffi_init__(pool_info, allocated_size, pool_var_idx, alignment)

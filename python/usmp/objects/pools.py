@@ -6,17 +6,23 @@ Source: RFC 0009 of apache/tvm-rfcs, "Guide-level explanation", use cases U1 to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tvm_ffi import Array, Map, Tensor
+from tvm_ffi import Array, Tensor
 from tvm_ffi.dataclasses import c_class
 
 from usmp import _ffi as _ffi
-from usmp.objects.ffi_object import FFIObject
+from usmp.objects.ffi_object import ValueObject
+
+READ_WRITE_ACCESS = "rw"
+READ_ONLY_ACCESS = "ro"
+
+Targets: TypeAlias = Iterable[Any] | Mapping[Any, str]
+"""Who may access a pool: targets, or targets with "rw" or "ro"; see :class:`PoolInfo`."""
 
 
 @c_class("usmp.PoolInfoProperties", init=False)
-class PoolInfoProperties(FFIObject):
+class PoolInfoProperties(ValueObject):
     """What the user may say about a memory.
 
     Parameters
@@ -46,8 +52,10 @@ class PoolInfoProperties(FFIObject):
     write_bandwidth_bytes_per_cycle: int
     read_latency_cycles: int
     write_latency_cycles: int
-    target_burst_bytes: Map[Any, int]
     is_internal: bool
+
+    if TYPE_CHECKING:
+        _target_bursts: Array[tuple[Any, int]]
 
     def __init__(
         self,
@@ -67,14 +75,22 @@ class PoolInfoProperties(FFIObject):
             write_bandwidth_bytes_per_cycle,
             read_latency_cycles,
             write_latency_cycles,
-            dict(target_burst_bytes or {}),
+            list((target_burst_bytes or {}).items()),
             is_internal,
         )
 
+    @property
+    def target_burst_bytes(self) -> dict[Any, int]:
+        """Target to burst length in bytes."""
+        return dict(self._target_bursts)
+
 
 @c_class("usmp.PoolInfo", init=False)
-class PoolInfo(FFIObject):
+class PoolInfo(ValueObject):
     """A memory that a plan may use: the base of workspace and constant pools.
+
+    A target may access the pool if it is listed: as a `tvm.target.Target`, or as a string that is
+    its kind or one of its keys. Functions of a target listed with "ro" may read the pool only.
 
     Within one planning problem the name is the identity: two different pools of one name are
     refused, since the emitted code would give both the same memory.
@@ -82,17 +98,44 @@ class PoolInfo(FFIObject):
 
     pool_name: str
     targets: Array[Any]
+    read_only_targets: Array[Any]
     size_hint_bytes: int
     clock_frequency_hz: int
     read_bandwidth_bytes_per_cycle: int
     write_bandwidth_bytes_per_cycle: int
     read_latency_cycles: int
     write_latency_cycles: int
-    target_burst_bytes: Map[Any, int]
     is_internal: bool
+
+    if TYPE_CHECKING:
+        _target_bursts: Array[tuple[Any, int]]
 
     def __init__(self) -> None:
         raise TypeError("Use WorkspacePoolInfo or ConstantPoolInfo: PoolInfo is only their base")
+
+    @property
+    def target_burst_bytes(self) -> dict[Any, int]:
+        """Target to burst length in bytes."""
+        return dict(self._target_bursts)
+
+    @property
+    def target_access(self) -> dict[Any, str]:
+        """Each target with "rw" or "ro", as in RFC 0009, "Reference-level explanation"."""
+        read_only = list(self.read_only_targets)
+        return {t: READ_ONLY_ACCESS if t in read_only else READ_WRITE_ACCESS for t in self.targets}
+
+
+def _read_only(pool_name: str, targets: Targets) -> list[Any]:
+    """The targets that may only read."""
+    if not isinstance(targets, Mapping):
+        return []
+    for target, access in targets.items():
+        if access not in (READ_WRITE_ACCESS, READ_ONLY_ACCESS):
+            raise ValueError(
+                f'access of target {target} to memory pool "{pool_name}" must be '
+                f'"{READ_WRITE_ACCESS}" or "{READ_ONLY_ACCESS}", not "{access}"'
+            )
+    return [target for target, access in targets.items() if access == READ_ONLY_ACCESS]
 
 
 @c_class("usmp.WorkspacePoolInfo", init=False)
@@ -104,27 +147,32 @@ class WorkspacePoolInfo(PoolInfo):
     pool_name
         Name of the pool, also in the emitted code.
     targets
-        Targets whose functions may access the pool.
+        Targets whose functions may access the pool, or a map of these to "rw" or "ro".
     pool_info_properties
         Size hint, speed and so on; all defaults if missing.
 
     Raises
     ------
     ValueError
-        The name is empty.
+        The name is empty, or an access is neither "rw" nor "ro".
     """
 
     def __init__(
         self,
         pool_name: str,
-        targets: Iterable[Any],
+        targets: Targets,
         pool_info_properties: PoolInfoProperties | None = None,
     ) -> None:
-        self.__ffi_init__(pool_name, list(targets), pool_info_properties or PoolInfoProperties())
+        self.__ffi_init__(
+            pool_name,
+            list(targets),
+            _read_only(pool_name, targets),
+            pool_info_properties or PoolInfoProperties(),
+        )
 
 
 @c_class("usmp.ConstantInfo", init=False)
-class ConstantInfo(FFIObject):
+class ConstantInfo(ValueObject):
     """One literal at its place in a constant pool.
 
     Parameters
@@ -159,7 +207,7 @@ class ConstantPoolInfo(PoolInfo):
     pool_name
         Name of the pool, also in the emitted code.
     targets
-        Targets whose functions may access the pool.
+        Targets whose functions may access the pool, or a map of these to "rw" or "ro".
     constant_info_arr
         The constants that were placed; none before planning.
     pool_info_properties
@@ -168,7 +216,7 @@ class ConstantPoolInfo(PoolInfo):
     Raises
     ------
     ValueError
-        The name is empty.
+        The name is empty, or an access is neither "rw" nor "ro".
     """
 
     constant_info_array: Array[ConstantInfo]
@@ -176,13 +224,14 @@ class ConstantPoolInfo(PoolInfo):
     def __init__(
         self,
         pool_name: str,
-        targets: Iterable[Any],
+        targets: Targets,
         constant_info_arr: Iterable[ConstantInfo] | None = None,
         pool_info_properties: PoolInfoProperties | None = None,
     ) -> None:
         self.__ffi_init__(
             pool_name,
             list(targets),
+            _read_only(pool_name, targets),
             list(constant_info_arr or ()),
             pool_info_properties or PoolInfoProperties(),
         )
@@ -199,11 +248,11 @@ class ConstantPoolInfo(PoolInfo):
             target_burst_bytes=self.target_burst_bytes,
             is_internal=self.is_internal,
         )
-        return ConstantPoolInfo(self.pool_name, self.targets, constants, properties)
+        return ConstantPoolInfo(self.pool_name, self.target_access, constants, properties)
 
 
 @c_class("usmp.WorkspaceMemoryPools", init=False)
-class WorkspaceMemoryPools(FFIObject):
+class WorkspaceMemoryPools(ValueObject):
     """The workspace pools of a module, in the user's order of preference.
 
     Raises
@@ -219,7 +268,7 @@ class WorkspaceMemoryPools(FFIObject):
 
 
 @c_class("usmp.ConstantMemoryPools", init=False)
-class ConstantMemoryPools(FFIObject):
+class ConstantMemoryPools(ValueObject):
     """The constant pools of a module, in the user's order of preference.
 
     Raises

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usmp.algorithms import get_algorithm
+from usmp.algorithms import BUILTIN_ALGORITHMS, get_algorithm
 from usmp.analysis.check_plan import check_plan
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 
@@ -54,22 +54,38 @@ def model(algorithm, buffers):
             return (*first, buffers[i].name_hint)
 
         order = sorted(range(len(buffers)), key=key, reverse=True)
-    places = {}
-    for i in order:
-        taken = set().union(
-            *(
-                used_bytes(buffers[j], place)
-                for j, place in places.items()
-                if algorithm == "no_sharing" or conflict(buffers[i], buffers[j])
-            )
+    if algorithm == "no_sharing":
+        places = {}
+        for i in order:
+            places[i] = next(iter(lowest_places(buffers, i, places, stack=True)), None)
+            if places[i] is None:
+                return None
+    else:
+        places = in_order(buffers, order, {})
+    return places and [places[i] for i in range(len(buffers))]
+
+
+def in_order(buffers, order, places):
+    """The first way through the candidate pools of all buffers that leaves none out, or None."""
+    if not order:
+        return places
+    for place in lowest_places(buffers, order[0], places, stack=False):
+        found = in_order(buffers, order[1:], {**places, order[0]: place})
+        if found is not None:
+            return found
+    return None
+
+
+def lowest_places(buffers, i, places, stack):
+    """The lowest place of a buffer in each pool that has room."""
+    buffer = buffers[i]
+    taken = set().union(
+        *(
+            used_bytes(buffers[j], place)
+            for j, place in places.items()
+            if stack or conflict(buffer, buffers[j])
         )
-        places[i] = first_place(buffers[i], taken, stack=algorithm == "no_sharing")
-        if places[i] is None:
-            return None
-    return [places[i] for i in range(len(buffers))]
-
-
-def first_place(buffer, taken, stack):
+    )
     for pool in buffer.pool_candidates:
         top = max((byte + 1 for name, byte in taken if name == pool.pool_name), default=0)
         limit = 10_000 if pool.size_hint_bytes < 0 else pool.size_hint_bytes
@@ -77,8 +93,8 @@ def first_place(buffer, taken, stack):
         for offset in range(start, limit - buffer.size_bytes + 1, buffer.alignment):
             place = (pool.pool_name, offset)
             if not used_bytes(buffer, place) & taken:
-                return place
-    return None
+                yield place
+                break
 
 
 def run(algorithm, buffers):
@@ -94,7 +110,7 @@ def run(algorithm, buffers):
 @settings(max_examples=1500, deadline=None)
 @given(problems())
 def test_conflicting_buffers_share_no_byte(buffers):
-    for algorithm in ("greedy_by_size", "greedy_by_conflicts", "no_sharing"):
+    for algorithm in BUILTIN_ALGORITHMS:
         places = run(algorithm, buffers)
         for i, a in enumerate(buffers if places else []):
             for j, b in enumerate(buffers[:i]):

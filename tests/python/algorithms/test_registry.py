@@ -11,7 +11,12 @@ from usmp.objects import BufferInfo, PoolAllocation, WorkspacePoolInfo
 
 
 def test_builtin_algorithms_are_those_known_to_users():
-    assert BUILTIN_ALGORITHMS == ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
+    assert BUILTIN_ALGORITHMS == (
+        "greedy_by_size",
+        "greedy_by_conflicts",
+        "hill_climb",
+        "no_sharing",
+    )
     assert DEFAULT_ALGORITHM == "greedy_by_size"
 
 
@@ -32,7 +37,7 @@ def test_unknown_builtin_algorithm():
     assert str(error.value) == (
         "The selected USMP algorithm : nope is not defined. "
         "Please define it in the above algorithms map. "
-        "Known algorithms: greedy_by_size, greedy_by_conflicts, no_sharing"
+        "Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, no_sharing"
     )
 
 

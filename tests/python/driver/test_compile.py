@@ -174,7 +174,8 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
         (
             ["--pass-config", "tir.usmp.algorithm=nope"],
             "The selected USMP algorithm : nope is not defined. Please define it in the above "
-            "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, no_sharing",
+            "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, "
+            "no_sharing",
         ),
         (
             ["--pass-config", "tir.usmp.nope=1"],

@@ -51,6 +51,11 @@ def test_kinds_have_the_numbers_of_tvm():
         ({"alignment": -8}, 'alignment of buffer "buf" must be at least 1, but is -8'),
         ({"kind": 3}, 'kind of buffer "buf" must be 0, 1 or 2, but is 3'),
         ({"kind": -1}, 'kind of buffer "buf" must be 0, 1 or 2, but is -1'),
+        ({"fixed_offset": -4}, 'fixed_offset of buffer "buf" must be at least 0, but is -4'),
+        (
+            {"fixed_offset": 4, "alignment": 16},
+            'fixed_offset of buffer "buf" must be a multiple of its alignment, 16, but is 4',
+        ),
     ],
 )
 def test_buffer_refuses_bad_values(arguments, message):
@@ -95,6 +100,50 @@ def test_set_conflicts_replaces():
     assert list(b.conflicts) == []
 
 
+def test_a_buffer_is_not_pinned_unless_asked_for():
+    assert BufferInfo("buf", 8, [POOL]).fixed_offset is None
+    assert BufferInfo("buf", 8, [POOL], fixed_offset=0).fixed_offset == 0
+
+
+def test_set_overlaps_replaces():
+    a, b, c = (BufferInfo(name, 8, [POOL]) for name in "abc")
+    assert dict(a.overlaps) == {}
+    a.set_overlaps({b: 0, c: 8})
+    assert dict(a.overlaps) == {b: 0, c: 8}
+    a.set_overlaps({c: 3})
+    assert dict(a.overlaps) == {c: 3}
+    assert dict(c.overlaps) == {}
+
+
+@pytest.mark.parametrize("distance", [-1, 9])
+def test_overlaps_refuse_a_distance_without_meaning(distance):
+    a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 100, [POOL])
+    a.set_overlaps({b: 3})
+    with pytest.raises(ValueError) as error:
+        a.set_overlaps({b: distance})
+    assert str(error.value) == (
+        f'the distance of buffer "a" to "b" must be 0 to 8 bytes, but is {distance}'
+    )
+    assert dict(a.overlaps) == {b: 3}
+
+
+def test_overlaps_do_not_keep_buffers_alive():
+    a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
+    a.set_overlaps({b: 0})
+    b.set_overlaps({a: 0})
+    del b
+    gc.collect()
+    assert dict(a.overlaps) == {}
+
+
+def test_live_ranges_and_placements_are_equal_by_value():
+    assert LiveRange(1, 2) == LiveRange(1, 2) != LiveRange(1, 3)
+    assert len({LiveRange(1, 2), LiveRange(1, 2), LiveRange(1, 3)}) == 2
+    assert PoolAllocation(POOL, 8) == PoolAllocation(POOL, 8) != PoolAllocation(POOL, 16)
+    assert AllocatedPoolInfo(POOL, 8, 1, 16) == AllocatedPoolInfo(POOL, 8, 1, 16)
+    assert AllocatedPoolInfo(POOL, 8, 1, 16) != AllocatedPoolInfo(POOL, 8, 1, 32)
+
+
 def test_mutual_conflicts_do_not_keep_buffers_alive():
     a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
     a.set_conflicts([b])
@@ -126,12 +175,27 @@ def test_repr_of_many_conflicts_stays_short():
     assert repr(buffer).endswith('conflicts=["0", "1", "2", "3", "4", "5", "6", "7", ... 92 more])')
 
 
+def test_repr_names_pin_and_overlaps():
+    a = BufferInfo("a", 10, [POOL], fixed_offset=32)
+    b = BufferInfo("b", 20, [POOL])
+    a.set_conflicts([b])
+    a.set_overlaps({b: 4})
+    assert repr(a) == (
+        'BufferInfo(name_hint="a", size_bytes=10, pool_candidates=["sram"], alignment=1, '
+        'live_ranges=[], kind=INTERMEDIATE, fixed_offset=32, conflicts=["b"], overlaps={"b": 4})'
+    )
+
+
 def test_repr_of_small_objects():
     assert repr(LiveRange(2, 5)) == "LiveRange(start=2, stop=5)"
     assert repr(PoolAllocation(POOL, 64)) == 'PoolAllocation(pool_info="sram", byte_offset=64)'
     assert repr(AllocatedPoolInfo(WorkspacePoolInfo("sram", []), 7, 2)) == (
         'AllocatedPoolInfo(pool_info=WorkspacePoolInfo(pool_name="sram", targets=()), '
         "allocated_size=7, pool_var_idx=2)"
+    )
+    assert repr(AllocatedPoolInfo(WorkspacePoolInfo("sram", []), 7, 2, 16)) == (
+        'AllocatedPoolInfo(pool_info=WorkspacePoolInfo(pool_name="sram", targets=()), '
+        "allocated_size=7, pool_var_idx=2, alignment=16)"
     )
     a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
     assert repr(BufferInfoAnalysis({a: POOL, b: POOL}, 16)) == (

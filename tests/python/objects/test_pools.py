@@ -191,3 +191,75 @@ def test_pools_can_be_printed_in_a_module():
     module = tvm.IRModule({}).with_attr("pool_args", [allocated])
     assert '{"pool_args": [metadata["usmp.AllocatedPoolInfo"][0]]}' in str(module)
     assert "usmp.ConstantPoolInfo" in module.script(show_meta=True)
+
+
+# ---- access
+
+
+def test_targets_may_read_and_write_unless_told_otherwise():
+    pool = WorkspacePoolInfo("sram", [TARGET, "accel"])
+    assert list(pool.targets) == [TARGET, "accel"]
+    assert pool.target_access == {TARGET: "rw", "accel": "rw"}
+
+
+@pytest.mark.parametrize("make", [WorkspacePoolInfo, ConstantPoolInfo])
+def test_access_by_target(make):
+    pool = make("sram", {TARGET: "rw", "accel": "ro"})
+    assert list(pool.targets) == [TARGET, "accel"]
+    assert list(pool.read_only_targets) == ["accel"]
+    assert pool.target_access == {TARGET: "rw", "accel": "ro"}
+
+
+def test_access_is_kept_with_the_constants():
+    pool = ConstantPoolInfo("flash", {"c": "rw", "accel": "ro"}).with_constants([constant("a")])
+    assert pool.target_access == {"c": "rw", "accel": "ro"}
+
+
+def test_access_that_does_not_exist():
+    with pytest.raises(ValueError) as error:
+        WorkspacePoolInfo("sram", {"c": "wo"})
+    assert str(error.value) == (
+        'access of target c to memory pool "sram" must be "rw" or "ro", not "wo"'
+    )
+
+
+# ---- comparison
+
+
+def some_pool(**changes):
+    properties = {"target_burst_bytes": {Target("c"): 2}, **PROPERTIES, **changes}
+    return WorkspacePoolInfo(
+        "sram", {Target("c"): "rw", "accel": "ro"}, PoolInfoProperties(**properties)
+    )
+
+
+def test_pools_are_equal_if_their_fields_are():
+    assert some_pool() == some_pool()
+    assert hash(some_pool()) == hash(some_pool())
+    assert len({some_pool(), some_pool()}) == 1
+    assert some_pool() != some_pool(size_hint_bytes=1426)
+    assert some_pool() != some_pool(target_burst_bytes={TARGET: 4})
+    assert some_pool() != WorkspacePoolInfo("sram", ["c"])
+    assert WorkspacePoolInfo("sram", ["c"]) != WorkspacePoolInfo("sram", {"c": "ro"})
+    assert WorkspacePoolInfo("sram", ["c"]) != ConstantPoolInfo("sram", ["c"])
+    assert some_pool() != "sram"
+
+
+def test_constants_are_equal_if_their_content_is():
+    other = ConstantInfo("a", 0, tvm.runtime.tensor(np.arange(1, 5, dtype="int8")))
+    assert constant("a") == constant("a") != other
+    assert constant("a") != constant("a", 16)
+    flash = ConstantPoolInfo("flash", ["c"])
+    assert flash.with_constants([constant("a")]) == flash.with_constants([constant("a")])
+    assert flash.with_constants([constant("a")]) != flash.with_constants([other])
+
+
+def test_containers_are_equal_if_their_pools_are():
+    assert WorkspaceMemoryPools([some_pool()]) == WorkspaceMemoryPools([some_pool()])
+    assert WorkspaceMemoryPools([some_pool()]) != WorkspaceMemoryPools([])
+    assert PoolInfoProperties(8) == PoolInfoProperties(8) != PoolInfoProperties(9)
+
+
+def test_pools_are_equal_after_saving_and_loading():
+    saved = tvm.ir.save_json(WorkspaceMemoryPools([some_pool()]))
+    assert tvm.ir.load_json(saved) == WorkspaceMemoryPools([some_pool()])

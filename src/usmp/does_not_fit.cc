@@ -1,0 +1,154 @@
+#include "does_not_fit.h"
+
+#include <limits>
+#include <sstream>
+
+namespace usmp {
+
+namespace {
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+/*! \brief Placed buffers that all trials together may look at. */
+constexpr int64_t kTrialWork = 100'000'000;
+
+std::string Quoted(const Problem& problem, size_t pool) {
+  return "pool \"" + std::string(problem.pools[pool].info->pool_name) + "\"";
+}
+
+/*! \brief The placed buffer whose bytes a pinned one would take. */
+std::string WhoIsThere(const Problem& problem, const Solution& solution, size_t pool) {
+  const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
+  for (const Problem::Conflict& conflict : buffer.conflicts) {
+    const std::optional<Placement>& other = solution.placements[conflict.buffer];
+    const Problem::Buffer& occupant = problem.buffers[conflict.buffer];
+    if (!other || other->pool != pool || occupant.size == 0) continue;
+    if (*buffer.fixed_offset + conflict.below <= other->offset) continue;
+    if (other->offset + conflict.above <= *buffer.fixed_offset) continue;
+    std::ostringstream os;
+    os << "buffer \"" << occupant.name << "\" is at bytes [" << other->offset << ", "
+       << other->offset + occupant.size << ")";
+    return os.str();
+  }
+  return "the buffer would end beyond the largest 64-bit offset";
+}
+
+std::string ListPools(const Problem& problem, const Solution& solution) {
+  const size_t b = *solution.unplaced;
+  const Problem::Buffer& buffer = problem.buffers[b];
+  const std::vector<int64_t> peaks = Peaks(problem, solution.placements);
+  Placer placer(problem, solution.placements);
+  std::ostringstream os;
+  for (size_t p : buffer.pools) {
+    os << "\n  " << Quoted(problem, p)
+       << ": size_hint_bytes=" << problem.pools[p].info->size_hint_bytes << ", " << peaks[p]
+       << " bytes already taken, ";
+    if (const std::optional<int64_t> offset = placer.LowestOffset(b, p)) {
+      os << "the buffer would end at byte " << *offset + buffer.size;
+    } else if (buffer.fixed_offset) {
+      os << WhoIsThere(problem, solution, p);
+    } else {
+      os << "the buffer would end beyond the largest 64-bit offset";
+    }
+  }
+  return os.str();
+}
+
+/*! \brief Runs of the algorithm with other limits, as long as there is work left. */
+class Trials {
+ public:
+  Trials(const Problem& problem, const Solution& solution, const Algorithm& algorithm)
+      : problem_(problem), solution_(solution), algorithm_(algorithm) {}
+
+  /*! \brief The pools whose size hint alone, made larger, would do, and the smallest that does. */
+  std::string SizeHintOfOnePool() {
+    std::ostringstream smallest;
+    std::ostringstream enough;
+    for (size_t p = 0; p < problem_.pools.size(); ++p) {
+      if (solution_.refused[p] == kNoLimit) continue;
+      if (const std::optional<int64_t> limit = SmallestLimit(p)) {
+        smallest << (smallest.tellp() > 0 ? ", or " : "") << *limit << " for "
+                 << Quoted(problem_, p);
+      } else if (const std::optional<int64_t> limit = work_left_ < 0 ? Peak(p) : std::nullopt) {
+        enough << (enough.tellp() > 0 ? ", or " : "") << *limit << " for " << Quoted(problem_, p);
+      }
+    }
+    std::string text;
+    if (smallest.tellp() > 0) {
+      text += " The smallest size_hint_bytes with which the same algorithm succeeds: " +
+              smallest.str() + ".";
+    }
+    if (enough.tellp() > 0) text += " Enough is size_hint_bytes=" + enough.str() + ".";
+    return text;
+  }
+
+  /*! \brief Size hints that do together, where none does alone. */
+  std::string SizeHintsOfAllPools() {
+    Problem trial = problem_;
+    for (Problem::Pool& pool : trial.pools) pool.limit = kNoLimit;
+    const Solution solution = algorithm_(trial);
+    if (solution.unplaced) return "";
+    const std::vector<int64_t> peaks = Peaks(trial, solution.placements);
+    std::ostringstream os;
+    for (size_t p = 0; p < peaks.size(); ++p) {
+      if (peaks[p] <= problem_.pools[p].limit) continue;
+      os << (os.tellp() > 0 ? " and " : "") << peaks[p] << " for " << Quoted(problem_, p);
+    }
+    return " Enough is size_hint_bytes=" + os.str() + (peaks.size() > 1 ? " together." : ".");
+  }
+
+ private:
+  std::optional<int64_t> SmallestLimit(size_t p) {
+    Problem trial = problem_;
+    int64_t refused = solution_.refused[p];
+    while (refused != kNoLimit && work_left_ >= 0) {
+      trial.pools[p].limit = refused;
+      const Solution solution = algorithm_(trial);
+      if (!solution.unplaced) return refused;
+      work_left_ -= solution.work;
+      refused = solution.refused[p];
+    }
+    return std::nullopt;
+  }
+
+  /*! \brief What the algorithm takes of the pool if the pool has no limit. */
+  std::optional<int64_t> Peak(size_t p) {
+    Problem trial = problem_;
+    trial.pools[p].limit = kNoLimit;
+    const Solution solution = algorithm_(trial);
+    if (solution.unplaced) return std::nullopt;
+    return Peaks(trial, solution.placements)[p];
+  }
+
+  const Problem& problem_;
+  const Solution& solution_;
+  const Algorithm& algorithm_;
+  int64_t work_left_ = kTrialWork;
+};
+
+}  // namespace
+
+std::string ExplainMisfit(const Problem& problem, const Solution& solution,
+                          const Algorithm& algorithm) {
+  const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
+  Trials trials(problem, solution, algorithm);
+  std::string hints = trials.SizeHintOfOnePool();
+  if (hints.empty()) hints = trials.SizeHintsOfAllPools();
+  std::ostringstream os;
+  os << "TVM USMP Error: the space available in the provided pools exceeded when trying to "
+        "allocate the buffer : "
+     << buffer.name << " (" << buffer.size << " bytes, alignment " << buffer.alignment;
+  if (buffer.fixed_offset) os << ", pinned to offset " << *buffer.fixed_offset;
+  os << ")" << ListPools(problem, solution) << "\n";
+  if (hints.empty()) {
+    os << "No size hint helps. Give the buffer another pool"
+       << (buffer.fixed_offset ? ", or another fixed_offset." : ".");
+  } else {
+    os << "Please increase the size_hints for memory pools." << hints
+       << " Another pool among the candidates of the buffer, or another tir.usmp.algorithm, may "
+          "also help.";
+  }
+  return os.str();
+}
+
+}  // namespace usmp

@@ -1,0 +1,92 @@
+// First fit: give each buffer of an order, in turn, the lowest place that is free.
+//
+// "Free" is first fit into gaps: the lowest multiple of the buffer's own alignment at which it
+// keeps clear of every placed buffer that it conflicts with. The pool is the first candidate, in
+// the user's order, in which the buffer then ends within the limit. Pinned buffers come first, at
+// their offsets.
+//
+// Where that leaves a buffer without a place although an earlier one could have gone to another of
+// its candidate pools, the pools of earlier buffers are tried in turn, the latest first, within a
+// fixed amount of work. So a buffer that may live in one pool only is not starved by one that had a
+// choice.
+#ifndef USMP_FIRST_FIT_H_
+#define USMP_FIRST_FIT_H_
+
+#include <optional>
+#include <vector>
+
+#include "problem.h"
+
+namespace usmp {
+
+/*! \brief What an algorithm made of a problem. */
+struct Solution {
+  /*! \brief By buffer. Where `unplaced` is set: what was placed when that buffer did not fit. */
+  std::vector<std::optional<Placement>> placements;
+  /*! \brief The first buffer for which there was no place, if there was one. */
+  std::optional<size_t> unplaced;
+  /*! \brief By pool, the smallest end of a buffer that the limit of the pool refused, or the
+   *         largest int64. With any limit below it the algorithm would have done the same. */
+  std::vector<int64_t> refused;
+  /*! \brief Placed buffers that were looked at: a measure of time that is the same everywhere. */
+  int64_t work;
+};
+
+/*! \brief Buffers at their places, one after the other. */
+class Placer {
+ public:
+  explicit Placer(const Problem& problem);
+
+  /*! \brief Go on from where another stopped. */
+  Placer(const Problem& problem, std::vector<std::optional<Placement>> placements);
+
+  /*! \brief The lowest offset of the buffer in the pool beside what is placed, limit or not; none
+   *         if it is pinned to bytes that are taken, or would end beyond the 64-bit offsets. */
+  std::optional<int64_t> LowestOffset(size_t buffer, size_t pool);
+
+  /*! \brief Place the buffer at the offset, unless the limit of the pool refuses it. */
+  bool TryPlace(size_t buffer, size_t pool, int64_t offset);
+
+  /*! \brief Place the buffer at its lowest offset in the pool, if the limit permits. */
+  bool TryPlace(size_t buffer, size_t pool);
+
+  /*! \brief Place the buffer in the first candidate that takes it. */
+  bool TryPlace(size_t buffer);
+
+  /*! \brief Place the buffer in its last candidate, limit or not; false if it has no offset there.
+   */
+  bool PlaceBeyondLimit(size_t buffer);
+
+  void Remove(size_t buffer) { placements_[buffer].reset(); }
+
+  const std::vector<std::optional<Placement>>& placements() const { return placements_; }
+  const std::vector<int64_t>& refused() const { return refused_; }
+  int64_t work() const { return work_; }
+
+ private:
+  /*! \brief Offsets strictly between the two are taken. */
+  struct Taken {
+    int64_t low;
+    int64_t high;
+  };
+
+  const Problem& problem_;
+  std::vector<std::optional<Placement>> placements_;
+  std::vector<int64_t> refused_;
+  std::vector<Taken> taken_;
+  int64_t work_ = 0;
+};
+
+/*! \brief Place the buffers in the given order. */
+Solution FirstFit(const Problem& problem, const std::vector<size_t>& order);
+
+/*! \brief The same order, pinned buffers first. */
+std::vector<size_t> PinnedFirst(const Problem& problem, std::vector<size_t> order);
+
+/*! \brief By pool, the highest end of a placed buffer that has bytes. */
+std::vector<int64_t> Peaks(const Problem& problem,
+                           const std::vector<std::optional<Placement>>& placements);
+
+}  // namespace usmp
+
+#endif  // USMP_FIRST_FIT_H_
