@@ -35,7 +35,7 @@ from usmp.objects.attributes import (
 from usmp.relax import lower_to_aot
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
-from usmp.transform import UnifiedStaticMemoryPlanner
+from usmp.transform import ConvertForLoopsToSerial, UnifiedStaticMemoryPlanner
 
 SUPPORTED_TARGETS = ("c",)
 
@@ -81,6 +81,7 @@ def build(
     if params:
         mod = bind_params(mod, params)
     mod = _lower(mod)
+    mod = ConvertForLoopsToSerial()(mod)
     mod = tirx.transform.BindTarget(target)(mod)
     mod = mod.with_attr(EXECUTOR_ATTR, executor)
     if workspace_memory_pools is not None:

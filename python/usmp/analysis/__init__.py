@@ -2,6 +2,25 @@
 
 from usmp.analysis.check_plan import check_plan
 from usmp.analysis.extract_buffer_info import extract_buffer_info
-from usmp.analysis.pool_usage import PoolUsage, memory_pressure, pool_usage
+from usmp.analysis.memory_pressure import memory_pressure
+from usmp.analysis.pool_usage import PoolUsage, pool_usage
+from usmp.analysis.stmt_pool_allocations import (
+    assign_stmt_pool_allocations,
+    create_array_buffer_info,
+)
+from usmp.analysis.workspace_bytes import (
+    calculate_constant_bytes,
+    calculate_workspace_bytes,
+)
 
-__all__ = ["PoolUsage", "check_plan", "extract_buffer_info", "memory_pressure", "pool_usage"]
+__all__ = [
+    "PoolUsage",
+    "assign_stmt_pool_allocations",
+    "calculate_constant_bytes",
+    "calculate_workspace_bytes",
+    "check_plan",
+    "create_array_buffer_info",
+    "extract_buffer_info",
+    "memory_pressure",
+    "pool_usage",
+]

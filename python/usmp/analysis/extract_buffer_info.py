@@ -11,8 +11,10 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
+from usmp.analysis.access import Access
 from usmp.analysis.liveness import Span, analyse_liveness, merge_spans
-from usmp.analysis.pool_usage import memory_pressure
+from usmp.analysis.memory_pressure import memory_pressure
+from usmp.analysis.stmt_pool_allocations import create_array_buffer_info, is_constant_info
 from usmp.objects import (
     BufferInfo,
     BufferInfoAnalysis,
@@ -24,22 +26,27 @@ from usmp.objects import (
 from usmp.objects.attributes import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
+    FIXED_OFFSET_ATTR,
     INPUT_TENSOR_ATTR,
+    LIVE_THROUGHOUT_ATTR,
     OUTPUT_TENSOR_ATTR,
 )
-from usmp.objects.executor import executor_of
+from usmp.objects.executor import Executor, executor_of
 from usmp.objects.unique_names import UniqueNames
 
 PLANNED_SCOPES = ("global", "global.workspace")
 """Storage scopes of planned memory; anything else (registers, accelerator memory) stays."""
 
+DEFAULT_DATA_ALIGNMENT = 64
+"""What TVM writes into every buffer that asks for no alignment of its own, in bytes."""
+
 
 def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAnalysis:
     """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
 
-    Planned is every AllocBuffer of constant size in global memory that no two iterations of a
-    parallel, vectorised or thread-bound loop hold at once, and every constant; it must carry its
-    candidate pools (see `usmp.transform.AssignPoolInfo`). Anything else stays as it is.
+    Planned is every AllocBuffer of constant size in global memory that stands in no parallel,
+    vectorised, unrolled or thread-bound loop, and every constant; it must carry its candidate
+    pools (see `usmp.transform.AssignPoolInfo`). Anything else stays as it is.
 
     Parameters
     ----------
@@ -49,45 +56,70 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     Returns
     -------
     BufferInfoAnalysis: `buffer_info_stmts` maps each BufferInfo, in program order, to its
-        AllocBuffer; `memory_pressure` is the largest number of workspace bytes live at once.
-        Conflicts are symmetric. Constants live all the time, in pools of their own, and conflict
-        with each other only.
+        AllocBuffer; `memory_pressure` is the largest number of workspace bytes live at once,
+        `pool_memory_pressure` the same among the buffers that may go to a pool. Conflicts are
+        symmetric. Constants live all the time, in pools of their own, and conflict with each other
+        only.
 
     Raises
     ------
-    ValueError: an allocation without candidate pools, or with pools of the wrong kind; recursion;
-        TIR that is not flat.
+    ValueError: an allocation without candidate pools, or with pools of the wrong kind; a constant
+        that is written, or whose data is not as large as its buffer; a pin that is no multiple of
+        the alignment; recursion; TIR that is not flat.
     """
     liveness = analyse_liveness(_name_of(main_func, mod), mod)
     executor = executor_of(mod)
-    end = liveness.length
     buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
     names = UniqueNames()
     for stmt, spans in liveness.allocations.items():
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
         # Iterations that run at once may share what they only read.
-        if not _is_plannable(stmt) or (stmt in liveness.unplannable and not is_constant):
+        if not is_plannable(stmt) or (stmt in liveness.unplannable and not is_constant):
             continue
-        pools = _candidate_pools(stmt, liveness.functions[stmt], is_constant)
-        name, kind, live = _role(stmt, spans, end)
-        alignment = (
-            executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment
-        )
+        function = liveness.functions[stmt]
+        if is_constant:
+            _check_constant(stmt, function, liveness.allocation_use[stmt].access)
+        name, kind, live = _role(stmt, spans, liveness.length)
         info = BufferInfo(
             name_hint=names.unique(name),
             size_bytes=size_bytes(stmt.buffer),
-            pool_candidates=pools,
-            alignment=max(alignment, tvm.DataType(str(stmt.buffer.dtype)).itemsize),
+            pool_candidates=_candidate_pools(stmt, function, is_constant),
+            alignment=byte_alignment(stmt, executor),
             live_ranges=[LiveRange(start, stop) for start, stop in merge_spans(live)],
             kind=kind,
+            fixed_offset=stmt.annotations.get(FIXED_OFFSET_ATTR),
         )
         buffers.append((info, stmt))
-    workspace = [info for info, _ in buffers if not _is_constant(info)]
-    constants = [info for info, _ in buffers if _is_constant(info)]
+    workspace = [info for info, _ in buffers if not is_constant_info(info)]
+    constants = [info for info, _ in buffers if is_constant_info(info)]
     _set_conflicts(workspace)
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])
-    return BufferInfoAnalysis(dict(buffers), memory_pressure(workspace))
+    stmts = dict(buffers)
+    return BufferInfoAnalysis(stmts, memory_pressure(workspace), _pool_pressures(stmts))
+
+
+def _pool_pressures(stmts: dict[BufferInfo, tirx.AllocBuffer]) -> dict[str, int]:
+    candidates: dict[str, list[BufferInfo]] = {}
+    for info in create_array_buffer_info(stmts):
+        for name in {str(pool.pool_name): None for pool in info.pool_candidates}:
+            candidates.setdefault(name, []).append(info)
+    return {name: memory_pressure(infos) for name, infos in sorted(candidates.items())}
+
+
+def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> None:
+    """What is wrong with a constant must not come out as wrong results."""
+    if Access.WRITE in access:
+        raise ValueError(
+            f"{function}: constant {stmt.buffer.name} is written, but constants lie in read-only "
+            "memory; copy it to a buffer first"
+        )
+    data, expected = stmt.annotations[CONSTANT_DATA_ATTR], size_bytes(stmt.buffer)
+    if data.numpy().nbytes != expected:
+        raise ValueError(
+            f"{function}: constant {stmt.buffer.name} has {expected} bytes, but its data has "
+            f"{data.numpy().nbytes}"
+        )
 
 
 def _set_conflicts(buffers: list[BufferInfo]) -> None:
@@ -112,6 +144,8 @@ def _role(
     """Name, kind and live spans: inputs live from entry, outputs to exit, constants always."""
     first = min((start for start, _ in spans), default=0)
     last = max((stop for _, stop in spans), default=0)
+    if stmt.annotations.get(LIVE_THROUGHOUT_ATTR):
+        first, last, spans = 0, end, [(0, end)]
     if INPUT_TENSOR_ATTR in stmt.annotations:
         name = str(stmt.annotations[INPUT_TENSOR_ATTR])
         return name, BufferInfoKind.INPUT, [(0, max(last, 1))]
@@ -130,7 +164,7 @@ def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
     raise ValueError("main_func is not a function of the module")
 
 
-def _is_plannable(stmt: tirx.AllocBuffer) -> bool:
+def is_plannable(stmt: tirx.AllocBuffer) -> bool:
     layout = [*stmt.buffer.shape, *stmt.buffer.strides]
     static = all(isinstance(extent, tirx.IntImm) for extent in layout)
     return static and stmt.buffer.scope() in PLANNED_SCOPES
@@ -154,8 +188,19 @@ def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -
     return list(pools)
 
 
-def _is_constant(info: BufferInfo) -> bool:
-    return all(isinstance(pool, ConstantPoolInfo) for pool in info.pool_candidates)
+def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
+    """Bytes of which the address of an allocation must be a multiple.
+
+    That is the executor's alignment, or that of the elements, or the one that the buffer itself
+    asks for, if it is larger than what TVM asks for by default; whichever is largest.
+    """
+    is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+    asked_for = int(stmt.buffer.data_alignment)
+    return max(
+        executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment,
+        int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
+        asked_for if asked_for > DEFAULT_DATA_ALIGNMENT else 1,
+    )
 
 
 def size_bytes(buffer: tirx.Buffer) -> int:

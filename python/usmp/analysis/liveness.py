@@ -4,22 +4,25 @@ A PrimFunc is walked once. Every statement that can touch memory gets the next p
 call of another PrimFunc takes as many positions as that PrimFunc has, so the whole program is
 numbered as if all calls were inlined. The result is a `FunctionLiveness`: for each parameter and
 for each allocation the positions between its first and its last access. All rules lean to the
-safe side: what is not understood counts as an access, and what escapes lives until the end.
+safe side: what is not understood counts as an access, and what escapes lives until the end. Noted
+beside it is which PrimFunc reads or writes what.
 
 RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in the tests.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, IRModule, Op, PointerType
+from tvm.ir import Call, IRModule, Op, PointerType, TensorLoad
 
-from usmp.analysis.addresses import address_of, is_constant
+from usmp.analysis.access import Access, MemoryUse, declared_access
+from usmp.analysis.addresses import address_of, is_constant, is_op
 from usmp.analysis.calls import CallResolver, PrimFuncCall
 
 Span = tuple[int, int]
@@ -31,11 +34,6 @@ _KEEP_A_POINTER = (
     "tirx.tvm_struct_set",
 )
 """Operators after which memory is accessed through a pointer that they were given."""
-_CONCURRENT_LOOPS = (
-    tirx.ForKind.PARALLEL,
-    tirx.ForKind.VECTORIZED,
-    tirx.ForKind.THREAD_BINDING,
-)
 _THREAD_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
@@ -46,9 +44,11 @@ class FunctionLiveness:
     number_of_parameters: int
     length: int = 0
     parameters: dict[int, Span] = field(default_factory=dict)
+    parameter_use: dict[int, MemoryUse] = field(default_factory=dict)
     escaping_parameters: set[int] = field(default_factory=set)
     allocations: dict[tirx.AllocBuffer, list[Span]] = field(default_factory=dict)
     """In program order. Several spans where the enclosing PrimFunc is called several times."""
+    allocation_use: dict[tirx.AllocBuffer, MemoryUse] = field(default_factory=dict)
     functions: dict[tirx.AllocBuffer, str] = field(default_factory=dict)
     """The name of the PrimFunc that an allocation stands in."""
     unplannable: set[tirx.AllocBuffer] = field(default_factory=set)
@@ -62,11 +62,11 @@ def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:
     ------
     ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
-    return _Program(mod).liveness_of(main)
+    return ModuleLiveness(mod).liveness_of(main)
 
 
-class _Program:
-    """The PrimFuncs of a module by name, each walked at most once."""
+class ModuleLiveness:
+    """The PrimFuncs of a module by name, each walked when it is asked for, and once."""
 
     def __init__(self, mod: IRModule) -> None:
         self.calls = CallResolver(mod)
@@ -74,6 +74,7 @@ class _Program:
         self.in_progress: list[str] = []
 
     def liveness_of(self, name: str) -> FunctionLiveness:
+        """As `analyse_liveness`."""
         if name not in self.finished:
             if name in self.in_progress:
                 chain = [*self.in_progress[self.in_progress.index(name) :], name]
@@ -93,6 +94,7 @@ class _Root:
     stmt: tirx.AllocBuffer | None = None
     span: Span | None = None
     escapes: bool = False
+    use: MemoryUse = field(default_factory=MemoryUse)
 
     def touch(self, start: int, stop: int) -> None:
         low, high = self.span or (start, stop)
@@ -112,7 +114,7 @@ Roots = frozenset[_Root]
 class _FunctionWalk:
     """One walk over one PrimFunc."""
 
-    def __init__(self, program: _Program, name: str) -> None:
+    def __init__(self, program: ModuleLiveness, name: str) -> None:
         self.program = program
         self.name = name
         self.func = program.calls.functions[name]
@@ -141,7 +143,9 @@ class _FunctionWalk:
             spans = self.result.allocations[root.stmt]
             if root.span is not None:
                 spans.append(root.span)
+            self.result.allocation_use[root.stmt] = root.use
         elif root.index is not None:
+            self.result.parameter_use[root.index] = root.use
             if root.span is not None:
                 self.result.parameters[root.index] = root.span
             if root.escapes:
@@ -187,7 +191,7 @@ class _FunctionWalk:
 
     def _store(self, stmt: tirx.BufferStore) -> None:
         self._escape(stmt.value)
-        self.use(stmt.value, *stmt.indices, stmt.buffer)
+        self.use(stmt.value, *stmt.indices, written=stmt.buffer)
 
     def _evaluate(self, stmt: tirx.Evaluate) -> None:
         self.use(stmt.value)
@@ -220,7 +224,7 @@ class _FunctionWalk:
     def _for(self, stmt: tirx.For) -> None:
         # C evaluates the bounds again before every iteration.
         bounds = [stmt.min, stmt.extent, *([stmt.step] if stmt.step is not None else [])]
-        self._loop(bounds, stmt.body, concurrent=stmt.kind in _CONCURRENT_LOOPS)
+        self._loop(bounds, stmt.body, concurrent=stmt.kind != tirx.ForKind.SERIAL)
 
     def _while(self, stmt: tirx.While) -> None:
         self._loop([stmt.condition], stmt.body, concurrent=False)
@@ -257,45 +261,71 @@ class _FunctionWalk:
 
     # ---- expressions
 
-    def use(self, *exprs: tirx.Expr) -> None:
-        """Everything that `exprs` mention is accessed at the next position; calls follow it."""
+    def use(self, *exprs: tirx.Expr, written: tirx.Var | None = None) -> None:
+        """Everything that `exprs` mention is accessed at the next position; calls follow it, and
+        then the buffer `written` is stored to."""
         calls: list[PrimFuncCall] = []
-        mentioned: set[_Root] = set()
+        mentioned: dict[_Root, Access] = {}
+        loads: Counter[tirx.Var] = Counter()
+
+        def mention(var: tirx.Var, access: Access) -> None:
+            for root in self.pointers.get(var, ()):
+                mentioned[root] = mentioned.get(root, Access.NONE) | access
 
         def on_call(call: Call) -> tvm_ffi.WalkResult:
             callee = self.program.calls.resolve(call)
             if callee is not None:
                 calls.append(callee)
                 return tvm_ffi.WalkResult.SKIP
+            if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
+                mention(call.args[0].source, Access.UNKNOWN)
+            declared = declared_access(call)
+            if declared is not None:
+                address = address_of(call)
+                for base in address.bases:
+                    mention(base, declared)
+                if not address.computed:
+                    return tvm_ffi.WalkResult.SKIP
             if isinstance(call.op, Op) and call.op.name in _KEEP_A_POINTER:
                 self._escape(call)
             return tvm_ffi.WalkResult.ADVANCE
 
+        def on_load(load: TensorLoad) -> None:
+            loads[load.source] += 1
+
         def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
-            mentioned.update(self.pointers.get(var, ()))
+            # The walk comes to the source of each load once; any other mention is the pointer.
+            is_load = loads[var] > 0
+            loads[var] -= is_load
+            mention(var, Access.READ if is_load else Access.UNKNOWN)
             return tvm_ffi.WalkResult.SKIP
 
         # One walk for all, since starting one costs more than what it visits.
         walked = [expr for expr in exprs if not is_constant(expr)]
         if walked:
-            callbacks = [(Call, on_call), (tirx.Var, on_variable)]
+            callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
             tvm_ffi.structural_walk(walked, callbacks, order="pre")
+        if written is not None:
+            mention(written, Access.WRITE)
         if len(calls) == 1 and not mentioned:
             self._splice(calls[0])
             return
         if calls:
             # C leaves the order of evaluation open: whatever any part may access, arguments of
             # calls too, lives through all calls.
-            tvm_ffi.structural_walk(walked, (tirx.Var, on_variable), order="pre")
+            on_any = (tirx.Var, lambda var: mention(var, Access.NONE))
+            tvm_ffi.structural_walk(walked, on_any, order="pre")
         self._touch_all(mentioned)
         for call in calls:
             self._splice(call)
         if calls:
             self._touch_all(mentioned)
 
-    def _touch_all(self, roots: set[_Root]) -> None:
-        for root in roots:
+    def _touch_all(self, accesses: dict[_Root, Access]) -> None:
+        for root, access in accesses.items():
             self._touch(root, self.position, self.position + 1)
+            if access:
+                root.use.add(self.name, access)
         self.position += 1
 
     def _roots(self, variables: Iterable[tirx.Var]) -> Roots:
@@ -305,6 +335,7 @@ class _FunctionWalk:
         """The value of `expr` is kept: what it may point to can be accessed from now on."""
         for root in self._roots(address_of(expr).bases):
             root.escapes = True
+            root.use.add(self.name, Access.UNKNOWN)
 
     def _splice(self, call: PrimFuncCall) -> None:
         """Put the liveness of the called PrimFunc in at this position, after its arguments."""
@@ -317,18 +348,20 @@ class _FunctionWalk:
         self.position += callee.length
         for index, address in enumerate(addresses):
             if index < callee.number_of_parameters:
-                span = callee.parameters.get(index)
+                span, use = callee.parameters.get(index), callee.parameter_use[index]
             else:
-                span = (0, callee.length)
+                span, use = (0, callee.length), MemoryUse.unknown(call.callee)
             for root in self._roots(address.bases):
                 if span is not None:
                     self._touch(root, start + span[0], start + span[1])
+                root.use.add_call(use)
                 root.escapes |= index in callee.escaping_parameters
         concurrent = any(loop.concurrent for loop in self.loops)
         for stmt, spans in callee.allocations.items():
             shifted = [(start + low, start + high) for low, high in spans]
             self.result.allocations.setdefault(stmt, []).extend(shifted)
             self.result.functions.setdefault(stmt, callee.functions[stmt])
+            self.result.allocation_use.setdefault(stmt, callee.allocation_use[stmt])
             if concurrent or stmt in callee.unplannable:
                 self.result.unplannable.add(stmt)
 

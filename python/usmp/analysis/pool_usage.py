@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
-from usmp.objects import LiveRange, MemoryPlan, PlacedBuffer
-
-
-class Live(Protocol):
-    """Anything that takes bytes at program positions."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes that it takes while it is live."""
-
-    @property
-    def live_ranges(self) -> Iterable[LiveRange]:
-        """When it is live."""
+from usmp.analysis.memory_pressure import memory_pressure
+from usmp.objects import MemoryPlan, PlacedBuffer
 
 
 @dataclass(frozen=True)
@@ -54,23 +41,6 @@ def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
         )
         for name, buffers in sorted(pools.items())
     ]
-
-
-def memory_pressure(buffers: Iterable[Live]) -> int:
-    """The largest number of bytes of `buffers` that are live at the same program position.
-
-    No plan without overlap of live buffers can be smaller: a lower bound in bytes.
-    """
-    changes: dict[int, int] = {}
-    for buffer in buffers:
-        for live in buffer.live_ranges:
-            changes[live.start] = changes.get(live.start, 0) + buffer.size_bytes
-            changes[live.stop] = changes.get(live.stop, 0) - buffer.size_bytes
-    live_bytes = pressure = 0
-    for position in sorted(changes):
-        live_bytes += changes[position]
-        pressure = max(pressure, live_bytes)
-    return pressure
 
 
 def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:

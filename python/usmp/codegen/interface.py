@@ -20,7 +20,6 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
-from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,10 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool that the generated code uses; an external one is passed by the application.
-
-    `alignment_bytes` is the alignment that its start needs.
-    """
+    """A pool that the generated code uses; an external one is passed by the application."""
 
     info: AllocatedPoolInfo
     c_name: str
-    alignment_bytes: int = DEFAULT_BYTE_ALIGNMENT
 
     @property
     def is_constant(self) -> bool:
@@ -55,6 +50,11 @@ class Pool:
     def is_internal(self) -> bool:
         """Whether the pool is part of the generated code."""
         return bool(self.info.pool_info.is_internal)
+
+    @property
+    def alignment_bytes(self) -> int:
+        """Bytes of which its address must be a multiple."""
+        return int(self.info.alignment)
 
     @property
     def size_bytes(self) -> int:
@@ -123,12 +123,8 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
             "in the workspace under that name; rename one of them in the model"
         )
     infos = list(mod.attrs[POOL_ARGS_ATTR])
-    executor = executor_of(mod)
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
-    pools = []
-    for info, name in zip(infos, pool_names, strict=True):
-        is_constant = isinstance(info.pool_info, ConstantPoolInfo)
-        pools.append(Pool(info, name, executor.pool_byte_alignment(is_constant)))
+    pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]
     return Interface(
         module_name,
         tensors(INPUT_TENSORS_ATTR, "input tensor"),

@@ -14,6 +14,12 @@ CANDIDATE_MEMORY_POOL_ATTR = "candidate_memory_pools"
 CONSTANT_DATA_ATTR = "constant_data"
 """On an AllocBuffer: its content, a `tvm.runtime.Tensor`; the buffer is read-only."""
 
+FIXED_OFFSET_ATTR = "fixed_offset"
+"""On an AllocBuffer: pins it to this byte offset of the pool that holds it."""
+
+LIVE_THROUGHOUT_ATTR = "live_throughout"
+"""On an AllocBuffer: if true, its content matters from entry to exit, whatever accesses it."""
+
 INPUT_TENSOR_ATTR = "input_tensor"
 """On an AllocBuffer of `__tvm_main__`: the name of the model input that it holds."""
 

@@ -70,11 +70,6 @@ class Executor(FFIObject):
         """Alignment in bytes of every constant."""
         return int(self.options.get("constant-byte-alignment", DEFAULT_BYTE_ALIGNMENT))
 
-    def pool_byte_alignment(self, is_constant: bool) -> int:
-        """Alignment in bytes that a pool's start needs: that of its buffers, at least 16."""
-        buffers = self.constant_byte_alignment if is_constant else self.workspace_byte_alignment
-        return max(DEFAULT_BYTE_ALIGNMENT, buffers)
-
 
 def executor_of(mod: IRModule) -> Executor:
     """The executor that `mod` is made for; AoT with default options if it does not say."""

@@ -19,7 +19,9 @@ class PlacedBuffer(tvm_ffi.Object):
     kind: a `BufferInfoKind`.
     pool_name: the pool that holds it.
     byte_offset, size_bytes: its bytes in the pool.
+    alignment: bytes of which the offset had to be a multiple.
     live_ranges: half-open ranges of program positions in which its content matters.
+    identical: names of other constants with the same content, which lie in the same bytes.
     """
 
     name: str
@@ -28,7 +30,9 @@ class PlacedBuffer(tvm_ffi.Object):
     pool_name: str
     byte_offset: int
     size_bytes: int
+    alignment: int
     live_ranges: list[LiveRange]
+    identical: list[str]
 
 
 @py_class("usmp.MemoryPlan")
@@ -39,7 +43,7 @@ class MemoryPlan(tvm_ffi.Object):
     ----------
     algorithm: name of the algorithm that made the plan.
     memory_pressure: largest number of workspace bytes live at once, over all pools.
-    buffers: every planned buffer, in program order.
+    buffers: every planned buffer, in program order; of identical constants the first.
     """
 
     algorithm: str

@@ -6,7 +6,7 @@ Source: RFC 0009 of apache/tvm-rfcs, "Guide-level explanation", use cases U1 to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tvm_ffi import Array, Tensor
 from tvm_ffi.dataclasses import c_class
@@ -53,9 +53,7 @@ class PoolInfoProperties(ValueObject):
     read_latency_cycles: int
     write_latency_cycles: int
     is_internal: bool
-
-    if TYPE_CHECKING:
-        _target_bursts: Array[tuple[Any, int]]
+    _target_bursts: Array[tuple[Any, int]]
 
     def __init__(
         self,
@@ -106,9 +104,7 @@ class PoolInfo(ValueObject):
     read_latency_cycles: int
     write_latency_cycles: int
     is_internal: bool
-
-    if TYPE_CHECKING:
-        _target_bursts: Array[tuple[Any, int]]
+    _target_bursts: Array[tuple[Any, int]]
 
     def __init__(self) -> None:
         raise TypeError("Use WorkspacePoolInfo or ConstantPoolInfo: PoolInfo is only their base")

@@ -1,12 +1,18 @@
 """TIR to TIR, one pass a file."""
 
 from usmp.transform.assign_pool_info import AssignPoolInfo
-from usmp.transform.convert_pool_allocations_to_offsets import convert_pool_allocations_to_offsets
+from usmp.transform.convert_for_loops_to_serial import ConvertForLoopsToSerial
+from usmp.transform.convert_pool_allocations_to_offsets import (
+    ConvertPoolAllocationsToOffsets,
+    convert_pool_allocations_to_offsets,
+)
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
 
 __all__ = [
     "AssignPoolInfo",
+    "ConvertForLoopsToSerial",
+    "ConvertPoolAllocationsToOffsets",
     "CreateAllocatesForIO",
     "UnifiedStaticMemoryPlanner",
     "convert_pool_allocations_to_offsets",

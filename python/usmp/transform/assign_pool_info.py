@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
+from usmp.analysis.access import Access, MemoryUse
 from usmp.analysis.extract_buffer_info import PLANNED_SCOPES
+from usmp.analysis.function_targets import function_targets
+from usmp.analysis.liveness import ModuleLiveness
 from usmp.objects import ConstantPoolInfo, PoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.attributes import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
+    INPUT_TENSOR_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.pools import READ_WRITE_ACCESS
 from usmp.transform.module_pass import ModulePass
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
@@ -24,22 +32,26 @@ DEFAULT_CONSTANT_POOL_NAME = "global_const_workspace"
 
 @tvm.transform.module_pass(opt_level=0, name="tir.usmp.AssignPoolInfo")
 class AssignPoolInfo(ModulePass):
-    """Annotate each global AllocBuffer with the pools that its PrimFunc's target may access.
+    """Annotate each global AllocBuffer with the pools that may hold it.
 
     The pools are the module's `workspace_memory_pools`, and its `constant_memory_pools` for
-    constants, in the user's order, which is the order of preference. Without pools of a kind
-    there is one internal pool of that kind without limit: `global_workspace` or
+    constants, in the user's order, which is the order of preference. A pool is a candidate if it
+    lists the target of the PrimFunc that allocates and of every PrimFunc that accesses the buffer,
+    with "rw" where it may write (see `function_targets`). Without
+    pools of a kind there is one internal pool of that kind without limit: `global_workspace` or
     `global_const_workspace`. An AllocBuffer that has candidate pools already keeps them, so a
     schedule may exclude pools. RFC 0009, "Overview".
 
     Raises
     ------
-    ValueError: a PrimFunc with allocations has no `target`, or no pool of the kind that it needs.
+    ValueError: a PrimFunc with allocations has no `target`; no pool, or a candidate pool that is
+        there already, may be accessed by all targets that need it.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Annotate every PrimFunc."""
-        known_targets = _targets_of(mod)
+        targets = function_targets(mod)
+        known_targets = list({str(t): t for t in targets.values() if t is not None}.values())
         workspace = _pools(mod, WORKSPACE_MEMORY_POOLS_ATTR) or [
             WorkspacePoolInfo(DEFAULT_WORKSPACE_POOL_NAME, known_targets, _internal())
         ]
@@ -47,64 +59,146 @@ class AssignPoolInfo(ModulePass):
             ConstantPoolInfo(DEFAULT_CONSTANT_POOL_NAME, known_targets, None, _internal())
         ]
         annotated = IRModule(mod.functions, attrs=mod.attrs)
+        assignment = _Assignment(targets, workspace, constants, ModuleLiveness(mod))
         for variable, func in mod.functions.items():
             if isinstance(func, tirx.PrimFunc):
-                name = variable.name_hint
-                annotated.update_func(variable, _annotate(func, name, workspace, constants))
+                annotated.update_func(variable, assignment.annotate(func, str(variable.name_hint)))
         return annotated
 
 
-def _annotate(
-    func: tirx.PrimFunc, name: str, workspace: list[PoolInfo], constants: list[PoolInfo]
-) -> tirx.PrimFunc:
-    def annotate_allocation(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
-        is_global = stmt.buffer.scope() in PLANNED_SCOPES
-        if not is_global or CANDIDATE_MEMORY_POOL_ATTR in stmt.annotations:
-            return stmt
-        pools = constants if CONSTANT_DATA_ATTR in stmt.annotations else workspace
-        candidates = _accessible(pools, func, name)
-        annotations = {**stmt.annotations, CANDIDATE_MEMORY_POOL_ATTR: candidates}
-        return tirx.AllocBuffer(stmt.buffer, annotations, stmt.span)
+@dataclass(frozen=True)
+class _Need:
+    """What the functions of a target must be able to do with a buffer; `function` is one."""
 
-    body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, annotate_allocation))
-    return func.with_body(body)
+    target: Target
+    function: str
+    access: Access
 
-
-def _accessible(pools: list[PoolInfo], func: tirx.PrimFunc, name: str) -> list[PoolInfo]:
-    """The pools that `func` may use: those that list its target."""
-    target = func.attrs.get("target") if func.attrs else None
-    if target is None:
-        raise ValueError(
-            f"{name} has no target, so it is not known which memory it may access; "
-            "apply tirx.transform.BindTarget"
+    def is_met_by(self, pool: PoolInfo) -> bool:
+        """Whether `pool` lists the target, with enough access."""
+        return any(
+            _is_target(listed, self.target)
+            and (access == READ_WRITE_ACCESS or not self.access.may_write)
+            for listed, access in pool.target_access.items()
         )
-    candidates = [pool for pool in pools if str(target) in _targets_as_text(pool)]
-    if not candidates:
-        raise ValueError(
-            f"no pool may be accessed by target {_shown(target)} of {name} "
-            f"({'; '.join(f'{p.pool_name}: {_shown(*p.targets)}' for p in pools)})"
-        )
-    return candidates
+
+    def __str__(self) -> str:
+        done = "written" if self.access.may_write else "read" if self.access else "allocated"
+        return f"{done} by target {_shown(self.target)} of {self.function}"
 
 
-def _targets_as_text(pool: PoolInfo) -> list[str]:
-    """The targets of a pool, which may be given by name; targets are equal if their texts are."""
-    return [str(Target(target)) for target in pool.targets]
+@dataclass(frozen=True)
+class _Assignment:
+    targets: dict[str, Target | None]
+    workspace: list[PoolInfo]
+    constants: list[PoolInfo]
+    liveness: ModuleLiveness
+
+    def annotate(self, func: tirx.PrimFunc, name: str) -> tirx.PrimFunc:
+        """`func`, its global allocations with candidate pools."""
+
+        def annotate_allocation(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
+            if stmt.buffer.scope() not in PLANNED_SCOPES:
+                return stmt
+            if CANDIDATE_MEMORY_POOL_ATTR in stmt.annotations:
+                self._check(stmt, name)
+                return stmt
+            candidates = self._candidates(stmt, name)
+            annotations = {**stmt.annotations, CANDIDATE_MEMORY_POOL_ATTR: candidates}
+            return tirx.AllocBuffer(stmt.buffer, annotations, stmt.span)
+
+        body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, annotate_allocation))
+        return func.with_body(body)
+
+    def _candidates(self, stmt: tirx.AllocBuffer, name: str) -> list[PoolInfo]:
+        target = self.targets[name]
+        if target is None:
+            raise ValueError(
+                f"{name} has no target, so it is not known which memory it may access; "
+                "apply tirx.transform.BindTarget"
+            )
+        is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        pools = self.constants if is_constant else self.workspace
+        if self._constants_are_open if is_constant else self._workspace_is_open:
+            return pools
+        needs = self._needs(stmt, target, name)
+        candidates = [pool for pool in pools if all(need.is_met_by(pool) for need in needs)]
+        if not candidates:
+            shown = "; ".join(f"{pool.pool_name}: {_shown_access(pool)}" for pool in pools)
+            raise ValueError(
+                f"{name}: no pool may hold buffer {stmt.buffer.name}, which is "
+                f"{' and '.join(map(str, needs))} ({shown})"
+            )
+        return candidates
+
+    @cached_property
+    def _workspace_is_open(self) -> bool:
+        """Whether every function may do anything in every pool, as is most often the case."""
+        return self._is_open(self.workspace, Access.UNKNOWN)
+
+    @cached_property
+    def _constants_are_open(self) -> bool:
+        return self._is_open(self.constants, Access.READ)
+
+    def _is_open(self, pools: list[PoolInfo], access: Access) -> bool:
+        targets = {str(target): target for target in self.targets.values() if target is not None}
+        needs = [_Need(target, "", access) for target in targets.values()]
+        return all(need.is_met_by(pool) for need in needs for pool in pools)
+
+    def _check(self, stmt: tirx.AllocBuffer, name: str) -> None:
+        """Refuse candidate pools that were chosen before but cannot be accessed; a pool that
+        lists no targets at all says nothing about access."""
+        target = self.targets[name]
+        if target is None:
+            return
+        needs = self._needs(stmt, target, name)
+        for pool in stmt.annotations[CANDIDATE_MEMORY_POOL_ATTR]:
+            unmet = [need for need in needs if pool.targets and not need.is_met_by(pool)]
+            if unmet:
+                raise ValueError(
+                    f"{name}: buffer {stmt.buffer.name} has the candidate pool "
+                    f"{pool.pool_name}, which may not be {unmet[0]} "
+                    f"({pool.pool_name}: {_shown_access(pool)})"
+                )
+
+    def _needs(self, stmt: tirx.AllocBuffer, target: Target, name: str) -> list[_Need]:
+        """What must be possible with `stmt`, by target; that of the allocating function first."""
+        use = self.liveness.liveness_of(name).allocation_use.get(stmt, MemoryUse())
+        needs = {str(target): _Need(target, name, Access.NONE)}
+        accesses = dict(use.by_function)
+        if INPUT_TENSOR_ATTR in stmt.annotations:  # the application writes it
+            accesses[name] = accesses.get(name, Access.NONE) | Access.WRITE
+        for function, access in accesses.items():
+            accessing = self.targets[function] or target
+            if CONSTANT_DATA_ATTR in stmt.annotations:
+                access = Access.READ
+            known = needs.get(str(accessing), _Need(accessing, function, Access.NONE))
+            writes_first = access.may_write and not known.access.may_write
+            by = function if writes_first else known.function
+            needs[str(accessing)] = _Need(accessing, by, known.access | access)
+        return list(needs.values())
 
 
-def _shown(*targets: Target | str) -> str:
-    """Targets for a reader: the kind, and what is said by name, such as the processor."""
-    shown = []
-    for target in map(Target, targets):
-        named = (f"{key}={value}" for key, value in target.attrs.items() if isinstance(value, str))
-        shown.append(" ".join([target.kind.name, *sorted(named)]))
-    return ", ".join(shown)
+def _is_target(listed: Target | str, target: Target) -> bool:
+    """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
+    if isinstance(listed, Target):
+        return str(listed) == str(target)
+    return listed == target.kind.name or listed in list(target.keys)
 
 
-def _targets_of(mod: IRModule) -> list[Target]:
-    """The targets of all functions, each once."""
-    targets = [func.attrs.get("target") for func in mod.functions.values() if func.attrs]
-    return list({str(target): target for target in targets if target is not None}.values())
+def _shown_access(pool: PoolInfo) -> str:
+    return ", ".join(
+        _shown(target) + ("" if access == READ_WRITE_ACCESS else f" ({access})")
+        for target, access in pool.target_access.items()
+    )
+
+
+def _shown(target: Target | str) -> str:
+    """A target for a reader: the kind, and what is said by name, such as the processor."""
+    if not isinstance(target, Target):
+        return str(target)
+    named = (f"{key}={value}" for key, value in target.attrs.items() if isinstance(value, str))
+    return " ".join([target.kind.name, *sorted(named)])
 
 
 def _pools(mod: IRModule, attribute: str) -> list[PoolInfo]:

@@ -10,7 +10,7 @@ from tvm import tirx
 from tvm.ir import Call, IRModule, PointerType, PrimType
 
 from usmp.analysis.calls import CallResolver
-from usmp.analysis.extract_buffer_info import size_bytes
+from usmp.analysis.extract_buffer_info import byte_alignment, size_bytes
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,
@@ -25,31 +25,62 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     POOL_ARGS_ATTR,
 )
-from usmp.objects.executor import executor_of
+from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
+from usmp.transform.module_pass import ModulePass
 
 
-def convert_pool_allocations_to_offsets(
-    pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
-) -> tvm.transform.Pass:
+@tvm.transform.module_pass(opt_level=0, name="tir.usmp.ConvertPoolAllocationsToOffsets")
+class ConvertPoolAllocationsToOffsets(ModulePass):
     """Rewrite each planned AllocBuffer into a view of a pool parameter at its offset.
 
     Every PrimFunc gets a `uint8` pointer parameter for each pool that it or a PrimFunc that it
     calls uses, after its own parameters and in the order of the pools' names; calls pass them on.
     The attribute `pool_args` lists them as `AllocatedPoolInfo`s, on each PrimFunc and, all of
-    them, on the module; `allocated_size` is the pool's peak in bytes. Constant pools carry their
-    content as `ConstantInfo`s. Inputs and outputs that were planned are listed in the module's
-    `io_tensor_pool_allocations`. RFC 0009, "Step 5".
+    them, on the module; `allocated_size` is the pool's peak in bytes, `alignment` what its address
+    must be a multiple of. Constant pools carry their content as `ConstantInfo`s. Inputs and
+    outputs that were planned are listed in the module's `io_tensor_pool_allocations`. RFC 0009,
+    "Step 5".
 
     Parameters
     ----------
     pool_allocations: for each AllocBuffer to place its pool and byte offset.
+    emit_tvmscript_printable: leave out all attributes but `global_symbol`, so that the text of the
+        module can be parsed again.
+
+    Raises
+    ------
+    ValueError: two constants of different content share bytes.
     """
 
-    def convert(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        return _Converter(mod, pool_allocations).run()
+    def __init__(
+        self,
+        pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
+        emit_tvmscript_printable: bool = False,
+    ) -> None:
+        self.pool_allocations = dict(pool_allocations)
+        self.emit_tvmscript_printable = emit_tvmscript_printable
 
-    name = "tir.usmp.ConvertPoolAllocationsToOffsets"
-    return tvm.transform.module_pass(convert, opt_level=0, name=name)
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite every PrimFunc."""
+        converted = _Converter(mod, self.pool_allocations).run()
+        return _without_attributes(converted) if self.emit_tvmscript_printable else converted
+
+
+def convert_pool_allocations_to_offsets(
+    pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
+    emit_tvmscript_printable: bool = False,
+) -> tvm.transform.Pass:
+    """`ConvertPoolAllocationsToOffsets` by the name that it has in TVM's Python."""
+    return ConvertPoolAllocationsToOffsets(pool_allocations, emit_tvmscript_printable)
+
+
+def _without_attributes(mod: IRModule) -> IRModule:
+    functions = {}
+    for variable, func in mod.functions.items():
+        bare = tirx.PrimFunc(func.params, func.body, func.ret_type)
+        symbol = func.attrs.get("global_symbol") if func.attrs else None
+        functions[variable] = bare.with_attr("global_symbol", symbol) if symbol else bare
+    return IRModule(functions)
 
 
 class _Converter:
@@ -67,7 +98,9 @@ class _Converter:
 
     def run(self) -> IRModule:
         allocated = {
-            pool.pool_name: AllocatedPoolInfo(self._with_content(pool), self._peak(pool), index)
+            pool.pool_name: AllocatedPoolInfo(
+                self._with_content(pool), self._peak(pool), index, self._alignment(pool)
+            )
             for index, pool in enumerate(self.pools)
         }
         converted = IRModule(self.mod.functions, attrs=self.mod.attrs)
@@ -127,9 +160,7 @@ class _Converter:
                 (arg.allocated_size,),
                 "uint8",
                 f"{arg.pool_info.pool_name}_{arg.pool_var_idx}_buffer_var",
-                data_alignment=self.executor.pool_byte_alignment(
-                    isinstance(arg.pool_info, ConstantPoolInfo)
-                ),
+                data_alignment=arg.alignment,
             )
             for arg in pool_args
         }
@@ -161,26 +192,46 @@ class _Converter:
             func.attrs,
         ).with_attr(POOL_ARGS_ATTR, pool_args)
 
-    def _peak(self, pool: PoolInfo) -> int:
-        """Highest end address in the pool, in bytes."""
-        return max(
-            allocation.byte_offset + size_bytes(stmt.buffer)
-            for stmt, allocation in self.plan.items()
-            if allocation.pool_info.pool_name == pool.pool_name
-        )
-
-    def _with_content(self, pool: PoolInfo) -> PoolInfo:
-        """The pool; a constant pool together with the constants that were placed in it."""
-        if not isinstance(pool, ConstantPoolInfo):
-            return pool
-        constants = [
-            ConstantInfo(
-                stmt.buffer.name, allocation.byte_offset, stmt.annotations[CONSTANT_DATA_ATTR]
-            )
+    def _placed_in(self, pool: PoolInfo) -> list[tuple[tirx.AllocBuffer, int]]:
+        """The allocations in the pool with their offsets, in the order of these."""
+        placed = [
+            (stmt, int(allocation.byte_offset))
             for stmt, allocation in self.plan.items()
             if allocation.pool_info.pool_name == pool.pool_name
         ]
-        constants.sort(key=lambda constant: int(constant.byte_offset))
+        return sorted(placed, key=lambda place: place[1])
+
+    def _peak(self, pool: PoolInfo) -> int:
+        """Highest end address in the pool, in bytes."""
+        return max(offset + size_bytes(stmt.buffer) for stmt, offset in self._placed_in(pool))
+
+    def _alignment(self, pool: PoolInfo) -> int:
+        """That of the most demanding allocation, in bytes, and at least the usual one."""
+        placed = (byte_alignment(stmt, self.executor) for stmt, _ in self._placed_in(pool))
+        return max(DEFAULT_BYTE_ALIGNMENT, *placed)
+
+    def _with_content(self, pool: PoolInfo) -> PoolInfo:
+        """The pool; a constant pool together with the constants that were placed in it.
+
+        Identical constants in the same bytes are listed once.
+        """
+        if not isinstance(pool, ConstantPoolInfo):
+            return pool
+        constants: list[ConstantInfo] = []
+        last_end = 0
+        for stmt, offset in self._placed_in(pool):
+            constant = ConstantInfo(stmt.buffer.name, offset, stmt.annotations[CONSTANT_DATA_ATTR])
+            size = size_bytes(stmt.buffer)
+            if size and offset < last_end:
+                if not _is_identical(constant, constants[-1]):
+                    raise ValueError(
+                        f'constants "{constants[-1].name_hint}" at byte '
+                        f'{constants[-1].byte_offset} and "{constant.name_hint}" at byte {offset} '
+                        f'of pool "{pool.pool_name}" share bytes, but their content differs'
+                    )
+                continue
+            constants.append(constant)
+            last_end = max(last_end, offset + size)
         return pool.with_constants(constants)
 
     def _io_tensors(self) -> dict[str, PoolAllocation]:
@@ -190,3 +241,8 @@ class _Converter:
             for attribute in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR)
             if attribute in stmt.annotations
         }
+
+
+def _is_identical(a: ConstantInfo, b: ConstantInfo) -> bool:
+    """Whether two constants are the same bytes in the same place."""
+    return a == ConstantInfo(a.name_hint, b.byte_offset, b.data)

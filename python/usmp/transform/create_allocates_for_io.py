@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 
+from usmp.analysis.infer_io import IOParameter, infer_io
 from usmp.objects.attributes import (
     INPUT_TENSOR_ATTR,
     INPUT_TENSORS_ATTR,
+    LIVE_THROUGHOUT_ATTR,
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSOR_ATTR,
     OUTPUT_TENSORS_ATTR,
 )
-from usmp.objects.tensor_info import TensorInfo
 from usmp.transform.module_pass import ModulePass
 
 
@@ -22,53 +25,76 @@ from usmp.transform.module_pass import ModulePass
 class CreateAllocatesForIO(ModulePass):
     """Replace the input and output parameters of `__tvm_main__` by annotated AllocBuffers.
 
-    The planner then places inputs and outputs in the workspace pools with everything else.
-    Which parameters are inputs and outputs is told by the attributes `input_tensors` and
-    `output_tensors` of `__tvm_main__`; they come first, inputs before outputs. Use case U4 of
+    The planner then places inputs and outputs in the workspace pools with everything else. Which
+    parameters are inputs and outputs is told by the attributes `input_tensors` and
+    `output_tensors` of `__tvm_main__`; they come first, inputs before outputs. Without these
+    attributes it is inferred from what is read and written (`usmp.analysis.infer_io`), and the
+    attributes are added; what may be both is annotated to live from entry to exit. Use case U4 of
     TVM's planner.
 
     Raises
     ------
-    ValueError: `__tvm_main__` lacks these attributes, or has fewer parameters than they name.
+    ValueError: one of the attributes without the other, fewer parameters than they name, or a
+        parameter whose size is not known.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite `__tvm_main__`."""
         main = mod[MAIN_FUNCTION_NAME]
-        attributes = main.attrs or {}
-        if INPUT_TENSORS_ATTR not in attributes or OUTPUT_TENSORS_ATTR not in attributes:
+        told = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a in (main.attrs or {})]
+        if len(told) == 1:
             raise ValueError(
-                f"{MAIN_FUNCTION_NAME} does not tell which of its parameters are inputs and "
-                f'outputs (attributes "{INPUT_TENSORS_ATTR}" and "{OUTPUT_TENSORS_ATTR}")'
+                f"{MAIN_FUNCTION_NAME} has the attribute {told[0]} only; both "
+                f"{INPUT_TENSORS_ATTR} and {OUTPUT_TENSORS_ATTR} are needed, or neither"
             )
-        tensors = [
-            *((INPUT_TENSOR_ATTR, info) for info in main.attrs[INPUT_TENSORS_ATTR]),
-            *((OUTPUT_TENSOR_ATTR, info) for info in main.attrs[OUTPUT_TENSORS_ATTR]),
-        ]
-        if len(tensors) > len(main.params):
-            raise ValueError(
-                f"{MAIN_FUNCTION_NAME} has {len(main.params)} parameters, but "
-                f"{len(tensors)} inputs and outputs"
-            )
+        io = _told_io(main) if told else infer_io(MAIN_FUNCTION_NAME, mod)
         rewritten = IRModule(mod.functions, attrs=mod.attrs)
-        rewritten.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), _allocate(main, tensors))
+        rewritten.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), _allocate(main, io))
         return rewritten
 
 
-def _allocate(main: tirx.PrimFunc, tensors: list[tuple[str, TensorInfo]]) -> tirx.PrimFunc:
-    """Turn the first parameters, one for each of `tensors`, into allocations."""
+def _told_io(main: tirx.PrimFunc) -> list[IOParameter]:
+    inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
+    tensors = [*inputs, *outputs]
+    if len(tensors) > len(main.params):
+        raise ValueError(
+            f"{MAIN_FUNCTION_NAME} has {len(main.params)} parameters, but "
+            f"{len(tensors)} inputs and outputs"
+        )
+    return [
+        IOParameter(index, tensor, is_input=index < len(inputs), is_certain=True)
+        for index, tensor in enumerate(tensors)
+    ]
+
+
+def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
+    """Turn the parameters `io` into allocations."""
     allocations: list[tirx.Stmt] = []
     addresses: dict[tirx.Var, tirx.Expr] = {}
-    for param, (attribute, info) in zip(main.params, tensors, strict=False):
+    for parameter in io:
+        param, tensor = main.params[parameter.index], parameter.tensor
         buffer = param
         if not tirx.is_buffer_var(param):
-            size = info.size_bytes // tvm.DataType(info.dtype).itemsize
-            buffer = tirx.decl_buffer((size,), info.dtype, info.name)
+            size = tensor.size_bytes // tvm.DataType(tensor.dtype).itemsize
+            buffer = tirx.decl_buffer((size,), tensor.dtype, tensor.name)
             addresses[param] = buffer.data
-        allocations.append(tirx.AllocBuffer(buffer, {attribute: info.name}))
+        role = INPUT_TENSOR_ATTR if parameter.is_input else OUTPUT_TENSOR_ATTR
+        annotations: dict[str, Any] = {role: tensor.name}
+        if not parameter.is_certain:
+            annotations[LIVE_THROUGHOUT_ATTR] = True
+        allocations.append(tirx.AllocBuffer(buffer, annotations))
     body = tvm_ffi.structural_map(main.body, (tirx.Var, lambda var: addresses.get(var, var)))
-    statements = tirx.stmt_list(body)
-    params = list(main.params)[len(tensors) :]
-    return tirx.PrimFunc(
-        params, tirx.SeqStmt([*allocations, *statements]), main.ret_type, main.attrs
+    allocated = {parameter.index for parameter in io}
+    params = [param for index, param in enumerate(main.params) if index not in allocated]
+    func = tirx.PrimFunc(
+        params,
+        tirx.SeqStmt([*allocations, *tirx.stmt_list(body)]),
+        main.ret_type,
+        main.attrs,
+    )
+    return func.with_attrs(
+        {
+            INPUT_TENSORS_ATTR: [p.tensor for p in io if p.is_input],
+            OUTPUT_TENSORS_ATTR: [p.tensor for p in io if not p.is_input],
+        }
     )

@@ -14,11 +14,17 @@ from usmp.algorithms import (
     get_algorithm,
     get_custom_algorithm,
 )
-from usmp.analysis import check_plan, extract_buffer_info
+from usmp.analysis import (
+    assign_stmt_pool_allocations,
+    check_plan,
+    create_array_buffer_info,
+    extract_buffer_info,
+)
+from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.objects import BufferInfo, MemoryPlan, PlacedBuffer, PoolAllocation
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
 from usmp.transform.assign_pool_info import AssignPoolInfo
-from usmp.transform.convert_pool_allocations_to_offsets import convert_pool_allocations_to_offsets
+from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 from usmp.transform.module_pass import ModulePass
 
@@ -43,21 +49,21 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             mod = CreateAllocatesForIO()(mod)
         mod = AssignPoolInfo()(mod)
         analysis = extract_buffer_info(mod[MAIN_FUNCTION_NAME], mod)
-        buffers = list(analysis.buffer_info_stmts)
+        stmts = analysis.buffer_info_stmts
+        buffers = create_array_buffer_info(stmts)
         name, algorithm = _algorithm(context)
         plan = dict(algorithm(buffers, analysis.memory_pressure).items())
         check_plan(buffers, plan)
-        allocations = {analysis.buffer_info_stmts[buffer]: plan[buffer] for buffer in buffers}
         functions = _functions_of_allocations(mod)
-        mod = convert_pool_allocations_to_offsets(allocations)(mod)
-        return mod.with_attr(
-            MEMORY_PLAN_ATTR,
-            MemoryPlan(
-                name,
-                analysis.memory_pressure,
-                [_placed(b, plan[b], functions[analysis.buffer_info_stmts[b]]) for b in buffers],
-            ),
-        )
+        identical = identical_constants(stmts)
+        placed = [
+            _placed(b, plan[b], functions[stmts[b]], [i.name_hint for i in identical.get(b, ())])
+            for b in buffers
+        ]
+        places = assign_stmt_pool_allocations(stmts, plan)
+        mod = ConvertPoolAllocationsToOffsets(places)(mod)
+        memory_plan = MemoryPlan(name, analysis.memory_pressure, placed)
+        return mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
 
 
 def _algorithm(context: PassContext) -> tuple[str, Algorithm]:
@@ -81,7 +87,9 @@ def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:
     return functions
 
 
-def _placed(buffer: BufferInfo, allocation: PoolAllocation, function: str) -> PlacedBuffer:
+def _placed(
+    buffer: BufferInfo, allocation: PoolAllocation, function: str, identical: list[str]
+) -> PlacedBuffer:
     return PlacedBuffer(
         name=buffer.name_hint,
         function=function,
@@ -89,5 +97,7 @@ def _placed(buffer: BufferInfo, allocation: PoolAllocation, function: str) -> Pl
         pool_name=allocation.pool_info.pool_name,
         byte_offset=allocation.byte_offset,
         size_bytes=buffer.size_bytes,
+        alignment=buffer.alignment,
         live_ranges=list(buffer.live_ranges),
+        identical=identical,
     )

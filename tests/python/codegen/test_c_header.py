@@ -21,14 +21,16 @@ from usmp.objects import (
 
 def workspace(name="sram", size_bytes=64, internal=False):
     properties = PoolInfoProperties(is_internal=internal)
-    return Pool(AllocatedPoolInfo(WorkspacePoolInfo(name, ["c"], properties), size_bytes), name)
+    return Pool(
+        AllocatedPoolInfo(WorkspacePoolInfo(name, ["c"], properties), size_bytes, 0, 16), name
+    )
 
 
 def constants(name="flash", internal=False):
     infos = [ConstantInfo("x", 4, tvm.runtime.tensor(np.array([1, 258], "int16")))]
     properties = PoolInfoProperties(is_internal=internal)
     info = ConstantPoolInfo(name, ["c"], infos, properties)
-    return Pool(AllocatedPoolInfo(info, 8), name)
+    return Pool(AllocatedPoolInfo(info, 8, 0, 16), name)
 
 
 def tensor(name, shape=(1, 4), dtype="int8", place=None, c_name=None):

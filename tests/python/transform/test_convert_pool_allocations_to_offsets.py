@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import tvm
-import tvm_ffi
 from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from usmp.objects import ConstantPoolInfo, PoolAllocation, WorkspacePoolInfo
+from pool_conversion import assert_becomes, convert, pool_args
+from usmp.objects import ConstantPoolInfo, WorkspacePoolInfo
 from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR, POOL_ARGS_ATTR
 from usmp.transform import convert_pool_allocations_to_offsets
 
@@ -15,35 +15,6 @@ SLOW = WorkspacePoolInfo("slow", ["c"])
 FLASH = ConstantPoolInfo("flash", ["c"])
 FIRST = tvm.runtime.tensor(np.array([1, 2, 3, 4], dtype="int8"))
 SECOND = tvm.runtime.tensor(np.array([5, 6, 7, 8], dtype="int8"))
-
-
-def convert(mod, places):
-    """Place each allocation that `places` names at (pool, offset)."""
-    allocations = {}
-
-    def on_allocation(stmt):
-        if stmt.buffer.name in places:
-            allocations[stmt] = PoolAllocation(*places[stmt.buffer.name])
-
-    for func in mod.functions.values():
-        tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
-    assert len(allocations) == len(places)
-    return convert_pool_allocations_to_offsets(allocations)(mod)
-
-
-def assert_becomes(before, places, expected):
-    """Compare without the attribute `pool_args`, which has tests of its own."""
-    after = convert(before, places)
-    assert tirx.analysis.verify_well_formed(after)
-    plain = {v: f.without_attr(POOL_ARGS_ATTR) for v, f in after.functions.items()}
-    tvm.ir.assert_structural_equal(tvm.IRModule(plain), expected)
-
-
-def pool_args(func_or_mod):
-    return [
-        (arg.pool_info.pool_name, arg.allocated_size, arg.pool_var_idx)
-        for arg in func_or_mod.attrs[POOL_ARGS_ATTR]
-    ]
 
 
 def test_an_allocation_becomes_a_view_of_a_pool():

@@ -157,21 +157,6 @@ def test_parameters_beyond_inputs_and_outputs_stay():
     check(Before, Expected, [TensorInfo("x", [4], "int8")], [TensorInfo("y", [4], "int8")])
 
 
-def test_inputs_and_outputs_are_not_told():
-    @I.ir_module
-    class Mod:
-        @T.prim_func
-        def __tvm_main__(x: T.handle("int8")):
-            T.evaluate(T.call_extern("int32", "f", x))
-
-    with pytest.raises(ValueError) as error:
-        CreateAllocatesForIO()(Mod)
-    assert str(error.value).partition("\n")[0] == (
-        "__tvm_main__ does not tell which of its parameters are inputs and outputs "
-        '(attributes "input_tensors" and "output_tensors")'
-    )
-
-
 def test_more_inputs_than_parameters():
     @I.ir_module
     class Mod:

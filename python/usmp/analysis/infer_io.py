@@ -1,0 +1,107 @@
+"""Which parameters of a main PrimFunc are inputs and which are outputs, if nothing tells?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule, PointerType, PrimType
+
+from usmp.analysis.access import Access, MemoryUse
+from usmp.analysis.addresses import address_of
+from usmp.analysis.liveness import ModuleLiveness
+from usmp.objects import TensorInfo
+
+
+@dataclass(frozen=True)
+class IOParameter:
+    """A parameter that is an input or an output.
+
+    Parameters
+    ----------
+    index: its position among the parameters.
+    tensor: name of the parameter, shape and element type.
+    is_input: whether the application writes it before the run; else it reads it after the run.
+    is_certain: false where the text does not tell, so that its content may matter all the time.
+    """
+
+    index: int
+    tensor: TensorInfo
+    is_input: bool
+    is_certain: bool
+
+
+def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
+    """The inputs and outputs among the parameters of `main`, in order.
+
+    An input is never written. An output is written before anything else is done with it, by
+    whatever PrimFunc, called at any depth. What is read first and written later, or is handed to an
+    unknown function, may be both; by its position it is called an input (followed by one) or an
+    output (the last one, or one that is written), but `is_certain` is false. Numbers, and handles
+    without a type that nothing accesses, are neither.
+
+    Raises
+    ------
+    ValueError: a parameter whose size is not known.
+    """
+    func = mod[main]
+    uses = ModuleLiveness(mod).liveness_of(main).parameter_use
+    tensors = {
+        index: _tensor(main, func, index, uses[index])
+        for index, param in enumerate(func.params)
+        if _is_tensor(param, uses[index])
+    }
+    inputs = [i for i in tensors if not uses[i].access.may_write]
+    outputs = [i for i in tensors if uses[i].first == Access.WRITE]
+    certain = {*inputs, *outputs}
+    outputs += [i for i in tensors if i not in certain and Access.WRITE in uses[i].access]
+    unknown = [i for i in tensors if i not in {*inputs, *outputs}]
+    for index in unknown:
+        before_input = index < max(inputs, default=-1)
+        after_output = index > min(outputs, default=len(func.params))
+        is_last = not outputs and index == unknown[-1]
+        if not before_input and (after_output or is_last):
+            outputs.append(index)
+    return [
+        IOParameter(index, tensor, index not in outputs, index in certain)
+        for index, tensor in tensors.items()
+    ]
+
+
+def _is_tensor(param: tirx.Var, use: MemoryUse) -> bool:
+    if tirx.is_buffer_var(param):
+        return True
+    if not isinstance(param.ty, PointerType):
+        return False
+    typed = isinstance(param.ty.element_type, PrimType) and str(param.ty.element_type) != "void"
+    return typed or bool(use.access)
+
+
+def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> TensorInfo:
+    """Name, shape and element type: the parameter's own, or of its largest view in `func`."""
+    param = func.params[index]
+    views = [param] if tirx.is_buffer_var(param) else _views(func, param)
+    static = [v for v in views if all(isinstance(extent, tirx.IntImm) for extent in v.shape)]
+    if not static or len(static) < len(views):
+        raise ValueError(
+            f"{main}: the size of parameter {param.name} is not known; make it a T.Buffer of "
+            "static shape, or declare such a buffer at it with T.decl_buffer"
+        )
+    infos = [
+        TensorInfo(param.name, [int(extent) for extent in view.shape], str(view.dtype))
+        for view in static
+    ]
+    return max(infos, key=lambda info: info.size_bytes)
+
+
+def _views(func: tirx.PrimFunc, pointer: tirx.Var) -> list[tirx.Buffer]:
+    """The buffers that are declared at a pointer parameter."""
+    views: list[tirx.Buffer] = []
+
+    def on_declaration(stmt: tirx.DeclBuffer) -> None:
+        if address_of(stmt.data).bases == {pointer}:
+            views.append(stmt.buffer)
+
+    tvm_ffi.structural_walk(func.body, (tirx.DeclBuffer, on_declaration))
+    return views

@@ -1,0 +1,91 @@
+"""From the analysis to an algorithm, and from its answer back to the statements.
+
+RFC 0009, "Step 3" and "Step 5"; the names are TVM's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+from tvm import tirx
+
+from usmp.objects import BufferInfo, ConstantPoolInfo, PoolAllocation
+from usmp.objects.attributes import CONSTANT_DATA_ATTR
+
+
+def create_array_buffer_info(
+    buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
+) -> list[BufferInfo]:
+    """The buffers that an algorithm has to place, in program order.
+
+    These are all buffers, but of constants with the same content only the first: it is stored
+    once.
+
+    Parameters
+    ----------
+    buffer_info_stmts: as in `BufferInfoAnalysis`.
+    """
+    return list(dict.fromkeys(_stored_as(buffer_info_stmts).values()))
+
+
+def assign_stmt_pool_allocations(
+    buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
+    buffer_pool_allocations: Mapping[BufferInfo, PoolAllocation],
+) -> dict[tirx.AllocBuffer, PoolAllocation]:
+    """The place of each AllocBuffer; a constant that has none of its own is where the first
+    constant of the same content is.
+
+    Parameters
+    ----------
+    buffer_info_stmts: as in `BufferInfoAnalysis`.
+    buffer_pool_allocations: what the algorithm returned.
+
+    Raises
+    ------
+    ValueError: a buffer without a place.
+    """
+    stored_as = _stored_as(buffer_info_stmts)
+    places: dict[tirx.AllocBuffer, PoolAllocation] = {}
+    for info, stmt in buffer_info_stmts.items():
+        place = buffer_pool_allocations.get(info, buffer_pool_allocations.get(stored_as[info]))
+        if place is None:
+            raise ValueError(f'buffer "{info.name_hint}" has no allocation')
+        places[stmt] = place
+    return places
+
+
+def identical_constants(
+    buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
+) -> dict[BufferInfo, list[BufferInfo]]:
+    """Each constant that is stored for others too, with these."""
+    others: dict[BufferInfo, list[BufferInfo]] = {}
+    for info, stored in _stored_as(buffer_info_stmts).items():
+        if info != stored:
+            others.setdefault(stored, []).append(info)
+    return others
+
+
+def is_constant_info(info: BufferInfo) -> bool:
+    """Whether the buffer is read-only."""
+    return all(isinstance(pool, ConstantPoolInfo) for pool in info.pool_candidates)
+
+
+def _stored_as(
+    buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
+) -> dict[BufferInfo, BufferInfo]:
+    """For each buffer the one whose bytes it uses: for most, itself."""
+    first: dict[Hashable, BufferInfo] = {}
+    return {
+        info: first.setdefault(_content(info, stmt), info)
+        for info, stmt in buffer_info_stmts.items()
+    }
+
+
+def _content(info: BufferInfo, stmt: tirx.AllocBuffer) -> Hashable:
+    """Equal for two constants that may be stored once."""
+    data = stmt.annotations.get(CONSTANT_DATA_ATTR)
+    if data is None:
+        return info
+    pools = tuple(str(pool.pool_name) for pool in info.pool_candidates)
+    content = (str(data.dtype), data.numpy().tobytes())
+    return (*content, pools, info.alignment, info.fixed_offset)

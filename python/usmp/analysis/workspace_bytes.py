@@ -1,0 +1,90 @@
+"""How much memory one PrimFunc needs by itself, before any planning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm import tirx
+
+from usmp.analysis.extract_buffer_info import is_plannable, size_bytes
+from usmp.objects.attributes import CONSTANT_DATA_ATTR
+
+
+def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int) -> int:
+    """The largest number of bytes that the allocations of `func` have in scope at once.
+
+    An allocation is in scope from its statement to the end of the body that holds it, whether it
+    is used or not. Each size is rounded up to the alignment. Functions that `func` calls do not
+    count, nor do constants, dynamic sizes and scopes other than global memory. As TVM's
+    `tir.analysis.calculate_workspace_bytes`.
+
+    Parameters
+    ----------
+    func: a PrimFunc in flat TIR.
+    workspace_byte_alignment: bytes, at least 1.
+
+    Raises
+    ------
+    ValueError: the alignment is less than 1.
+    """
+    _check(workspace_byte_alignment, "workspace_byte_alignment")
+    scopes = _Scopes(workspace_byte_alignment)
+    scopes.body(func.body, 0)
+    return scopes.peak
+
+
+def calculate_constant_bytes(func: tirx.PrimFunc, constant_byte_alignment: int) -> int:
+    """The bytes of all constants of `func`, each rounded up to the alignment.
+
+    As TVM's `tir.analysis.calculate_constant_bytes`.
+
+    Parameters
+    ----------
+    func: a PrimFunc in flat TIR.
+    constant_byte_alignment: bytes, at least 1.
+
+    Raises
+    ------
+    ValueError: the alignment is less than 1.
+    """
+    _check(constant_byte_alignment, "constant_byte_alignment")
+    scopes = _Scopes(constant_byte_alignment)
+    scopes.body(func.body, 0)
+    return scopes.constants
+
+
+@dataclass
+class _Scopes:
+    """A walk over nested bodies: what is in scope at the most, and all constants, in bytes."""
+
+    alignment: int
+    peak: int = 0
+    constants: int = 0
+
+    def body(self, stmt: tirx.Stmt | None, outside: int) -> None:
+        """Visit a body with `outside` bytes in scope around it."""
+        in_scope = outside
+        for child in tirx.stmt_list(stmt) if stmt is not None else []:
+            if isinstance(child, tirx.AllocBuffer):
+                in_scope += self._size(child)
+                self.peak = max(self.peak, in_scope)
+            elif isinstance(child, tirx.IfThenElse):
+                self.body(child.then_case, in_scope)
+                self.body(child.else_case, in_scope)
+            else:
+                self.body(getattr(child, "body", None), in_scope)
+
+    def _size(self, stmt: tirx.AllocBuffer) -> int:
+        """Bytes in the workspace."""
+        if not is_plannable(stmt):
+            return 0
+        rounded = -(-size_bytes(stmt.buffer) // self.alignment) * self.alignment
+        if CONSTANT_DATA_ATTR in stmt.annotations:
+            self.constants += rounded
+            return 0
+        return rounded
+
+
+def _check(alignment: int, what: str) -> None:
+    if alignment < 1:
+        raise ValueError(f"{what} must be at least 1 byte, but is {alignment}")
