@@ -87,7 +87,7 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
             alignment=byte_alignment(stmt, executor),
             live_ranges=[LiveRange(start, stop) for start, stop in merge_spans(live)],
             kind=kind,
-            fixed_offset=stmt.annotations.get(FIXED_OFFSET_ATTR),
+            fixed_offset=_fixed_offset(stmt),
         )
         buffers.append((info, stmt))
     workspace = [info for info, _ in buffers if not is_constant_info(info)]
@@ -144,7 +144,7 @@ def _role(
     """Name, kind and live spans: inputs live from entry, outputs to exit, constants always."""
     first = min((start for start, _ in spans), default=0)
     last = max((stop for _, stop in spans), default=0)
-    if stmt.annotations.get(LIVE_THROUGHOUT_ATTR):
+    if int(stmt.annotations.get(LIVE_THROUGHOUT_ATTR, False)):
         first, last, spans = 0, end, [(0, end)]
     if INPUT_TENSOR_ATTR in stmt.annotations:
         name = str(stmt.annotations[INPUT_TENSOR_ATTR])
@@ -186,6 +186,12 @@ def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -
                 f"{'workspace' if is_constant else 'constant'} pool {pool.pool_name}"
             )
     return list(pools)
+
+
+def _fixed_offset(stmt: tirx.AllocBuffer) -> int | None:
+    """The pin, which TVMScript makes an IntImm and Python an int."""
+    pin = stmt.annotations.get(FIXED_OFFSET_ATTR)
+    return None if pin is None else int(pin)
 
 
 def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import IRModule, PointerType, PrimType
+from tvm.ir import IRModule, PointerType
 
 from usmp.analysis.access import Access, MemoryUse
 from usmp.analysis.addresses import address_of
@@ -74,8 +74,8 @@ def _is_tensor(param: tirx.Var, use: MemoryUse) -> bool:
         return True
     if not isinstance(param.ty, PointerType):
         return False
-    typed = isinstance(param.ty.element_type, PrimType) and str(param.ty.element_type) != "void"
-    return typed or bool(use.access)
+    is_typed = str(param.ty.element_type) not in ("", "void")
+    return is_typed or bool(use.access)
 
 
 def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> TensorInfo:

@@ -284,8 +284,9 @@ class _FunctionWalk:
                 address = address_of(call)
                 for base in address.bases:
                     mention(base, declared)
-                if not address.computed:
-                    return tvm_ffi.WalkResult.SKIP
+                if address.computed:
+                    tvm_ffi.structural_walk(address.computed, callbacks, order="pre")
+                return tvm_ffi.WalkResult.SKIP
             if isinstance(call.op, Op) and call.op.name in _KEEP_A_POINTER:
                 self._escape(call)
             return tvm_ffi.WalkResult.ADVANCE
@@ -302,8 +303,8 @@ class _FunctionWalk:
 
         # One walk for all, since starting one costs more than what it visits.
         walked = [expr for expr in exprs if not is_constant(expr)]
+        callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
         if walked:
-            callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
             tvm_ffi.structural_walk(walked, callbacks, order="pre")
         if written is not None:
             mention(written, Access.WRITE)

@@ -81,7 +81,7 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
         role = INPUT_TENSOR_ATTR if parameter.is_input else OUTPUT_TENSOR_ATTR
         annotations: dict[str, Any] = {role: tensor.name}
         if not parameter.is_certain:
-            annotations[LIVE_THROUGHOUT_ATTR] = True
+            annotations[LIVE_THROUGHOUT_ATTR] = tirx.const(True, "bool")  # as TVMScript reads it
         allocations.append(tirx.AllocBuffer(buffer, annotations))
     body = tvm_ffi.structural_map(main.body, (tirx.Var, lambda var: addresses.get(var, var)))
     allocated = {parameter.index for parameter in io}

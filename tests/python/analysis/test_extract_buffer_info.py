@@ -286,6 +286,77 @@ def test_alignments():
     assert alignments(options) == {"byte": 4, "double": 8, "constant": 2}
 
 
+def test_an_alignment_that_the_buffer_asks_for():
+    """TVM writes 64 into every buffer, so 64 says nothing."""
+
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            usual = T.alloc_buffer((4,), "int8", align=64)  # noqa: F841
+            small = T.alloc_buffer((4,), "int8", align=2)  # noqa: F841
+            large = T.alloc_buffer((4,), "int8", align=128)  # noqa: F841
+            lanes = T.alloc_buffer((2,), "int8x32")  # noqa: F841
+            T.evaluate(1)
+
+    assert {name: info.alignment for name, info in buffers(Mod).items()} == {
+        "usual": 16,
+        "small": 16,
+        "large": 128,
+        "lanes": 32,
+    }
+
+
+def test_pinned_buffers():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            free = T.alloc_buffer((4,), "int8")  # noqa: F841
+            pinned = T.alloc_buffer((4,), "int8", annotations={"fixed_offset": 64})  # noqa: F841
+            T.evaluate(1)
+
+    assert {name: info.fixed_offset for name, info in buffers(Mod).items()} == {
+        "free": None,
+        "pinned": 64,
+    }
+
+
+def test_a_pin_that_is_not_aligned():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8", annotations={"fixed_offset": 8})  # noqa: F841
+            T.evaluate(1)
+
+    with pytest.raises(ValueError) as error:
+        analyse(Mod)
+    assert str(error.value) == (
+        'fixed_offset of buffer "a" must be a multiple of its alignment, 16, but is 8'
+    )
+
+
+def test_live_throughout():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            state = T.alloc_buffer((4,), "int8", annotations={"live_throughout": True})
+            x = T.alloc_buffer(
+                (4,), "int8", annotations={"input_tensor": "x", "live_throughout": True}
+            )
+            y = T.alloc_buffer(
+                (4,), "int8", annotations={"output_tensor": "y", "live_throughout": True}
+            )
+            other = T.alloc_buffer((4,), "int8", annotations={"live_throughout": False})
+            T.evaluate(x[0])  # 0
+            state[0] = state[0] + T.int8(1)  # 1
+            y[0] = other[0]  # 2
+
+    assert live(Mod) == {"state": [(0, 3)], "x": [(0, 3)], "y": [(0, 3)], "other": [(2, 3)]}
+
+
 def test_names_are_unique():
     first, second, third, taken = (
         tirx.decl_buffer((4,), "int8", name) for name in ("a", "a", "a", "a_1")
@@ -348,6 +419,53 @@ def test_a_variable_in_a_constant_pool():
     assert str(error.value) == (
         "__tvm_main__: buffer a is not a constant, "
         "so it cannot be placed in the constant pool flash"
+    )
+
+
+def test_a_constant_that_is_written():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            A[0] = T.int8(1)
+
+        @T.prim_func
+        def __tvm_main__():
+            constant = T.alloc_buffer((4,), "int8", annotations={"constant_data": DATA})
+            Mod.op(constant)
+
+    with pytest.raises(ValueError) as error:
+        analyse(Mod)
+    assert str(error.value) == (
+        "__tvm_main__: constant constant is written, but constants lie in read-only memory; "
+        "copy it to a buffer first"
+    )
+
+
+def test_a_constant_that_is_given_to_an_unknown_function():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            constant = T.alloc_buffer((4,), "int8", annotations={"constant_data": DATA})
+            T.evaluate(T.call_extern("int32", "kernel", constant.data))
+
+    assert set(buffers(Mod)) == {"constant"}
+
+
+@pytest.mark.parametrize("elements", [3, 5])
+def test_a_constant_that_is_not_as_large_as_its_data(elements):
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            constant = T.alloc_buffer((elements,), "int8", annotations={"constant_data": DATA})
+            T.evaluate(constant[0])
+
+    with pytest.raises(ValueError) as error:
+        analyse(Mod)
+    assert str(error.value) == (
+        f"__tvm_main__: constant constant has {elements} bytes, but its data has 4"
     )
 
 

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 import tvm
 from tvm import tirx
@@ -6,15 +5,15 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from pool_conversion import assert_becomes, convert, pool_args
-from usmp.objects import ConstantPoolInfo, WorkspacePoolInfo
+from usmp.objects import PoolAllocation, WorkspacePoolInfo
 from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR, POOL_ARGS_ATTR
-from usmp.transform import convert_pool_allocations_to_offsets
+from usmp.transform import (
+    ConvertPoolAllocationsToOffsets,
+    convert_pool_allocations_to_offsets,
+)
 
 FAST = WorkspacePoolInfo("fast", ["c"])
 SLOW = WorkspacePoolInfo("slow", ["c"])
-FLASH = ConstantPoolInfo("flash", ["c"])
-FIRST = tvm.runtime.tensor(np.array([1, 2, 3, 4], dtype="int8"))
-SECOND = tvm.runtime.tensor(np.array([5, 6, 7, 8], dtype="int8"))
 
 
 def test_an_allocation_becomes_a_view_of_a_pool():
@@ -302,37 +301,6 @@ def test_allocated_size_is_the_highest_end():
     assert pool_args(after) == [("fast", 42, 0)]
 
 
-def test_constants_become_content_of_their_pool():
-    @I.ir_module
-    class Before:
-        @T.prim_func
-        def __tvm_main__():
-            late = T.alloc_buffer((4,), "int8", annotations={"constant_data": FIRST})
-            early = T.alloc_buffer((4,), "int8", annotations={"constant_data": SECOND})
-            a = T.alloc_buffer((4,), "int8")
-            a[0] = late[0] + early[0]
-
-    @I.ir_module
-    class Expected:
-        @T.prim_func
-        def __tvm_main__(fast: T.handle("uint8"), flash: T.handle("uint8")):
-            fast_pool = T.decl_buffer((4,), "uint8", data=fast, align=16)
-            flash_pool = T.decl_buffer((20,), "uint8", data=flash, align=16)
-            late = T.decl_buffer((4,), "int8", data=T.address_of(flash_pool[16]))
-            early = T.decl_buffer((4,), "int8", data=T.address_of(flash_pool[0]))
-            a = T.decl_buffer((4,), "int8", data=T.address_of(fast_pool[0]))
-            a[0] = late[0] + early[0]
-
-    places = {"late": (FLASH, 16), "early": (FLASH, 0), "a": (FAST, 0)}
-    assert_becomes(Before, places, Expected)
-    fast, flash = convert(Before, places).attrs[POOL_ARGS_ATTR]
-    assert isinstance(fast.pool_info, WorkspacePoolInfo)
-    assert [
-        (constant.name_hint, constant.byte_offset, constant.data.numpy().tolist())
-        for constant in flash.pool_info.constant_info_array
-    ] == [("early", 0, [5, 6, 7, 8]), ("late", 16, [1, 2, 3, 4])]
-
-
 def test_inputs_and_outputs_are_listed():
     @I.ir_module
     class Before:
@@ -366,9 +334,55 @@ def test_other_attributes_stay():
 
 
 def test_the_pass_has_a_name():
-    assert convert_pool_allocations_to_offsets({}).info.name == (
-        "tir.usmp.ConvertPoolAllocationsToOffsets"
-    )
+    for make in (ConvertPoolAllocationsToOffsets, convert_pool_allocations_to_offsets):
+        assert make({}).info.name == "tir.usmp.ConvertPoolAllocationsToOffsets"
+
+
+def test_a_module_that_can_be_printed_and_parsed():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            T.func_attr({"mine": 1})
+            A[0] = T.int8(1)
+
+        @T.prim_func
+        def __tvm_main__():
+            T.func_attr({"target": T.target("c")})
+            a = T.alloc_buffer((4,), "int8")
+            Before.op(a)
+
+    allocation = Before["__tvm_main__"].body.seq[0]
+    places = {allocation: PoolAllocation(FAST, 8)}
+    mod = Before.with_attr("ours", 2)
+    after = convert_pool_allocations_to_offsets(places, emit_tvmscript_printable=True)(mod)
+    assert not after.attrs
+    assert {v.name_hint: list(f.attrs.keys()) for v, f in after.functions.items()} == {
+        "op": ["global_symbol"],
+        "__tvm_main__": ["global_symbol"],
+    }
+    parsed = tvm.script.from_source(after.script(), extra_vars={"I": I, "T": T})
+    tvm.ir.assert_structural_equal(parsed, after)
+
+
+def test_a_pool_is_aligned_as_its_most_demanding_buffer():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8")
+            b = T.alloc_buffer((4,), "int8", align=128)
+            c = T.alloc_buffer((1,), "int8x32")
+            b[0] = a[0]
+            T.evaluate(T.call_extern("int32", "f", c.data))
+
+    after = convert(Before, {"a": (FAST, 0), "b": (SLOW, 0), "c": (FAST, 32)})
+    assert {arg.pool_info.pool_name: arg.alignment for arg in after.attrs[POOL_ARGS_ATTR]} == {
+        "fast": 32,
+        "slow": 128,
+    }
+    pools = after["__tvm_main__"].body.seq[:2]
+    assert [int(pool.buffer.data_alignment) for pool in pools] == [32, 128]
 
 
 @pytest.mark.parametrize("offset", [0, 2**31, 2**40])

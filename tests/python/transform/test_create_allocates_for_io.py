@@ -169,3 +169,78 @@ def test_more_inputs_than_parameters():
         CreateAllocatesForIO()(with_io(Mod, [info], [info]))
     message = "__tvm_main__ has 1 parameters, but 2 inputs and outputs"
     assert str(error.value).partition("\n")[0] == message
+
+
+# ---- inputs and outputs that are not told
+
+
+def check_inferred(before, expected, inputs, outputs):
+    after = CreateAllocatesForIO()(before)
+    assert tirx.analysis.verify_well_formed(after)
+    tvm.ir.assert_structural_equal(after, with_io(expected, inputs, outputs))
+
+
+def test_inferred_inputs_and_outputs():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__(
+            x: T.Buffer((2, 3), "int8"), y: T.handle("int16"), resource: T.handle, n: T.int32
+        ):
+            Y = T.decl_buffer((4,), "int16", data=y)
+            Y[n] = T.cast(x[0, 0], "int16")
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def __tvm_main__(resource: T.handle, n: T.int32):
+            x = T.alloc_buffer((2, 3), "int8", annotations={"input_tensor": "x"})
+            y = T.alloc_buffer((4,), "int16", annotations={"output_tensor": "y"})
+            Y = T.decl_buffer((4,), "int16", data=y.data)
+            Y[n] = T.cast(x[0, 0], "int16")
+
+    inputs, outputs = [TensorInfo("x", [2, 3], "int8")], [TensorInfo("y", [4], "int16")]
+    check_inferred(Before, Expected, inputs, outputs)
+
+
+def test_what_may_be_both_lives_throughout():
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__(x: T.Buffer((4,), "int8"), y: T.Buffer((4,), "int8")):
+            T.evaluate(T.call_extern("int32", "kernel", x.data, y.data))
+
+    @I.ir_module
+    class Expected:
+        @T.prim_func
+        def __tvm_main__():
+            x = T.alloc_buffer(
+                (4,), "int8", annotations={"input_tensor": "x", "live_throughout": True}
+            )
+            y = T.alloc_buffer(
+                (4,), "int8", annotations={"output_tensor": "y", "live_throughout": True}
+            )
+            T.evaluate(T.call_extern("int32", "kernel", x.data, y.data))
+
+    inputs, outputs = [TensorInfo("x", [4], "int8")], [TensorInfo("y", [4], "int8")]
+    check_inferred(Before, Expected, inputs, outputs)
+
+
+def test_only_the_inputs_are_told():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__(x: T.Buffer((4,), "int8")):
+            T.evaluate(x[0])
+
+    main = Mod["__tvm_main__"].with_attr(INPUT_TENSORS_ATTR, [TensorInfo("x", [4], "int8")])
+    with pytest.raises(ValueError) as error:
+        CreateAllocatesForIO()(tvm.IRModule({"__tvm_main__": main}))
+    assert str(error.value).partition("\n")[0] == (
+        "__tvm_main__ has the attribute input_tensors only; both input_tensors and output_tensors "
+        "are needed, or neither"
+    )
+
+
+def test_the_pass_has_a_name():
+    assert CreateAllocatesForIO().info.name == "tir.usmp.CreateAllocatesForIO"

@@ -1,0 +1,99 @@
+"""The planner with algorithms by name, of the user's own, and broken ones."""
+
+import pytest
+import tvm_ffi
+
+from planner_views import Chain, first_line, offsets, plan, workspace
+from usmp.objects import PoolAllocation
+from usmp.objects.attributes import MEMORY_PLAN_ATTR
+
+
+@pytest.fixture
+def algorithm():
+    """Register a planning algorithm for one test, as `tir.usmp.algo.<name>`."""
+    registered = []
+
+    def register(name, function):
+        tvm_ffi.register_global_func(f"tir.usmp.algo.{name}", function)
+        registered.append(name)
+
+    yield register
+    for name in registered:
+        tvm_ffi.registry.remove_global_func(f"tir.usmp.algo.{name}")
+
+
+def stacked(buffers, memory_pressure):
+    """One buffer after the other, 64 bytes apart."""
+    return {
+        buffer: PoolAllocation(buffer.pool_candidates[0], 64 * index)
+        for index, buffer in enumerate(buffers)
+    }
+
+
+def test_custom_algorithm_wins(algorithm):
+    seen = []
+
+    def mine(buffers, memory_pressure):
+        seen.append(([buffer.name_hint for buffer in buffers], memory_pressure))
+        return stacked(buffers, memory_pressure)
+
+    algorithm("mine", mine)
+    planned = plan(Chain, custom_algorithm="mine", algorithm="greedy_by_size")
+    assert seen == [(["a", "b", "c"], 80)]
+    assert offsets(planned) == {"a": 0, "b": 64, "c": 128}
+    assert planned.attrs[MEMORY_PLAN_ATTR].algorithm == "mine"
+
+
+def overlapping(buffers, memory_pressure):
+    return {buffer: PoolAllocation(buffer.pool_candidates[0], 0) for buffer in buffers}
+
+
+def overlapping_without_conflicts(buffers, memory_pressure):
+    for buffer in buffers:
+        buffer.set_conflicts([])
+    return overlapping(buffers, memory_pressure)
+
+
+def incomplete(buffers, memory_pressure):
+    return dict(list(stacked(buffers, memory_pressure).items())[1:])
+
+
+def unaligned(buffers, memory_pressure):
+    return {
+        buffer: PoolAllocation(allocation.pool_info, allocation.byte_offset + 1)
+        for buffer, allocation in stacked(buffers, memory_pressure).items()
+    }
+
+
+def elsewhere(buffers, memory_pressure):
+    pool = workspace("elsewhere")
+    return {buffer: PoolAllocation(pool, 64 * index) for index, buffer in enumerate(buffers)}
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (overlapping, r'buffers "a" .* and "b" .* share bytes'),
+        (overlapping_without_conflicts, r'buffers "a" .* and "b" .* both are live at position'),
+        (incomplete, r'buffer "a" has no allocation'),
+        (unaligned, r'buffer "a" .* is not aligned'),
+        (elsewhere, r'buffer "a" .* is in a pool that is not one of its candidates'),
+        (stacked, r'buffer "b" .* the size hint of the pool is 100 bytes'),
+    ],
+)
+def test_a_broken_plan_is_refused(algorithm, broken, reason):
+    algorithm("broken", broken)
+    with pytest.raises(ValueError, match=f"^USMP plan check: {reason}"):
+        plan(Chain, [workspace("sram", 100)], custom_algorithm="broken")
+
+
+def test_unknown_algorithm():
+    with pytest.raises(ValueError) as error:
+        plan(Chain, algorithm="nope")
+    assert first_line(error).startswith("The selected USMP algorithm : nope is not defined.")
+
+
+def test_unknown_custom_algorithm():
+    with pytest.raises(ValueError) as error:
+        plan(Chain, custom_algorithm="nope")
+    assert first_line(error).startswith("The selected custom USMP algorithm : nope is not defined.")
