@@ -4,7 +4,7 @@
 package registers the pass options `tir.usmp.*`.
 """
 
-from usmp import _ffi as _ffi
+from usmp._ffi import get_include
 from usmp.build import AOTExecutorFactoryModule, build
 from usmp.objects import (
     ConstantMemoryPools,
@@ -30,6 +30,7 @@ __all__ = [
     "WorkspaceMemoryPools",
     "WorkspacePoolInfo",
     "build",
+    "get_include",
     "import_model",
     "load_archive",
 ]

@@ -161,9 +161,6 @@ void SetOverlaps(const BufferInfo& buffer, const ffi::Map<BufferInfo, int64_t>& 
   }
 }
 
-PoolAllocationObj::PoolAllocationObj(PoolInfo pool_info, int64_t byte_offset)
-    : pool_info(std::move(pool_info)), byte_offset(byte_offset) {}
-
 AllocatedPoolInfoObj::AllocatedPoolInfoObj(PoolInfo pool_info, int64_t allocated_size,
                                            int64_t pool_var_idx, int64_t alignment)
     : pool_info(std::move(pool_info)),

@@ -4,6 +4,9 @@
 // explanation"). Sizes, offsets and alignments are bytes. A constructor refuses bad values with a
 // ValueError, so an object that exists is well formed; whether a *plan* is well formed is decided
 // by check.h alone, hence PoolAllocation takes any offset.
+//
+// This header is installed (`usmp.get_include()`): what an algorithm of the user's own needs in C++
+// is inline in it.
 #ifndef USMP_OBJECTS_H_
 #define USMP_OBJECTS_H_
 
@@ -270,7 +273,8 @@ class PoolAllocationObj : public ffi::Object {
   int64_t byte_offset = 0;
 
   explicit PoolAllocationObj(ffi::UnsafeInit) {}
-  PoolAllocationObj(PoolInfo pool_info, int64_t byte_offset);
+  PoolAllocationObj(PoolInfo pool_info, int64_t byte_offset)
+      : pool_info(std::move(pool_info)), byte_offset(byte_offset) {}
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.PoolAllocation", PoolAllocationObj, ffi::Object);
