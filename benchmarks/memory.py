@@ -22,7 +22,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 
-ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts")
+ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts", "hill_climb")
 ARENA_BYTES = 16 << 20
 
 
@@ -36,7 +36,7 @@ def main(paths: list[str]) -> None:
         peaks, bounds = zip(*(planned_bytes(path, a) for a in ALGORITHMS), strict=True)
         numbers = (arena, head, bounds[0], *peaks)
         table.add_row(Path(path).stem, *(str(n) for n in numbers))
-    Console(width=120).print(table)
+    Console(width=140).print(table)
 
 
 def planned_bytes(path: str, algorithm: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import usmp
 from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -56,3 +57,12 @@ def test_the_demo_table_is_what_the_demo_prints():
     for line in f"pool {shown}".splitlines():
         if line.strip() not in ("", "..."):
             assert " ".join(line.split()) in printed
+
+
+def test_the_error_is_what_the_digits_example_gives():
+    shown = README.split("the error says what is missing:")[1].split("...")[0]
+    pool = usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(size_hint_bytes=4096))
+    mod = usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
+    with pytest.raises(ValueError) as error:
+        usmp.build(mod, workspace_memory_pools=usmp.WorkspaceMemoryPools([pool]))
+    assert " ".join(str(error.value).split()).startswith(" ".join(shown.split()))
