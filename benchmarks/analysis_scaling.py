@@ -18,7 +18,7 @@ from usmp.analysis import extract_buffer_info
 from usmp.transform import AssignPoolInfo
 
 CALLS = (500, 1000, 2000, 4000, 8000)
-ELEMENTS = 64
+ELEMENTS = 60
 TARGET = tvm.target.Target("c")
 
 

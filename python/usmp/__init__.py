@@ -4,8 +4,9 @@
 package registers the pass options `tir.usmp.*`.
 """
 
-from usmp._ffi import get_include
+from usmp import _ffi as _ffi
 from usmp.build import AOTExecutorFactoryModule, build
+from usmp.include import get_include
 from usmp.objects import (
     ConstantMemoryPools,
     ConstantPoolInfo,

@@ -140,8 +140,8 @@ void CheckLiveRanges(std::vector<const Placed*> pool) {
                               [&](const Placed* a) { return a->bytes.second <= b->bytes.first; }),
                open.end());
     for (const Placed* a : open) {
-      const Interval* both = Clash(*a, *b) ? LiveTogether(*a, *b) : nullptr;
-      if (both != nullptr) {
+      const Interval* both = LiveTogether(*a, *b);
+      if (both != nullptr && Clash(*a, *b)) {
         RefusePair(*a, *b, "both are live at position " + std::to_string(both->first));
       }
     }

@@ -1,5 +1,6 @@
 #include "does_not_fit.h"
 
+#include <algorithm>
 #include <limits>
 #include <sstream>
 
@@ -23,8 +24,8 @@ std::string WhoIsThere(const Problem& problem, const Solution& solution, size_t 
     const std::optional<Placement>& other = solution.placements[conflict.buffer];
     const Problem::Buffer& occupant = problem.buffers[conflict.buffer];
     if (!other || other->pool != pool || occupant.size == 0) continue;
-    if (*buffer.fixed_offset + conflict.below <= other->offset) continue;
-    if (other->offset + conflict.above <= *buffer.fixed_offset) continue;
+    const int64_t distance = other->offset - *buffer.fixed_offset;
+    if (conflict.below <= distance || conflict.above <= -distance) continue;
     std::ostringstream os;
     os << "buffer \"" << occupant.name << "\" is at bytes [" << other->offset << ", "
        << other->offset + occupant.size << ")";
@@ -69,7 +70,8 @@ class Trials {
       if (const std::optional<int64_t> limit = SmallestLimit(p)) {
         smallest << (smallest.tellp() > 0 ? ", or " : "") << *limit << " for "
                  << Quoted(problem_, p);
-      } else if (const std::optional<int64_t> limit = work_left_ < 0 ? Peak(p) : std::nullopt) {
+      } else if (const std::optional<int64_t> limit =
+                     work_left_ < 0 ? SufficientLimit(p) : std::nullopt) {
         enough << (enough.tellp() > 0 ? ", or " : "") << *limit << " for " << Quoted(problem_, p);
       }
     }
@@ -88,13 +90,14 @@ class Trials {
     for (Problem::Pool& pool : trial.pools) pool.limit = kNoLimit;
     const Solution solution = algorithm_(trial);
     if (solution.unplaced) return "";
-    const std::vector<int64_t> peaks = Peaks(trial, solution.placements);
+    const std::vector<int64_t> limits = SufficientLimits(solution);
     std::ostringstream os;
-    for (size_t p = 0; p < peaks.size(); ++p) {
-      if (peaks[p] <= problem_.pools[p].limit) continue;
-      os << (os.tellp() > 0 ? " and " : "") << peaks[p] << " for " << Quoted(problem_, p);
+    size_t listed = 0;
+    for (size_t p = 0; p < limits.size(); ++p) {
+      if (limits[p] <= problem_.pools[p].limit) continue;
+      os << (listed++ > 0 ? " and " : "") << limits[p] << " for " << Quoted(problem_, p);
     }
-    return " Enough is size_hint_bytes=" + os.str() + (peaks.size() > 1 ? " together." : ".");
+    return " Enough is size_hint_bytes=" + os.str() + (listed > 1 ? " together." : ".");
   }
 
  private:
@@ -111,13 +114,28 @@ class Trials {
     return std::nullopt;
   }
 
-  /*! \brief What the algorithm takes of the pool if the pool has no limit. */
-  std::optional<int64_t> Peak(size_t p) {
+  /*! \brief A limit of the pool that does, found by having none. */
+  std::optional<int64_t> SufficientLimit(size_t p) {
     Problem trial = problem_;
     trial.pools[p].limit = kNoLimit;
     const Solution solution = algorithm_(trial);
     if (solution.unplaced) return std::nullopt;
-    return Peaks(trial, solution.placements)[p];
+    return SufficientLimits(solution)[p];
+  }
+
+  /*!
+   * \brief Limits with which the algorithm succeeds, from a solution without some of them.
+   *
+   * The peaks of the solution, if that is so; an algorithm that makes attempts may be led astray by
+   * what they refuse. The highest ends of any attempt refuse nothing that was not refused.
+   */
+  std::vector<int64_t> SufficientLimits(const Solution& solution) {
+    Problem trial = problem_;
+    const std::vector<int64_t> peaks = Peaks(problem_, solution.placements);
+    for (size_t p = 0; p < peaks.size(); ++p) {
+      trial.pools[p].limit = std::max(trial.pools[p].limit, peaks[p]);
+    }
+    return algorithm_(trial).unplaced ? solution.highest_ends : peaks;
   }
 
   const Problem& problem_;

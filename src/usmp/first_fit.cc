@@ -33,7 +33,7 @@ class PoolSearch {
         } while (!HasChoice(order_[depth]));
       }
     }
-    return {placer_.placements(), std::nullopt, placer_.refused(), placer_.work()};
+    return placer_.Result(std::nullopt);
   }
 
  private:
@@ -55,14 +55,14 @@ class PoolSearch {
   }
 
   void Fail(size_t b) {
-    failure_ = Solution{placer_.placements(), b, {}, 0};
+    failure_ = placer_.Result(b);
     work_limit_ = placer_.work() + kSearchWork;
   }
 
   Solution Failure() {
-    failure_->refused = placer_.refused();
-    failure_->work = placer_.work();
-    return *std::move(failure_);
+    Solution failure = placer_.Result(failure_->unplaced);
+    failure.placements = std::move(failure_->placements);
+    return failure;
   }
 
   const Problem& problem_;
@@ -82,7 +82,8 @@ Placer::Placer(const Problem& problem)
 Placer::Placer(const Problem& problem, std::vector<std::optional<Placement>> placements)
     : problem_(problem),
       placements_(std::move(placements)),
-      refused_(problem.pools.size(), std::numeric_limits<int64_t>::max()) {}
+      refused_(problem.pools.size(), std::numeric_limits<int64_t>::max()),
+      highest_ends_(Peaks(problem, placements_)) {}
 
 std::optional<int64_t> Placer::LowestOffset(size_t b, size_t pool) {
   const Problem::Buffer& buffer = problem_.buffers[b];
@@ -112,6 +113,7 @@ bool Placer::TryPlace(size_t buffer, size_t pool, int64_t offset) {
     refused_[pool] = std::min(refused_[pool], end);
     return false;
   }
+  highest_ends_[pool] = std::max(highest_ends_[pool], end);
   placements_[buffer] = Placement{pool, offset};
   return true;
 }

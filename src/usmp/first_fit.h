@@ -26,8 +26,11 @@ struct Solution {
   /*! \brief The first buffer for which there was no place, if there was one. */
   std::optional<size_t> unplaced;
   /*! \brief By pool, the smallest end of a buffer that the limit of the pool refused, or the
-   *         largest int64. With any limit below it the algorithm would have done the same. */
+   *         largest int64. With any limit from the present one up to it, the algorithm would have
+   *         done the same. */
   std::vector<int64_t> refused;
+  /*! \brief By pool, the highest end of a buffer that was placed, be it for a moment. */
+  std::vector<int64_t> highest_ends;
   /*! \brief Placed buffers that were looked at: a measure of time that is the same everywhere. */
   int64_t work;
 };
@@ -60,8 +63,12 @@ class Placer {
   void Remove(size_t buffer) { placements_[buffer].reset(); }
 
   const std::vector<std::optional<Placement>>& placements() const { return placements_; }
-  const std::vector<int64_t>& refused() const { return refused_; }
   int64_t work() const { return work_; }
+
+  /*! \brief What was done so far; `unplaced` is the first buffer that found no place, if any. */
+  Solution Result(std::optional<size_t> unplaced) const {
+    return {placements_, unplaced, refused_, highest_ends_, work_};
+  }
 
  private:
   /*! \brief Offsets strictly between the two are taken. */
@@ -73,6 +80,7 @@ class Placer {
   const Problem& problem_;
   std::vector<std::optional<Placement>> placements_;
   std::vector<int64_t> refused_;
+  std::vector<int64_t> highest_ends_;
   std::vector<Taken> taken_;
   int64_t work_ = 0;
 };

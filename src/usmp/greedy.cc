@@ -57,12 +57,12 @@ Solution NoSharing(const Problem& problem) {
   };
   for (size_t b : PinnedFirst(problem, InputOrder(problem))) {
     const bool placed = problem.buffers[b].fixed_offset ? placer.TryPlace(b) : stack(b);
-    if (!placed) return {placer.placements(), b, placer.refused(), placer.work()};
+    if (!placed) return placer.Result(b);
     const Placement& place = *placer.placements()[b];
     const int64_t size = problem.buffers[b].size;
     if (size > 0) peaks[place.pool] = std::max(peaks[place.pool], place.offset + size);
   }
-  return {placer.placements(), std::nullopt, placer.refused(), placer.work()};
+  return placer.Result(std::nullopt);
 }
 
 namespace {

@@ -20,7 +20,7 @@ std::vector<size_t> OrderByConflicts(const Problem& problem);
 
 /*!
  * \brief Give every buffer bytes of its own, stacked in input order above the pinned ones: the plan
- *        without planning.
+ *        without planning. Pinned ones are where they were pinned, on shared bytes if so asked.
  */
 Solution NoSharing(const Problem& problem);
 

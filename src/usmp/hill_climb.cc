@@ -17,67 +17,88 @@ namespace {
 constexpr int kAttempts = 500;
 
 /*! \brief Placed buffers that all attempts together may look at; large graphs get fewer. */
-constexpr int64_t kWork = 1'000'000'000;
+constexpr int64_t kWork = 100'000'000;
+
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 class Climb {
  public:
-  explicit Climb(const Problem& problem)
-      : problem_(problem), refused_(problem.pools.size(), std::numeric_limits<int64_t>::max()) {}
+  explicit Climb(const Problem& problem) : problem_(problem) {}
 
   Solution Run(int64_t memory_pressure) {
-    std::vector<size_t> start;
-    int64_t start_total = kMax;
-    for (const std::vector<size_t>& order : {OrderBySize(problem_), OrderByConflicts(problem_)}) {
-      Keep(FirstFit(problem_, order));
-      order_ = PinnedFirst(problem_, order);
-      Placements placements = FirstFitInOrder();
-      if (!start.empty() && current_total_ >= start_total) continue;
-      start = order_;
-      start_total = current_total_;
-      current_ = std::move(placements);
+    const std::vector<std::vector<size_t>> orders = {OrderBySize(problem_),
+                                                     OrderByConflicts(problem_)};
+    for (const std::vector<size_t>& order : orders) Keep(FirstFit(problem_, order));
+    if (PlaceFixedPart(orders[0])) {
+      for (const std::vector<size_t>& order : orders) Try(Movable(order));
+      for (int attempt = 0; attempt < kAttempts && best_.work < kWork; ++attempt) {
+        if (best_total_ <= memory_pressure) break;
+        Attempt();
+      }
     }
-    order_ = std::move(start);
-    current_total_ = start_total;
-    for (int attempt = 1; attempt <= kAttempts && work_ < kWork; ++attempt) {
-      if (best_total_ <= memory_pressure) break;
-      Attempt(attempt);
-    }
-    best_->refused = refused_;
-    best_->work = work_;
-    return *std::move(best_);
+    return std::move(best_);
   }
 
  private:
   using Placements = std::vector<std::optional<Placement>>;
 
-  void Attempt(int attempt) {
-    const auto [from, to] = ChooseMove();
-    if (from == to) return;
-    const std::vector<size_t> order_before = order_;
-    const int64_t total_before = current_total_;
-    std::rotate(order_.begin() + to, order_.begin() + from, order_.begin() + from + 1);
-    Placements placements = FirstFitInOrder();
-    if (Acceptable(total_before, current_total_, attempt)) {
-      current_ = std::move(placements);
-    } else {
-      order_ = order_before;
-      current_total_ = total_before;
-    }
+  /*! \brief Whether moves have no say in where the buffer is. */
+  bool IsFixed(size_t b) const {
+    const Problem::Buffer& buffer = problem_.buffers[b];
+    return buffer.fixed_offset || std::all_of(buffer.pools.begin(), buffer.pools.end(),
+                                              [&](size_t p) { return IsConstantPool(p); });
   }
 
-  /*! \brief Place in `order_`; what fits nowhere goes beyond a limit, so that the peaks tell how
-   *         far off an order is. Keep the best that needs no such place. */
-  Placements FirstFitInOrder() {
+  bool IsConstantPool(size_t pool) const {
+    return problem_.pools[pool].info.as<ConstantPoolInfoObj>() != nullptr;
+  }
+
+  std::vector<size_t> Movable(std::vector<size_t> order) const {
+    order.erase(std::remove_if(order.begin(), order.end(), [&](size_t b) { return IsFixed(b); }),
+                order.end());
+    return order;
+  }
+
+  /*! \brief Where greedy put it, or would have if something else had not been left out; false if
+   *         that is nowhere. */
+  bool PlaceFixedPart(const std::vector<size_t>& order) {
     Placer placer(problem_);
+    for (size_t b : PinnedFirst(problem_, order)) {
+      if (!IsFixed(b)) continue;
+      const std::optional<Placement>& known = best_.placements[b];
+      const bool placed = known && !best_.unplaced ? placer.TryPlace(b, known->pool, known->offset)
+                                                   : placer.TryPlace(b);
+      if (!placed) return false;
+    }
+    fixed_part_ = placer.placements();
+    return true;
+  }
+
+  void Attempt() {
+    const auto [from, to] = ChooseMove();
+    if (from == to) return;
+    std::vector<size_t> order = order_;
+    std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
+    Try(std::move(order));
+  }
+
+  /*! \brief Place in the order, and go on from it unless it is worse. What fits nowhere goes beyond
+   *         a limit, so that the peaks tell how far off the order is. */
+  void Try(std::vector<size_t> order) {
+    Placer placer(problem_, fixed_part_);
     std::optional<size_t> unplaced;
-    for (size_t b : order_) {
+    for (size_t b : order) {
       if (placer.TryPlace(b)) continue;
       unplaced = b;
       placer.PlaceBeyondLimit(b);
     }
-    current_total_ = Total(placer.placements());
-    Keep({placer.placements(), unplaced, placer.refused(), placer.work()});
-    return placer.placements();
+    const int64_t total = Total(placer.placements());
+    if (total <= current_total_) {
+      current_ = placer.placements();
+      current_total_ = total;
+      order_ = std::move(order);
+    }
+    Keep(placer.Result(unplaced));
   }
 
   /*! \brief Two positions in the order: the buffer at the first goes to the second, before it. */
@@ -88,21 +109,22 @@ class Climb {
     if (Random(2) == 0) a = Neighbour(a);
     size_t b = Neighbour(a);
     if (Random(2) == 0) b = Neighbour(b);
-    if (problem_.buffers[a].fixed_offset || problem_.buffers[b].fixed_offset) return {0, 0};
+    if (IsFixed(a) || IsFixed(b)) return {0, 0};
     const auto position = [&](size_t buffer) {
       return static_cast<size_t>(std::find(order_.begin(), order_.end(), buffer) - order_.begin());
     };
     return {std::max(position(a), position(b)), std::min(position(a), position(b))};
   }
 
-  /*! \brief The buffers at the top of their pools. */
+  /*! \brief The buffers at the top of their workspace pools. */
   std::vector<size_t> Tops() const {
     const std::vector<int64_t> peaks = Peaks(problem_, current_);
     std::vector<size_t> tops;
     for (size_t b = 0; b < current_.size(); ++b) {
       const std::optional<Placement>& place = current_[b];
       const int64_t size = problem_.buffers[b].size;
-      if (place && size > 0 && place->offset + size == peaks[place->pool]) tops.push_back(b);
+      if (!place || size == 0 || IsConstantPool(place->pool)) continue;
+      if (place->offset + size == peaks[place->pool]) tops.push_back(b);
     }
     return tops;
   }
@@ -112,27 +134,33 @@ class Climb {
     return conflicts.empty() ? b : conflicts[Random(conflicts.size())].buffer;
   }
 
-  /*! \brief Up to 2 % worse at first, nothing worse at the end. */
-  static bool Acceptable(int64_t before, int64_t after, int attempt) {
-    return after - before <= before / 50 / kAttempts * (kAttempts - attempt);
-  }
-
+  /*! \brief The sum of the peaks of the workspace pools. */
   int64_t Total(const Placements& placements) const {
+    const std::vector<int64_t> peaks = Peaks(problem_, placements);
     int64_t total = 0;
-    for (int64_t peak : Peaks(problem_, placements)) total = CheckedAdd(total, peak).value_or(kMax);
+    for (size_t p = 0; p < peaks.size(); ++p) {
+      if (!IsConstantPool(p)) total = CheckedAdd(total, peaks[p]).value_or(kMax);
+    }
     return total;
   }
 
-  /*! \brief Count the work and what was refused; keep the solution if it is the best, or the first
-   *         of those that leave a buffer out. */
-  void Keep(Solution solution) {
-    work_ += solution.work;
-    for (size_t p = 0; p < refused_.size(); ++p) {
-      refused_[p] = std::min(refused_[p], solution.refused[p]);
-    }
+  /*! \brief Keep the places of the solution if it is the best, or the first of those that leave a
+   *         buffer out; and what was done for it in any case. */
+  void Keep(const Solution& solution) {
     const int64_t total = solution.unplaced ? kMax : Total(solution.placements);
-    if (best_ && total >= best_total_) return;
-    best_ = std::move(solution);
+    if (best_.refused.empty()) {
+      best_ = solution;
+      best_total_ = total;
+      return;
+    }
+    best_.work += solution.work;
+    for (size_t p = 0; p < problem_.pools.size(); ++p) {
+      best_.refused[p] = std::min(best_.refused[p], solution.refused[p]);
+      best_.highest_ends[p] = std::max(best_.highest_ends[p], solution.highest_ends[p]);
+    }
+    if (total >= best_total_) return;
+    best_.placements = solution.placements;
+    best_.unplaced = solution.unplaced;
     best_total_ = total;
   }
 
@@ -140,17 +168,15 @@ class Climb {
    *         each library's own. */
   size_t Random(size_t count) { return static_cast<size_t>(random_() % count); }
 
-  static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
   const Problem& problem_;
   std::mt19937_64 random_;
+  /*! \brief Buffers that moves do not touch, at their places. */
+  Placements fixed_part_;
   std::vector<size_t> order_;
   Placements current_;
   int64_t current_total_ = kMax;
-  std::optional<Solution> best_;
+  Solution best_;
   int64_t best_total_ = kMax;
-  std::vector<int64_t> refused_;
-  int64_t work_ = 0;
 };
 
 }  // namespace

@@ -2,10 +2,11 @@
 //
 // Starts from the better of the two greedy plans. An attempt moves one of two buffers before the
 // other: a buffer at the top of a pool, or one that conflicts with it, and one of its neighbours or
-// of theirs, since only these can lower that top. A worse order is kept as the point to go on from
-// if it is not much worse, the less so the more attempts were made; the best plan seen is the
-// result. After TVM's algorithm of the same name (src/tir/usmp/algo/hill_climb.cc at v0.18.0), but
-// the random numbers are the same on every platform and pinned buffers stay.
+// of theirs, since only these can lower that top. An order that is not worse is the one to go on
+// from; the best plan seen is the result. After TVM's algorithm of the same name
+// (src/tir/usmp/algo/hill_climb.cc at v0.18.0), but the random numbers are the same on every
+// platform, and buffers that are pinned or can only be in constant pools stay where greedy put
+// them.
 #ifndef USMP_HILL_CLIMB_H_
 #define USMP_HILL_CLIMB_H_
 
@@ -15,7 +16,7 @@
 namespace usmp {
 
 /*!
- * \brief Make the sum of the pools' peaks small.
+ * \brief Make the sum of the workspace pools' peaks small.
  *
  * Stops as soon as the sum is at most `memory_pressure` bytes; 0 asks for all attempts.
  */

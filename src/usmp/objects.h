@@ -5,8 +5,8 @@
 // ValueError, so an object that exists is well formed; whether a *plan* is well formed is decided
 // by check.h alone, hence PoolAllocation takes any offset.
 //
-// This header is installed (`usmp.get_include()`): what an algorithm of the user's own needs in C++
-// is inline in it.
+// This header is installed (`usmp.get_include()`) for algorithms of the user's own: reading buffers
+// and making a PoolAllocation is inline in it, the rest is not for them.
 #ifndef USMP_OBJECTS_H_
 #define USMP_OBJECTS_H_
 

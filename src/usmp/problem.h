@@ -4,8 +4,8 @@
 // reference count; `MakePlan` turns their answer back. In between, buffers and pools are indices:
 // buffers in input order, pools in the order in which candidates first name them.
 //
-// All bytes are int64 and every addition is checked. A position that does not fit int64 is no
-// position (nullopt), never a wrapped number.
+// All bytes are int64, and additions that make a position are checked: one that does not fit int64
+// is no position (nullopt), never a wrapped number.
 #ifndef USMP_PROBLEM_H_
 #define USMP_PROBLEM_H_
 

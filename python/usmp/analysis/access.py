@@ -39,28 +39,24 @@ class MemoryUse:
 
     Parameters
     ----------
-    first: the first access, in program order.
     by_function: what each PrimFunc does to it, by the PrimFunc's name.
     """
 
-    first: Access = Access.NONE
     by_function: dict[str, Access] = field(default_factory=dict)
 
     def add(self, function: str, access: Access) -> None:
-        """`function` accesses the memory, after all that was added before."""
-        self.first = self.first or access
+        """`function` accesses the memory."""
         self.by_function[function] = self.by_function.get(function, Access.NONE) | access
 
     def add_call(self, callee: MemoryUse) -> None:
-        """The memory is a parameter of a PrimFunc that is called now."""
-        self.first = self.first or callee.first
+        """The memory is passed to a PrimFunc, which uses it as `callee`."""
         for function, access in callee.by_function.items():
-            self.by_function[function] = self.by_function.get(function, Access.NONE) | access
+            self.add(function, access)
 
     @classmethod
     def unknown(cls, function: str) -> MemoryUse:
         """`function` does nobody knows what."""
-        return cls(Access.UNKNOWN, {function: Access.UNKNOWN})
+        return cls({function: Access.UNKNOWN})
 
     @property
     def access(self) -> Access:

@@ -5,7 +5,7 @@ RFC 0009, "Step 2 : Run an analysis pass".
 
 from __future__ import annotations
 
-from math import prod
+from math import lcm, prod
 
 import tvm
 from tvm import tirx
@@ -73,10 +73,11 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     names = UniqueNames()
     for stmt, spans in liveness.allocations.items():
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        function = liveness.functions[stmt]
         # Iterations that run at once may share what they only read.
         if not is_plannable(stmt) or (stmt in liveness.unplannable and not is_constant):
+            _check_left_alone(stmt, function)
             continue
-        function = liveness.functions[stmt]
         if is_constant:
             _check_constant(stmt, function, liveness.allocation_use[stmt].access)
         name, kind, live = _role(stmt, spans, liveness.length)
@@ -105,6 +106,18 @@ def _pool_pressures(stmts: dict[BufferInfo, tirx.AllocBuffer]) -> dict[str, int]
         for name in {str(pool.pool_name): None for pool in info.pool_candidates}:
             candidates.setdefault(name, []).append(info)
     return {name: memory_pressure(infos) for name, infos in sorted(candidates.items())}
+
+
+def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
+    """An allocation that stays as it is cannot do what these annotations ask for."""
+    asked = (FIXED_OFFSET_ATTR, LIVE_THROUGHOUT_ATTR, INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR)
+    for attribute in asked:
+        if attribute in stmt.annotations:
+            raise ValueError(
+                f"{function}: buffer {stmt.buffer.name} is annotated with {attribute}, but cannot "
+                "be planned: its size is not static, its scope is not global, or it stands in a "
+                "loop that is not serial"
+            )
 
 
 def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> None:
@@ -197,12 +210,12 @@ def _fixed_offset(stmt: tirx.AllocBuffer) -> int | None:
 def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
     """Bytes of which the address of an allocation must be a multiple.
 
-    That is the executor's alignment, or that of the elements, or the one that the buffer itself
-    asks for, if it is larger than what TVM asks for by default; whichever is largest.
+    It suits the executor's alignment, that of the elements, and the one that the buffer itself
+    asks for, if that is larger than what TVM asks for by default.
     """
     is_constant = CONSTANT_DATA_ATTR in stmt.annotations
     asked_for = int(stmt.buffer.data_alignment)
-    return max(
+    return lcm(
         executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment,
         int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
         asked_for if asked_for > DEFAULT_DATA_ALIGNMENT else 1,

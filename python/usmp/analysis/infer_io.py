@@ -35,11 +35,11 @@ class IOParameter:
 def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
     """The inputs and outputs among the parameters of `main`, in order.
 
-    An input is never written. An output is written before anything else is done with it, by
-    whatever PrimFunc, called at any depth. What is read first and written later, or is handed to an
-    unknown function, may be both; by its position it is called an input (followed by one) or an
-    output (the last one, or one that is written), but `is_certain` is false. Numbers, and handles
-    without a type that nothing accesses, are neither.
+    An input is never written and an output never read, by whatever PrimFunc, called at any depth.
+    What is read and written may be an output that accumulates, or state; it is called an output.
+    What is handed to an unknown function may be anything; by its position it is called an input
+    (if it stands before one) or an output (if it stands after one, or is the last). But both are
+    not certain. Numbers, and handles without a type that nothing accesses, are neither.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
         if _is_tensor(param, uses[index])
     }
     inputs = [i for i in tensors if not uses[i].access.may_write]
-    outputs = [i for i in tensors if uses[i].first == Access.WRITE]
+    outputs = [i for i in tensors if uses[i].access == Access.WRITE]
     certain = {*inputs, *outputs}
     outputs += [i for i in tensors if i not in certain and Access.WRITE in uses[i].access]
     unknown = [i for i in tensors if i not in {*inputs, *outputs}]

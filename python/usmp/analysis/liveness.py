@@ -23,7 +23,8 @@ from tvm.ir import Call, IRModule, Op, PointerType, TensorLoad
 
 from usmp.analysis.access import Access, MemoryUse, declared_access
 from usmp.analysis.addresses import address_of, is_constant, is_op
-from usmp.analysis.calls import CallResolver, PrimFuncCall
+from usmp.analysis.call_graph import CallGraph
+from usmp.analysis.calls import PrimFuncCall
 
 Span = tuple[int, int]
 """Half-open range of program positions."""
@@ -69,19 +70,15 @@ class ModuleLiveness:
     """The PrimFuncs of a module by name, each walked when it is asked for, and once."""
 
     def __init__(self, mod: IRModule) -> None:
-        self.calls = CallResolver(mod)
+        self.graph = CallGraph(mod)
         self.finished: dict[str, FunctionLiveness] = {}
-        self.in_progress: list[str] = []
 
     def liveness_of(self, name: str) -> FunctionLiveness:
         """As `analyse_liveness`."""
         if name not in self.finished:
-            if name in self.in_progress:
-                chain = [*self.in_progress[self.in_progress.index(name) :], name]
-                raise ValueError(f"recursion cannot be planned statically: {' -> '.join(chain)}")
-            self.in_progress.append(name)
-            self.finished[name] = _FunctionWalk(self, name).run()
-            self.in_progress.pop()
+            for function in self.graph.callees_first(name):
+                if function not in self.finished:
+                    self.finished[function] = _FunctionWalk(self, function).run()
         return self.finished[name]
 
 
@@ -117,7 +114,7 @@ class _FunctionWalk:
     def __init__(self, program: ModuleLiveness, name: str) -> None:
         self.program = program
         self.name = name
-        self.func = program.calls.functions[name]
+        self.func = program.graph.functions[name]
         self.result = FunctionLiveness(len(self.func.params))
         self.position = 0
         self.loops: list[_Loop] = []
@@ -273,7 +270,7 @@ class _FunctionWalk:
                 mentioned[root] = mentioned.get(root, Access.NONE) | access
 
         def on_call(call: Call) -> tvm_ffi.WalkResult:
-            callee = self.program.calls.resolve(call)
+            callee = self.program.graph.calls.resolve(call)
             if callee is not None:
                 calls.append(callee)
                 return tvm_ffi.WalkResult.SKIP
@@ -340,7 +337,7 @@ class _FunctionWalk:
 
     def _splice(self, call: PrimFuncCall) -> None:
         """Put the liveness of the called PrimFunc in at this position, after its arguments."""
-        callee = self.program.liveness_of(call.callee)
+        callee = self.program.finished[call.callee]
         addresses = [address_of(argument) for argument in call.arguments]
         computed = [part for address in addresses for part in address.computed]
         if computed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from math import gcd
 from typing import Protocol
 
@@ -50,16 +51,19 @@ def _pressure(buffers: list[Live], unit: int) -> int:
             changes.setdefault(live.start, []).append(index)
             changes.setdefault(live.stop, []).append(~index)
     rounded = [-(-buffer.size_bytes // unit) * unit for buffer in buffers]
-    live_now: dict[int, int] = {}  # index -> number of its ranges that are open
+    saved = [size - buffer.size_bytes for size, buffer in zip(rounded, buffers, strict=True)]
+    ranges: dict[int, int] = {}  # index -> number of its ranges that are open
+    most_saved: list[tuple[int, int]] = []  # a heap; what is live no more is dropped when it is top
     total = pressure = 0
     for position in sorted(changes):
         for change in changes[position]:
             index, by = (change, 1) if change >= 0 else (~change, -1)
-            before = live_now.get(index, 0)
-            live_now[index] = before + by
+            before = ranges.get(index, 0)
+            ranges[index] = before + by
+            if before <= 0 < before + by:
+                heappush(most_saved, (-saved[index], index))
             total += rounded[index] * ((before + by > 0) - (before > 0))
-        if total > pressure:
-            now = [index for index, ranges in live_now.items() if ranges > 0]
-            saved = max(rounded[index] - buffers[index].size_bytes for index in now)
-            pressure = max(pressure, total - saved)
+        while most_saved and ranges[most_saved[0][1]] <= 0:
+            heappop(most_saved)
+        pressure = max(pressure, total + (most_saved[0][0] if most_saved else 0))
     return pressure

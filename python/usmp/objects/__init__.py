@@ -5,7 +5,7 @@ Memory Planning", sections "Guide-level explanation" for pools and "Reference-le
 for buffers). Every size, offset and alignment is in bytes.
 
 The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
-:meth:`BufferInfo.set_conflicts`.
+:meth:`BufferInfo.set_conflicts` and :meth:`BufferInfo.set_overlaps`.
 """
 
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange

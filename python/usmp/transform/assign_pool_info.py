@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import tvm
@@ -93,6 +93,8 @@ class _Assignment:
     workspace: list[PoolInfo]
     constants: list[PoolInfo]
     liveness: ModuleLiveness
+    _answers: dict[str, tuple[PoolInfo | None, bool]] = field(default_factory=dict)
+    """By pool name, the pool that was asked for last and whether it is open."""
 
     def annotate(self, func: tirx.PrimFunc, name: str) -> tirx.PrimFunc:
         """`func`, its global allocations with candidate pools."""
@@ -119,7 +121,7 @@ class _Assignment:
             )
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
         pools = self.constants if is_constant else self.workspace
-        if self._constants_are_open if is_constant else self._workspace_is_open:
+        if self._is_open(pools, is_constant):
             return pools
         needs = self._needs(stmt, target, name)
         candidates = [pool for pool in pools if all(need.is_met_by(pool) for need in needs)]
@@ -131,29 +133,34 @@ class _Assignment:
             )
         return candidates
 
-    @cached_property
-    def _workspace_is_open(self) -> bool:
-        """Whether every function may do anything in every pool, as is most often the case."""
-        return self._is_open(self.workspace, Access.UNKNOWN)
+    def _is_open(self, pools: list[PoolInfo], is_constant: bool) -> bool:
+        """Whether every function may do anything in every pool, as is most often the case; then
+        nobody needs to know who accesses what."""
+        return all(self._is_open_pool(pool, is_constant) for pool in pools)
+
+    def _is_open_pool(self, pool: PoolInfo, is_constant: bool) -> bool:
+        known, answer = self._answers.get(str(pool.pool_name), (None, False))
+        if known is None or not known.same_as(pool):
+            access = Access.READ if is_constant else Access.UNKNOWN
+            needs = [_Need(target, "", access) for target in self._known_targets]
+            answer = all(need.is_met_by(pool) for need in needs)
+            self._answers[str(pool.pool_name)] = (pool, answer)
+        return answer
 
     @cached_property
-    def _constants_are_open(self) -> bool:
-        return self._is_open(self.constants, Access.READ)
-
-    def _is_open(self, pools: list[PoolInfo], access: Access) -> bool:
-        targets = {str(target): target for target in self.targets.values() if target is not None}
-        needs = [_Need(target, "", access) for target in targets.values()]
-        return all(need.is_met_by(pool) for need in needs for pool in pools)
+    def _known_targets(self) -> list[Target]:
+        return list({str(t): t for t in self.targets.values() if t is not None}.values())
 
     def _check(self, stmt: tirx.AllocBuffer, name: str) -> None:
         """Refuse candidate pools that were chosen before but cannot be accessed; a pool that
         lists no targets at all says nothing about access."""
         target = self.targets[name]
-        if target is None:
+        pools = [pool for pool in stmt.annotations[CANDIDATE_MEMORY_POOL_ATTR] if pool.targets]
+        if target is None or self._is_open(pools, CONSTANT_DATA_ATTR in stmt.annotations):
             return
         needs = self._needs(stmt, target, name)
-        for pool in stmt.annotations[CANDIDATE_MEMORY_POOL_ATTR]:
-            unmet = [need for need in needs if pool.targets and not need.is_met_by(pool)]
+        for pool in pools:
+            unmet = [need for need in needs if not need.is_met_by(pool)]
             if unmet:
                 raise ValueError(
                     f"{name}: buffer {stmt.buffer.name} has the candidate pool "

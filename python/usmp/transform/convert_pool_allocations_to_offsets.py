@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from math import lcm
+from operator import itemgetter
 
 import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, IRModule, PointerType, PrimType
 
-from usmp.analysis.calls import CallResolver
+from usmp.analysis.call_graph import CallGraph
 from usmp.analysis.extract_buffer_info import byte_alignment, size_bytes
 from usmp.objects import (
     AllocatedPoolInfo,
@@ -88,8 +91,8 @@ class _Converter:
         self.mod = mod
         self.plan = plan
         self.executor = executor_of(mod)
-        self.calls = CallResolver(mod)
-        self.functions = self.calls.functions
+        self.graph = CallGraph(mod)
+        self.functions = self.graph.functions
         pools = {
             allocation.pool_info.pool_name: allocation.pool_info for allocation in plan.values()
         }
@@ -116,33 +119,25 @@ class _Converter:
 
     def _used_pools(self) -> dict[str, set[str]]:
         """For each PrimFunc the names of the pools that it and those that it calls need."""
-        used: dict[str, set[str]] = {}
-        callers: dict[str, set[str]] = {name: set() for name in self.functions}
-        for name, func in self.functions.items():
-            used[name] = self._collect(name, func, callers)
+        used = {name: self._own_pools(func) for name, func in self.functions.items()}
         pending = list(self.functions)
         while pending:
             name = pending.pop()
-            for caller in callers[name]:
+            for caller in self.graph.callers[name]:
                 if not used[name] <= used[caller]:
                     used[caller] |= used[name]
                     pending.append(caller)
         return used
 
-    def _collect(self, name: str, func: tirx.PrimFunc, callers: dict[str, set[str]]) -> set[str]:
-        """The pools of the allocations in `func`; notes it as a caller of what it calls."""
+    def _own_pools(self, func: tirx.PrimFunc) -> set[str]:
+        """The pools of the allocations in `func`."""
         used: set[str] = set()
 
         def on_allocation(stmt: tirx.AllocBuffer) -> None:
             if stmt in self.plan:
                 used.add(self.plan[stmt].pool_info.pool_name)
 
-        def on_call(call: Call) -> None:
-            found = self.calls.resolve(call)
-            if found is not None:
-                callers[found.callee].add(name)
-
-        tvm_ffi.structural_walk(func.body, [(tirx.AllocBuffer, on_allocation), (Call, on_call)])
+        tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
         return used
 
     def _convert(
@@ -174,7 +169,7 @@ class _Converter:
             return tirx.DeclBuffer(stmt.buffer, data=address, span=stmt.span)
 
         def pass_pools(call: Call) -> Call:
-            found = self.calls.resolve(call)
+            found = self.graph.calls.resolve(call)
             if found is None:
                 return call
             pools = [pointers[pool] for pool in sorted(self.used[found.callee])]
@@ -192,23 +187,25 @@ class _Converter:
             func.attrs,
         ).with_attr(POOL_ARGS_ATTR, pool_args)
 
-    def _placed_in(self, pool: PoolInfo) -> list[tuple[tirx.AllocBuffer, int]]:
-        """The allocations in the pool with their offsets, in the order of these."""
-        placed = [
-            (stmt, int(allocation.byte_offset))
-            for stmt, allocation in self.plan.items()
-            if allocation.pool_info.pool_name == pool.pool_name
-        ]
-        return sorted(placed, key=lambda place: place[1])
+    @cached_property
+    def _placed(self) -> dict[str, list[tuple[tirx.AllocBuffer, int]]]:
+        """For each pool its allocations with their offsets, in the order of these."""
+        placed: dict[str, list[tuple[tirx.AllocBuffer, int]]] = {}
+        for stmt, allocation in self.plan.items():
+            name = str(allocation.pool_info.pool_name)
+            placed.setdefault(name, []).append((stmt, int(allocation.byte_offset)))
+        return {name: sorted(places, key=itemgetter(1)) for name, places in placed.items()}
 
     def _peak(self, pool: PoolInfo) -> int:
         """Highest end address in the pool, in bytes."""
-        return max(offset + size_bytes(stmt.buffer) for stmt, offset in self._placed_in(pool))
+        places = self._placed[pool.pool_name]
+        return max(offset + size_bytes(stmt.buffer) for stmt, offset in places)
 
     def _alignment(self, pool: PoolInfo) -> int:
-        """That of the most demanding allocation, in bytes, and at least the usual one."""
-        placed = (byte_alignment(stmt, self.executor) for stmt, _ in self._placed_in(pool))
-        return max(DEFAULT_BYTE_ALIGNMENT, *placed)
+        """What suits every allocation in the pool, in bytes, and at least the usual one."""
+        places = self._placed[pool.pool_name]
+        alignments = (byte_alignment(stmt, self.executor) for stmt, _ in places)
+        return lcm(DEFAULT_BYTE_ALIGNMENT, *alignments)
 
     def _with_content(self, pool: PoolInfo) -> PoolInfo:
         """The pool; a constant pool together with the constants that were placed in it.
@@ -219,7 +216,7 @@ class _Converter:
             return pool
         constants: list[ConstantInfo] = []
         last_end = 0
-        for stmt, offset in self._placed_in(pool):
+        for stmt, offset in self._placed[pool.pool_name]:
             constant = ConstantInfo(stmt.buffer.name, offset, stmt.annotations[CONSTANT_DATA_ATTR])
             size = size_bytes(stmt.buffer)
             if size and offset < last_end:

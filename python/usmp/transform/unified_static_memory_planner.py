@@ -39,12 +39,14 @@ class UnifiedStaticMemoryPlanner(ModulePass):
 
     Raises
     ------
-    ValueError: an algorithm that is not registered, a plan that does not fit the pools' sizes, or
-        a plan that the checker refuses.
+    ValueError: an algorithm that is not registered, a plan that does not fit the pools' sizes, a
+        plan that the checker refuses, or a module that is planned already.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
+        if mod.attrs and MEMORY_PLAN_ATTR in mod.attrs:
+            raise ValueError("the module is planned already; plan the one that it was made from")
         if context.config.get("tir.usmp.use_workspace_io", False):
             mod = CreateAllocatesForIO()(mod)
         mod = AssignPoolInfo()(mod)

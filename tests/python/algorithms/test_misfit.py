@@ -1,6 +1,7 @@
 """What a user reads when a buffer fits nowhere."""
 
 import random
+import re
 
 import pytest
 
@@ -97,15 +98,17 @@ def test_bytes_beyond_64_bits_do_not_wrap(algorithm):
     assert text.endswith("No size hint helps. Give the buffer another pool.")
 
 
-def random_problem(seed, limits):
-    """Up to 6 buffers that may go into two pools of the given limits, or into one of them."""
+def random_problem(seed, limits, candidates=2):
+    """Up to 6 buffers that may go into two pools of the given limits, or only into one of them."""
     draw = random.Random(seed)
     pools = [pool(name, limit) for name, limit in limits.items()]
     buffers = [
         BufferInfo(
             f"b{i}",
             draw.randint(1, 20),
-            draw.choice([pools, pools, pools[::-1], pools[:1]]),
+            draw.choice([pools, pools, pools[::-1], pools[:1]])
+            if candidates == 2
+            else [draw.choice(pools)],
             draw.choice([1, 4]),
         )
         for i in range(draw.randint(2, 6))
@@ -155,3 +158,35 @@ def test_a_search_that_would_take_long_names_what_is_enough():
     for name, b in buffers.items():
         roomy[name].set_conflicts([roomy[other.name_hint] for other in b.conflicts])
     assert fits("greedy_by_size", roomy)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_size_hints_that_are_called_enough_are_enough(algorithm):
+    """Also for an algorithm that what it refuses leads elsewhere."""
+    tried = 0
+    for seed in range(400):
+        limits = {"fast": random.Random(-seed).randint(5, 30), "slow": 12}
+        if fits(algorithm, random_problem(seed, limits, candidates=1)):
+            continue
+        _, _, enough = message(algorithm, random_problem(seed, limits, candidates=1)).partition(
+            "Enough is size_hint_bytes="
+        )
+        hints = {name: int(hint) for hint, name in re.findall(r'(\d+) for pool "(\w+)"', enough)}
+        if hints:
+            tried += 1
+            assert fits(algorithm, random_problem(seed, limits | hints, candidates=1)), seed
+            assert (" together." in enough) == (len(hints) > 1)
+    assert tried > 20
+
+
+def test_a_pin_near_the_largest_offset():
+    p = pool()
+    a = BufferInfo("a", 64, [p], fixed_offset=2**63 - 256)
+    b = BufferInfo("b", 64, [p], fixed_offset=2**63 - 16)
+    a.set_conflicts([b])
+    text = message("greedy_by_size", {"a": a, "b": b})
+    assert "allocate the buffer : b (64 bytes, alignment 1, pinned to offset" in text
+    assert "the buffer would end beyond the largest 64-bit offset" in text
+    assert text.endswith(
+        "No size hint helps. Give the buffer another pool, or another fixed_offset."
+    )

@@ -1,4 +1,4 @@
-"""Which PrimFunc reads and writes what, and what is done first."""
+"""Which PrimFunc reads and writes what."""
 
 import pytest
 from tvm.script import ir as I
@@ -14,11 +14,6 @@ def uses(mod):
     """What each PrimFunc does to each allocation, by name."""
     found = analyse_liveness("main", mod).allocation_use
     return {stmt.buffer.name: use.by_function for stmt, use in found.items()}
-
-
-def firsts(mod):
-    found = analyse_liveness("main", mod).allocation_use
-    return {stmt.buffer.name: use.first for stmt, use in found.items()}
 
 
 def test_loads_and_stores():
@@ -41,22 +36,6 @@ def test_loads_and_stores():
         "index": {"main": READ},
         "none": {},
     }
-    assert firsts(Mod)["both"] == READ | WRITE
-
-
-def test_the_first_access_in_program_order():
-    @I.ir_module
-    class Mod:
-        @T.prim_func
-        def main():
-            init = T.alloc_buffer((4,), "int8")
-            state = T.alloc_buffer((4,), "int8")
-            init[0] = T.int8(0)
-            for i in range(4):
-                init[0] = init[0] + state[i]
-            state[0] = init[0]
-
-    assert firsts(Mod) == {"init": WRITE, "state": READ}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +114,6 @@ def test_what_a_callee_does():
         "y": {"inner": WRITE, "main": WRITE},
         "ignored": {},
     }
-    assert firsts(Mod) == {"x": READ, "y": WRITE, "ignored": Access.NONE}
 
 
 def test_what_a_callee_keeps():

@@ -296,6 +296,7 @@ def test_an_alignment_that_the_buffer_asks_for():
             usual = T.alloc_buffer((4,), "int8", align=64)  # noqa: F841
             small = T.alloc_buffer((4,), "int8", align=2)  # noqa: F841
             large = T.alloc_buffer((4,), "int8", align=128)  # noqa: F841
+            odd = T.alloc_buffer((4,), "int8", align=72)  # noqa: F841
             lanes = T.alloc_buffer((2,), "int8x32")  # noqa: F841
             T.evaluate(1)
 
@@ -303,6 +304,7 @@ def test_an_alignment_that_the_buffer_asks_for():
         "usual": 16,
         "small": 16,
         "large": 128,
+        "odd": 144,
         "lanes": 32,
     }
 

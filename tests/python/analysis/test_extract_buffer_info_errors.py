@@ -60,6 +60,24 @@ def test_a_variable_in_a_constant_pool():
     )
 
 
+@pytest.mark.parametrize("annotation", ["fixed_offset", "live_throughout"])
+def test_annotations_of_what_cannot_be_planned(annotation):
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            for i in T.parallel(4):
+                a = T.alloc_buffer((4,), "int8", annotations={annotation: 1})
+                a[i] = T.int8(1)
+
+    with pytest.raises(ValueError) as error:
+        analyse(Mod)
+    assert str(error.value) == (
+        f"__tvm_main__: buffer a is annotated with {annotation}, but cannot be planned: its size "
+        "is not static, its scope is not global, or it stands in a loop that is not serial"
+    )
+
+
 def test_a_constant_that_is_written():
     @I.ir_module
     class Mod:

@@ -167,6 +167,14 @@ def test_step_by_step():
     tvm.ir.assert_structural_equal(by_hand, planned.without_attr(MEMORY_PLAN_ATTR))
 
 
+def test_a_module_that_is_planned_already():
+    with pytest.raises(ValueError) as error:
+        UnifiedStaticMemoryPlanner()(plan(WithScratch))
+    assert str(error.value).partition("\n")[0] == (
+        "the module is planned already; plan the one that it was made from"
+    )
+
+
 def test_every_step_is_seen_by_instruments():
     seen = []
 

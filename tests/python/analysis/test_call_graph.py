@@ -1,0 +1,97 @@
+"""Who calls whom, and in which order to look at them."""
+
+import pytest
+import tvm
+from tvm import tirx
+from tvm.ir import Call, GlobalVar
+from tvm.script import ir as I
+from tvm.script import tirx as T
+
+from buffer_views import conflicts
+from usmp.analysis.call_graph import CallGraph
+
+
+@I.ir_module
+class Diamond:
+    @T.prim_func
+    def bottom(A: T.Buffer((4,), "int8")):
+        A[0] = T.int8(1)
+
+    @T.prim_func
+    def left(A: T.Buffer((4,), "int8")):
+        Diamond.bottom(A)
+        Diamond.bottom(A)
+
+    @T.prim_func
+    def right(A: T.Buffer((4,), "int8")):
+        T.evaluate(T.call_extern("int32", "bottom", A.data))
+
+    @T.prim_func
+    def top(A: T.Buffer((4,), "int8")):
+        Diamond.left(A)
+        Diamond.right(A)
+        T.evaluate(T.call_extern("int32", "unknown", A.data))
+
+
+def test_callees_and_callers():
+    graph = CallGraph(Diamond)
+    assert {name: graph.callees(name) for name in graph.functions} == {
+        "bottom": [],
+        "left": ["bottom"],
+        "right": ["bottom"],
+        "top": ["left", "right"],
+    }
+    assert graph.callers == {
+        "bottom": ["left", "right"],
+        "left": ["top"],
+        "right": ["top"],
+        "top": [],
+    }
+
+
+def test_callees_come_first_and_once():
+    assert CallGraph(Diamond).callees_first("top") == ["bottom", "left", "right", "top"]
+    assert CallGraph(Diamond).callees_first("right") == ["bottom", "right"]
+
+
+@pytest.mark.parametrize(("root", "chain"), [("a", "a -> b -> c -> a"), ("own", "own -> own")])
+def test_recursion(root, chain):
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def a():
+            Mod.b()
+
+        @T.prim_func
+        def b():
+            Mod.c()
+
+        @T.prim_func
+        def c():
+            Mod.a()
+
+        @T.prim_func
+        def own():
+            Mod.own()
+
+    with pytest.raises(ValueError) as error:
+        CallGraph(Mod).callees_first(root)
+    assert str(error.value) == f"recursion cannot be planned statically: {chain}"
+
+
+def test_a_chain_of_a_thousand_calls():
+    """Each function writes its scratch before it calls the next, and reads it after."""
+    depth = 1000
+    variables = [GlobalVar("__tvm_main__"), *(GlobalVar(f"f{i}") for i in range(1, depth))]
+    functions = {}
+    for i, variable in enumerate(variables):
+        scratch = tirx.decl_buffer((4,), "int8", f"s{i}")
+        calls = [
+            tirx.Evaluate(Call(callee, [], ret_ty=tvm.ir.TupleType([])))
+            for callee in variables[i + 1 : i + 2]
+        ]
+        write = tirx.BufferStore(scratch, tirx.const(1, "int8"), [0])
+        body = [tirx.AllocBuffer(scratch), write, *calls, tirx.Evaluate(scratch[0])]
+        functions[variable] = tirx.PrimFunc([], tirx.SeqStmt(body))
+    everything = {f"s{i}" for i in range(depth)}
+    assert conflicts(tvm.IRModule(functions)) == {name: everything - {name} for name in everything}
