@@ -8,9 +8,15 @@ from usmp import _ffi as _ffi
 from usmp.build import AOTExecutorFactoryModule, build
 from usmp.include import get_include
 from usmp.objects import (
+    AllocatedPoolInfo,
+    BufferInfo,
+    BufferInfoAnalysis,
+    ConstantInfo,
     ConstantMemoryPools,
     ConstantPoolInfo,
     Executor,
+    PoolAllocation,
+    PoolInfo,
     PoolInfoProperties,
     UnsupportedModelError,
     WorkspaceMemoryPools,
@@ -23,9 +29,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AOTExecutorFactoryModule",
+    "AllocatedPoolInfo",
+    "BufferInfo",
+    "BufferInfoAnalysis",
+    "ConstantInfo",
     "ConstantMemoryPools",
     "ConstantPoolInfo",
     "Executor",
+    "PoolAllocation",
+    "PoolInfo",
     "PoolInfoProperties",
     "UnsupportedModelError",
     "WorkspaceMemoryPools",

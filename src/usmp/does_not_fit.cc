@@ -35,16 +35,15 @@ std::string WhoIsThere(const Problem& problem, const Solution& solution, size_t 
 }
 
 std::string ListPools(const Problem& problem, const Solution& solution) {
-  const size_t b = *solution.unplaced;
-  const Problem::Buffer& buffer = problem.buffers[b];
+  const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
   const std::vector<int64_t> peaks = Peaks(problem, solution.placements);
-  Placer placer(problem, solution.placements);
   std::ostringstream os;
-  for (size_t p : buffer.pools) {
+  for (size_t i = 0; i < buffer.pools.size(); ++i) {
+    const size_t p = buffer.pools[i];
     os << "\n  " << Quoted(problem, p)
        << ": size_hint_bytes=" << problem.pools[p].info->size_hint_bytes << ", " << peaks[p]
        << " bytes already taken, ";
-    if (const std::optional<int64_t> offset = placer.LowestOffset(b, p)) {
+    if (const std::optional<int64_t> offset = solution.unplaced_offsets[i]) {
       os << "the buffer would end at byte " << *offset + buffer.size;
     } else if (buffer.fixed_offset) {
       os << WhoIsThere(problem, solution, p);

@@ -21,22 +21,47 @@ class PoolSearch {
         next_pool_(problem.buffers.size(), 0) {}
 
   Solution Run() {
+    if (Search(/*jump=*/true) || (HasAnyChoice() && Search(/*jump=*/false))) {
+      return placer_.Result(std::nullopt);
+    }
+    Solution failure = placer_.Result(failure_->unplaced);
+    failure.placements = std::move(failure_->placements);
+    failure.unplaced_offsets = std::move(failure_->unplaced_offsets);
+    return failure;
+  }
+
+ private:
+  /*!
+   * \brief Place all buffers, trying other pools where one has no place.
+   *
+   * With `jump` only those of the buffers that stand in its way, or in the way of these: most often
+   * enough, and unlike trying all not lost among buffers that have nothing to do with it.
+   */
+  bool Search(bool jump) {
+    for (size_t b : order_) placer_.Remove(b);
+    std::fill(next_pool_.begin(), next_pool_.end(), 0);
+    std::optional<int64_t> work_limit;
     size_t depth = 0;
     while (depth < order_.size()) {
       if (Descend(order_[depth])) {
         ++depth;
-      } else {
-        if (!failure_) Fail(order_[depth]);
-        do {
-          if (depth == 0 || placer_.work() > work_limit_) return Failure();
-          placer_.Remove(order_[--depth]);
-        } while (!HasChoice(order_[depth]));
+        continue;
       }
+      if (!failure_) Fail(order_[depth]);
+      if (!work_limit) work_limit = Work() + kSearchWork;
+      std::vector<bool> in_the_way(order_.size(), !jump);
+      if (jump) MarkInTheWay(order_[depth], &in_the_way);
+      size_t b;
+      do {
+        if (depth == 0 || Work() > *work_limit) return false;
+        b = order_[--depth];
+        if (jump && in_the_way[b]) MarkInTheWay(b, &in_the_way);
+        placer_.Remove(b);
+      } while (!HasChoice(b, in_the_way[b]));
     }
-    return placer_.Result(std::nullopt);
+    return true;
   }
 
- private:
   /*! \brief Place the buffer in the next candidate that takes it; start over where none does. */
   bool Descend(size_t b) {
     const std::vector<size_t>& pools = problem_.buffers[b].pools;
@@ -47,22 +72,45 @@ class PoolSearch {
     return false;
   }
 
-  /*! \brief Whether a removed buffer has candidates left; if not, it starts over next time. */
-  bool HasChoice(size_t b) {
-    if (next_pool_[b] < problem_.buffers[b].pools.size()) return true;
+  /*! \brief Whether a removed buffer is to go on with its next candidate; if not, it starts over.
+   */
+  bool HasChoice(size_t b, bool in_the_way) {
+    if (in_the_way && next_pool_[b] < problem_.buffers[b].pools.size()) return true;
     next_pool_[b] = 0;
     return false;
   }
 
-  void Fail(size_t b) {
-    failure_ = placer_.Result(b);
-    work_limit_ = placer_.work() + kSearchWork;
+  bool HasAnyChoice() const {
+    return std::any_of(problem_.buffers.begin(), problem_.buffers.end(),
+                       [](const Problem::Buffer& buffer) { return buffer.pools.size() > 1; });
   }
 
-  Solution Failure() {
-    Solution failure = placer_.Result(failure_->unplaced);
-    failure.placements = std::move(failure_->placements);
-    return failure;
+  int64_t Work() const { return placer_.work() + marking_work_; }
+
+  /*! \brief Mark what conflicts with the buffer in one of its candidate pools, and what decides in
+   *         turn where that is. */
+  void MarkInTheWay(size_t buffer, std::vector<bool>* marked) {
+    std::vector<size_t> pending = {buffer};
+    while (!pending.empty()) {
+      const Problem::Buffer& blocked = problem_.buffers[pending.back()];
+      pending.pop_back();
+      marking_work_ += static_cast<int64_t>(blocked.conflicts.size());
+      for (const Problem::Conflict& conflict : blocked.conflicts) {
+        const std::optional<Placement>& place = placer_.placements()[conflict.buffer];
+        if (!place || (*marked)[conflict.buffer]) continue;
+        const auto& pools = blocked.pools;
+        if (std::find(pools.begin(), pools.end(), place->pool) == pools.end()) continue;
+        (*marked)[conflict.buffer] = true;
+        pending.push_back(conflict.buffer);
+      }
+    }
+  }
+
+  void Fail(size_t b) {
+    failure_ = placer_.Result(b);
+    for (size_t pool : problem_.buffers[b].pools) {
+      failure_->unplaced_offsets.push_back(placer_.LowestOffset(b, pool));
+    }
   }
 
   const Problem& problem_;
@@ -71,7 +119,7 @@ class PoolSearch {
   /*! \brief By buffer, the candidate that is tried next. */
   std::vector<size_t> next_pool_;
   std::optional<Solution> failure_;
-  int64_t work_limit_ = 0;
+  int64_t marking_work_ = 0;
 };
 
 }  // namespace

@@ -6,9 +6,9 @@
 // their offsets.
 //
 // Where that leaves a buffer without a place although an earlier one could have gone to another of
-// its candidate pools, the pools of earlier buffers are tried in turn, the latest first, within a
-// fixed amount of work. So a buffer that may live in one pool only is not starved by one that had a
-// choice.
+// its candidate pools, the pools of earlier buffers are tried in turn, the latest first: of those
+// that stand in the way, and then, if that was in vain, of all. Each time within a fixed amount of
+// work. So a buffer that may live in one pool only is not starved by one that had a choice.
 #ifndef USMP_FIRST_FIT_H_
 #define USMP_FIRST_FIT_H_
 
@@ -25,6 +25,8 @@ struct Solution {
   std::vector<std::optional<Placement>> placements;
   /*! \brief The first buffer for which there was no place, if there was one. */
   std::optional<size_t> unplaced;
+  /*! \brief For each of its candidates, where it would have gone without limit. */
+  std::vector<std::optional<int64_t>> unplaced_offsets;
   /*! \brief By pool, the smallest end of a buffer that the limit of the pool refused, or the
    *         largest int64. With any limit from the present one up to it, the algorithm would have
    *         done the same. */
@@ -67,7 +69,7 @@ class Placer {
 
   /*! \brief What was done so far; `unplaced` is the first buffer that found no place, if any. */
   Solution Result(std::optional<size_t> unplaced) const {
-    return {placements_, unplaced, refused_, highest_ends_, work_};
+    return {placements_, unplaced, {}, refused_, highest_ends_, work_};
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "solve.h"
 
@@ -46,18 +47,24 @@ std::vector<size_t> OrderByConflicts(const Problem& problem) {
 Solution NoSharing(const Problem& problem) {
   Placer placer(problem);
   std::vector<int64_t> peaks(problem.pools.size(), 0);
-  auto stack = [&](size_t b) {
+  auto offset_in = [&](size_t b, size_t p) -> std::optional<int64_t> {
     const Problem::Buffer& buffer = problem.buffers[b];
-    for (size_t p : buffer.pools) {
-      const std::optional<int64_t> offset = AlignUp(peaks[p], buffer.alignment);
-      if (!offset || !CheckedAdd(*offset, buffer.size)) continue;
-      if (placer.TryPlace(b, p, *offset)) return true;
-    }
-    return false;
+    if (buffer.fixed_offset) return placer.LowestOffset(b, p);
+    const std::optional<int64_t> offset = AlignUp(peaks[p], buffer.alignment);
+    return offset && CheckedAdd(*offset, buffer.size) ? offset : std::nullopt;
   };
   for (size_t b : PinnedFirst(problem, InputOrder(problem))) {
-    const bool placed = problem.buffers[b].fixed_offset ? placer.TryPlace(b) : stack(b);
-    if (!placed) return placer.Result(b);
+    std::vector<std::optional<int64_t>> offsets;
+    const std::vector<size_t>& pools = problem.buffers[b].pools;
+    const bool placed = std::any_of(pools.begin(), pools.end(), [&](size_t p) {
+      offsets.push_back(offset_in(b, p));
+      return offsets.back() && placer.TryPlace(b, p, *offsets.back());
+    });
+    if (!placed) {
+      Solution failure = placer.Result(b);
+      failure.unplaced_offsets = std::move(offsets);
+      return failure;
+    }
     const Placement& place = *placer.placements()[b];
     const int64_t size = problem.buffers[b].size;
     if (size > 0) peaks[place.pool] = std::max(peaks[place.pool], place.offset + size);

@@ -292,7 +292,7 @@ class AllocatedPoolInfoObj : public ffi::Object {
  public:
   PoolInfo pool_info{ffi::UnsafeInit()};
   int64_t allocated_size = 0;
-  /*! \brief Position of the pool among the pool parameters of a function. */
+  /*! \brief Number of the pool among all pools of the plan. */
   int64_t pool_var_idx = 0;
   /*! \brief Bytes of which the address of the pool must be a multiple. */
   int64_t alignment = 1;

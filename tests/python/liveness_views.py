@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from usmp.analysis.liveness import Span, analyse_liveness
+from usmp.analysis.function_liveness import Span
+from usmp.analysis.liveness import analyse_liveness
 
 
 def spans(mod) -> dict[str, list[Span]]:

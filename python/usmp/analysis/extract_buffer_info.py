@@ -5,6 +5,7 @@ RFC 0009, "Step 2 : Run an analysis pass".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import lcm, prod
 
 import tvm
@@ -12,7 +13,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.access import Access
-from usmp.analysis.liveness import Span, analyse_liveness, merge_spans
+from usmp.analysis.function_liveness import Span, merge_spans
+from usmp.analysis.liveness import analyse_liveness
 from usmp.analysis.memory_pressure import memory_pressure
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info, is_constant_info
 from usmp.objects import (
@@ -128,6 +130,11 @@ def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> No
             "memory; copy it to a buffer first"
         )
     data, expected = stmt.annotations[CONSTANT_DATA_ATTR], size_bytes(stmt.buffer)
+    if not isinstance(data, tvm.runtime.Tensor):
+        raise ValueError(
+            f'{function}: the annotation "{CONSTANT_DATA_ATTR}" of buffer {stmt.buffer.name} must '
+            f"be a tvm.runtime.Tensor, but is {data}"
+        )
     if data.numpy().nbytes != expected:
         raise ValueError(
             f"{function}: constant {stmt.buffer.name} has {expected} bytes, but its data has "
@@ -178,13 +185,16 @@ def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
 
 
 def is_plannable(stmt: tirx.AllocBuffer) -> bool:
-    layout = [*stmt.buffer.shape, *stmt.buffer.strides]
-    static = all(isinstance(extent, tirx.IntImm) for extent in layout)
-    return static and stmt.buffer.scope() in PLANNED_SCOPES
+    """Whether the allocation has a static size and a scope of planned memory."""
+    buffer = stmt.buffer
+    layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+    static = all(part is None or isinstance(part, tirx.IntImm) for part in layout)
+    scalable = "vscale" in str(buffer.dtype)
+    return static and not scalable and buffer.scope() in PLANNED_SCOPES
 
 
 def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -> list[PoolInfo]:
-    pools = stmt.annotations.get(CANDIDATE_MEMORY_POOL_ATTR)
+    pools = annotated_pools(stmt, function)
     if not pools:
         raise ValueError(
             f"{function}: buffer {stmt.buffer.name} has no candidate pools; apply "
@@ -198,6 +208,22 @@ def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -
                 f"{function}: buffer {stmt.buffer.name} is {what}, so it cannot be placed in the "
                 f"{'workspace' if is_constant else 'constant'} pool {pool.pool_name}"
             )
+    return pools
+
+
+def annotated_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
+    """The candidate pools that an allocation is annotated with; none without the annotation.
+
+    Raises
+    ------
+    ValueError: the annotation is something else than a list of pools.
+    """
+    pools = stmt.annotations.get(CANDIDATE_MEMORY_POOL_ATTR, ())
+    if not isinstance(pools, Sequence) or not all(isinstance(p, PoolInfo) for p in pools):
+        raise ValueError(
+            f'{function}: the annotation "{CANDIDATE_MEMORY_POOL_ATTR}" of buffer '
+            f"{stmt.buffer.name} must be a list of memory pools, but is {pools}"
+        )
     return list(pools)
 
 
@@ -223,10 +249,13 @@ def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
 
 
 def size_bytes(buffer: tirx.Buffer) -> int:
-    """Bytes that a buffer of static shape takes, with the gaps that its strides leave."""
+    """Bytes that a buffer of static shape takes, with the gaps that its strides and its element
+    offset leave."""
     extents = [int(extent) for extent in buffer.shape]
     elements = prod(extents)
     if buffer.strides and elements:
         steps = zip(extents, buffer.strides, strict=True)
         elements = 1 + sum((extent - 1) * int(stride) for extent, stride in steps)
+    if elements and buffer.elem_offset is not None:
+        elements += int(buffer.elem_offset)
     return elements * int(tvm.DataType(str(buffer.dtype)).itemsize)

@@ -10,6 +10,7 @@ from tvm.ir import IRModule, PointerType
 
 from usmp.analysis.access import Access, MemoryUse
 from usmp.analysis.addresses import address_of
+from usmp.analysis.extract_buffer_info import size_bytes
 from usmp.analysis.liveness import ModuleLiveness
 from usmp.objects import TensorInfo
 
@@ -69,6 +70,25 @@ def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
     ]
 
 
+def check_told_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
+    """Return if no parameter is declared to be larger than it is told to be.
+
+    Raises
+    ------
+    ValueError: one is.
+    """
+    func = mod[main]
+    for parameter in io:
+        param = func.params[parameter.index]
+        for view in [param] if tirx.is_buffer_var(param) else _views(func, param):
+            if _is_static(view) and size_bytes(view) > parameter.tensor.size_bytes:
+                raise ValueError(
+                    f"{main}: tensor {parameter.tensor.name} is told to have "
+                    f"{parameter.tensor.size_bytes} bytes, but {view.name} is declared there "
+                    f"with {size_bytes(view)}"
+                )
+
+
 def _is_tensor(param: tirx.Var, use: MemoryUse) -> bool:
     if tirx.is_buffer_var(param):
         return True
@@ -82,7 +102,7 @@ def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> Tenso
     """Name, shape and element type: the parameter's own, or of its largest view in `func`."""
     param = func.params[index]
     views = [param] if tirx.is_buffer_var(param) else _views(func, param)
-    static = [v for v in views if all(isinstance(extent, tirx.IntImm) for extent in v.shape)]
+    static = [view for view in views if _is_static(view)]
     if not static or len(static) < len(views):
         raise ValueError(
             f"{main}: the size of parameter {param.name} is not known; make it a T.Buffer of "
@@ -93,6 +113,10 @@ def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> Tenso
         for view in static
     ]
     return max(infos, key=lambda info: info.size_bytes)
+
+
+def _is_static(buffer: tirx.Buffer) -> bool:
+    return all(isinstance(extent, tirx.IntImm) for extent in [*buffer.shape, *buffer.strides])
 
 
 def _views(func: tirx.PrimFunc, pointer: tirx.Var) -> list[tirx.Buffer]:

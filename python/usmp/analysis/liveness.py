@@ -25,9 +25,7 @@ from usmp.analysis.access import Access, MemoryUse, declared_access
 from usmp.analysis.addresses import address_of, is_constant, is_op
 from usmp.analysis.call_graph import CallGraph
 from usmp.analysis.calls import PrimFuncCall
-
-Span = tuple[int, int]
-"""Half-open range of program positions."""
+from usmp.analysis.function_liveness import FunctionLiveness, Span
 
 _KEEP_A_POINTER = (
     "tirx.TVMBackendAnyListSetPackedArg",
@@ -35,25 +33,9 @@ _KEEP_A_POINTER = (
     "tirx.tvm_struct_set",
 )
 """Operators after which memory is accessed through a pointer that they were given."""
-_THREAD_ATTRIBUTES = ("thread_extent", "virtual_thread")
-
-
-@dataclass
-class FunctionLiveness:
-    """What one call of a PrimFunc does to memory, in positions relative to its start."""
-
-    number_of_parameters: int
-    length: int = 0
-    parameters: dict[int, Span] = field(default_factory=dict)
-    parameter_use: dict[int, MemoryUse] = field(default_factory=dict)
-    escaping_parameters: set[int] = field(default_factory=set)
-    allocations: dict[tirx.AllocBuffer, list[Span]] = field(default_factory=dict)
-    """In program order. Several spans where the enclosing PrimFunc is called several times."""
-    allocation_use: dict[tirx.AllocBuffer, MemoryUse] = field(default_factory=dict)
-    functions: dict[tirx.AllocBuffer, str] = field(default_factory=dict)
-    """The name of the PrimFunc that an allocation stands in."""
-    unplannable: set[tirx.AllocBuffer] = field(default_factory=set)
-    """Allocations that several iterations may hold at the same time."""
+_CONCURRENT_ATTRIBUTES = ("thread_extent", "virtual_thread", "pragma_parallel_launch_point")
+_ASYNCHRONOUS_ATTRIBUTES = ("async_scope", "async_commit_queue_scope")
+"""Attributes of statements that go on after the next one has begun."""
 
 
 def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:
@@ -120,6 +102,8 @@ class _FunctionWalk:
         self.loops: list[_Loop] = []
         self.pointers: dict[tirx.Var, Roots] = {}
         """What the memory behind each buffer or pointer variable may be."""
+        self.layouts: dict[tirx.Var, Roots] = {}
+        """What is read to find an element of a buffer: its shape, strides or offset say so."""
         self.roots: list[_Root] = []
 
     def run(self) -> FunctionLiveness:
@@ -169,6 +153,7 @@ class _FunctionWalk:
         root = _Root(loop_depth=len(self.loops), stmt=stmt)
         self.roots.append(root)
         self.pointers[stmt.buffer] = frozenset([root])
+        self._lay_out(stmt.buffer, [])
         if any(loop.concurrent for loop in self.loops):
             self.result.unplannable.add(stmt)
 
@@ -177,6 +162,23 @@ class _FunctionWalk:
         if address.computed:
             self.use(*address.computed)
         self.pointers[stmt.buffer] = self._roots(address.bases)
+        self._lay_out(stmt.buffer, address.bases)
+
+    def _lay_out(self, buffer: tirx.Var, bases: Iterable[tirx.Var]) -> None:
+        """Note what the layout of `buffer`, a view of `bases`, depends on; it is read now, and
+        again at every access."""
+        layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+        loaded = [part for part in layout if part is not None and not is_constant(part)]
+        roots = {root for base in bases for root in self.layouts.get(base, ())}
+        if loaded:
+
+            def on_variable(var: tirx.Var) -> None:
+                roots.update(self.pointers.get(var, ()))
+
+            tvm_ffi.structural_walk(loaded, (tirx.Var, on_variable))
+        if roots:
+            self.layouts[buffer] = frozenset(roots)
+            self._touch_all(dict.fromkeys(roots, Access.READ))
 
     def _bind(self, stmt: tirx.Bind) -> None:
         address = address_of(stmt.value)
@@ -207,8 +209,11 @@ class _FunctionWalk:
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
         if isinstance(stmt.value, tirx.Expr):
             self.use(stmt.value)
-        if str(stmt.attr_key) in _THREAD_ATTRIBUTES:
+        if str(stmt.attr_key) in _CONCURRENT_ATTRIBUTES:
             self._loop([], stmt.body, concurrent=True)
+        elif str(stmt.attr_key) in _ASYNCHRONOUS_ATTRIBUTES:
+            for root in self._loop([], stmt.body, concurrent=False):
+                root.escapes = True
         else:
             self.statement(stmt.body)
 
@@ -226,9 +231,9 @@ class _FunctionWalk:
     def _while(self, stmt: tirx.While) -> None:
         self._loop([stmt.condition], stmt.body, concurrent=False)
 
-    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, concurrent: bool) -> None:
+    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, concurrent: bool) -> set[_Root]:
         """Any iteration may follow any other: what exists before the loop and is touched in it
-        lives through the whole loop."""
+        lives through the whole loop. Returns what is touched."""
         loop = _Loop(self.position, concurrent)
         self.loops.append(loop)
         if head:
@@ -238,6 +243,7 @@ class _FunctionWalk:
         for root in loop.touched:
             if root.loop_depth <= len(self.loops):
                 self._touch(root, loop.start, self.position)
+        return loop.touched
 
     _STATEMENTS: ClassVar[dict[type, Callable[[_FunctionWalk, tirx.Stmt], None]]] = {
         tirx.SeqStmt: _sequence,
@@ -268,6 +274,8 @@ class _FunctionWalk:
         def mention(var: tirx.Var, access: Access) -> None:
             for root in self.pointers.get(var, ()):
                 mentioned[root] = mentioned.get(root, Access.NONE) | access
+            for root in self.layouts.get(var, ()):
+                mentioned[root] = mentioned.get(root, Access.NONE) | Access.READ
 
         def on_call(call: Call) -> tvm_ffi.WalkResult:
             callee = self.program.graph.calls.resolve(call)
@@ -367,14 +375,3 @@ class _FunctionWalk:
         root.touch(start, stop)
         for loop in self.loops:
             loop.touched.add(root)
-
-
-def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Sorted, disjoint, non-adjacent spans that cover the same positions."""
-    merged: list[Span] = []
-    for start, stop in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
-        else:
-            merged.append((start, stop))
-    return merged

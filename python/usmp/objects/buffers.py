@@ -58,7 +58,7 @@ class BufferInfo(FFIObject):
     pool_candidates
         Pools that may hold the buffer, best first.
     alignment
-        Bytes of which the offset must be a multiple.
+        Bytes of which the offset must be a multiple; 1 if missing.
     live_ranges
         Positions at which the content matters; without any, only ``conflicts`` say so.
     kind
@@ -86,7 +86,7 @@ class BufferInfo(FFIObject):
         name_hint: str,
         size_bytes: int,
         pool_candidates: Iterable[PoolInfo],
-        alignment: int = 1,
+        alignment: int | None = None,
         live_ranges: Iterable[LiveRange] = (),
         kind: BufferInfoKind | int = BufferInfoKind.INTERMEDIATE,
         fixed_offset: int | None = None,
@@ -95,7 +95,7 @@ class BufferInfo(FFIObject):
             name_hint,
             size_bytes,
             list(pool_candidates),
-            alignment,
+            1 if alignment is None else alignment,
             list(live_ranges),
             int(kind),
             fixed_offset,

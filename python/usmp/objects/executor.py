@@ -74,4 +74,10 @@ class Executor(FFIObject):
 def executor_of(mod: IRModule) -> Executor:
     """The executor that `mod` is made for; AoT with default options if it does not say."""
     executor = mod.attrs.get(EXECUTOR_ATTR) if mod.attrs else None
-    return executor if executor is not None else Executor()
+    if executor is None:
+        return Executor()
+    if not isinstance(executor, Executor):
+        raise ValueError(
+            f'the attribute "{EXECUTOR_ATTR}" of the module must be an Executor, not {executor}'
+        )
+    return executor

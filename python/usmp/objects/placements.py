@@ -36,7 +36,7 @@ class AllocatedPoolInfo(ValueObject):
     allocated_size
         Bytes taken.
     pool_var_idx
-        Position of the pool among the pool parameters of a function.
+        Number of the pool among all pools of the plan, as in the names of its parameters.
     alignment
         Bytes of which the address of the pool must be a multiple.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from tvm.target import Target
 from tvm_ffi import Array, Tensor
 from tvm_ffi.dataclasses import c_class
 
@@ -17,8 +18,8 @@ from usmp.objects.ffi_object import ValueObject
 READ_WRITE_ACCESS = "rw"
 READ_ONLY_ACCESS = "ro"
 
-Targets: TypeAlias = Iterable[Any] | Mapping[Any, str]
-"""Who may access a pool: targets, or targets with "rw" or "ro"; see :class:`PoolInfo`."""
+Targets: TypeAlias = str | Target | Iterable[Any] | Mapping[Any, str]
+"""Who may access a pool: a target, several, or several with "rw" or "ro"; see :class:`PoolInfo`."""
 
 
 @c_class("usmp.PoolInfoProperties", init=False)
@@ -121,6 +122,11 @@ class PoolInfo(ValueObject):
         return {t: READ_ONLY_ACCESS if t in read_only else READ_WRITE_ACCESS for t in self.targets}
 
 
+def _listed(targets: Targets) -> list[Any]:
+    """The targets; one that stands alone is one, and not the letters of its name."""
+    return [targets] if isinstance(targets, str | Target) else list(targets)
+
+
 def _read_only(pool_name: str, targets: Targets) -> list[Any]:
     """The targets that may only read."""
     if not isinstance(targets, Mapping):
@@ -161,7 +167,7 @@ class WorkspacePoolInfo(PoolInfo):
     ) -> None:
         self.__ffi_init__(
             pool_name,
-            list(targets),
+            _listed(targets),
             _read_only(pool_name, targets),
             pool_info_properties or PoolInfoProperties(),
         )
@@ -226,7 +232,7 @@ class ConstantPoolInfo(PoolInfo):
     ) -> None:
         self.__ffi_init__(
             pool_name,
-            list(targets),
+            _listed(targets),
             _read_only(pool_name, targets),
             list(constant_info_arr or ()),
             pool_info_properties or PoolInfoProperties(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,10 +13,17 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.analysis.access import Access, MemoryUse
-from usmp.analysis.extract_buffer_info import PLANNED_SCOPES
+from usmp.analysis.extract_buffer_info import PLANNED_SCOPES, annotated_pools
 from usmp.analysis.function_targets import function_targets
 from usmp.analysis.liveness import ModuleLiveness
-from usmp.objects import ConstantPoolInfo, PoolInfo, PoolInfoProperties, WorkspacePoolInfo
+from usmp.objects import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
 from usmp.objects.attributes import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
@@ -52,10 +60,10 @@ class AssignPoolInfo(ModulePass):
         """Annotate every PrimFunc."""
         targets = function_targets(mod)
         known_targets = list({str(t): t for t in targets.values() if t is not None}.values())
-        workspace = _pools(mod, WORKSPACE_MEMORY_POOLS_ATTR) or [
+        workspace = _pools(mod, WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools) or [
             WorkspacePoolInfo(DEFAULT_WORKSPACE_POOL_NAME, known_targets, _internal())
         ]
-        constants = _pools(mod, CONSTANT_MEMORY_POOLS_ATTR) or [
+        constants = _pools(mod, CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools) or [
             ConstantPoolInfo(DEFAULT_CONSTANT_POOL_NAME, known_targets, None, _internal())
         ]
         annotated = IRModule(mod.functions, attrs=mod.attrs)
@@ -155,7 +163,7 @@ class _Assignment:
         """Refuse candidate pools that were chosen before but cannot be accessed; a pool that
         lists no targets at all says nothing about access."""
         target = self.targets[name]
-        pools = [pool for pool in stmt.annotations[CANDIDATE_MEMORY_POOL_ATTR] if pool.targets]
+        pools = [pool for pool in annotated_pools(stmt, name) if pool.targets]
         if target is None or self._is_open(pools, CONSTANT_DATA_ATTR in stmt.annotations):
             return
         needs = self._needs(stmt, target, name)
@@ -189,8 +197,15 @@ class _Assignment:
 def _is_target(listed: Target | str, target: Target) -> bool:
     """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
     if isinstance(listed, Target):
-        return str(listed) == str(target)
+        return _text(listed) == _text(target)
     return listed == target.kind.name or listed in list(target.keys)
+
+
+def _text(target: Target) -> str:
+    """The target without its host, which is the machine that drives it."""
+    fields = json.loads(str(target))
+    fields.pop("host", None)
+    return json.dumps(fields, sort_keys=True)
 
 
 def _shown_access(pool: PoolInfo) -> str:
@@ -208,9 +223,17 @@ def _shown(target: Target | str) -> str:
     return " ".join([target.kind.name, *sorted(named)])
 
 
-def _pools(mod: IRModule, attribute: str) -> list[PoolInfo]:
+def _pools(
+    mod: IRModule, attribute: str, kind: type[WorkspaceMemoryPools | ConstantMemoryPools]
+) -> list[PoolInfo]:
     pools = mod.attrs.get(attribute) if mod.attrs else None
-    return list(pools.pools) if pools is not None else []
+    if pools is None:
+        return []
+    if not isinstance(pools, kind):
+        raise ValueError(
+            f'the attribute "{attribute}" of the module must be {kind.__name__}, not {pools}'
+        )
+    return list(pools.pools)
 
 
 def _internal() -> PoolInfoProperties:

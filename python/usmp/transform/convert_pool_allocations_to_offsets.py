@@ -22,6 +22,7 @@ from usmp.objects import (
     PoolInfo,
 )
 from usmp.objects.attributes import (
+    CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
@@ -47,12 +48,14 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
     Parameters
     ----------
     pool_allocations: for each AllocBuffer to place its pool and byte offset.
-    emit_tvmscript_printable: leave out all attributes but `global_symbol`, so that the text of the
-        module can be parsed again.
+    emit_tvmscript_printable: leave out all attributes but `global_symbol`, and the pools that
+        allocations without a place are annotated with, so that the text of the module can be
+        parsed again.
 
     Raises
     ------
-    ValueError: two constants of different content share bytes.
+    ValueError: two constants of different content share bytes, or two inputs or outputs have one
+        name.
     """
 
     def __init__(
@@ -80,10 +83,18 @@ def convert_pool_allocations_to_offsets(
 def _without_attributes(mod: IRModule) -> IRModule:
     functions = {}
     for variable, func in mod.functions.items():
-        bare = tirx.PrimFunc(func.params, func.body, func.ret_type)
-        symbol = func.attrs.get("global_symbol") if func.attrs else None
-        functions[variable] = bare.with_attr("global_symbol", symbol) if symbol else bare
+        if isinstance(func, tirx.PrimFunc):
+            body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, _without_pools))
+            symbol = func.attrs.get("global_symbol") if func.attrs else None
+            func = tirx.PrimFunc(func.params, body, func.ret_type)
+            func = func.with_attr("global_symbol", symbol) if symbol else func
+        functions[variable] = func
     return IRModule(functions)
+
+
+def _without_pools(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
+    kept = {k: v for k, v in stmt.annotations.items() if k != CANDIDATE_MEMORY_POOL_ATTR}
+    return tirx.AllocBuffer(stmt.buffer, kept, stmt.span)
 
 
 class _Converter:
@@ -232,12 +243,19 @@ class _Converter:
         return pool.with_constants(constants)
 
     def _io_tensors(self) -> dict[str, PoolAllocation]:
-        return {
-            str(stmt.annotations[attribute]): allocation
-            for stmt, allocation in self.plan.items()
-            for attribute in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR)
-            if attribute in stmt.annotations
-        }
+        places: dict[str, PoolAllocation] = {}
+        for stmt, allocation in self.plan.items():
+            for attribute in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR):
+                if attribute not in stmt.annotations:
+                    continue
+                name = str(stmt.annotations[attribute])
+                if name in places:
+                    raise ValueError(
+                        f'two inputs or outputs are called "{name}", so they cannot have places in '
+                        "the workspace under that name; rename one of them"
+                    )
+                places[name] = allocation
+        return places
 
 
 def _is_identical(a: ConstantInfo, b: ConstantInfo) -> bool:

@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.infer_io import IOParameter, infer_io
+from usmp.analysis.infer_io import IOParameter, check_told_io, infer_io
 from usmp.objects.attributes import (
     INPUT_TENSOR_ATTR,
     INPUT_TENSORS_ATTR,
@@ -35,7 +35,7 @@ class CreateAllocatesForIO(ModulePass):
     Raises
     ------
     ValueError: one of the attributes without the other, fewer parameters than they name, or a
-        parameter whose size is not known.
+        parameter whose size is not known or is not the one that is told.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -47,7 +47,11 @@ class CreateAllocatesForIO(ModulePass):
                 f"{MAIN_FUNCTION_NAME} has the attribute {told[0]} only; both "
                 f"{INPUT_TENSORS_ATTR} and {OUTPUT_TENSORS_ATTR} are needed, or neither"
             )
-        io = _told_io(main) if told else infer_io(MAIN_FUNCTION_NAME, mod)
+        if told:
+            io = _told_io(main)
+            check_told_io(MAIN_FUNCTION_NAME, mod, io)
+        else:
+            io = infer_io(MAIN_FUNCTION_NAME, mod)
         rewritten = IRModule(mod.functions, attrs=mod.attrs)
         rewritten.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), _allocate(main, io))
         return rewritten

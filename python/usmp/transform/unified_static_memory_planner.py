@@ -40,13 +40,16 @@ class UnifiedStaticMemoryPlanner(ModulePass):
     Raises
     ------
     ValueError: an algorithm that is not registered, a plan that does not fit the pools' sizes, a
-        plan that the checker refuses, or a module that is planned already.
+        plan that the checker refuses, or a module that is planned already or has no
+        `__tvm_main__`.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
         if mod.attrs and MEMORY_PLAN_ATTR in mod.attrs:
             raise ValueError("the module is planned already; plan the one that it was made from")
+        if MAIN_FUNCTION_NAME not in [variable.name_hint for variable in mod.functions]:
+            raise ValueError(f"main function is not in the module; it must be {MAIN_FUNCTION_NAME}")
         if context.config.get("tir.usmp.use_workspace_io", False):
             mod = CreateAllocatesForIO()(mod)
         mod = AssignPoolInfo()(mod)

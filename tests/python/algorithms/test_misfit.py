@@ -65,6 +65,13 @@ def test_two_pools_that_are_both_too_small(algorithm):
     assert 'Enough is size_hint_bytes=30 for pool "itcm" and 20 for pool "dtcm" together.' in text
 
 
+def test_without_sharing_it_would_go_on_top():
+    buffers = graph({"a": 15, "b": 15, "c": 15}, {}, [pool("sram", 31)])
+    text = message("no_sharing", buffers)
+    assert "30 bytes already taken, the buffer would end at byte 45" in text
+    assert 'succeeds: 45 for pool "sram".' in text
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_pins_that_collide(algorithm):
     p = pool("sram", 100)

@@ -86,6 +86,18 @@ def test_a_choice_is_given_up_for_a_buffer_that_has_none(algorithm):
     }
 
 
+@pytest.mark.parametrize("algorithm", ["greedy_by_size", "greedy_by_conflicts"])
+def test_the_choice_is_found_among_many_that_do_not_matter(algorithm):
+    fast, slow = pool("fast", 1000), pool("slow")
+    large, bound = BufferInfo("large", 900, [fast, slow]), BufferInfo("bound", 200, [fast])
+    others = [BufferInfo(f"other{i}", 500 + i, [fast, slow]) for i in range(100)]
+    buffers = {b.name_hint: b for b in [large, *others, bound]}
+    for b in others:
+        b.set_conflicts(others[:1])
+    large.set_conflicts([bound])
+    assert run(algorithm, buffers)["large"] == ("slow", 0)
+
+
 # ---- safe overlaps
 
 

@@ -198,6 +198,7 @@ def test_only_static_global_memory_is_planned():
             shared = T.alloc_buffer((4,), "int8", scope="shared")
             workspace = T.alloc_buffer((4,), "int8", scope="global.workspace")
             plain = T.alloc_buffer((4,), "int8")
+            scalable = T.alloc_buffer((4,), "float32xvscalex4")  # noqa: F841
             dynamic[0] = T.int8(1)
             register[0] = T.int8(1)
             shared[0] = T.int8(1)
@@ -257,6 +258,7 @@ def test_sizes():
             wide = T.alloc_buffer((3, 5), "float64")  # noqa: F841
             lanes = T.alloc_buffer((3,), "int8x4")  # noqa: F841
             strided = T.alloc_buffer((3, 4), "int16", strides=[10, 2])  # noqa: F841
+            shifted = T.alloc_buffer((4,), "int16", elem_offset=8)  # noqa: F841
             T.evaluate(1)
 
     assert {name: info.size_bytes for name, info in buffers(Mod).items()} == {
@@ -265,6 +267,7 @@ def test_sizes():
         "wide": 120,
         "lanes": 12,
         "strided": (2 * 10 + 3 * 2 + 1) * 2,
+        "shifted": (8 + 4) * 2,
     }
 
 

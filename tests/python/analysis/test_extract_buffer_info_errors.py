@@ -25,6 +25,40 @@ def test_missing_candidate_pools():
         extract_buffer_info(Mod["__tvm_main__"], Mod)
 
 
+@pytest.mark.parametrize("annotation", [SRAM, ["sram"]], ids=["pool", "name"])
+def test_candidate_pools_that_are_no_list_of_pools(annotation):
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8", annotations={"candidate_memory_pools": annotation})
+            a[0] = T.int8(1)
+
+    for run in (analyse, lambda mod: extract_buffer_info(mod["__tvm_main__"], mod)):
+        with pytest.raises(ValueError) as error:
+            run(Mod)
+        assert str(error.value).startswith(
+            '__tvm_main__: the annotation "candidate_memory_pools" of buffer a must be a list of '
+            "memory pools, but is "
+        )
+
+
+def test_constant_data_that_is_no_tensor():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8", annotations={"constant_data": "abcd"})
+            T.evaluate(a[0])
+
+    with pytest.raises(ValueError) as error:
+        analyse(Mod)
+    assert str(error.value) == (
+        '__tvm_main__: the annotation "constant_data" of buffer a must be a tvm.runtime.Tensor, '
+        "but is abcd"
+    )
+
+
 def test_a_constant_in_a_workspace_pool():
     @I.ir_module
     class Mod:

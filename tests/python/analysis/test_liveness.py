@@ -6,7 +6,8 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from liveness_views import spans
-from usmp.analysis.liveness import analyse_liveness, merge_spans
+from usmp.analysis.function_liveness import merge_spans
+from usmp.analysis.liveness import analyse_liveness
 
 # ---- statements
 

@@ -4,6 +4,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from liveness_views import spans
+from usmp.analysis.liveness import analyse_liveness
 
 # ---- aliases
 
@@ -263,3 +264,56 @@ def test_a_transfer_that_ends_later():
             T.evaluate(1)  # 2
 
     assert spans(Mod) == {"a": [(0, 3)], "b": [(0, 3)]}
+
+
+# ---- layouts that are loaded
+
+
+def test_a_view_whose_offset_is_loaded():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main():
+            index = T.alloc_buffer((1,), "int32")
+            index[0] = 1  # 0
+            a = T.alloc_buffer((16,), "int8")
+            view = T.decl_buffer((8,), "int8", data=a.data, elem_offset=index[0])  # 1
+            T.evaluate(1)  # 2
+            view[0] = T.int8(1)  # 3
+            T.evaluate(a[0])  # 4
+
+    assert spans(Mod) == {"index": [(0, 4)], "a": [(3, 5)]}
+
+
+def test_a_view_of_a_view_whose_offset_is_loaded():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main():
+            index = T.alloc_buffer((1,), "int32")
+            index[0] = 1  # 0
+            a = T.alloc_buffer((16,), "int8")
+            first = T.decl_buffer((8,), "int8", data=a.data, elem_offset=index[0])  # 1
+            second = T.decl_buffer((4,), "int8", data=first.data)  # 2
+            T.evaluate(second[0])  # 3
+
+    assert spans(Mod) == {"index": [(0, 4)], "a": [(3, 4)]}
+
+
+# ---- statements that go on after the next has begun
+
+
+def test_what_an_asynchronous_scope_touches_lives_always():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main():
+            a = T.alloc_buffer((4,), "int8")
+            b = T.alloc_buffer((4,), "int8")
+            T.evaluate(1)  # 0
+            with T.attr(T.int32(0), "async_scope", 1):  # 1: the value of the attribute
+                b[0] = a[0]  # 2
+            T.evaluate(1)  # 3
+
+    end = analyse_liveness("main", Mod).length
+    assert spans(Mod) == {"a": [(0, end)], "b": [(0, end)]}

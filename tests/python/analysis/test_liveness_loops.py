@@ -196,6 +196,19 @@ def test_threads():
     assert unplannable(Mod) == {"bound", "inside"}
 
 
+def test_a_region_that_every_worker_runs():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main():
+            with T.attr(T.int32(0), "pragma_parallel_launch_point", 1):
+                inside = T.alloc_buffer((4,), "int8")
+                for i in T.parallel(4):
+                    inside[i] = T.int8(1)
+
+    assert unplannable(Mod) == {"inside"}
+
+
 def test_a_serial_loop_inside_a_parallel_loop():
     @I.ir_module
     class Mod:

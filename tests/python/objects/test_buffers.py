@@ -100,6 +100,11 @@ def test_set_conflicts_replaces():
     assert list(b.conflicts) == []
 
 
+def test_the_alignment_may_be_left_out():
+    assert BufferInfo("buf", 8, [POOL]).alignment == 1
+    assert BufferInfo("buf", 8, [POOL], None).alignment == 1
+
+
 def test_a_buffer_is_not_pinned_unless_asked_for():
     assert BufferInfo("buf", 8, [POOL]).fixed_offset is None
     assert BufferInfo("buf", 8, [POOL], fixed_offset=0).fixed_offset == 0

@@ -85,3 +85,11 @@ def test_executor_of_a_module():
 
 def test_module_without_executor_has_the_default_one():
     assert executor_of(tvm.IRModule()).constant_byte_alignment == 16
+
+
+def test_executor_of_a_module_with_something_else():
+    with pytest.raises(ValueError) as error:
+        executor_of(tvm.IRModule().with_attr("executor", "aot"))
+    assert str(error.value) == (
+        'the attribute "executor" of the module must be an Executor, not aot'
+    )

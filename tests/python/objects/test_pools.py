@@ -202,6 +202,11 @@ def test_targets_may_read_and_write_unless_told_otherwise():
     assert pool.target_access == {TARGET: "rw", "accel": "rw"}
 
 
+@pytest.mark.parametrize("one", ["llvm", TARGET])
+def test_one_target_needs_no_list(one):
+    assert list(WorkspacePoolInfo("sram", one).targets) == [one]
+
+
 @pytest.mark.parametrize("make", [WorkspacePoolInfo, ConstantPoolInfo])
 def test_access_by_target(make):
     pool = make("sram", {TARGET: "rw", "accel": "ro"})

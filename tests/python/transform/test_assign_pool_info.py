@@ -10,6 +10,7 @@ from usmp.objects import (
     ConstantPoolInfo,
     WorkspacePoolInfo,
 )
+from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.transform import AssignPoolInfo
 
 C = tvm.target.Target("c")
@@ -226,3 +227,11 @@ def test_no_pool_for_a_target(workspace, constant, message):
     with pytest.raises(ValueError) as error:
         AssignPoolInfo()(with_pools(Before, workspace, constant))
     assert first_line(error) == message
+
+
+def test_pools_that_are_no_memory_pools():
+    with pytest.raises(ValueError) as error:
+        AssignPoolInfo()(Before.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, [SRAM]))
+    assert first_line(error).startswith(
+        'the attribute "workspace_memory_pools" of the module must be WorkspaceMemoryPools, not '
+    )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tvm
+from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
@@ -163,6 +164,18 @@ def test_a_target_is_listed_by_kind_key_or_as_it_is(listed):
     assert "cpu" in list(M4.keys)
     mod = with_pools(Scratch, [WorkspacePoolInfo("sram", [C, listed])], [FLASH])
     assert candidates(AssignPoolInfo()(mod))["scratch"] == ["sram"]
+
+
+def test_the_host_of_a_target_does_not_matter():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8")
+            a[0] = T.int8(1)
+
+    mod = tirx.transform.BindTarget(tvm.target.Target("c", host="llvm"))(Mod)
+    assert candidates(AssignPoolInfo()(with_pools(mod, [SRAM]))) == {"a": ["sram"]}
 
 
 @pytest.mark.parametrize("listed", ["cortex-m4", "cp", "ccc", "cuda", C])

@@ -1,12 +1,11 @@
 import pytest
-import tvm
 from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from pool_conversion import assert_becomes, convert, pool_args
-from usmp.objects import PoolAllocation, WorkspacePoolInfo
-from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR, POOL_ARGS_ATTR
+from usmp.objects import WorkspacePoolInfo
+from usmp.objects.attributes import POOL_ARGS_ATTR
 from usmp.transform import (
     ConvertPoolAllocationsToOffsets,
     convert_pool_allocations_to_offsets,
@@ -301,24 +300,6 @@ def test_allocated_size_is_the_highest_end():
     assert pool_args(after) == [("fast", 42, 0)]
 
 
-def test_inputs_and_outputs_are_listed():
-    @I.ir_module
-    class Before:
-        @T.prim_func
-        def __tvm_main__():
-            x = T.alloc_buffer((4,), "int8", annotations={"input_tensor": "in"})
-            y = T.alloc_buffer((4,), "int8", annotations={"output_tensor": "out"})
-            a = T.alloc_buffer((4,), "int8")
-            a[0] = x[0]
-            y[0] = a[0]
-
-    after = convert(Before, {"x": (FAST, 16), "y": (SLOW, 0), "a": (FAST, 0)})
-    listed = after.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR]
-    assert {
-        name: (place.pool_info.pool_name, place.byte_offset) for name, place in listed.items()
-    } == {"in": ("fast", 16), "out": ("slow", 0)}
-
-
 def test_other_attributes_stay():
     @I.ir_module
     class Before:
@@ -336,33 +317,6 @@ def test_other_attributes_stay():
 def test_the_pass_has_a_name():
     for make in (ConvertPoolAllocationsToOffsets, convert_pool_allocations_to_offsets):
         assert make({}).info.name == "tir.usmp.ConvertPoolAllocationsToOffsets"
-
-
-def test_a_module_that_can_be_printed_and_parsed():
-    @I.ir_module
-    class Before:
-        @T.prim_func
-        def op(A: T.Buffer((4,), "int8")):
-            T.func_attr({"mine": 1})
-            A[0] = T.int8(1)
-
-        @T.prim_func
-        def __tvm_main__():
-            T.func_attr({"target": T.target("c")})
-            a = T.alloc_buffer((4,), "int8")
-            Before.op(a)
-
-    allocation = Before["__tvm_main__"].body.seq[0]
-    places = {allocation: PoolAllocation(FAST, 8)}
-    mod = Before.with_attr("ours", 2)
-    after = convert_pool_allocations_to_offsets(places, emit_tvmscript_printable=True)(mod)
-    assert not after.attrs
-    assert {v.name_hint: list(f.attrs.keys()) for v, f in after.functions.items()} == {
-        "op": ["global_symbol"],
-        "__tvm_main__": ["global_symbol"],
-    }
-    parsed = tvm.script.from_source(after.script(), extra_vars={"I": I, "T": T})
-    tvm.ir.assert_structural_equal(parsed, after)
 
 
 def test_a_pool_is_aligned_as_its_most_demanding_buffer():

@@ -171,6 +171,23 @@ def test_more_inputs_than_parameters():
     assert str(error.value).partition("\n")[0] == message
 
 
+def test_a_tensor_that_is_larger_than_told():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), y: T.Buffer((4,), "int8")):
+            X = T.decl_buffer((64,), "int8", data=x)
+            y[0] = X[63]
+
+    with pytest.raises(ValueError) as error:
+        CreateAllocatesForIO()(
+            with_io(Mod, [TensorInfo("in", [4], "int8")], [TensorInfo("y", [4], "int8")])
+        )
+    assert str(error.value).partition("\n")[0] == (
+        "__tvm_main__: tensor in is told to have 4 bytes, but X is declared there with 64"
+    )
+
+
 # ---- inputs and outputs that are not told
 
 

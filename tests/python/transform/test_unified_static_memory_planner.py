@@ -175,6 +175,14 @@ def test_a_module_that_is_planned_already():
     )
 
 
+def test_no_main_function():
+    with pytest.raises(ValueError) as error:
+        UnifiedStaticMemoryPlanner()(tvm.IRModule({}))
+    assert str(error.value).partition("\n")[0] == (
+        "main function is not in the module; it must be __tvm_main__"
+    )
+
+
 def test_every_step_is_seen_by_instruments():
     seen = []
 
