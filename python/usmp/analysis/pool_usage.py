@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from usmp.analysis.function_liveness import merge_spans
 from usmp.analysis.memory_pressure import memory_pressure
 from usmp.objects import MemoryPlan, PlacedBuffer
 
@@ -46,19 +47,26 @@ def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
 def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:
     """At the position where the highest address is in use, and most bytes are, if there are
     several such positions."""
-    peak = max(b.byte_offset + b.size_bytes for b in buffers)
-    highest = [
-        live for b in buffers if b.byte_offset + b.size_bytes == peak for live in b.live_ranges
-    ]
-    positions = {
-        live.start
-        for b in buffers
-        for live in b.live_ranges
-        if any(top.start <= live.start < top.stop for top in highest)
-    }
+    ends = [b.byte_offset + b.size_bytes for b in buffers]
+    peak = max(ends)
+    changes: dict[int, list[tuple[int, bool]]] = {}
+    for index, buffer in enumerate(buffers):
+        for live in merge_spans((r.start, r.stop) for r in buffer.live_ranges):
+            for position, starts in zip(live, (True, False), strict=True):
+                changes.setdefault(position, []).append((index, starts))
+    live_now: dict[int, None] = {}
+    live_bytes = most_bytes = tops = 0
     best: list[PlacedBuffer] = []
-    for position in sorted(positions):
-        live_now = [b for b in buffers if any(r.start <= position < r.stop for r in b.live_ranges)]
-        if sum(b.size_bytes for b in live_now) > sum(b.size_bytes for b in best):
-            best = live_now
+    for position in sorted(changes):
+        for index, starts in changes[position]:
+            if starts:
+                live_now[index] = None
+            else:
+                del live_now[index]
+            sign = 1 if starts else -1
+            live_bytes += sign * buffers[index].size_bytes
+            tops += sign * (ends[index] == peak)
+        if tops and live_bytes > most_bytes:
+            most_bytes = live_bytes
+            best = [buffers[index] for index in live_now]
     return sorted(best, key=lambda b: (b.byte_offset, b.name))

@@ -163,6 +163,7 @@ def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
                 "offset": int(buffer.byte_offset),
                 "size": int(buffer.size_bytes),
                 "live_ranges": [[int(r.start), int(r.stop)] for r in buffer.live_ranges],
+                "identical": [str(name) for name in buffer.identical],
             }
             for buffer in buffers
         ],
