@@ -1,0 +1,67 @@
+"""Plans and runs random programs: the properties of the tests, for as many programs as you like.
+
+Prints how many programs and plans there were, how many plans did not fit in pools that may be too
+small, and how many programs failed: they do not compute the same as before planning, the planner
+refuses them, or buffers that hold values at the same time do not conflict. Of the first program
+that failed it prints the smallest module that still fails.
+
+    python benchmarks/fuzz_planner.py [--programs N] [--first SEED]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from random import Random
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
+
+from planned_programs import check_planned, expected_results, missing_conflicts
+from tir_programs import Program, draw_program
+from tir_reducer import reduce_program
+from usmp.algorithms import BUILTIN_ALGORITHMS
+
+
+def failure(program: Program) -> tuple[str | None, int]:
+    """What is wrong with the plans of a program, if anything, and how many do not fit."""
+    expected = expected_results(program)
+    if missing := missing_conflicts(program):
+        return f"no conflicts: {sorted(missing)}", 0
+    misfits = 0
+    for algorithm in BUILTIN_ALGORITHMS:
+        try:
+            misfits += not check_planned(program, algorithm, expected)
+        except Exception as error:  # whatever goes wrong is a failure
+            return f"{algorithm}: {type(error).__name__}: {error}", misfits
+    return None, misfits
+
+
+def main() -> None:
+    """Try the programs of consecutive seeds."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    arguments = parser.parse_args()
+    misfits = 0
+    failed: list[int] = []
+    for seed in range(arguments.first, arguments.first + arguments.programs):
+        what, count = failure(draw_program(Random(seed)))
+        misfits += count
+        if what:
+            print(f"seed {seed}: {what}", flush=True)
+            failed.append(seed)
+    plans = arguments.programs * len(BUILTIN_ALGORITHMS)
+    print(
+        f"{arguments.programs} programs, {plans} plans, {misfits} that do not fit, "
+        f"{len(failed)} programs that fail"
+    )
+    if failed:
+        program = draw_program(Random(failed[0]))
+        reduced = reduce_program(program, lambda smaller: failure(smaller)[0] is not None)
+        print(f"seed {failed[0]}, reduced: {failure(reduced)[0]}\n{reduced.mod.script()}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
