@@ -102,7 +102,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
 
     Raises
     ------
-    ValueError: two names become the same C identifier, or name two places in the workspace.
+    ValueError: two names become the same C identifier.
     """
     main = mod[MAIN_FUNCTION_NAME]
     places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
@@ -112,16 +112,6 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         names = sanitise_all([info.name for info in infos], what)
         return [Tensor(i, n, places.get(i.name)) for i, n in zip(infos, names, strict=True)]
 
-    interface_names = [
-        {str(info.name) for info in main.attrs[attribute]}
-        for attribute in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR)
-    ]
-    shared = set.intersection(*interface_names) if places else set()
-    if shared:
-        raise ValueError(
-            f'an input and an output are both called "{min(shared)}", so they cannot have places '
-            "in the workspace under that name; rename one of them in the model"
-        )
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]

@@ -288,7 +288,7 @@ def test_inputs_and_outputs_in_the_workspace(driver, emit, tmp_path):
 
 def test_an_input_and_an_output_of_one_name_in_the_workspace_are_refused(emit):
     tensors = ([("x", [4], "int32")], [("x", [1], "int32"), ("floats", [1], "float32")])
-    with pytest.raises(ValueError, match='an input and an output are both called "x"'):
+    with pytest.raises(ValueError, match='two inputs or outputs are called "x"'):
         emit(Shared, *tensors, config=WORKSPACE_IO)
 
 
