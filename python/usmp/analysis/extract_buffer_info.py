@@ -67,7 +67,7 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     ------
     ValueError: an allocation without candidate pools, or with pools of the wrong kind; a constant
         that is written, or whose data is not as large as its buffer; a pin that is no multiple of
-        the alignment; recursion; TIR that is not flat.
+        the alignment, or on an allocation that is not planned; recursion; TIR that is not flat.
     """
     liveness = analyse_liveness(_name_of(main_func, mod), mod)
     executor = executor_of(mod)

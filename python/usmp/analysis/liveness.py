@@ -124,7 +124,8 @@ class _FunctionWalk:
             spans = self.result.allocations[root.stmt]
             if root.span is not None:
                 spans.append(root.span)
-            self.result.allocation_use[root.stmt] = root.use
+            # One AllocBuffer may stand in two places of the text.
+            self.result.allocation_use.setdefault(root.stmt, MemoryUse()).add_call(root.use)
         elif root.index is not None:
             self.result.parameter_use[root.index] = root.use
             if root.span is not None:
