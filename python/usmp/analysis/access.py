@@ -27,11 +27,6 @@ class Access(IntFlag):
         """Whether the content may change."""
         return bool(self & (Access.WRITE | Access.UNKNOWN))
 
-    @property
-    def may_read(self) -> bool:
-        """Whether the content may matter."""
-        return bool(self & (Access.READ | Access.UNKNOWN))
-
 
 @dataclass
 class MemoryUse:

@@ -186,11 +186,14 @@ def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
 
 def is_plannable(stmt: tirx.AllocBuffer) -> bool:
     """Whether the allocation has a static size and a scope of planned memory."""
-    buffer = stmt.buffer
+    return has_static_size(stmt.buffer) and stmt.buffer.scope() in PLANNED_SCOPES
+
+
+def has_static_size(buffer: tirx.Buffer) -> bool:
+    """Whether `size_bytes` can tell how large the buffer is."""
     layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
     static = all(part is None or isinstance(part, tirx.IntImm) for part in layout)
-    scalable = "vscale" in str(buffer.dtype)
-    return static and not scalable and buffer.scope() in PLANNED_SCOPES
+    return static and "vscale" not in str(buffer.dtype)
 
 
 def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -> list[PoolInfo]:

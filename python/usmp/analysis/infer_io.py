@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, PointerType
 
 from usmp.analysis.access import Access, MemoryUse
 from usmp.analysis.addresses import address_of
-from usmp.analysis.extract_buffer_info import size_bytes
+from usmp.analysis.extract_buffer_info import has_static_size, size_bytes
 from usmp.analysis.liveness import ModuleLiveness
 from usmp.objects import TensorInfo
 
@@ -81,7 +82,7 @@ def check_told_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
     for parameter in io:
         param = func.params[parameter.index]
         for view in [param] if tirx.is_buffer_var(param) else _views(func, param):
-            if _is_static(view) and size_bytes(view) > parameter.tensor.size_bytes:
+            if has_static_size(view) and size_bytes(view) > parameter.tensor.size_bytes:
                 raise ValueError(
                     f"{main}: tensor {parameter.tensor.name} is told to have "
                     f"{parameter.tensor.size_bytes} bytes, but {view.name} is declared there "
@@ -102,21 +103,17 @@ def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> Tenso
     """Name, shape and element type: the parameter's own, or of its largest view in `func`."""
     param = func.params[index]
     views = [param] if tirx.is_buffer_var(param) else _views(func, param)
-    static = [view for view in views if _is_static(view)]
-    if not static or len(static) < len(views):
+    if not views or not all(has_static_size(view) for view in views):
         raise ValueError(
             f"{main}: the size of parameter {param.name} is not known; make it a T.Buffer of "
             "static shape, or declare such a buffer at it with T.decl_buffer"
         )
-    infos = [
-        TensorInfo(param.name, [int(extent) for extent in view.shape], str(view.dtype))
-        for view in static
-    ]
-    return max(infos, key=lambda info: info.size_bytes)
-
-
-def _is_static(buffer: tirx.Buffer) -> bool:
-    return all(isinstance(extent, tirx.IntImm) for extent in [*buffer.shape, *buffer.strides])
+    largest = max(views, key=size_bytes)
+    tensor = TensorInfo(param.name, [int(e) for e in largest.shape], str(largest.dtype))
+    if tensor.size_bytes < size_bytes(largest):  # strides or an offset leave gaps
+        elements = size_bytes(largest) // int(tvm.DataType(tensor.dtype).itemsize)
+        return TensorInfo(tensor.name, [elements], tensor.dtype)
+    return tensor
 
 
 def _views(func: tirx.PrimFunc, pointer: tirx.Var) -> list[tirx.Buffer]:

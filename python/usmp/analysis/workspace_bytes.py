@@ -27,10 +27,7 @@ def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int
     ------
     ValueError: the alignment is less than 1.
     """
-    _check(workspace_byte_alignment, "workspace_byte_alignment")
-    scopes = _Scopes(workspace_byte_alignment)
-    scopes.body(func.body, 0)
-    return scopes.peak
+    return _walked(func, workspace_byte_alignment, "workspace_byte_alignment").peak
 
 
 def calculate_constant_bytes(func: tirx.PrimFunc, constant_byte_alignment: int) -> int:
@@ -47,10 +44,7 @@ def calculate_constant_bytes(func: tirx.PrimFunc, constant_byte_alignment: int) 
     ------
     ValueError: the alignment is less than 1.
     """
-    _check(constant_byte_alignment, "constant_byte_alignment")
-    scopes = _Scopes(constant_byte_alignment)
-    scopes.body(func.body, 0)
-    return scopes.constants
+    return _walked(func, constant_byte_alignment, "constant_byte_alignment").constants
 
 
 @dataclass
@@ -85,6 +79,9 @@ class _Scopes:
         return rounded
 
 
-def _check(alignment: int, what: str) -> None:
+def _walked(func: tirx.PrimFunc, alignment: int, what: str) -> _Scopes:
     if alignment < 1:
         raise ValueError(f"{what} must be at least 1 byte, but is {alignment}")
+    scopes = _Scopes(alignment)
+    scopes.body(func.body, 0)
+    return scopes

@@ -226,20 +226,21 @@ class _Converter:
         if not isinstance(pool, ConstantPoolInfo):
             return pool
         constants: list[ConstantInfo] = []
-        last_end = 0
+        last, last_end = None, 0  # of those that have bytes
         for stmt, offset in self._placed[pool.pool_name]:
             constant = ConstantInfo(stmt.buffer.name, offset, stmt.annotations[CONSTANT_DATA_ATTR])
             size = size_bytes(stmt.buffer)
-            if size and offset < last_end:
-                if not _is_identical(constant, constants[-1]):
+            if size and last is not None and offset < last_end:
+                if not _is_identical(constant, last):
                     raise ValueError(
-                        f'constants "{constants[-1].name_hint}" at byte '
-                        f'{constants[-1].byte_offset} and "{constant.name_hint}" at byte {offset} '
-                        f'of pool "{pool.pool_name}" share bytes, but their content differs'
+                        f'constants "{last.name_hint}" at byte {last.byte_offset} and '
+                        f'"{constant.name_hint}" at byte {offset} of pool "{pool.pool_name}" share '
+                        "bytes, but their content differs"
                     )
                 continue
             constants.append(constant)
-            last_end = max(last_end, offset + size)
+            if size:
+                last, last_end = constant, offset + size
         return pool.with_constants(constants)
 
     def _io_tensors(self) -> dict[str, PoolAllocation]:

@@ -191,3 +191,27 @@ def test_a_dynamic_shape():
 
     with pytest.raises(ValueError, match=r"^main: the size of parameter x is not known"):
         infer_io("main", Mod)
+
+
+def test_a_view_with_an_offset_or_gaps_reaches_further_than_its_shape():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main(x: T.handle("int16"), y: T.handle("int16")):
+            X = T.decl_buffer((4,), "int16", data=x, elem_offset=8)
+            Y = T.decl_buffer((2, 3), "int16", data=y, strides=[10, 1])
+            Y[1, 2] = X[3]
+
+    assert [list(io.tensor.shape) for io in infer_io("main", Mod)] == [[12], [13]]
+
+
+def test_a_view_whose_offset_is_not_static():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main(n: T.int32, x: T.handle("int8")):
+            X = T.decl_buffer((4,), "int8", data=x, elem_offset=n)
+            T.evaluate(X[0])
+
+    with pytest.raises(ValueError, match=r"^main: the size of parameter x is not known"):
+        infer_io("main", Mod)

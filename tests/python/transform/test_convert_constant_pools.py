@@ -96,3 +96,19 @@ def test_constants_of_several_pools():
     assert [c.name_hint for c in in_rom.pool_info.constant_info_array] == ["same", "other"]
     assert pool_args(after["op"]) == [("rom", 20, 1)]
     assert pool_args(after["__tvm_main__"]) == [("flash", 4, 0), ("rom", 20, 1)]
+
+
+def test_a_constant_of_no_bytes_between_identical_ones():
+    empty = tvm.runtime.tensor(np.zeros(0, "int8"))
+
+    @I.ir_module
+    class Before:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8", annotations={"constant_data": FIRST})
+            none = T.alloc_buffer((0,), "int8", annotations={"constant_data": empty})  # noqa: F841
+            b = T.alloc_buffer((4,), "int8", annotations={"constant_data": FIRST})
+            T.evaluate(T.call_extern("int32", "f", a[0], b[0]))
+
+    after = convert(Before, {"a": (FLASH, 0), "none": (FLASH, 0), "b": (FLASH, 0)})
+    assert content(after) == [("a", 0), ("none", 0)]
