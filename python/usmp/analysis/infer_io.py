@@ -82,7 +82,11 @@ def check_told_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
     for parameter in io:
         param = func.params[parameter.index]
         for view in [param] if tirx.is_buffer_var(param) else _views(func, param):
-            if has_static_size(view) and size_bytes(view) > parameter.tensor.size_bytes:
+            if (
+                view is not None
+                and has_static_size(view)
+                and size_bytes(view) > parameter.tensor.size_bytes
+            ):
                 raise ValueError(
                     f"{main}: tensor {parameter.tensor.name} is told to have "
                     f"{parameter.tensor.size_bytes} bytes, but {view.name} is declared there "
@@ -103,12 +107,13 @@ def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> Tenso
     """Name, shape and element type: the parameter's own, or of its largest view in `func`."""
     param = func.params[index]
     views = [param] if tirx.is_buffer_var(param) else _views(func, param)
-    if not views or not all(has_static_size(view) for view in views):
+    known = [view for view in views if view is not None and has_static_size(view)]
+    if not known or len(known) < len(views):
         raise ValueError(
             f"{main}: the size of parameter {param.name} is not known; make it a T.Buffer of "
             "static shape, or declare such a buffer at it with T.decl_buffer"
         )
-    largest = max(views, key=size_bytes)
+    largest = max(known, key=size_bytes)
     tensor = TensorInfo(param.name, [int(e) for e in largest.shape], str(largest.dtype))
     if tensor.size_bytes < size_bytes(largest):  # strides or an offset leave gaps
         elements = size_bytes(largest) // int(tvm.DataType(tensor.dtype).itemsize)
@@ -116,13 +121,13 @@ def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> Tenso
     return tensor
 
 
-def _views(func: tirx.PrimFunc, pointer: tirx.Var) -> list[tirx.Buffer]:
-    """The buffers that are declared at a pointer parameter."""
-    views: list[tirx.Buffer] = []
+def _views(func: tirx.PrimFunc, pointer: tirx.Var) -> list[tirx.Buffer | None]:
+    """The buffers that are declared at a pointer parameter; None for one some bytes further on."""
+    views: list[tirx.Buffer | None] = []
 
     def on_declaration(stmt: tirx.DeclBuffer) -> None:
         if address_of(stmt.data).bases == {pointer}:
-            views.append(stmt.buffer)
+            views.append(stmt.buffer if isinstance(stmt.data, tirx.Var) else None)
 
     tvm_ffi.structural_walk(func.body, (tirx.DeclBuffer, on_declaration))
     return views

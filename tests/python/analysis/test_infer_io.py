@@ -215,3 +215,15 @@ def test_a_view_whose_offset_is_not_static():
 
     with pytest.raises(ValueError, match=r"^main: the size of parameter x is not known"):
         infer_io("main", Mod)
+
+
+def test_a_view_some_bytes_after_a_pointer():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def main(x: T.handle("int8")):
+            X = T.decl_buffer((4,), "int8", data=T.handle_add_byte_offset(x, 16))
+            T.evaluate(X[0])
+
+    with pytest.raises(ValueError, match=r"^main: the size of parameter x is not known"):
+        infer_io("main", Mod)
