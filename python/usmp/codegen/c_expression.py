@@ -16,6 +16,7 @@ from tvm.ir import Call, GlobalVar, Op, PointerType, StringImm, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
 from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.codegen.c_types import (
     UnsupportedInC,
     c_type,
@@ -284,6 +285,8 @@ class ExpressionPrinter:
         function = name.value
         if is_call_by_name(expr, self.functions):
             function = self.functions[function]
+        elif function in C_INTRINSICS:
+            self.helpers.definitions[function] = C_INTRINSICS[function]
         elif function not in MATH_FUNCTIONS:
             types = ", ".join(value_type(a) for a in expr.args[1:]) or "void"
             self.helpers.extern(function, f"extern {value_type(expr)} {function}({types});")

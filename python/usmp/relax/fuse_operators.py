@@ -5,12 +5,20 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
+_VIEWS = ("relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten")
+
+
+def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    """An operator that only changes the shape, as a reshape, which `lower_main` knows."""
+    return relax.op.reshape(call.args[0], call.ty.shape)
+
+
 FuseOperators = tvm.transform.Sequential(
     [
         relax.transform.DecomposeOpsForInference(),
         relax.transform.CanonicalizeBindings(),
-        relax.transform.LegalizeOps(),
-        # A reshape between operators becomes a view; it copies nothing.
+        # A reshape becomes a view; it copies nothing.
+        relax.transform.LegalizeOps({name: _as_reshape for name in _VIEWS}),
         relax.transform.RewriteDataflowReshape(),
         relax.transform.AnnotateTIROpPattern(),
         relax.transform.FoldConstant(),

@@ -1,23 +1,33 @@
-"""TFLite flatbuffers to Relax, through TVM's importer."""
+"""TFLite flatbuffers to Relax.
+
+An operator that reads or writes 8-bit or 16-bit integers is converted here, in integer arithmetic;
+any other one by TVM's importer.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
 import tflite
+from tvm import relax
 from tvm.ir import IRModule
-from tvm.relax.frontend.tflite import from_tflite
-from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
+from tvm.relax.frontend.tflite.tflite_frontend import (
+    ExprTable,
+    OperatorConverter,
+    get_tensor_name,
+)
 
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.check_tflite import check_tflite, operator_name, tensor_name
+from usmp.relax.check_tflite import check_tflite
+from usmp.relax.tflite import CONVERTERS, Context, TfliteOperator, TfliteTensor, operators_of
 
 _LONGEST_MESSAGE = 400
+_INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
 
 def import_tflite(content: bytes) -> IRModule:
-    """Import a `.tflite` file with one subgraph.
+    """Import a `.tflite` file.
 
     Raises
     ------
@@ -26,43 +36,104 @@ def import_tflite(content: bytes) -> IRModule:
     """
     model = check_tflite(content)
     graph = model.Subgraphs(0)
-    names = [tensor_name(graph, int(graph.Outputs(i))) for i in range(graph.OutputsLength())]
-    converters: list[_Converter] = []
-
-    def converter(*arguments: Any) -> _Converter:
-        converters.append(_Converter(*arguments))
-        return converters[-1]
-
-    try:
-        mod = from_tflite(model, op_converter=converter)
-    except Exception as error:
-        # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
-        operator = converters[-1].operator if converters else None
-        where = f" at operator {operator}" if operator else ""
-        raise UnsupportedModelError(
-            f"TVM's TFLite importer failed{where}: {_one_line(error)}"
-        ) from error
-    mod.update_func(mod.get_global_var("main"), mod["main"].with_attr(OUTPUT_NAMES_ATTR, names))
+    inputs = [TfliteTensor(model, graph, int(graph.Inputs(i))) for i in range(graph.InputsLength())]
+    outputs = [
+        TfliteTensor(model, graph, int(graph.Outputs(i))) for i in range(graph.OutputsLength())
+    ]
+    operators = operators_of(model, graph)
+    builder = relax.BlockBuilder()
+    context = Context(builder, readers=_readers(operators, outputs))
+    floats = _FloatConverter(model, graph, context)
+    with builder.function("main"):
+        params = [relax.Var(t.name, relax.TensorType(t.shape, t.dtype)) for t in inputs]
+        context.values.update(zip((t.index for t in inputs), params, strict=True))
+        with builder.dataflow():
+            for operator in operators:
+                _convert(context, floats, operator)
+            results = [context.value(tensor) for tensor in outputs]
+            result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
+        builder.emit_func_output(result, params)
+    mod = builder.get()
+    main = mod["main"].with_attrs(
+        {OUTPUT_NAMES_ATTR: [t.name for t in outputs], "num_input": len(inputs)}
+    )
+    mod.update_func(mod.get_global_var("main"), main)
     return mod
 
 
-class _Converter(OperatorConverter):  # type: ignore[misc]
-    """TVM's converter, which also tells the operator that it is at."""
+def _readers(operators: list[TfliteOperator], outputs: list[TfliteTensor]) -> Counter[int]:
+    read = [t.index for operator in operators for t in operator.inputs if t is not None]
+    return Counter([*read, *(tensor.index for tensor in outputs)])
 
-    operator: str | None = None
-    _converting = False
 
-    def convert_op_to_relax(self) -> None:
-        self._converting = True
-        super().convert_op_to_relax()
-        self.operator = None
+def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator) -> None:
+    """Append one operator.
 
-    def get_op_code_str(self, op: tflite.Operator) -> str:
-        self.operator = operator_name(self.model, op)
-        code: str = super().get_op_code_str(op)
-        if not self._converting:
-            self.operator = None
-        return code
+    Raises
+    ------
+    UnsupportedModelError: that is not possible; the message names the operator.
+    """
+    try:
+        tensors = [*operator.inputs, *operator.outputs]
+        if not any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors):
+            floats.convert(operator)
+        elif operator.name in CONVERTERS:
+            CONVERTERS[operator.name](context, operator)
+        else:
+            known = ", ".join(sorted(CONVERTERS))
+            raise operator.unsupported(f"not supported on integers; supported: {known}")
+    except UnsupportedModelError as error:
+        if operator.described in str(error):
+            raise
+        raise operator.unsupported(str(error)) from error
+    except Exception as error:
+        # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
+        raise operator.unsupported(f"TVM's importer failed: {_one_line(error)}") from error
+
+
+class _FloatConverter(OperatorConverter):  # type: ignore[misc]
+    """TVM's converter of single operators, on tensors that are known by their index."""
+
+    def __init__(self, model: tflite.Model, graph: tflite.SubGraph, context: Context) -> None:
+        super().__init__(model, graph, ExprTable(), context.builder)
+        self.context = context
+
+    def convert(self, operator: TfliteOperator) -> None:
+        """Append one operator.
+
+        Raises
+        ------
+        UnsupportedModelError: TVM's importer does not know it.
+        """
+        convert = self.convert_map.get(operator.name)
+        if convert is None:
+            raise operator.unsupported("TVM's TFLite importer does not support it")
+        self.exp_tab.exprs.clear()
+        result = convert(op=operator.table)
+        if result is None:
+            self._take_named_outputs(operator)
+            return
+        result = self.bb.normalize(result)
+        if len(operator.outputs) == 1:
+            self.context.set(operator.output, result)
+            return
+        for index, tensor in enumerate(operator.outputs):
+            self.context.set(tensor, result[index])
+
+    def _take_named_outputs(self, operator: TfliteOperator) -> None:
+        """Some converters return nothing and enter their outputs by name."""
+        for tensor in operator.outputs:
+            name = get_tensor_name(self.subgraph, tensor.index)
+            if self.exp_tab.has_expr(name):
+                self.context.set(tensor, self.exp_tab.get_expr(name))
+
+    def has_expr(self, input_tensor_idx: int) -> bool:
+        """Whether the tensor is computed."""
+        return input_tensor_idx in self.context.values
+
+    def get_expr(self, input_tensor_idx: int) -> relax.Expr:
+        """The computed tensor."""
+        return self.context.values[input_tensor_idx]
 
 
 def _one_line(error: Exception) -> str:

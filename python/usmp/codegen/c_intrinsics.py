@@ -1,0 +1,32 @@
+"""The fixed-point functions that quantised operators call, in C99.
+
+Shifts of negative numbers to the right keep the sign, as with every compiler that usmp supports.
+"""
+
+from __future__ import annotations
+
+from usmp.objects.intrinsics import (
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
+)
+
+C_INTRINSICS: dict[str, str] = {
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER: f"""\
+static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(
+    int32_t value, int32_t multiplier, int32_t shift) {{
+  const int32_t left = shift > 0 ? shift : 0;
+  const int32_t right = shift > 0 ? 0 : -shift;
+  const int64_t shifted = (int32_t)((uint32_t)value << left);
+  const int32_t high = (int32_t)((shifted * multiplier + (1 << 30)) >> 31);
+  const int32_t mask = (int32_t)(((uint32_t)1 << right) - 1);
+  return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0));
+}}""",
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: f"""\
+static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER_64}(
+    int64_t value, int32_t multiplier, int32_t shift) {{
+  const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
+  const int32_t right = 15 - shift;
+  return (int32_t)((value * reduced + ((int64_t)1 << (right - 1))) >> right);
+}}""",
+}
+"""Name -> definition."""

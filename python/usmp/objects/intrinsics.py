@@ -1,0 +1,7 @@
+"""Names of the fixed-point functions that operators call and the code generator defines."""
+
+MULTIPLY_BY_QUANTIZED_MULTIPLIER = "tvmgen_multiply_by_quantized_multiplier"
+"""(int32 value, int32 multiplier, int32 shift) -> int32, rounded twice."""
+
+MULTIPLY_BY_QUANTIZED_MULTIPLIER_64 = "tvmgen_multiply_by_quantized_multiplier_64"
+"""(int64 value, int32 multiplier, int32 shift) -> int32, rounded once."""

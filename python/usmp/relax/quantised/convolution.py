@@ -1,0 +1,140 @@
+"""Quantised convolutions: sums of products over a window, one accumulator an output element.
+
+What lies outside the data counts as its zero point, so it adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.relax.quantised.emit import call_operator, shape_of
+from usmp.relax.quantised.rescale import Rescale
+from usmp.relax.quantised.window import Layout, Window
+
+Product = Callable[..., tirx.Expr]
+"""The summand of output element (b, y, x, c), over reduction axes."""
+
+
+def conv2d(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    window: Window,
+    zero_point: int,
+    rescale: Rescale,
+    layout: Layout,
+) -> relax.Expr:
+    """A convolution, grouped if the weight has fewer channels than the data.
+
+    Parameters
+    ----------
+    data: an image in `layout`, of int8, uint8 or int16.
+    weight: (output channels, kernel height, kernel width, channels / groups).
+    bias: (output channels) of int32 (int64 for accumulators of 64 bits), or None.
+    zero_point: of the data.
+    """
+    outputs, _, _, depth = weight.shape
+    batch, _, _, channels = layout.named(shape_of(data))
+    per_group = outputs // (channels // depth)
+
+    def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
+        taps = window.taps()
+        inner = te.reduce_axis((0, depth), "ic")
+
+        def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
+            channel = inner if depth == channels else c // per_group * depth + inner
+            position = window.position((y, x), taps)
+            value = data[layout.order(b, *position, channel)]
+            taken = _inside(window.inside(position), value, zero_point)
+            return taken * weight[c, taps[0], taps[1], inner].astype("int32")
+
+        shape = (batch, *window.output, outputs)
+        return _sum_and_rescale(shape, product, [*taps, inner], bias, rescale, constants, layout)
+
+    return call_operator(builder, "conv2d", compute, _arguments(data, weight, bias, rescale))
+
+
+def depthwise_conv2d(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    window: Window,
+    zero_point: int,
+    rescale: Rescale,
+    layout: Layout,
+) -> relax.Expr:
+    """A convolution of each channel by itself.
+
+    Parameters
+    ----------
+    weight: (kernel height, kernel width, output channels); output channel c reads channel
+        c // (output channels / channels). The others are as for `conv2d`.
+    """
+    outputs = weight.shape[2]
+    batch, _, _, channels = layout.named(shape_of(data))
+    multiplier = outputs // channels
+
+    def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
+        taps = window.taps()
+
+        def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
+            position = window.position((y, x), taps)
+            value = data[layout.order(b, *position, c // multiplier)]
+            taken = _inside(window.inside(position), value, zero_point)
+            return taken * weight[taps[0], taps[1], c].astype("int32")
+
+        shape = (batch, *window.output, outputs)
+        return _sum_and_rescale(shape, product, [*taps], bias, rescale, constants, layout)
+
+    return call_operator(
+        builder, "depthwise_conv2d", compute, _arguments(data, weight, bias, rescale)
+    )
+
+
+def _arguments(
+    data: relax.Expr, weight: np.ndarray, bias: np.ndarray | None, rescale: Rescale
+) -> list[Any]:
+    return [data, weight, *([] if bias is None else [bias]), *rescale.constants()]
+
+
+def _inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
+    """What a value stands for, in int32; nothing if it is outside the data."""
+    centred = value.astype("int32") - tirx.IntImm("int32", zero_point)
+    if condition is None:
+        return centred
+    return tirx.if_then_else(condition, centred, tirx.IntImm("int32", 0))
+
+
+def _sum_and_rescale(
+    shape: Sequence[int],
+    product: Product,
+    axes: list[tirx.IterVar],
+    bias: np.ndarray | None,
+    rescale: Rescale,
+    constants: Sequence[te.Tensor],
+    layout: Layout,
+) -> te.Tensor:
+    """The two stages of a convolution: accumulators, and what becomes of each."""
+    dtype = "int32" if bias is None else str(bias.dtype)
+    rest = list(constants)
+    added = None if bias is None else rest.pop(0)
+    accumulator = te.compute(
+        layout.order(*shape),
+        lambda *i: te.sum(product(*layout.named(i)).astype(dtype), axes),
+        "accumulator",
+    )
+
+    def output(*indices: tirx.Var) -> tirx.Expr:
+        _, _, _, channel = layout.named(indices)
+        total = accumulator[indices]
+        if added is not None:
+            total = total + added[channel]
+        return rescale.apply(total, channel, rest)
+
+    return te.compute(layout.order(*shape), output, "output")

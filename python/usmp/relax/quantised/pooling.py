@@ -1,0 +1,81 @@
+"""Quantised pooling: input and output have the same scale and zero point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tvm import relax, te, tirx
+
+from usmp.relax.quantised.emit import call_operator, shape_of
+from usmp.relax.quantised.parameters import OutputLimits, integer_limits
+from usmp.relax.quantised.window import Layout, Window
+
+
+def average_pool(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    window: Window,
+    limits: OutputLimits,
+    layout: Layout,
+) -> relax.Expr:
+    """The mean of the elements under the kernel that are inside, rounded half away from zero."""
+
+    def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
+        count = window.taps_inside(y, x)
+        half = tirx.truncdiv(count, tirx.IntImm("int32", 2))
+        zero = tirx.IntImm("int32", 0)
+        return tirx.truncdiv(tirx.Select(total > zero, total + half, total - half), count)
+
+    return _pool(builder, "average_pool", data, window, te.sum, 0, mean, limits, layout)
+
+
+def max_pool(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    window: Window,
+    limits: OutputLimits,
+    layout: Layout,
+) -> relax.Expr:
+    """The greatest element under the kernel."""
+    least, _ = integer_limits(str(data.ty.dtype))
+    return _pool(
+        builder, "max_pool", data, window, te.max, least, lambda total, y, x: total, limits, layout
+    )
+
+
+def _pool(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    window: Window,
+    reduce: Callable[..., tirx.Expr],
+    outside: int,
+    finish: Callable[[tirx.Expr, tirx.Var, tirx.Var], tirx.Expr],
+    limits: OutputLimits,
+    layout: Layout,
+) -> relax.Expr:
+    """`reduce` over the window, in which elements outside the data are `outside`; then `finish`."""
+    batch, _, _, channels = layout.named(shape_of(data))
+    shape = layout.order(batch, *window.output, channels)
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        taps = window.taps()
+
+        def value(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            position = window.position((y, x), taps)
+            element = data[layout.order(b, *position, c)].astype("int32")
+            inside = window.inside(position)
+            if inside is None:
+                return element
+            return tirx.if_then_else(inside, element, tirx.IntImm("int32", outside))
+
+        accumulator = te.compute(shape, lambda *i: reduce(value(*i), taps), "accumulator")
+
+        def output(*indices: tirx.Var) -> tirx.Expr:
+            _, y, x, _ = layout.named(indices)
+            return limits.clamp(finish(accumulator[indices], y, x))
+
+        return te.compute(shape, output, "output")
+
+    return call_operator(builder, name, compute, [data])

@@ -1,0 +1,68 @@
+"""From a 32-bit accumulator to an output integer, with one factor or one for each channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import te, tirx
+
+from usmp.relax.quantised.fixed_point import (
+    QuantizedMultiplier,
+    multiply,
+    multiply_64,
+    quantize_multiplier,
+)
+from usmp.relax.quantised.parameters import OutputLimits, Quantisation
+
+
+@dataclass(frozen=True)
+class Rescale:
+    """output = clamp(zero point + accumulator * factor of its channel).
+
+    Parameters
+    ----------
+    factors: one, or one for each output channel.
+    zero_point: of the output.
+    limits: of the output.
+    """
+
+    factors: tuple[QuantizedMultiplier, ...]
+    zero_point: int
+    limits: OutputLimits
+
+    def constants(self) -> list[np.ndarray]:
+        """What the operator must be given as tensors: nothing for a single factor."""
+        if len(self.factors) == 1:
+            return []
+        return [
+            np.array([factor.multiplier for factor in self.factors], np.int32),
+            np.array([factor.shift for factor in self.factors], np.int8),
+        ]
+
+    def apply(
+        self, accumulator: tirx.Expr, channel: tirx.Expr, constants: Sequence[te.Tensor]
+    ) -> tirx.Expr:
+        """The output integer of `accumulator` (int32 or int64) in output channel `channel`.
+
+        `constants` are the operator's tensors for what `constants()` gave.
+        """
+        scale = multiply_64 if str(accumulator.ty.dtype) == "int64" else multiply
+        if constants:
+            multiplier, shift = (tensor[channel] for tensor in constants)
+            scaled = scale(accumulator, multiplier, shift)
+        else:
+            (factor,) = self.factors
+            scaled = scale(accumulator, factor.multiplier, factor.shift)
+        return self.limits.clamp(scaled + tirx.IntImm("int32", self.zero_point))
+
+
+def product_rescale(
+    data: Quantisation, weight: Quantisation, output: Quantisation, limits: OutputLimits
+) -> Rescale:
+    """The rescale of sums of products data * weight; a factor for each scale of the weight."""
+    factors = tuple(
+        quantize_multiplier(data.scale * scale / output.scale) for scale in weight.scales
+    )
+    return Rescale(factors, output.zero_point, limits)

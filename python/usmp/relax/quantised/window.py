@@ -1,0 +1,96 @@
+"""A kernel that moves over an image: which element of the data each of its taps is at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import te, tirx
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The order of the axes of an image, "NHWC" or "NCHW"."""
+
+    axes: str
+
+    def order(self, b: Any, y: Any, x: Any, c: Any) -> tuple[Any, ...]:
+        """Batch, row, column and channel in the order of the axes."""
+        by_axis = {"N": b, "H": y, "W": x, "C": c}
+        return tuple(by_axis[axis] for axis in self.axes)
+
+    def named(self, values: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+        """Batch, row, column and channel of values in the order of the axes."""
+        by_axis = dict(zip(self.axes, values, strict=True))
+        return by_axis["N"], by_axis["H"], by_axis["W"], by_axis["C"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a kernel moves over the data; pairs are (height, width).
+
+    Parameters
+    ----------
+    data: extents of the data.
+    kernel: extents of the kernel.
+    strides, dilations: steps in the data from one output, or tap, to the next.
+    padding: rows above and columns to the left of the data that the kernel reaches into.
+    output: extents of the output.
+    """
+
+    data: tuple[int, int]
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    padding: tuple[int, int]
+    output: tuple[int, int]
+
+    def taps(self) -> tuple[tirx.IterVar, tirx.IterVar]:
+        """Reduction axes over the kernel's rows and columns."""
+        height, width = self.kernel
+        return te.reduce_axis((0, height), "ky"), te.reduce_axis((0, width), "kx")
+
+    def position(
+        self, output: tuple[tirx.Var, tirx.Var], tap: tuple[tirx.IterVar, tirx.IterVar]
+    ) -> tuple[tirx.Expr, tirx.Expr]:
+        """The row and column of the data that a tap is at."""
+        row, column = (
+            output[side] * self.strides[side]
+            + tap[side] * self.dilations[side]
+            - self.padding[side]
+            for side in (0, 1)
+        )
+        return row, column
+
+    def inside(self, position: tuple[tirx.Expr, tirx.Expr]) -> tirx.Expr | None:
+        """Whether a position lies in the data; None if every position does."""
+        conditions: list[tirx.Expr] = []
+        for side in (0, 1):
+            last = (self.output[side] - 1) * self.strides[side] - self.padding[side]
+            last += (self.kernel[side] - 1) * self.dilations[side]
+            if self.padding[side] > 0:
+                conditions.append(position[side] >= 0)
+            if last >= self.data[side]:
+                conditions.append(position[side] < self.data[side])
+        return tirx.all(*conditions) if conditions else None
+
+    def taps_inside(self, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
+        """How many taps lie in the data, with dilations of 1: int32."""
+        counts = []
+        for side, index in enumerate((y, x)):
+            extent = tirx.IntImm("int32", self.kernel[side])
+            origin = index * self.strides[side] - self.padding[side]
+            if self.inside_on(side):
+                counts.append(extent)
+                continue
+            first = tirx.max(tirx.IntImm("int32", 0), tirx.IntImm("int32", 0) - origin)
+            last = tirx.min(extent, tirx.IntImm("int32", self.data[side]) - origin)
+            counts.append(last - first)
+        return counts[0] * counts[1]
+
+    def inside_on(self, side: int) -> bool:
+        """Whether no tap ever leaves the data on one side (0: rows, 1: columns)."""
+        last = (self.output[side] - 1) * self.strides[side] - self.padding[side]
+        last += (self.kernel[side] - 1) * self.dilations[side]
+        return self.padding[side] <= 0 and last < self.data[side]

@@ -1,0 +1,68 @@
+"""What converters of TFLite operators share: the values so far, and the registry of converters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import tvm
+from tvm import relax
+
+from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
+
+Converter = Callable[["Context", TfliteOperator], None]
+CONVERTERS: dict[str, Converter] = {}
+"""Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
+
+
+def converts(*names: str) -> Callable[[Converter], Converter]:
+    """Register the converter of quantised operators of these names."""
+
+    def register(converter: Converter) -> Converter:
+        for name in names:
+            CONVERTERS[name] = converter
+        return converter
+
+    return register
+
+
+@dataclass
+class Context:
+    """The Relax function as it grows.
+
+    Parameters
+    ----------
+    builder: inside a dataflow block of the function.
+    values: what each computed tensor is, by its index in the graph.
+    readers: how many operators, and outputs of the graph, read each tensor.
+    """
+
+    builder: relax.BlockBuilder
+    values: dict[int, relax.Expr] = field(default_factory=dict)
+    readers: dict[int, int] = field(default_factory=dict)
+
+    def value(self, tensor: TfliteTensor) -> relax.Expr:
+        """The tensor as a Relax expression; constants are made on the way.
+
+        Raises
+        ------
+        UnsupportedModelError: nothing computes the tensor.
+        """
+        if tensor.index in self.values:
+            return self.values[tensor.index]
+        if tensor.data is None:
+            raise UnsupportedModelError(f'tensor "{tensor.name}" is read before it is written')
+        return relax.const(tensor.data)
+
+    def set(self, tensor: TfliteTensor, value: relax.Expr) -> None:
+        """Append `value` to the function; it is what the tensor is from now on."""
+        is_bound = isinstance(value, tvm.ir.Var)
+        self.values[tensor.index] = value if is_bound else self.builder.emit(value)
+
+
+def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
+    """`value` in another shape; itself if it has that shape."""
+    if tuple(int(extent) for extent in value.ty.shape) == tuple(shape):
+        return value
+    return context.builder.emit(relax.op.reshape(value, tuple(shape)))

@@ -1,0 +1,106 @@
+"""What the options of several TFLite operators have in common."""
+
+from __future__ import annotations
+
+import tflite
+
+from usmp.relax.quantised import OutputLimits, Quantisation, activation_limits
+from usmp.relax.quantised.window import Window
+from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
+
+_ACTIVATIONS = {
+    number: name for name, number in vars(tflite.ActivationFunctionType).items() if name.isupper()
+}
+
+
+def fused_limits(operator: TfliteOperator, activation: int, output: Quantisation) -> OutputLimits:
+    """What the operator may write, given its fused activation.
+
+    Raises
+    ------
+    UnsupportedModelError: the activation is not supported.
+    """
+    try:
+        return activation_limits(_ACTIVATIONS.get(activation, str(activation)), output)
+    except ValueError as error:
+        raise operator.unsupported(str(error)) from error
+
+
+def require_types(
+    operator: TfliteOperator, tensor: TfliteTensor, what: str, supported: tuple[str, ...]
+) -> None:
+    """Return if the tensor's element type is one of those supported.
+
+    Raises
+    ------
+    UnsupportedModelError: it is another.
+    """
+    if tensor.dtype not in supported:
+        raise operator.unsupported(
+            f'{what} "{tensor.name}" is of type {tensor.dtype}; supported: {", ".join(supported)}'
+        )
+
+
+def require_rank(
+    operator: TfliteOperator, tensor: TfliteTensor, what: str, ranks: tuple[int, ...]
+) -> None:
+    """Return if the tensor has one of these numbers of axes.
+
+    Raises
+    ------
+    UnsupportedModelError: it has another.
+    """
+    if len(tensor.shape) not in ranks:
+        raise operator.unsupported(
+            f'{what} "{tensor.name}" has shape {list(tensor.shape)}; '
+            f"supported: {' or '.join(str(rank) for rank in ranks)} axes"
+        )
+
+
+def make_window(
+    operator: TfliteOperator,
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    dilations: tuple[int, int],
+    padding: int,
+) -> Window:
+    """The window of an operator whose data and output are NHWC images.
+
+    Raises
+    ------
+    UnsupportedModelError: impossible options, or an output of another shape than they give.
+    """
+    data, output = operator.input(0).shape, operator.output.shape
+    if min(*strides, *dilations, *kernel) < 1:
+        raise operator.unsupported(
+            f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} "
+            "must be at least 1"
+        )
+    sides = [
+        _side(operator, data[1 + side], kernel[side], strides[side], dilations[side], padding)
+        for side in (0, 1)
+    ]
+    extents = tuple(extent for extent, _ in sides)
+    if output[1:3] != extents:
+        raise operator.unsupported(
+            f'output "{operator.output.name}" has shape {list(output)}; '
+            f"height and width should be {list(extents)}"
+        )
+    before = (sides[0][1], sides[1][1])
+    return Window((data[1], data[2]), kernel, strides, dilations, before, (output[1], output[2]))
+
+
+def _side(
+    operator: TfliteOperator, data: int, kernel: int, stride: int, dilation: int, padding: int
+) -> tuple[int, int]:
+    """Extent of the output, and padding before the data (TFLite's ComputePadding)."""
+    reach = (kernel - 1) * dilation + 1
+    if padding == tflite.Padding.SAME:
+        output = -(-data // stride)
+    elif padding == tflite.Padding.VALID:
+        output = -(-(data - reach + 1) // stride)
+    else:
+        raise operator.unsupported(f"padding {padding} is not supported; supported: SAME, VALID")
+    if output < 1:
+        raise operator.unsupported(f"a kernel that reaches over {reach} elements in {data}")
+    return output, max((output - 1) * stride + reach - data, 0) // 2
