@@ -35,14 +35,14 @@ def elementwise(
     return call_operator(builder, name, compute, inputs)
 
 
-def _broadcast(tensor: te.Tensor, indices: Sequence[tirx.Var]) -> list[tirx.Expr]:
+def _broadcast(tensor: te.Tensor, indices: Sequence[tirx.Var]) -> tuple[tirx.Expr, ...]:
     """The indices of a tensor of fewer or shorter axes than the output (NumPy's rule)."""
     last = indices[len(indices) - len(tensor.shape) :]
     zero = tirx.IntImm("int32", 0)
-    return [
+    return tuple(
         zero if int(extent) == 1 else index
         for extent, index in zip(tensor.shape, last, strict=True)
-    ]
+    )
 
 
 def add(
