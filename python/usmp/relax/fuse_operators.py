@@ -5,12 +5,12 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-_VIEWS = ("relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten")
+_VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
 
 
 def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     """An operator that only changes the shape, as a reshape, which `lower_main` knows."""
-    return relax.op.reshape(call.args[0], call.ty.shape)
+    return relax.op.reshape(call.args[0], [int(extent) for extent in call.ty.shape])
 
 
 FuseOperators = tvm.transform.Sequential(
@@ -18,7 +18,9 @@ FuseOperators = tvm.transform.Sequential(
         relax.transform.DecomposeOpsForInference(),
         relax.transform.CanonicalizeBindings(),
         # A reshape becomes a view; it copies nothing.
-        relax.transform.LegalizeOps({name: _as_reshape for name in _VIEWS}),
+        relax.transform.LegalizeOps(
+            {name: _as_reshape for name in _VIEWS}, skip_ops=["relax.reshape"]
+        ),
         relax.transform.RewriteDataflowReshape(),
         relax.transform.AnnotateTIROpPattern(),
         relax.transform.FoldConstant(),

@@ -7,6 +7,8 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, Op, PointerType
 
+from usmp.relax.skip_padding import skip_padding
+
 _FLATTEN = tvm.transform.Sequential(
     [
         s_tir.transform.CanonicalizeLoop(),
@@ -31,7 +33,7 @@ _FLATTEN = tvm.transform.Sequential(
 
 def lower_operators(mod: IRModule) -> IRModule:
     """Lower every PrimFunc of `mod` from blocks and shaped buffers to flat loops over pointers."""
-    flat = _FLATTEN(mod)
+    flat = skip_padding(_FLATTEN(mod))
     lowered = IRModule(flat.functions, attrs=flat.attrs)
     for global_var, func in flat.functions.items():
         if isinstance(func, tirx.PrimFunc):

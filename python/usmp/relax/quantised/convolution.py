@@ -56,7 +56,9 @@ def conv2d(
         shape = (batch, *window.output, outputs)
         return _sum_and_rescale(shape, product, [*taps, inner], bias, rescale, constants, layout)
 
-    return call_operator(builder, "conv2d", compute, _arguments(data, weight, bias, rescale))
+    return call_operator(
+        builder, "conv2d", compute, _arguments(data, weight, bias, rescale), takes_epilogue=True
+    )
 
 
 def depthwise_conv2d(
@@ -93,7 +95,11 @@ def depthwise_conv2d(
         return _sum_and_rescale(shape, product, [*taps], bias, rescale, constants, layout)
 
     return call_operator(
-        builder, "depthwise_conv2d", compute, _arguments(data, weight, bias, rescale)
+        builder,
+        "depthwise_conv2d",
+        compute,
+        _arguments(data, weight, bias, rescale),
+        takes_epilogue=True,
     )
 
 

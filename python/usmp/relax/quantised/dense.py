@@ -54,4 +54,4 @@ def fully_connected(
         return te.compute(shape, output, "output")
 
     tensors = [data, weight, *([] if bias is None else [bias]), *rescale.constants()]
-    return call_operator(builder, "fully_connected", compute, tensors)
+    return call_operator(builder, "fully_connected", compute, tensors, takes_epilogue=True)

@@ -28,20 +28,24 @@ def elementwise(
 
     def compute(*tensors: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:
-            return function(*(t[_broadcast(t, indices)] for t in tensors))
+            return function(*(t[_broadcast(t, indices, shape)] for t in tensors))
 
         return te.compute(shape, element, "output")
 
     return call_operator(builder, name, compute, inputs)
 
 
-def _broadcast(tensor: te.Tensor, indices: Sequence[tirx.Var]) -> tuple[tirx.Expr, ...]:
+def _broadcast(
+    tensor: te.Tensor, indices: Sequence[tirx.Var], shape: Sequence[int]
+) -> tuple[tirx.Expr, ...]:
     """The indices of a tensor of fewer or shorter axes than the output (NumPy's rule)."""
-    last = indices[len(indices) - len(tensor.shape) :]
+    missing = len(shape) - len(tensor.shape)
     zero = tirx.IntImm("int32", 0)
     return tuple(
-        zero if int(extent) == 1 else index
-        for extent, index in zip(tensor.shape, last, strict=True)
+        index if int(extent) == whole else zero
+        for extent, index, whole in zip(
+            tensor.shape, indices[missing:], shape[missing:], strict=True
+        )
     )
 
 

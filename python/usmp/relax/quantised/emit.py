@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from tvm import relax, te
 
+_OUT_ELEMENT_WISE_FUSABLE = 4
+"""TVM's OpPatternKind of convolutions and matrix products."""
+
 
 def call_operator(
     builder: relax.BlockBuilder,
     name: str,
     compute: Callable[..., te.Tensor],
     arguments: Sequence[relax.Expr | np.ndarray],
+    takes_epilogue: bool = False,
 ) -> relax.Expr:
     """A call of the PrimFunc that `compute` gives for tensors like `arguments`.
 
@@ -20,9 +24,11 @@ def call_operator(
     ----------
     name: what the PrimFunc is called in the emitted C.
     arguments: tensors; arrays become constants.
+    takes_epilogue: whether element-wise operators that read the result are fused into it.
     """
+    attributes = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else None
     tensors = [relax.const(a) if isinstance(a, np.ndarray) else a for a in arguments]
-    return builder.call_te(compute, *tensors, primfunc_name_hint=name)
+    return builder.call_te(compute, *tensors, primfunc_name_hint=name, primfunc_attrs=attributes)
 
 
 def shape_of(tensor: relax.Expr) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ def max_pool(
     layout: Layout,
 ) -> relax.Expr:
     """The greatest element under the kernel."""
-    least, _ = integer_limits(str(data.ty.dtype))
+    least, _ = integer_limits("int32")
     return _pool(
         builder, "max_pool", data, window, te.max, least, lambda total, y, x: total, limits, layout
     )
