@@ -286,7 +286,7 @@ class ExpressionPrinter:
         if is_call_by_name(expr, self.functions):
             function = self.functions[function]
         elif function in C_INTRINSICS:
-            self.helpers.definitions[function] = C_INTRINSICS[function]
+            self.helpers.intrinsic(function)
         elif function not in MATH_FUNCTIONS:
             types = ", ".join(value_type(a) for a in expr.args[1:]) or "void"
             self.helpers.extern(function, f"extern {value_type(expr)} {function}({types});")

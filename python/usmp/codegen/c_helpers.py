@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
+from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.codegen.c_types import UnsupportedInC, c_type
 
 
@@ -35,6 +37,14 @@ class Helpers:
             "}"
         )
         return function
+
+    def intrinsic(self, name: str) -> None:
+        """A fixed-point function, and before it those that it calls."""
+        definition = C_INTRINSICS[name]
+        for other in C_INTRINSICS:
+            if other != name and re.search(rf"\b{other}\b", definition):
+                self.intrinsic(other)
+        self.definitions[name] = definition
 
     def extern(self, name: str, declaration: str) -> None:
         """Declare a function of the user."""

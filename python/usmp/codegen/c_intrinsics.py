@@ -8,6 +8,7 @@ from __future__ import annotations
 from usmp.objects.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
+    RESCALE_CHANNEL,
 )
 
 C_INTRINSICS: dict[str, str] = {
@@ -27,6 +28,19 @@ static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER_64}(
   const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
   const int32_t right = 15 - shift;
   return (int32_t)((value * reduced + ((int64_t)1 << (right - 1))) >> right);
+}}""",
+    RESCALE_CHANNEL: f"""\
+static inline int32_t {RESCALE_CHANNEL}(
+    int32_t accumulator, uint16_t low, uint16_t middle, uint16_t high,
+    int32_t mantissa_bits, int32_t shift_bits, int32_t shift) {{
+  const uint32_t word = low | (uint32_t)middle << 16;
+  const uint32_t one = (uint32_t)1 << mantissa_bits;
+  const int32_t multiplier = (int32_t)(((word & (one - 1)) | one) << (30 - mantissa_bits));
+  const int32_t less = (int32_t)(word >> mantissa_bits & (((uint32_t)1 << shift_bits) - 1));
+  const int32_t rest = 32 - mantissa_bits - shift_bits;
+  const uint32_t tail = rest > 0 ? word >> (32 - rest) : 0;
+  const int32_t bias = (int32_t)(((uint32_t)(int32_t)(int16_t)high << rest) | tail);
+  return {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(accumulator + bias, multiplier, shift - less);
 }}""",
 }
 """Name -> definition."""

@@ -6,12 +6,13 @@ What lies outside the data counts as its zero point, so it adds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
+from usmp.relax.quantised.epilogue import Epilogue, make_epilogue
+from usmp.relax.quantised.parameters import Quantisation
 from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.window import Layout, Window
 
@@ -25,7 +26,7 @@ def conv2d(
     weight: np.ndarray,
     bias: np.ndarray | None,
     window: Window,
-    zero_point: int,
+    quantisation: Quantisation,
     rescale: Rescale,
     layout: Layout,
 ) -> relax.Expr:
@@ -36,11 +37,12 @@ def conv2d(
     data: an image in `layout`, of int8, uint8 or int16.
     weight: (output channels, kernel height, kernel width, channels / groups).
     bias: (output channels) of int32 (int64 for accumulators of 64 bits), or None.
-    zero_point: of the data.
+    quantisation: of the data.
     """
     outputs, _, _, depth = weight.shape
     batch, _, _, channels = layout.named(shape_of(data))
     per_group = outputs // (channels // depth)
+    kept, epilogue = make_epilogue(weight.reshape(outputs, -1), bias, quantisation, rescale)
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         taps = window.taps()
@@ -50,15 +52,14 @@ def conv2d(
             channel = inner if depth == channels else c // per_group * depth + inner
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, channel)]
-            taken = _inside(window.inside(position), value, zero_point)
+            taken = _inside(window.inside(position), value, quantisation.zero_point)
             return taken * weight[c, taps[0], taps[1], inner].astype("int32")
 
         shape = (batch, *window.output, outputs)
-        return _sum_and_rescale(shape, product, [*taps, inner], bias, rescale, constants, layout)
+        return _sum_and_rescale(shape, product, [*taps, inner], epilogue, constants, layout)
 
-    return call_operator(
-        builder, "conv2d", compute, _arguments(data, weight, bias, rescale), takes_epilogue=True
-    )
+    arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
+    return call_operator(builder, "conv2d", compute, arguments, takes_epilogue=True)
 
 
 def depthwise_conv2d(
@@ -67,7 +68,7 @@ def depthwise_conv2d(
     weight: np.ndarray,
     bias: np.ndarray | None,
     window: Window,
-    zero_point: int,
+    quantisation: Quantisation,
     rescale: Rescale,
     layout: Layout,
 ) -> relax.Expr:
@@ -81,6 +82,7 @@ def depthwise_conv2d(
     outputs = weight.shape[2]
     batch, _, _, channels = layout.named(shape_of(data))
     multiplier = outputs // channels
+    kept, epilogue = make_epilogue(weight.reshape(-1, outputs).T, bias, quantisation, rescale)
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         taps = window.taps()
@@ -88,25 +90,14 @@ def depthwise_conv2d(
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, c // multiplier)]
-            taken = _inside(window.inside(position), value, zero_point)
+            taken = _inside(window.inside(position), value, quantisation.zero_point)
             return taken * weight[taps[0], taps[1], c].astype("int32")
 
         shape = (batch, *window.output, outputs)
-        return _sum_and_rescale(shape, product, [*taps], bias, rescale, constants, layout)
+        return _sum_and_rescale(shape, product, [*taps], epilogue, constants, layout)
 
-    return call_operator(
-        builder,
-        "depthwise_conv2d",
-        compute,
-        _arguments(data, weight, bias, rescale),
-        takes_epilogue=True,
-    )
-
-
-def _arguments(
-    data: relax.Expr, weight: np.ndarray, bias: np.ndarray | None, rescale: Rescale
-) -> list[Any]:
-    return [data, weight, *([] if bias is None else [bias]), *rescale.constants()]
+    arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
+    return call_operator(builder, "depthwise_conv2d", compute, arguments, takes_epilogue=True)
 
 
 def _inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
@@ -121,26 +112,19 @@ def _sum_and_rescale(
     shape: Sequence[int],
     product: Product,
     axes: list[tirx.IterVar],
-    bias: np.ndarray | None,
-    rescale: Rescale,
+    epilogue: Epilogue,
     constants: Sequence[te.Tensor],
     layout: Layout,
 ) -> te.Tensor:
     """The two stages of a convolution: accumulators, and what becomes of each."""
-    dtype = "int32" if bias is None else str(bias.dtype)
-    rest = list(constants)
-    added = None if bias is None else rest.pop(0)
     accumulator = te.compute(
         layout.order(*shape),
-        lambda *i: te.sum(product(*layout.named(i)).astype(dtype), axes),
+        lambda *i: te.sum(product(*layout.named(i)).astype(epilogue.dtype), axes),
         "accumulator",
     )
 
     def output(*indices: tirx.Var) -> tirx.Expr:
         _, _, _, channel = layout.named(indices)
-        total = accumulator[indices]
-        if added is not None:
-            total = total + added[channel]
-        return rescale.apply(total, channel, rest)
+        return epilogue.apply(accumulator[indices], channel, constants)
 
     return te.compute(layout.order(*shape), output, "output")

@@ -6,6 +6,8 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
+from usmp.relax.quantised.epilogue import make_epilogue
+from usmp.relax.quantised.parameters import Quantisation
 from usmp.relax.quantised.rescale import Rescale
 
 
@@ -14,7 +16,7 @@ def fully_connected(
     data: relax.Expr,
     weight: np.ndarray,
     bias: np.ndarray | None,
-    zero_point: int,
+    quantisation: Quantisation,
     weight_zero_point: int,
     rescale: Rescale,
 ) -> relax.Expr:
@@ -25,33 +27,31 @@ def fully_connected(
     data: (rows, depth) of int8, uint8 or int16.
     weight: (outputs, depth).
     bias: (outputs) of int32 (int64 for accumulators of 64 bits), or None.
-    zero_point, weight_zero_point: of the data and of the weight.
+    quantisation: of the data.
+    weight_zero_point: of the weight.
     """
     rows, depth = shape_of(data)
-    dtype = "int32" if bias is None else str(bias.dtype)
+    centred = weight.astype(np.int32) - weight_zero_point if weight_zero_point else weight
+    kept, epilogue = make_epilogue(centred, bias, quantisation, rescale)
+    kept = (kept + weight_zero_point).astype(weight.dtype)
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
-        rest = list(constants)
-        added = None if bias is None else rest.pop(0)
         k = te.reduce_axis((0, depth), "k")
 
         def product(row: tirx.Var, c: tirx.Var) -> tirx.Expr:
-            left = data[row, k].astype("int32") - tirx.IntImm("int32", zero_point)
+            left = data[row, k].astype("int32") - tirx.IntImm("int32", quantisation.zero_point)
             right = weight[c, k].astype("int32")
             if weight_zero_point:
                 right = right - tirx.IntImm("int32", weight_zero_point)
-            return (left * right).astype(dtype)
+            return (left * right).astype(epilogue.dtype)
 
         shape = (rows, weight.shape[0])
         accumulator = te.compute(shape, lambda r, c: te.sum(product(r, c), k), "accumulator")
 
         def output(row: tirx.Var, c: tirx.Var) -> tirx.Expr:
-            total = accumulator[row, c]
-            if added is not None:
-                total = total + added[c]
-            return rescale.apply(total, c, rest)
+            return epilogue.apply(accumulator[row, c], c, constants)
 
         return te.compute(shape, output, "output")
 
-    tensors = [data, weight, *([] if bias is None else [bias]), *rescale.constants()]
-    return call_operator(builder, "fully_connected", compute, tensors, takes_epilogue=True)
+    arguments = [data, kept, *epilogue.constants]
+    return call_operator(builder, "fully_connected", compute, arguments, takes_epilogue=True)

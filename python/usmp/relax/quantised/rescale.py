@@ -12,9 +12,8 @@ from usmp.relax.quantised.fixed_point import (
     QuantizedMultiplier,
     multiply,
     multiply_64,
-    quantize_multiplier,
 )
-from usmp.relax.quantised.parameters import OutputLimits, Quantisation
+from usmp.relax.quantised.parameters import OutputLimits
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,8 @@ class Rescale:
         else:
             (factor,) = self.factors
             scaled = scale(accumulator, factor.multiplier, factor.shift)
+        return self.finish(scaled)
+
+    def finish(self, scaled: tirx.Expr) -> tirx.Expr:
+        """The output integer of what the factor made of an accumulator."""
         return self.limits.clamp(scaled + tirx.IntImm("int32", self.zero_point))
-
-
-def product_rescale(
-    data: Quantisation, weight: Quantisation, output: Quantisation, limits: OutputLimits
-) -> Rescale:
-    """The rescale of sums of products data * weight; a factor for each scale of the weight."""
-    factors = tuple(
-        quantize_multiplier(data.scale * scale / output.scale) for scale in weight.scales
-    )
-    return Rescale(factors, output.zero_point, limits)

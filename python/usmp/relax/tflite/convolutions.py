@@ -92,11 +92,11 @@ def _convolve(
         )
     rescale = _rescale(operator, operator.weight_quantisation(operator.input(1), axis), activation)
     bias = _bias(operator, outputs)
-    zero_point = operator.quantisation(data).zero_point
+    quantisation = operator.quantisation(data)
     source = context.value(data)
     context.set(
         output,
-        function(context.builder, source, weight, bias, window, zero_point, rescale, _NHWC),
+        function(context.builder, source, weight, bias, window, quantisation, rescale, _NHWC),
     )
 
 
@@ -159,7 +159,7 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
             rows,
             operator.constant(1),
             _bias(operator, outputs),
-            operator.quantisation(data).zero_point,
+            operator.quantisation(data),
             scales.zero_points[0],
             rescale,
         )

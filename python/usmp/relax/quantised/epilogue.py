@@ -1,0 +1,99 @@
+"""What becomes of an accumulator: bias, factor, zero point, clamp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import te, tirx
+
+from usmp.objects.intrinsics import RESCALE_CHANNEL
+from usmp.relax.quantised.accumulators import accumulator_range
+from usmp.relax.quantised.pack_channels import PackedChannels, pack_channels
+from usmp.relax.quantised.parameters import Quantisation
+from usmp.relax.quantised.rescale import Rescale
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """How an operator with constant weights ends.
+
+    Parameters
+    ----------
+    rescale: factor, zero point and limits of the output.
+    constants: tensors that the operator must be given.
+    dtype: of the accumulators, "int32" or "int64".
+    packed: how bias and factor are packed into the only constant; None if they are plain arrays.
+    has_bias: whether the first of the plain arrays is the bias.
+    """
+
+    rescale: Rescale
+    constants: tuple[np.ndarray, ...]
+    dtype: str
+    packed: PackedChannels | None
+    has_bias: bool
+
+    def apply(
+        self, accumulator: tirx.Expr, channel: tirx.Expr, constants: Sequence[te.Tensor]
+    ) -> tirx.Expr:
+        """The output integer of an accumulator without bias; `constants` as tensors."""
+        if self.packed is not None:
+            low, middle, high = (constants[0][channel, i] for i in range(3))
+            fields = (self.packed.mantissa_bits, self.packed.shift_bits, self.packed.shift)
+            scaled = tirx.call_pure_extern(
+                "int32",
+                RESCALE_CHANNEL,
+                accumulator,
+                low,
+                middle,
+                high,
+                *(tirx.IntImm("int32", value) for value in fields),
+            )
+            return self.rescale.finish(scaled)
+        rest = list(constants)
+        if self.has_bias:
+            accumulator = accumulator + rest.pop(0)[channel].astype(self.dtype)
+        return self.rescale.apply(accumulator, channel, rest)
+
+
+def make_epilogue(
+    weight: np.ndarray, bias: np.ndarray | None, data: Quantisation, rescale: Rescale
+) -> tuple[np.ndarray, Epilogue]:
+    """The weights to use, and the end of the operator in as few bytes as give the same outputs.
+
+    Parameters
+    ----------
+    weight: (channels, taps) of int8 and wider, its zero point already subtracted.
+    bias: (channels) of int32 or int64, or None.
+    data: of the input.
+
+    Returns
+    -------
+    Weights of the same shape and type, some of them zero that make no difference; the epilogue.
+
+    Raises
+    ------
+    UnsupportedModelError: the accumulators may overflow.
+    """
+    accumulators = accumulator_range(weight, bias, data.dtype, data.zero_point)
+    dtype = "int64" if bias is not None and bias.dtype == np.int64 else "int32"
+    if bias is not None and not bias.any():
+        bias = None
+    if len(rescale.factors) > 1 and dtype == "int32":
+        packed = pack_channels(bias, rescale, accumulators)
+        if packed is not None:
+            kept = np.where(packed.is_constant[:, None], 0, weight).astype(weight.dtype)
+            return kept, Epilogue(rescale, (packed.records,), dtype, packed, False)
+    constants = rescale.constants()
+    if bias is not None:
+        constants = [_narrowed(bias), *constants]
+    return weight, Epilogue(rescale, tuple(constants), dtype, None, bias is not None)
+
+
+def _narrowed(bias: np.ndarray) -> np.ndarray:
+    """The bias in the narrowest of int16, int32 and int64."""
+    for dtype in (np.int16, np.int32):
+        if (bias == bias.astype(dtype)).all():
+            return bias.astype(dtype)
+    return bias
