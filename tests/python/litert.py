@@ -12,9 +12,10 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 class Reference:
     """A model in the reference runtime."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, model: Path | bytes) -> None:
+        content = model if isinstance(model, bytes) else model.read_bytes()
         self._interpreter = Interpreter(
-            model_path=str(path), experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+            model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
         )
         self._interpreter.allocate_tensors()
         self._inputs = self._interpreter.get_input_details()

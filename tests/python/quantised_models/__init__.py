@@ -1,0 +1,12 @@
+"""A catalogue of small quantised models, most of one operator; the same on every machine."""
+
+from __future__ import annotations
+
+from . import arithmetic, convolutions, fully_connected, pooling
+from .model import QuantisedModel
+
+CATALOGUE: list[QuantisedModel] = [
+    model
+    for group in (convolutions, fully_connected, arithmetic, pooling)
+    for model in group.MODELS
+]

@@ -1,0 +1,74 @@
+"""Quantised models, most of one operator, against the bytes that tflite-micro computes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import usmp
+from litert import Reference
+from micro import Micro
+from quantised_models import CATALOGUE, QuantisedModel
+from tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+from usmp.runtime import HostModule
+
+RANDOM_INPUTS = 100
+ORACLES = {"micro": Micro, "litert": Reference}
+CONSTANT = {"conv_2d_vanishing_multiplier", "depthwise_conv_2d_vanishing_multiplier"}
+"""Models whose output is the same for every input, on purpose."""
+
+every_model = pytest.mark.parametrize("model", CATALOGUE, ids=[model.name for model in CATALOGUE])
+
+
+def inputs_of(content: bytes, count: int = RANDOM_INPUTS) -> list[dict[str, np.ndarray]]:
+    """Random inputs, and those of which every element is an extreme."""
+    tensors, _ = graph_tensors(content)
+    return [*(random_inputs(tensors, seed) for seed in range(count)), *extreme_inputs(tensors)]
+
+
+def assert_same_bytes(actual: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
+    assert actual.keys() == expected.keys()
+    for name, value in expected.items():
+        assert actual[name].dtype == value.dtype
+        assert actual[name].shape == value.shape
+        if actual[name].tobytes() != value.tobytes():
+            np.testing.assert_array_equal(actual[name], value)
+            raise AssertionError(f"{name}: equal numbers of different bytes")
+
+
+@every_model
+def test_outputs_equal_the_reference(model: QuantisedModel, tmp_path):
+    content = model.make()
+    path = tmp_path / "model.tflite"
+    path.write_bytes(content)
+    factory = usmp.build(usmp.import_model(path))
+    ours = HostModule(factory.files(), factory.metadata["modules"]["default"], ["-O1"])
+    # Neither is made anew between two inputs, so models that keep state are compared too.
+    reference = ORACLES[model.oracle](content)
+    for inputs in inputs_of(content):
+        assert_same_bytes(ours.run(inputs), reference.run(inputs))
+
+
+def test_catalogue_is_large_and_its_names_are_unique():
+    assert len(CATALOGUE) >= 300
+    assert [name for name, count in Counter(m.name for m in CATALOGUE).items() if count > 1] == []
+
+
+def test_models_are_the_same_each_time_they_are_made():
+    assert [m.name for m in CATALOGUE if m.make() != m.make()] == []
+
+
+def test_outputs_depend_on_the_inputs():
+    """A model that always gives the same output would prove little."""
+    constant = set()
+    for model in CATALOGUE:
+        content = model.make()
+        reference = ORACLES[model.oracle](content)
+        for name in reference.run(inputs_of(content, 1)[0]):
+            outputs = [reference.run(inputs)[name] for inputs in inputs_of(content, 8)]
+            if all((output == outputs[0]).all() for output in outputs):
+                constant.add(model.name)
+    assert constant == CONSTANT
