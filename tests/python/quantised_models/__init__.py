@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from . import arithmetic, convolutions, fully_connected, pooling
+from . import activations, arithmetic, convolutions, fully_connected, pooling, shapes
 from .model import QuantisedModel
 
 CATALOGUE: list[QuantisedModel] = [
     model
-    for group in (convolutions, fully_connected, arithmetic, pooling)
+    for group in (convolutions, fully_connected, arithmetic, pooling, activations, shapes)
     for model in group.MODELS
 ]

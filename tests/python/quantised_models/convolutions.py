@@ -104,7 +104,7 @@ def random_conv(seed: int, depthwise: bool) -> Conv:
         "RELU_N1_TO_1": ((0.008, 0.012), (-20, 20)),
     }[activation]
     return Conv(
-        shape=(draw(1, 2), reach[0] + draw(1, 9), reach[1] + draw(1, 9), draw(1, 9)),
+        shape=(draw(1, 2), reach[0] + draw(2, 9), reach[1] + draw(2, 9), draw(1, 9)),
         channels=draw(1, 4) if depthwise else draw(1, 9),
         window=Window(kernel, stride, dilation, padding),
         activation=activation,
