@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from . import activations, arithmetic, convolutions, fully_connected, pooling, shapes
+from . import (
+    activations,
+    arithmetic,
+    convolutions,
+    fully_connected,
+    further,
+    pooling,
+    recurrent,
+    shapes,
+    variables,
+)
 from .model import QuantisedModel
 
 CATALOGUE: list[QuantisedModel] = [
-    model
-    for group in (convolutions, fully_connected, arithmetic, pooling, activations, shapes)
-    for model in group.MODELS
+    *convolutions.MODELS,
+    *fully_connected.MODELS,
+    *arithmetic.MODELS,
+    *pooling.MODELS,
+    *activations.MODELS,
+    *shapes.MODELS,
+    *recurrent.MODELS,
+    *variables.MODELS,
+    *further.MODELS,
 ]
