@@ -8,6 +8,7 @@ from __future__ import annotations
 from usmp.objects.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
     RESCALE_CHANNEL,
 )
 
@@ -28,6 +29,12 @@ static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER_64}(
   const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
   const int32_t right = 15 - shift;
   return (int32_t)((value * reduced + ((int64_t)1 << (right - 1))) >> right);
+}}""",
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: f"""\
+static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING}(
+    int32_t value, int32_t multiplier, int32_t shift) {{
+  const int32_t right = 31 - shift;
+  return (int32_t)(((int64_t)value * multiplier + ((int64_t)1 << (right - 1))) >> right);
 }}""",
     RESCALE_CHANNEL: f"""\
 static inline int32_t {RESCALE_CHANNEL}(

@@ -6,6 +6,11 @@ MULTIPLY_BY_QUANTIZED_MULTIPLIER = "tvmgen_multiply_by_quantized_multiplier"
 MULTIPLY_BY_QUANTIZED_MULTIPLIER_64 = "tvmgen_multiply_by_quantized_multiplier_64"
 """(int64 value, int32 multiplier, int32 shift) -> int32, rounded once."""
 
+MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING = (
+    "tvmgen_multiply_by_quantized_multiplier_single_rounding"
+)
+"""(int32 value, int32 multiplier, int32 shift) -> int32, rounded once."""
+
 RESCALE_CHANNEL = "tvmgen_rescale_channel"
 """(int32 accumulator, uint16 low, uint16 middle, uint16 high, int32 mantissa bits, int32 shift
 bits, int32 shift) -> int32: bias and factor of a channel from its 48-bit record."""

@@ -6,7 +6,7 @@ Each function appends nothing: it returns the call of a PrimFunc that computes t
 from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
 from usmp.relax.quantised.dense import fully_connected
 from usmp.relax.quantised.elementwise import add
-from usmp.relax.quantised.fixed_point import QuantizedMultiplier, quantize_multiplier
+from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activation_limits
 from usmp.relax.quantised.pooling import average_pool, max_pool
 from usmp.relax.quantised.rescale import Rescale
@@ -18,6 +18,7 @@ __all__ = [
     "Quantisation",
     "QuantizedMultiplier",
     "Rescale",
+    "Rounding",
     "Window",
     "activation_limits",
     "add",

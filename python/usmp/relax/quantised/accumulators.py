@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.quantised.parameters import integer_limits
+from usmp.relax.quantised.parameters import Quantisation, integer_limits
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class AccumulatorRange:
 
 
 def accumulator_range(
-    weight: np.ndarray, bias: np.ndarray | None, dtype: str, zero_point: int
+    weight: np.ndarray, bias: np.ndarray | None, data: Quantisation, accumulator: str
 ) -> AccumulatorRange:
     """The range of sums of weight * (data - zero point), of all or some of the weights.
 
@@ -27,18 +27,19 @@ def accumulator_range(
     ----------
     weight: (channels, taps), its own zero point already subtracted.
     bias: (channels) or None.
-    dtype, zero_point: of the data.
+    data: of the input.
+    accumulator: the type of the accumulators, "int32" or "int64".
 
     Raises
     ------
-    UnsupportedModelError: an accumulator could leave 32 bits (48 if the bias has 64).
+    UnsupportedModelError: an accumulator could leave 32 bits (48 of 64).
     """
-    low, high = (limit - zero_point for limit in integer_limits(dtype))
+    low, high = (limit - data.zero_point for limit in integer_limits(data.dtype))
     positive = np.maximum(weight, 0).sum(axis=1, dtype=np.int64)
     negative = np.minimum(weight, 0).sum(axis=1, dtype=np.int64)
     least = positive * min(low, 0) + negative * max(high, 0)
     greatest = positive * max(high, 0) + negative * min(low, 0)
-    bits = 48 if bias is not None and bias.dtype == np.int64 else 32
+    bits = 48 if accumulator == "int64" else 32
     # The bias is added last: the sum without it must fit as well.
     _check(least, greatest, bits)
     if bias is not None:

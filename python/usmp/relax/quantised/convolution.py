@@ -11,7 +11,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.epilogue import Epilogue, make_epilogue
+from usmp.relax.quantised.epilogue import Epilogue, centred, centred_epilogue
 from usmp.relax.quantised.parameters import Quantisation
 from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.window import Layout, Window
@@ -29,6 +29,7 @@ def conv2d(
     quantisation: Quantisation,
     rescale: Rescale,
     layout: Layout,
+    weight_zero_point: int = 0,
 ) -> relax.Expr:
     """A convolution, grouped if the weight has fewer channels than the data.
 
@@ -36,13 +37,15 @@ def conv2d(
     ----------
     data: an image in `layout`, of int8, uint8 or int16.
     weight: (output channels, kernel height, kernel width, channels / groups).
-    bias: (output channels) of int32 (int64 for accumulators of 64 bits), or None.
+    bias: (output channels) of int32 or int64, or None.
     quantisation: of the data.
     """
     outputs, _, _, depth = weight.shape
     batch, _, _, channels = layout.named(shape_of(data))
     per_group = outputs // (channels // depth)
-    kept, epilogue = make_epilogue(weight.reshape(outputs, -1), bias, quantisation, rescale)
+    kept, epilogue = centred_epilogue(
+        weight.reshape(outputs, -1), weight_zero_point, bias, quantisation, rescale
+    )
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         taps = window.taps()
@@ -53,10 +56,12 @@ def conv2d(
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, channel)]
             taken = _inside(window.inside(position), value, quantisation.zero_point)
-            return taken * weight[c, taps[0], taps[1], inner].astype("int32")
+            return taken * centred(weight[c, taps[0], taps[1], inner], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return _sum_and_rescale(shape, product, [*taps, inner], epilogue, constants, layout)
+        return _sum_and_rescale(
+            shape, product, [*taps, inner], rescale, epilogue, constants, layout
+        )
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
     return call_operator(builder, "conv2d", compute, arguments, takes_epilogue=True)
@@ -71,6 +76,7 @@ def depthwise_conv2d(
     quantisation: Quantisation,
     rescale: Rescale,
     layout: Layout,
+    weight_zero_point: int = 0,
 ) -> relax.Expr:
     """A convolution of each channel by itself.
 
@@ -82,7 +88,9 @@ def depthwise_conv2d(
     outputs = weight.shape[2]
     batch, _, _, channels = layout.named(shape_of(data))
     multiplier = outputs // channels
-    kept, epilogue = make_epilogue(weight.reshape(-1, outputs).T, bias, quantisation, rescale)
+    kept, epilogue = centred_epilogue(
+        weight.reshape(-1, outputs).T, weight_zero_point, bias, quantisation, rescale
+    )
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         taps = window.taps()
@@ -91,10 +99,10 @@ def depthwise_conv2d(
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, c // multiplier)]
             taken = _inside(window.inside(position), value, quantisation.zero_point)
-            return taken * weight[taps[0], taps[1], c].astype("int32")
+            return taken * centred(weight[taps[0], taps[1], c], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return _sum_and_rescale(shape, product, [*taps], epilogue, constants, layout)
+        return _sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, layout)
 
     arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
     return call_operator(builder, "depthwise_conv2d", compute, arguments, takes_epilogue=True)
@@ -102,16 +110,17 @@ def depthwise_conv2d(
 
 def _inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
     """What a value stands for, in int32; nothing if it is outside the data."""
-    centred = value.astype("int32") - tirx.IntImm("int32", zero_point)
+    real = centred(value, zero_point)
     if condition is None:
-        return centred
-    return tirx.if_then_else(condition, centred, tirx.IntImm("int32", 0))
+        return real
+    return tirx.if_then_else(condition, real, tirx.IntImm("int32", 0))
 
 
 def _sum_and_rescale(
     shape: Sequence[int],
     product: Product,
     axes: list[tirx.IterVar],
+    rescale: Rescale,
     epilogue: Epilogue,
     constants: Sequence[te.Tensor],
     layout: Layout,
@@ -119,7 +128,7 @@ def _sum_and_rescale(
     """The two stages of a convolution: accumulators, and what becomes of each."""
     accumulator = te.compute(
         layout.order(*shape),
-        lambda *i: te.sum(product(*layout.named(i)).astype(epilogue.dtype), axes),
+        lambda *i: te.sum(product(*layout.named(i)).astype(rescale.accumulator), axes),
         "accumulator",
     )
 

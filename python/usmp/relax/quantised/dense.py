@@ -6,7 +6,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.epilogue import make_epilogue
+from usmp.relax.quantised.epilogue import centred, centred_epilogue
 from usmp.relax.quantised.parameters import Quantisation
 from usmp.relax.quantised.rescale import Rescale
 
@@ -26,24 +26,19 @@ def fully_connected(
     ----------
     data: (rows, depth) of int8, uint8 or int16.
     weight: (outputs, depth).
-    bias: (outputs) of int32 (int64 for accumulators of 64 bits), or None.
+    bias: (outputs) of int32 or int64, or None.
     quantisation: of the data.
     weight_zero_point: of the weight.
     """
     rows, depth = shape_of(data)
-    centred = weight.astype(np.int32) - weight_zero_point if weight_zero_point else weight
-    kept, epilogue = make_epilogue(centred, bias, quantisation, rescale)
-    kept = (kept + weight_zero_point).astype(weight.dtype)
+    kept, epilogue = centred_epilogue(weight, weight_zero_point, bias, quantisation, rescale)
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         k = te.reduce_axis((0, depth), "k")
 
         def product(row: tirx.Var, c: tirx.Var) -> tirx.Expr:
-            left = data[row, k].astype("int32") - tirx.IntImm("int32", quantisation.zero_point)
-            right = weight[c, k].astype("int32")
-            if weight_zero_point:
-                right = right - tirx.IntImm("int32", weight_zero_point)
-            return (left * right).astype(epilogue.dtype)
+            left = centred(data[row, k], quantisation.zero_point)
+            return (left * centred(weight[c, k], weight_zero_point)).astype(rescale.accumulator)
 
         shape = (rows, weight.shape[0])
         accumulator = te.compute(shape, lambda r, c: te.sum(product(r, c), k), "accumulator")

@@ -10,6 +10,7 @@ from tvm import te, tirx
 
 from usmp.objects.intrinsics import RESCALE_CHANNEL
 from usmp.relax.quantised.accumulators import accumulator_range
+from usmp.relax.quantised.fixed_point import Rounding
 from usmp.relax.quantised.pack_channels import PackedChannels, pack_channels
 from usmp.relax.quantised.parameters import Quantisation
 from usmp.relax.quantised.rescale import Rescale
@@ -23,14 +24,12 @@ class Epilogue:
     ----------
     rescale: factor, zero point and limits of the output.
     constants: tensors that the operator must be given.
-    dtype: of the accumulators, "int32" or "int64".
     packed: how bias and factor are packed into the only constant; None if they are plain arrays.
     has_bias: whether the first of the plain arrays is the bias.
     """
 
     rescale: Rescale
     constants: tuple[np.ndarray, ...]
-    dtype: str
     packed: PackedChannels | None
     has_bias: bool
 
@@ -53,7 +52,7 @@ class Epilogue:
             return self.rescale.finish(scaled)
         rest = list(constants)
         if self.has_bias:
-            accumulator = accumulator + rest.pop(0)[channel].astype(self.dtype)
+            accumulator = accumulator + rest.pop(0)[channel].astype(self.rescale.accumulator)
         return self.rescale.apply(accumulator, channel, rest)
 
 
@@ -76,19 +75,37 @@ def make_epilogue(
     ------
     UnsupportedModelError: the accumulators may overflow.
     """
-    accumulators = accumulator_range(weight, bias, data.dtype, data.zero_point)
-    dtype = "int64" if bias is not None and bias.dtype == np.int64 else "int32"
+    accumulators = accumulator_range(weight, bias, data, rescale.accumulator)
     if bias is not None and not bias.any():
         bias = None
-    if len(rescale.factors) > 1 and dtype == "int32":
+    if len(rescale.factors) > 1 and rescale.rounding is Rounding.TWICE:
         packed = pack_channels(bias, rescale, accumulators)
         if packed is not None:
             kept = np.where(packed.is_constant[:, None], 0, weight).astype(weight.dtype)
-            return kept, Epilogue(rescale, (packed.records,), dtype, packed, False)
+            return kept, Epilogue(rescale, (packed.records,), packed, False)
     constants = rescale.constants()
     if bias is not None:
         constants = [_narrowed(bias), *constants]
-    return weight, Epilogue(rescale, tuple(constants), dtype, None, bias is not None)
+    return weight, Epilogue(rescale, tuple(constants), None, bias is not None)
+
+
+def centred_epilogue(
+    weight: np.ndarray,
+    zero_point: int,
+    bias: np.ndarray | None,
+    data: Quantisation,
+    rescale: Rescale,
+) -> tuple[np.ndarray, Epilogue]:
+    """`make_epilogue` of a weight, (channels, taps), with a zero point."""
+    real = weight.astype(np.int32) - zero_point if zero_point else weight
+    kept, epilogue = make_epilogue(real, bias, data, rescale)
+    return (kept + zero_point).astype(weight.dtype), epilogue
+
+
+def centred(value: tirx.Expr, zero_point: int) -> tirx.Expr:
+    """How far an integer is from its zero point: int32."""
+    wide = value.astype("int32")
+    return wide - tirx.IntImm("int32", zero_point) if zero_point else wide
 
 
 def _narrowed(bias: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 
 from tvm import tirx
 
@@ -18,6 +19,7 @@ from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
 )
 
 _SMALLEST_SHIFT, _LARGEST_SHIFT = -31, 30
@@ -74,21 +76,25 @@ def quantize_multiplier(real: float) -> QuantizedMultiplier:
     return QuantizedMultiplier(multiplier, shift)
 
 
-def multiply(value: tirx.Expr, multiplier: tirx.Expr | int, shift: tirx.Expr | int) -> tirx.Expr:
-    """`value` (int32) times the factor, rounded twice: int32."""
-    return tirx.call_pure_extern(
-        "int32", MULTIPLY_BY_QUANTIZED_MULTIPLIER, value, _int32(multiplier), _int32(shift)
-    )
+class Rounding(Enum):
+    """How `multiply` rounds, by what the reference kernels use it for."""
+
+    TWICE = MULTIPLY_BY_QUANTIZED_MULTIPLIER
+    """Accumulators of 32 bits."""
+    ONCE = MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING
+    """Fully connected operators on uint8."""
+    ONCE_16_BITS = MULTIPLY_BY_QUANTIZED_MULTIPLIER_64
+    """Accumulators of 64 bits: with the upper 16 bits of the multiplier."""
 
 
-def multiply_64(value: tirx.Expr, multiplier: tirx.Expr | int, shift: tirx.Expr | int) -> tirx.Expr:
-    """`value` (int64) times the factor with 16 bits of the multiplier, rounded once: int32.
-
-    What the reference kernels do with the 64-bit accumulators of int16 activations.
-    """
-    return tirx.call_pure_extern(
-        "int32", MULTIPLY_BY_QUANTIZED_MULTIPLIER_64, value, _int32(multiplier), _int32(shift)
-    )
+def multiply(
+    value: tirx.Expr,
+    multiplier: tirx.Expr | int,
+    shift: tirx.Expr | int,
+    rounding: Rounding = Rounding.TWICE,
+) -> tirx.Expr:
+    """`value` (int32; int64 for ONCE_16_BITS) times the factor: int32."""
+    return tirx.call_pure_extern("int32", rounding.value, value, _int32(multiplier), _int32(shift))
 
 
 def apply_multiplier(value: tirx.Expr, factor: QuantizedMultiplier) -> tirx.Expr:

@@ -10,8 +10,8 @@ from tvm import te, tirx
 
 from usmp.relax.quantised.fixed_point import (
     QuantizedMultiplier,
+    Rounding,
     multiply,
-    multiply_64,
 )
 from usmp.relax.quantised.parameters import OutputLimits
 
@@ -25,11 +25,18 @@ class Rescale:
     factors: one, or one for each output channel.
     zero_point: of the output.
     limits: of the output.
+    rounding: how the product with the factor is rounded.
     """
 
     factors: tuple[QuantizedMultiplier, ...]
     zero_point: int
     limits: OutputLimits
+    rounding: Rounding = Rounding.TWICE
+
+    @property
+    def accumulator(self) -> str:
+        """The type of the accumulators."""
+        return "int64" if self.rounding is Rounding.ONCE_16_BITS else "int32"
 
     def constants(self) -> list[np.ndarray]:
         """What the operator must be given as tensors: nothing for a single factor."""
@@ -47,13 +54,12 @@ class Rescale:
 
         `constants` are the operator's tensors for what `constants()` gave.
         """
-        scale = multiply_64 if str(accumulator.ty.dtype) == "int64" else multiply
         if constants:
             multiplier, shift = (tensor[channel] for tensor in constants)
-            scaled = scale(accumulator, multiplier, shift)
+            scaled = multiply(accumulator, multiplier, shift, self.rounding)
         else:
             (factor,) = self.factors
-            scaled = scale(accumulator, factor.multiplier, factor.shift)
+            scaled = multiply(accumulator, factor.multiplier, factor.shift, self.rounding)
         return self.finish(scaled)
 
     def finish(self, scaled: tirx.Expr) -> tirx.Expr:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import tflite
 from tvm import relax
 
 from usmp.relax import quantised
-from usmp.relax.quantised import Layout, Quantisation, Rescale, Window, quantize_multiplier
+from usmp.relax.quantised import (
+    Layout,
+    Quantisation,
+    Rescale,
+    Rounding,
+    Window,
+    quantize_multiplier,
+)
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import fused_limits, make_window, require_rank, require_types
 
 _NHWC = Layout("NHWC")
-_DATA_TYPES = ("int8", "int16")
-_WEIGHT_TYPES = ("int8", "int4")
+_WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
+"""Type of the data, and of the output -> types of the weight."""
 
 
 @converts("CONV_2D")
 def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
     """The weight is (output channels, height, width, channels / groups)."""
     options = operator.options(tflite.Conv2DOptions)
-    _check(operator, 4)
+    _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
     outputs, height, width, depth = weight.shape
     if depth == 0 or data.shape[3] % depth or outputs % (data.shape[3] // depth):
@@ -43,6 +51,7 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
         outputs,
         0,
         options.FusedActivationFunction(),
+        _accumulator(operator, options.QuantizedBiasType()),
     )
 
 
@@ -50,7 +59,7 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
 def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None:
     """The weight is (1, height, width, output channels)."""
     options = operator.options(tflite.DepthwiseConv2DOptions)
-    _check(operator, 4)
+    _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
     _, height, width, outputs = weight.shape
     if weight.shape[0] != 1 or data.shape[3] == 0 or outputs % data.shape[3]:
@@ -70,6 +79,7 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
         outputs,
         3,
         options.FusedActivationFunction(),
+        "int64" if data.dtype == "int16" else "int32",
     )
 
 
@@ -82,6 +92,7 @@ def _convolve(
     outputs: int,
     axis: int,
     activation: int,
+    accumulator: str,
 ) -> None:
     """Append `function` of a weight whose `axis` is that of its `outputs` channels."""
     data, output = operator.input(0), operator.output
@@ -90,41 +101,78 @@ def _convolve(
             f'output "{output.name}" has shape {list(output.shape)}; '
             f"it should have batch {data.shape[0]} and {outputs} channels"
         )
-    rescale = _rescale(operator, operator.weight_quantisation(operator.input(1), axis), activation)
-    bias = _bias(operator, outputs)
-    quantisation = operator.quantisation(data)
-    source = context.value(data)
+    scales = operator.weight_quantisation(operator.input(1), axis)
+    (zero_point,) = set(scales.zero_points)
+    if zero_point and data.dtype != "uint8":
+        raise operator.unsupported(f"the weight has zero point {zero_point}; supported: 0")
+    single = data.dtype == "uint8"
+    rescale = _rescale(operator, scales, activation, accumulator, single)
     context.set(
         output,
-        function(context.builder, source, weight, bias, window, quantisation, rescale, _NHWC),
+        function(
+            context.builder,
+            context.value(data),
+            weight,
+            _bias(operator, outputs, accumulator),
+            window,
+            operator.quantisation(data),
+            rescale,
+            _NHWC,
+            zero_point,
+        ),
     )
 
 
-def _check(operator: TfliteOperator, rank: int) -> None:
-    data, weight, output = operator.input(0), operator.input(1), operator.output
-    require_types(operator, data, "input", _DATA_TYPES)
-    require_types(operator, weight, "weight", _WEIGHT_TYPES)
-    require_types(operator, output, "output", (data.dtype,))
-    for tensor, what in ((data, "input"), (weight, "weight"), (output, "output")):
-        require_rank(operator, tensor, what, (rank,))
+def _accumulator(operator: TfliteOperator, bias_type: int) -> str:
+    """The type of the accumulators: 64 bits for int16 data, unless the bias has 32."""
+    if operator.input(0).dtype != "int16":
+        return "int32"
+    bias = operator.optional_input(2)
+    if bias is None:
+        return "int32" if bias_type == tflite.TensorType.INT32 else "int64"
+    return bias.dtype
 
 
-def _rescale(operator: TfliteOperator, weight: Quantisation, activation: int) -> Rescale:
-    """Factors in double precision, as the reference kernels compute them."""
+def _check(operator: TfliteOperator) -> None:
+    """Return if the types of data, weight and output go together."""
+    data = operator.input(0)
+    require_types(operator, data, "input", tuple(_WEIGHT_TYPES))
+    require_types(operator, operator.input(1), "weight", _WEIGHT_TYPES[data.dtype])
+    require_types(operator, operator.output, "output", (data.dtype,))
+
+
+def _check_images(operator: TfliteOperator) -> None:
+    _check(operator)
+    tensors = (operator.input(0), operator.input(1), operator.output)
+    for tensor, what in zip(tensors, ("input", "weight", "output"), strict=True):
+        require_rank(operator, tensor, what, (4,))
+
+
+def _rescale(
+    operator: TfliteOperator,
+    weight: Quantisation,
+    activation: int,
+    accumulator: str,
+    single: bool,
+) -> Rescale:
+    """Factors as the reference kernels compute them: with `single`, a lone one comes of a product
+    of single precision."""
     data = operator.quantisation(operator.input(0))
     output = operator.quantisation(operator.output)
-    factors = tuple(
-        quantize_multiplier(data.scale * scale / output.scale) for scale in weight.scales
-    )
-    return Rescale(factors, output.zero_point, fused_limits(operator, activation, output))
+    products = [data.scale * scale for scale in weight.scales]
+    if single and weight.is_per_tensor:
+        products = [float(np.float32(data.scale) * np.float32(weight.scale))]
+    factors = tuple(quantize_multiplier(product / output.scale) for product in products)
+    limits = fused_limits(operator, activation, output)
+    rounding = Rounding.ONCE_16_BITS if accumulator == "int64" else Rounding.TWICE
+    return Rescale(factors, output.zero_point, limits, rounding)
 
 
-def _bias(operator: TfliteOperator, outputs: int) -> np.ndarray | None:
+def _bias(operator: TfliteOperator, outputs: int, accumulator: str) -> np.ndarray | None:
     tensor = operator.optional_input(2)
     if tensor is None:
         return None
-    wide = operator.input(0).dtype == "int16"
-    require_types(operator, tensor, "bias", ("int32", "int64") if wide else ("int32",))
+    require_types(operator, tensor, "bias", (accumulator,))
     if tensor.shape != (outputs,):
         raise operator.unsupported(
             f'bias "{tensor.name}" has shape {list(tensor.shape)}; it should be [{outputs}]'
@@ -137,9 +185,7 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     """The weight is (outputs, depth); the data is taken as rows of that depth."""
     options = operator.options(tflite.FullyConnectedOptions)
     data, weight, output = operator.input(0), operator.input(1), operator.output
-    require_types(operator, data, "input", _DATA_TYPES)
-    require_types(operator, weight, "weight", _WEIGHT_TYPES)
-    require_types(operator, output, "output", (data.dtype,))
+    _check(operator)
     require_rank(operator, weight, "weight", (2,))
     if options.WeightsFormat() != 0:
         raise operator.unsupported("shuffled weights are not supported")
@@ -151,28 +197,20 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
             f"{list(weight.shape)}"
         )
     scales = operator.weight_quantisation(weight, 0)
-    rescale = _dense_rescale(operator, scales, options.FusedActivationFunction())
+    accumulator = _accumulator(operator, options.QuantizedBiasType())
+    rescale = _rescale(operator, scales, options.FusedActivationFunction(), accumulator, True)
+    if data.dtype == "uint8":
+        rescale = replace(rescale, rounding=Rounding.ONCE)
     rows = reshaped(context, context.value(data), (size // depth, depth))
     result = context.builder.emit(
         quantised.fully_connected(
             context.builder,
             rows,
             operator.constant(1),
-            _bias(operator, outputs),
+            _bias(operator, outputs, accumulator),
             operator.quantisation(data),
             scales.zero_points[0],
             rescale,
         )
     )
     context.set(output, reshaped(context, result, output.shape))
-
-
-def _dense_rescale(operator: TfliteOperator, weight: Quantisation, activation: int) -> Rescale:
-    """A single factor comes of a product in single precision, as in the reference kernels."""
-    if not weight.is_per_tensor:
-        return _rescale(operator, weight, activation)
-    data = operator.quantisation(operator.input(0))
-    output = operator.quantisation(operator.output)
-    product = float(np.float32(data.scale) * np.float32(weight.scale))
-    factor = quantize_multiplier(product / output.scale)
-    return Rescale((factor,), output.zero_point, fused_limits(operator, activation, output))
