@@ -1,7 +1,7 @@
 """TFLite flatbuffers to Relax.
 
-An operator that reads or writes 8-bit or 16-bit integers is converted here, in integer arithmetic;
-any other one by TVM's importer.
+An operator that reads or writes 8-bit or 16-bit integers is converted here, in integer arithmetic,
+and so is one that only moves elements; any other one by TVM's importer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_tflite import check_tflite
-from usmp.relax.tflite import CONVERTERS, Context, TfliteOperator, TfliteTensor, operators_of
+from usmp.relax.tflite import (
+    CONVERTERS,
+    MOVES,
+    Context,
+    TfliteOperator,
+    TfliteTensor,
+    operators_of,
+)
 
 _LONGEST_MESSAGE = 400
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
@@ -75,10 +82,11 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
     """
     try:
         tensors = [*operator.inputs, *operator.outputs]
-        if not any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors):
-            floats.convert(operator)
-        elif operator.name in CONVERTERS:
+        is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
+        if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             CONVERTERS[operator.name](context, operator)
+        elif not is_integer:
+            floats.convert(operator)
         else:
             known = ", ".join(sorted(CONVERTERS))
             raise operator.unsupported(f"not supported on integers; supported: {known}")

@@ -7,6 +7,7 @@ from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
 from usmp.relax.quantised.dense import fully_connected
 from usmp.relax.quantised.elementwise import add
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
+from usmp.relax.quantised.gathering import gather
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activation_limits
 from usmp.relax.quantised.pooling import average_pool, max_pool
 from usmp.relax.quantised.rescale import Rescale
@@ -26,6 +27,7 @@ __all__ = [
     "conv2d",
     "depthwise_conv2d",
     "fully_connected",
+    "gather",
     "max_pool",
     "quantize_multiplier",
 ]

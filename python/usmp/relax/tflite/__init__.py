@@ -1,17 +1,33 @@
 """TFLite graphs to Relax: quantised operators in integers, float ones through TVM's importer."""
 
-from usmp.relax.tflite import arithmetic, convolutions, pooling, shapes
-from usmp.relax.tflite.context import CONVERTERS, Context
+from usmp.relax.tflite import (
+    arithmetic,
+    convolutions,
+    gathering,
+    joining,
+    padding,
+    pooling,
+    shapes,
+    slicing,
+    transposing,
+)
+from usmp.relax.tflite.context import CONVERTERS, MOVES, Context
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor, operators_of
 
 __all__ = [
     "CONVERTERS",
+    "MOVES",
     "Context",
     "TfliteOperator",
     "TfliteTensor",
     "arithmetic",
     "convolutions",
+    "gathering",
+    "joining",
     "operators_of",
+    "padding",
     "pooling",
     "shapes",
+    "slicing",
+    "transposing",
 ]

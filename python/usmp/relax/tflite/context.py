@@ -15,13 +15,23 @@ Converter = Callable[["Context", TfliteOperator], None]
 CONVERTERS: dict[str, Converter] = {}
 """Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
 
+MOVES: set[str] = set()
+"""Operators that move elements and compute nothing: their converters take every type."""
 
-def converts(*names: str) -> Callable[[Converter], Converter]:
-    """Register the converter of quantised operators of these names."""
+
+def converts(*names: str, moves: bool = False) -> Callable[[Converter], Converter]:
+    """Register the converter of operators of these names.
+
+    Parameters
+    ----------
+    moves: the converter takes tensors of every type, not only quantised ones.
+    """
 
     def register(converter: Converter) -> Converter:
         for name in names:
             CONVERTERS[name] = converter
+        if moves:
+            MOVES.update(names)
         return converter
 
     return register
@@ -59,6 +69,26 @@ class Context:
         """Append `value` to the function; it is what the tensor is from now on."""
         is_bound = isinstance(value, tvm.ir.Var)
         self.values[tensor.index] = value if is_bound else self.builder.emit(value)
+
+    def set_moved(
+        self, operator: TfliteOperator, value: relax.Expr, tensor: TfliteTensor | None = None
+    ) -> None:
+        """Append `value`, elements of an input in another order; `tensor` is the only output.
+
+        Raises
+        ------
+        UnsupportedModelError: the file gives the tensor another shape or element type.
+        """
+        tensor = operator.output if tensor is None else tensor
+        is_bound = isinstance(value, tvm.ir.Var)
+        bound = value if is_bound else self.builder.emit(value)
+        shape = tuple(int(extent) for extent in bound.ty.shape)
+        if (shape, str(bound.ty.dtype)) != (tensor.shape, tensor.dtype):
+            raise operator.unsupported(
+                f'output "{tensor.name}" is {tensor.dtype}{list(tensor.shape)}; '
+                f"the inputs and options give {bound.ty.dtype}{list(shape)}"
+            )
+        self.values[tensor.index] = bound
 
 
 def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:

@@ -8,9 +8,26 @@ from usmp.relax.quantised import OutputLimits, Quantisation, activation_limits
 from usmp.relax.quantised.window import Window
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[int, str] = {
     number: name for name, number in vars(tflite.ActivationFunctionType).items() if name.isupper()
 }
+
+
+def fused_activation(activation: int) -> str:
+    """The name of a fused activation, "NONE" for none."""
+    return _ACTIVATIONS.get(activation, str(activation))
+
+
+def positive_axis(operator: TfliteOperator, axis: int, rank: int) -> int:
+    """An axis counted from the front; a negative one counts from the end.
+
+    Raises
+    ------
+    UnsupportedModelError: there is no such axis.
+    """
+    if not -rank <= axis < rank:
+        raise operator.unsupported(f"axis {axis} of a tensor of {rank} axes")
+    return axis + rank if axis < 0 else axis
 
 
 def fused_limits(operator: TfliteOperator, activation: int, output: Quantisation) -> OutputLimits:
@@ -21,7 +38,7 @@ def fused_limits(operator: TfliteOperator, activation: int, output: Quantisation
     UnsupportedModelError: the activation is not supported.
     """
     try:
-        return activation_limits(_ACTIVATIONS.get(activation, str(activation)), output)
+        return activation_limits(fused_activation(activation), output)
     except ValueError as error:
         raise operator.unsupported(str(error)) from error
 

@@ -8,7 +8,7 @@ from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
 
 
-@converts("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+@converts("RESHAPE", "SQUEEZE", "EXPAND_DIMS", moves=True)
 def convert_reshape(context: Context, operator: TfliteOperator) -> None:
     """The same elements in the shape that the file gives the output."""
     data, output = operator.input(0), operator.output

@@ -1,0 +1,77 @@
+"""GATHER: slices of a tensor that another tensor selects."""
+
+from __future__ import annotations
+
+import numpy as np
+import tflite
+from tvm import relax
+
+from usmp.relax import quantised
+from usmp.relax.tflite.context import Context, converts, reshaped
+from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
+from usmp.relax.tflite.options import positive_axis, require_types
+from usmp.relax.tflite.slicing import part
+from usmp.relax.tflite.strided_ranges import AxisRange
+
+_INDEX_TYPES = ("int32", "int64", "int16")
+
+
+@converts("GATHER", moves=True)
+def convert_gather(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, indices along an axis of it."""
+    options = operator.options(tflite.GatherOptions)
+    data, indices = operator.input(0), operator.input(1)
+    require_types(operator, indices, "indices", _INDEX_TYPES)
+    rank = len(data.shape)
+    axis = positive_axis(operator, options.Axis(), rank)
+    batch_axes = options.BatchDims() + (len(indices.shape) if options.BatchDims() < 0 else 0)
+    if not 0 <= batch_axes <= min(axis, len(indices.shape)) or (
+        data.shape[:batch_axes] != indices.shape[:batch_axes]
+    ):
+        raise operator.unsupported(
+            f"{batch_axes} batch axes, of data of shape {list(data.shape)} along axis {axis} and "
+            f"indices of shape {list(indices.shape)}"
+        )
+    if indices.data is not None:
+        check_indices(operator, indices.data, data.shape[axis])
+        if indices.data.size == 1:
+            index = int(indices.data.reshape(-1)[0])
+            _take_one(context, operator, axis, index, indices.shape[batch_axes:])
+            return
+    gathered = quantised.gather(
+        context.builder, context.value(data), index_value(context, indices), axis, batch_axes
+    )
+    context.set_moved(operator, gathered)
+
+
+def check_indices(operator: TfliteOperator, indices: np.ndarray, extent: int) -> None:
+    """Return if constant indices lie in an axis.
+
+    Raises
+    ------
+    UnsupportedModelError: one does not.
+    """
+    if indices.size and not 0 <= indices.min() <= indices.max() < extent:
+        outside = next(int(i) for i in indices.reshape(-1) if not 0 <= i < extent)
+        raise operator.unsupported(f"index {outside} of an axis of {extent} elements")
+
+
+def index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.ndarray:
+    """Indices as `quantised.gather` takes them: known ones fit 32 bits."""
+    if indices.data is not None:
+        return indices.data.astype(np.int32)
+    return context.value(indices)
+
+
+def _take_one(
+    context: Context, operator: TfliteOperator, axis: int, index: int, ones: tuple[int, ...]
+) -> None:
+    """A single known index selects a slice, which may need no copy."""
+    data = operator.input(0)
+    ranges = [AxisRange(0, extent) for extent in data.shape]
+    ranges[axis] = AxisRange(index, index + 1)
+    value = context.value(data)
+    row = part(value, ranges)
+    row = row if row is value else context.builder.emit(row)
+    shape = (*data.shape[:axis], *ones, *data.shape[axis + 1 :])
+    context.set_moved(operator, reshaped(context, row, shape))

@@ -1,0 +1,57 @@
+"""PAD and PADV2: constant elements around the data."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from usmp.relax.tflite.context import Context, converts
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import require_types
+
+
+@converts("PAD", "PADV2", moves=True)
+def convert_pad(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, paddings (axes, 2), and for PADV2 the value; else what stands for zero."""
+    data = operator.input(0)
+    value = _pad_value(operator)
+    if str(value).lower() in ("nan", "inf", "-inf"):
+        raise operator.unsupported(f"padding with {value} is not supported")
+    amounts = padding_amounts(operator)
+    padded = context.value(data)
+    if any(before or after for before, after in amounts):
+        width = [amount for pair in amounts for amount in pair]
+        padded = relax.op.nn.pad(padded, width, "constant", value)
+    context.set_moved(operator, padded)
+
+
+def padding_amounts(operator: TfliteOperator) -> list[tuple[int, int]]:
+    """Elements before and after the data on each axis.
+
+    Raises
+    ------
+    UnsupportedModelError: they are computed, negative, or not a pair for each axis.
+    """
+    data, paddings = operator.input(0), operator.constant(1)
+    if paddings.shape != (len(data.shape), 2):
+        raise operator.unsupported(
+            f"paddings of shape {list(paddings.shape)} for data of shape {list(data.shape)}; "
+            f"they should have shape {[len(data.shape), 2]}"
+        )
+    if paddings.size and paddings.min() < 0:
+        raise operator.unsupported(f"negative paddings, {paddings.tolist()}")
+    return [(int(before), int(after)) for before, after in paddings]
+
+
+def _pad_value(operator: TfliteOperator) -> int | float:
+    data, output = operator.input(0), operator.output
+    given = operator.optional_input(2)
+    if given is not None:
+        require_types(operator, given, "padding value", (data.dtype,))
+        value = operator.constant(2)
+        if value.size != 1:
+            raise operator.unsupported(f"a padding value of shape {list(value.shape)}")
+        number: int | float = value.reshape(-1)[0].item()
+        return number
+    if output.quantisation is None:
+        return 0
+    return operator.quantisation(output).zero_point
