@@ -6,6 +6,7 @@ Each function appends nothing: it returns the call of a PrimFunc that computes t
 from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
 from usmp.relax.quantised.dense import fully_connected
 from usmp.relax.quantised.elementwise import add
+from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
 from usmp.relax.quantised.gathering import gather
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activation_limits
@@ -14,6 +15,7 @@ from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.window import Layout, Window
 
 __all__ = [
+    "ExplicitPadding",
     "Layout",
     "OutputLimits",
     "Quantisation",
@@ -26,6 +28,7 @@ __all__ = [
     "average_pool",
     "conv2d",
     "depthwise_conv2d",
+    "explicit_padding",
     "fully_connected",
     "gather",
     "max_pool",

@@ -102,23 +102,31 @@ def _convolve(
             f"it should have batch {data.shape[0]} and {outputs} channels"
         )
     scales = operator.weight_quantisation(operator.input(1), axis)
-    (zero_point,) = set(scales.zero_points)
-    if zero_point and data.dtype != "uint8":
-        raise operator.unsupported(f"the weight has zero point {zero_point}; supported: 0")
+    (weight_zero_point,) = set(scales.zero_points)
+    if weight_zero_point and data.dtype != "uint8":
+        raise operator.unsupported(f"the weight has zero point {weight_zero_point}; supported: 0")
     single = data.dtype == "uint8"
     rescale = _rescale(operator, scales, activation, accumulator, single)
+    quantisation = operator.quantisation(data)
+    source = context.value(data)
+    if context.readers[data.index] == 1:
+        padding = quantised.explicit_padding(
+            context.builder, source, quantisation.zero_point, _NHWC
+        )
+        if padding is not None:
+            source, window = padding.source, padding.fold(window, _NHWC)
     context.set(
         output,
         function(
             context.builder,
-            context.value(data),
+            source,
             weight,
             _bias(operator, outputs, accumulator),
             window,
-            operator.quantisation(data),
+            quantisation,
             rescale,
             _NHWC,
-            zero_point,
+            weight_zero_point,
         ),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tvm import relax
 
 from usmp.relax.tflite.context import Context, converts
@@ -14,7 +16,8 @@ def convert_pad(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, paddings (axes, 2), and for PADV2 the value; else what stands for zero."""
     data = operator.input(0)
     value = _pad_value(operator)
-    if str(value).lower() in ("nan", "inf", "-inf"):
+    # TVM keeps the value in double precision and prints it.
+    if not math.isfinite(value) or float(value) != value:
         raise operator.unsupported(f"padding with {value} is not supported")
     amounts = padding_amounts(operator)
     padded = context.value(data)
