@@ -6,9 +6,11 @@ Shifts of negative numbers to the right keep the sign, as with every compiler th
 from __future__ import annotations
 
 from usmp.objects.intrinsics import (
+    LEADING_ZEROS,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
+    ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
 )
 
@@ -48,6 +50,24 @@ static inline int32_t {RESCALE_CHANNEL}(
   const uint32_t tail = rest > 0 ? word >> (32 - rest) : 0;
   const int32_t bias = (int32_t)(((uint32_t)(int32_t)(int16_t)high << rest) | tail);
   return {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(accumulator + bias, multiplier, shift - less);
+}}""",
+    LEADING_ZEROS: f"""\
+static inline int32_t {LEADING_ZEROS}(int32_t value) {{
+  int32_t zeros = 0;
+  while (zeros < 32 && !((uint32_t)value >> (31 - zeros))) ++zeros;
+  return zeros;
+}}""",
+    # Newton's division, three steps from 48/17 - 32/17 * d, as gemmlowp does it; d is half the
+    # denominator, and its reciprocal has 29 fractional bits.
+    ONE_OVER_ONE_PLUS: f"""\
+static inline int32_t {ONE_OVER_ONE_PLUS}(int32_t value) {{
+  const int64_t d = ((int64_t)value + 2147483648) >> 1;
+  int64_t x = 1515870810 + ((d * -1010580540 + (1 << 30)) >> 31);
+  for (int step = 0; step < 3; ++step) {{
+    const int64_t error = (1 << 29) - ((d * x + (1 << 30)) >> 31);
+    x += ((x * error + (1 << 30)) >> 31) * 4;
+  }}
+  return x < (1 << 30) ? (int32_t)(x * 2) : 2147483647;
 }}""",
 }
 """Name -> definition."""

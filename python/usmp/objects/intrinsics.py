@@ -14,3 +14,9 @@ MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING = (
 RESCALE_CHANNEL = "tvmgen_rescale_channel"
 """(int32 accumulator, uint16 low, uint16 middle, uint16 high, int32 mantissa bits, int32 shift
 bits, int32 shift) -> int32: bias and factor of a channel from its 48-bit record."""
+
+LEADING_ZEROS = "tvmgen_leading_zeros"
+"""(int32 value) -> int32: how many of its highest bits are zero."""
+
+ONE_OVER_ONE_PLUS = "tvmgen_one_over_one_plus"
+"""(int32 value) -> int32: 1 / (1 + value) of a number of [0, 1] in 31 fractional bits."""

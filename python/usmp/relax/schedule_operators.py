@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import tvm_ffi
 from tvm import s_tir, tirx
-from tvm.ir import IRModule
+from tvm.ir import Call, IRModule, Op
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 
 
@@ -46,8 +46,26 @@ def _stages(schedule: s_tir.Schedule) -> list[SBlockRV]:
 
 def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Inline an element-wise stage into its readers; reductions and outputs refuse and stay."""
+    if _is_dear_to_repeat(schedule, block):
+        return
     with suppress(ScheduleError):
         schedule.compute_inline(block)
+
+
+def _is_dear_to_repeat(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
+    """Whether a stage calls functions, and a reader would call them more than once an element."""
+    calls: list[tirx.Expr] = []
+
+    def note(call: Call) -> None:
+        if isinstance(call.op, Op) and call.op.name == "tirx.call_pure_extern":
+            calls.append(call)
+
+    tvm_ffi.structural_walk(schedule.get(block).body, (Call, note))
+    elements = sum(_number_of_elements(region.source) for region in schedule.get(block).writes)
+    return bool(calls) and any(
+        _product([int(schedule.get(loop).extent) for loop in schedule.get_loops(reader)]) > elements
+        for reader in schedule.get_consumers(block)
+    )
 
 
 def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:

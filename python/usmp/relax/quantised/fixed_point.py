@@ -17,9 +17,11 @@ from tvm import tirx
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.intrinsics import (
+    LEADING_ZEROS,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
+    ONE_OVER_ONE_PLUS,
 )
 
 _SMALLEST_SHIFT, _LARGEST_SHIFT = -31, 30
@@ -100,6 +102,16 @@ def multiply(
 def apply_multiplier(value: tirx.Expr, factor: QuantizedMultiplier) -> tirx.Expr:
     """`value` (int32) times a factor that is known at compile time."""
     return multiply(value, factor.multiplier, factor.shift)
+
+
+def leading_zeros(value: tirx.Expr) -> tirx.Expr:
+    """How many of the 32 bits above the first one of `value` are zero: int32."""
+    return tirx.call_pure_extern("int32", LEADING_ZEROS, value)
+
+
+def one_over_one_plus(value: tirx.Expr) -> tirx.Expr:
+    """1 / (1 + value) for a number of [0, 1], both in 31 fractional bits: int32."""
+    return tirx.call_pure_extern("int32", ONE_OVER_ONE_PLUS, value)
 
 
 def _int32(value: tirx.Expr | int) -> tirx.Expr:

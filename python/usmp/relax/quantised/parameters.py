@@ -116,3 +116,17 @@ def round_half_away(value: float) -> int:
     if abs(value) - magnitude >= 0.5:
         magnitude += 1
     return magnitude if value >= 0 else -magnitude
+
+
+def require_output(after: Quantisation, scale: float, zero_point: int) -> None:
+    """Return if the output has the quantisation that its operator always writes.
+
+    Raises
+    ------
+    UnsupportedModelError: it has another.
+    """
+    if abs(after.scale - scale) > 1e-3 * scale or after.zero_point != zero_point:
+        raise UnsupportedModelError(
+            f"the {after.dtype} output has scale {after.scale} and zero point "
+            f"{after.zero_point}; required: {scale} and {zero_point}"
+        )

@@ -1,14 +1,18 @@
 """TFLite graphs to Relax: quantised operators in integers, float ones through TVM's importer."""
 
 from usmp.relax.tflite import (
+    activations,
     arithmetic,
+    conversions,
     convolutions,
     gathering,
     joining,
     padding,
     pooling,
+    reductions,
     shapes,
     slicing,
+    softmax,
     transposing,
 )
 from usmp.relax.tflite.context import CONVERTERS, MOVES, Context
@@ -20,14 +24,18 @@ __all__ = [
     "Context",
     "TfliteOperator",
     "TfliteTensor",
+    "activations",
     "arithmetic",
+    "conversions",
     "convolutions",
     "gathering",
     "joining",
     "operators_of",
     "padding",
     "pooling",
+    "reductions",
     "shapes",
     "slicing",
+    "softmax",
     "transposing",
 ]

@@ -74,6 +74,20 @@ def require_rank(
         )
 
 
+def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: TfliteTensor) -> None:
+    """Return if both tensors have the same extents.
+
+    Raises
+    ------
+    UnsupportedModelError: they have not.
+    """
+    if data.shape != output.shape:
+        raise operator.unsupported(
+            f'input "{data.name}" has shape {list(data.shape)} and output "{output.name}" has '
+            f"shape {list(output.shape)}; they must be the same"
+        )
+
+
 def make_window(
     operator: TfliteOperator,
     kernel: tuple[int, int],

@@ -1,0 +1,115 @@
+"""Quantised activation functions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from tvm import relax, tirx
+
+from usmp.relax.quantised import gemmlowp
+from usmp.relax.quantised.elementwise import elementwise
+from usmp.relax.quantised.fixed_point import (
+    QuantizedMultiplier,
+    apply_multiplier,
+    quantize_multiplier,
+    round_shift_right,
+)
+from usmp.relax.quantised.parameters import OutputLimits, Quantisation, require_output
+from usmp.relax.quantised.sigmoid import interpolated_sigmoid, interpolated_tanh
+from usmp.relax.quantised.table import tabulated
+
+_INTEGER_BITS = 4
+"""Integer bits of the fixed-point arguments of LOGISTIC and TANH on int8: |x| < 16."""
+
+
+def clamp(builder: relax.BlockBuilder, data: relax.Expr, limits: OutputLimits) -> relax.Expr:
+    """Each element moved into the limits; the quantisation stays."""
+    return elementwise(builder, "clamp", lambda x: limits.clamp(x.astype("int32")), [data])
+
+
+def relu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantisation,
+    after: Quantisation,
+    limits: OutputLimits,
+) -> relax.Expr:
+    """Rescaled from one quantisation to another, then moved into the limits."""
+    # The ratio is computed in single precision, as in the reference kernel.
+    factor = quantize_multiplier(float(np.float32(before.scale) / np.float32(after.scale)))
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        centred = value.astype("int32") - tirx.IntImm("int32", before.zero_point)
+        scaled = apply_multiplier(centred, factor)
+        return limits.clamp(scaled + tirx.IntImm("int32", after.zero_point))
+
+    return elementwise(builder, "relu", function, [data])
+
+
+def logistic(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation, after: Quantisation
+) -> relax.Expr:
+    """1 / (1 + exp(-x)).
+
+    Raises
+    ------
+    UnsupportedModelError: the output is not of scale 1/256 and zero point -128 (int8), or of
+        scale 1/32768 and zero point 0 (int16, whose input must have zero point 0 too).
+    """
+    if before.dtype == "int16":
+        require_output(after, 1 / 32768, 0)
+        return interpolated_sigmoid(builder, data, before)
+    require_output(after, 1 / 256, -128)
+    return tabulated(builder, "logistic", data, lambda x: logistic_int8(x, before), "int8")
+
+
+def tanh(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation, after: Quantisation
+) -> relax.Expr:
+    """The hyperbolic tangent.
+
+    Raises
+    ------
+    UnsupportedModelError: the output is not of zero point 0 and scale 1/128 (int8) or 1/32768
+        (int16, whose input must have zero point 0 too).
+    """
+    if before.dtype == "int16":
+        require_output(after, 1 / 32768, 0)
+        return interpolated_tanh(builder, data, before)
+    require_output(after, 1 / 128, 0)
+    return tabulated(builder, "tanh", data, lambda x: tanh_int8(x, before), "int8")
+
+
+def logistic_int8(value: int, before: Quantisation) -> int:
+    """LOGISTIC of one int8, as an int8 of scale 1/256 and zero point -128."""
+    argument = _fixed_point_argument(value, before)
+    if isinstance(argument, float):
+        return -128 if argument < 0 else 127
+    result = round_shift_right(gemmlowp.logistic(argument, _INTEGER_BITS), 31 - 8)
+    return min(max(result - 128, -128), 127)
+
+
+def tanh_int8(value: int, before: Quantisation) -> int:
+    """TANH of one int8, as an int8 of scale 1/128 and zero point 0."""
+    argument = _fixed_point_argument(value, before)
+    if isinstance(argument, float):
+        return -128 if argument < 0 else 127
+    result = round_shift_right(gemmlowp.tanh(argument, _INTEGER_BITS), 31 - 7)
+    return min(max(result, -128), 127)
+
+
+def _fixed_point_argument(value: int, before: Quantisation) -> int | float:
+    """The real number of an integer in Q4.27; an infinity if that cannot hold it."""
+    mantissa, shift = math.frexp(before.scale * 2 ** (31 - _INTEGER_BITS))
+    factor = QuantizedMultiplier(math.floor(mantissa * 2**31 + 0.5), shift)
+    radius = input_radius(_INTEGER_BITS, shift)
+    centred = value - before.zero_point
+    if abs(centred) >= radius:
+        return math.copysign(math.inf, centred)
+    return factor.apply(centred)
+
+
+def input_radius(integer_bits: int, left_shift: int) -> int:
+    """The greatest magnitude that, shifted to the left, is a fixed-point number."""
+    return math.floor(((1 << integer_bits) - 1) * 2.0 ** (31 - integer_bits) / 2.0**left_shift)

@@ -1,0 +1,56 @@
+"""Between real numbers and quantised ones, and between quantisations."""
+
+from __future__ import annotations
+
+from tvm import relax, tirx
+
+from usmp.relax.quantised.elementwise import elementwise
+from usmp.relax.quantised.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.relax.quantised.parameters import Quantisation
+
+
+def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantisation) -> relax.Expr:
+    """Each float32 as the nearest integer, ties away from zero, moved into the type's limits.
+
+    The least integer for what is not a number. The division is in single precision.
+    """
+    limits = after.limits()
+    zero_point = tirx.IntImm("int32", after.zero_point)
+    least = tirx.FloatImm("float32", limits.minimum - after.zero_point)
+    greatest = tirx.FloatImm("float32", limits.maximum - after.zero_point)
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        ratio = value / tirx.FloatImm("float32", after.scale)
+        rounded = tirx.call_pure_extern("float32", "roundf", ratio)
+        # Before the conversion: C leaves that of a float outside of int32 undefined.
+        inside = tirx.min(tirx.max(rounded, least), greatest)
+        return (inside.astype("int32") + zero_point).astype(after.dtype)
+
+    return elementwise(builder, "quantize", function, [data])
+
+
+def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation) -> relax.Expr:
+    """Each integer of at most 16 bits as the nearest float32."""
+    # The difference is a float32 without error, so the product is rounded only once.
+    scale = tirx.FloatImm("float32", before.scale)
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        centred = value.astype("int32") - tirx.IntImm("int32", before.zero_point)
+        return centred.astype("float32") * scale
+
+    return elementwise(builder, "dequantize", function, [data])
+
+
+def requantize(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation, after: Quantisation
+) -> relax.Expr:
+    """Integers of one quantisation as those of another."""
+    factor = quantize_multiplier(before.scale / after.scale)
+    limits = after.limits()
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        centred = value.astype("int32") - tirx.IntImm("int32", before.zero_point)
+        scaled = apply_multiplier(centred, factor)
+        return limits.clamp(scaled + tirx.IntImm("int32", after.zero_point))
+
+    return elementwise(builder, "requantize", function, [data])

@@ -1,0 +1,37 @@
+"""QUANTIZE and DEQUANTIZE."""
+
+from __future__ import annotations
+
+from usmp.relax import quantised
+from usmp.relax.tflite.context import Context, converts
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import require_same_shape, require_types
+
+_SMALL = ("int8", "uint8", "int16")
+
+
+@converts("QUANTIZE")
+def convert_quantize(context: Context, operator: TfliteOperator) -> None:
+    """From float32, or from another quantisation."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("float32", *_SMALL, "int32"))
+    is_real = data.dtype == "float32"
+    require_types(operator, output, "output", _SMALL if is_real else (*_SMALL, "int32"))
+    require_same_shape(operator, data, output)
+    after, value = operator.quantisation(output), context.value(data)
+    if is_real:
+        context.set(output, quantised.quantize(context.builder, value, after))
+        return
+    before = operator.quantisation(data)
+    context.set(output, quantised.requantize(context.builder, value, before, after))
+
+
+@converts("DEQUANTIZE")
+def convert_dequantize(context: Context, operator: TfliteOperator) -> None:
+    """To float32."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", _SMALL)
+    require_types(operator, output, "output", ("float32",))
+    require_same_shape(operator, data, output)
+    before = operator.quantisation(data)
+    context.set(output, quantised.dequantize(context.builder, context.value(data), before))

@@ -1,0 +1,52 @@
+"""Reductions over axes on integers."""
+
+from __future__ import annotations
+
+import math
+
+import tflite
+
+from usmp.relax import quantised
+from usmp.relax.tflite.context import Context, converts, reshaped
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import require_types
+
+
+@converts("MEAN", "SUM")
+def convert_mean(context: Context, operator: TfliteOperator) -> None:
+    """The output has a quantisation of its own."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("int8", "int16"))
+    require_types(operator, output, "output", (data.dtype,))
+    axes = _axes(operator)
+    before, after = operator.quantisation(data), operator.quantisation(output)
+    function = quantised.mean if operator.name == "MEAN" else quantised.total
+    result = function(context.builder, context.value(data), axes, before, after)
+    context.set(output, reshaped(context, context.builder.emit(result), output.shape))
+
+
+def _axes(operator: TfliteOperator) -> list[int]:
+    """The axes to reduce, counted from the first, in order.
+
+    Raises
+    ------
+    UnsupportedModelError: they are computed, or not among the input's, or the output's shape is
+        not what is left.
+    """
+    data, output = operator.input(0), operator.output
+    rank = len(data.shape)
+    given = [int(axis) for axis in operator.constant(1).reshape(-1)]
+    if not all(-rank <= axis < rank for axis in given):
+        raise operator.unsupported(f"axes {given} of an input of {rank} axes")
+    axes = sorted({axis % rank for axis in given})
+    options = operator.options(tflite.ReducerOptions)
+    left = [
+        1 if axis in axes else extent
+        for axis, extent in enumerate(data.shape)
+        if options.KeepDims() or axis not in axes
+    ]
+    if math.prod(data.shape) == 0 or list(output.shape) != left:
+        raise operator.unsupported(
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axes {given}"
+        )
+    return axes
