@@ -198,7 +198,10 @@ class AOTExecutorFactoryModule:
         return HostModule(self.files(), self.metadata["modules"][self.module_name])
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Run the model once on this host, building it first if it was not yet."""
+        """Run the model once on this host, building it first if it was not yet.
+
+        State is kept from one call to the next; `load` gives a module that can be reset.
+        """
         return self._loaded.run(inputs)
 
     @cached_property

@@ -126,8 +126,8 @@ BufferInfoObj::BufferInfoObj(ffi::String name_hint, int64_t size_bytes,
   RequireAtLeast(0, size_bytes, "size_bytes", owner);
   RequireAtLeast(1, alignment, "alignment", owner);
   if (kind < static_cast<int64_t>(BufferInfoKind::kIntermediate) ||
-      kind > static_cast<int64_t>(BufferInfoKind::kOutput)) {
-    TVM_FFI_THROW(ValueError) << "kind of " << owner << " must be 0, 1 or 2, but is " << kind;
+      kind > static_cast<int64_t>(BufferInfoKind::kState)) {
+    TVM_FFI_THROW(ValueError) << "kind of " << owner << " must be 0, 1, 2 or 3, but is " << kind;
   }
   if (fixed_offset.has_value()) {
     RequireAtLeast(0, *fixed_offset, "fixed_offset", owner);

@@ -188,7 +188,7 @@ class LiveRange : public ffi::ObjectRef {
 };
 
 /*! \brief Where a buffer comes from; the numbers are TVM's. */
-enum class BufferInfoKind : int64_t { kIntermediate = 0, kInput = 1, kOutput = 2 };
+enum class BufferInfoKind : int64_t { kIntermediate = 0, kInput = 1, kOutput = 2, kState = 3 };
 
 /*!
  * \brief One allocation to place.

@@ -137,6 +137,8 @@ const char* KindName(int64_t kind) {
       return "INPUT";
     case BufferInfoKind::kOutput:
       return "OUTPUT";
+    case BufferInfoKind::kState:
+      return "STATE";
     case BufferInfoKind::kIntermediate:
       break;
   }

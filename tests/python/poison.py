@@ -10,14 +10,15 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, TensorLoad, Var
 
-from usmp.objects import WorkspacePoolInfo
+from usmp.objects import BufferInfoKind, WorkspacePoolInfo
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 
 POISON = 0xA5
 
 
 def poison_dead_memory(mod: IRModule) -> IRModule:
-    """Fill every workspace byte that no later call may read, before the first and after each call.
+    """Fill every workspace byte that no later call may read, before the first and after each call;
+    what is kept between runs is never dead.
 
     For modules whose operators have no planned scratch and that keep inputs and outputs outside.
     """
@@ -32,17 +33,18 @@ def poison_dead_memory(mod: IRModule) -> IRModule:
     }
     pools = {str(s.buffer.name): s.buffer for s in statements if isinstance(s, tirx.DeclBuffer)}
     views = _views(statements)
-    calls = [i for i, s in enumerate(statements) if isinstance(s, tirx.Evaluate)]
+    states = {name for name, buffer in plan.items() if buffer.kind == BufferInfoKind.STATE}
+    calls = [i for i, s in enumerate(statements) if isinstance(s, tirx.Evaluate | tirx.IfThenElse)]
     mentioned = {i: _mentioned(statements[i], views) for i in calls}
     poisoned: list[tirx.Stmt] = []
     for index, statement in enumerate(statements):
         if calls and index == calls[0]:
-            poisoned += _fill(workspace, pools, plan, set())
+            poisoned += _fill(workspace, pools, plan, states)
         poisoned.append(statement)
         if index in mentioned:
             past = set().union(*(mentioned[i] for i in calls if i <= index))
             future = set().union(*(mentioned[i] for i in calls if i > index))
-            poisoned += _fill(workspace, pools, plan, past & future)
+            poisoned += _fill(workspace, pools, plan, past & future | states)
     result = IRModule(mod.functions, attrs=mod.attrs)
     result.update_func(
         mod.get_global_var(MAIN_FUNCTION_NAME), main.with_body(tirx.SeqStmt(poisoned))
@@ -62,7 +64,8 @@ def _views(statements: list[tirx.Stmt]) -> dict[Var, str]:
 
 
 def _mentioned(statement: tirx.Stmt, views: dict[Var, str]) -> set[str]:
-    assert isinstance(statement.value.op, GlobalVar)
+    if isinstance(statement, tirx.Evaluate):
+        assert isinstance(statement.value.op, GlobalVar)
     names: set[str] = set()
 
     def on_variable(var: Var) -> None:

@@ -32,6 +32,7 @@ from usmp.objects.attributes import (
     INPUT_TENSOR_ATTR,
     LIVE_THROUGHOUT_ATTR,
     OUTPUT_TENSOR_ATTR,
+    STATE_TENSOR_ATTR,
 )
 from usmp.objects.executor import Executor, executor_of
 from usmp.objects.unique_names import UniqueNames
@@ -112,7 +113,13 @@ def _pool_pressures(stmts: dict[BufferInfo, tirx.AllocBuffer]) -> dict[str, int]
 
 def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
     """An allocation that stays as it is cannot do what these annotations ask for."""
-    asked = (FIXED_OFFSET_ATTR, LIVE_THROUGHOUT_ATTR, INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR)
+    asked = (
+        FIXED_OFFSET_ATTR,
+        LIVE_THROUGHOUT_ATTR,
+        INPUT_TENSOR_ATTR,
+        OUTPUT_TENSOR_ATTR,
+        STATE_TENSOR_ATTR,
+    )
     for attribute in asked:
         if attribute in stmt.annotations:
             raise ValueError(
@@ -161,7 +168,8 @@ def _set_conflicts(buffers: list[BufferInfo]) -> None:
 def _role(
     stmt: tirx.AllocBuffer, spans: list[Span], end: int
 ) -> tuple[str, BufferInfoKind, list[Span]]:
-    """Name, kind and live spans: inputs live from entry, outputs to exit, constants always."""
+    """Name, kind and live spans: inputs live from entry, outputs to exit, states and constants
+    always."""
     first = min((start for start, _ in spans), default=0)
     last = max((stop for _, stop in spans), default=0)
     if int(stmt.annotations.get(LIVE_THROUGHOUT_ATTR, False)):
@@ -172,6 +180,8 @@ def _role(
     if OUTPUT_TENSOR_ATTR in stmt.annotations:
         name = str(stmt.annotations[OUTPUT_TENSOR_ATTR])
         return name, BufferInfoKind.OUTPUT, [(min(first, end - 1), end)]
+    if STATE_TENSOR_ATTR in stmt.annotations:
+        return str(stmt.annotations[STATE_TENSOR_ATTR]), BufferInfoKind.STATE, [(0, end)]
     if CONSTANT_DATA_ATTR in stmt.annotations:
         return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, [(0, end)]
     return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, spans

@@ -26,6 +26,7 @@ def print_header(interface: Interface) -> str:
         *_pool_struct(interface),
         *_map_functions(interface),
         _run(interface),
+        *_reset(interface),
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif  /* {guard} */\n",
     ]
     return "\n".join(parts)
@@ -51,6 +52,12 @@ def map_declaration(interface: Interface, what: str) -> str:
     """The declaration of `map_inputs` or `map_outputs`, without the semicolon."""
     p = interface.prefix
     return f"struct {p}_{what} {p}_map_{what}({pools_parameter(interface) or 'void'})"
+
+
+def reset_declaration(interface: Interface) -> str:
+    """The declaration of the function that clears what is kept between runs, without the
+    semicolon."""
+    return f"void {interface.prefix}_reset({pools_parameter(interface) or 'void'})"
 
 
 def comment_text(text: str) -> str:
@@ -112,12 +119,23 @@ def _pool_struct(interface: Interface) -> list[str]:
     if not interface.external_pools:
         return []
     text = f'Memory pools of TVM module "{interface.module_name}", provided by the application'
+    if any(interface.states_in(pool) for pool in interface.external_pools):
+        text += (
+            ".\n * Nothing else may write the bytes that are kept between runs; zero the pools that"
+            f"\n * have some, or call {interface.prefix}_reset, once before the first run"
+        )
     lines = [
-        f"  void* {pool.c_name};  /* {pool.size_bytes} bytes, aligned to {pool.alignment_bytes} */"
+        f"  void* {pool.c_name};  /* {pool.size_bytes} bytes, aligned to {pool.alignment_bytes}"
+        f"{_kept(interface, pool)} */"
         for pool in interface.external_pools
     ]
     struct = f"struct {interface.prefix}_workspace_pools {{\n" + "\n".join(lines) + "\n};\n"
     return [f"{_comment(text)}\n{struct}"]
+
+
+def _kept(interface: Interface, pool: Pool) -> str:
+    kept = sum(int(state.size_bytes) for state in interface.states_in(pool))
+    return f", {kept} kept between runs" if kept else ""
 
 
 def _map_functions(interface: Interface) -> list[str]:
@@ -138,4 +156,20 @@ def _run(interface: Interface) -> str:
             "\n * and map_outputs give are used as they are, others are copied in and out. Inputs"
             "\n * may be overwritten during the run"
         )
+    if interface.states:
+        text += (
+            f".\n * {interface.state_size_bytes} bytes of the workspace are kept from one run to"
+            " the next"
+        )
     return f"{_comment(text)}\n{run_declaration(interface)};\n"
+
+
+def _reset(interface: Interface) -> list[str]:
+    """Only models that keep something between runs have it."""
+    if not interface.states:
+        return []
+    text = (
+        f'Let the next run of TVM module "{interface.module_name}" begin as the first one: forget'
+        "\n * what was kept between runs"
+    )
+    return [f"{_comment(text)}\n{reset_declaration(interface)};\n"]

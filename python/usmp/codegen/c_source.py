@@ -9,7 +9,12 @@ from tvm.target import Target
 
 from usmp.codegen.c_constants import print_constant_pool
 from usmp.codegen.c_function import parameter_types, print_function
-from usmp.codegen.c_header import comment_text, map_declaration, run_declaration
+from usmp.codegen.c_header import (
+    comment_text,
+    map_declaration,
+    reset_declaration,
+    run_declaration,
+)
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
 from usmp.codegen.calls import is_call_by_name
@@ -46,6 +51,7 @@ def print_source(mod: IRModule, interface: Interface) -> str:
         *(_pool_definition(interface, pool) for pool in interface.pools if pool.is_internal),
         *_map_definitions(interface),
         _run_definition(interface, c_names[MAIN_FUNCTION_NAME], types),
+        *_reset_definition(interface),
     ]
     return "\n".join(parts)
 
@@ -77,7 +83,7 @@ def _c_names(interface: Interface, functions: list[str]) -> dict[str, str]:
 
 
 def _entry_points(interface: Interface) -> list[str]:
-    return [f"{interface.prefix}_{name}" for name in ("run", "map_inputs", "map_outputs")]
+    return [f"{interface.prefix}_{name}" for name in ("run", "reset", "map_inputs", "map_outputs")]
 
 
 def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
@@ -179,3 +185,17 @@ def _copies(interface: Interface, what: str, tensors: list[Tensor]) -> list[str]
         lines.append(f"    memmove({target}, {source}, {int(tensor.info.size_bytes)});")
         lines.append("  }")
     return lines or [f"  (void){what};"]
+
+
+def _reset_definition(interface: Interface) -> list[str]:
+    """Zeros are what a first run finds in memory; it sets the states from there."""
+    if not interface.states:
+        return []
+    lines = [f"{reset_declaration(interface)} {{"]
+    for state in interface.states:
+        pool = _pool_address(interface, str(state.pool_name))
+        place = f"(uint8_t*){pool} + {int(state.byte_offset)}"
+        lines.append(f"  memset({place}, 0, {int(state.size_bytes)});")
+    if not any(interface.states_in(pool) for pool in interface.external_pools):
+        lines += ["  (void)workspace_pools;"] * bool(interface.external_pools)
+    return ["\n".join([*lines, "}\n"])]

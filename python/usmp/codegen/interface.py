@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvm.ir import IRModule
@@ -9,7 +10,9 @@ from tvm.ir import IRModule
 from usmp.codegen.names import replace_forbidden, sanitise_all
 from usmp.objects import (
     AllocatedPoolInfo,
+    BufferInfoKind,
     ConstantPoolInfo,
+    PlacedBuffer,
     PoolAllocation,
     TensorInfo,
 )
@@ -17,6 +20,7 @@ from usmp.objects.attributes import (
     INPUT_TENSORS_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     MAIN_FUNCTION_NAME,
+    MEMORY_PLAN_ATTR,
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
@@ -64,12 +68,16 @@ class Pool:
 
 @dataclass(frozen=True)
 class Interface:
-    """Everything that header, sources and metadata say about a model."""
+    """Everything that header, sources and metadata say about a model.
+
+    `states` are the buffers whose bytes are kept from one run to the next.
+    """
 
     module_name: str
     inputs: list[Tensor]
     outputs: list[Tensor]
     pools: list[Pool]
+    states: Sequence[PlacedBuffer] = ()
 
     @property
     def prefix(self) -> str:
@@ -96,6 +104,16 @@ class Interface:
         """Bytes of all workspace pools together."""
         return sum(pool.size_bytes for pool in self.pools if not pool.is_constant)
 
+    @property
+    def state_size_bytes(self) -> int:
+        """Bytes that are kept between runs, in all pools together."""
+        return sum(int(state.size_bytes) for state in self.states)
+
+    def states_in(self, pool: Pool) -> list[PlacedBuffer]:
+        """The states that a pool holds."""
+        name = str(pool.info.pool_info.pool_name)
+        return [state for state in self.states if str(state.pool_name) == name]
+
 
 def interface_of(mod: IRModule, module_name: str) -> Interface:
     """Read the interface of a planned module.
@@ -115,9 +133,12 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]
+    plan = mod.attrs.get(MEMORY_PLAN_ATTR)
+    buffers = list(plan.buffers) if plan is not None else []
     return Interface(
         module_name,
         tensors(INPUT_TENSORS_ATTR, "input tensor"),
         tensors(OUTPUT_TENSORS_ATTR, "output tensor"),
         pools,
+        [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE],
     )

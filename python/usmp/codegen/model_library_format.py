@@ -95,6 +95,7 @@ def _main_memory(interface: Interface) -> dict[str, Any]:
         "workspace_size_bytes": interface.workspace_size_bytes,
         "constants_size_bytes": sum(p.size_bytes for p in interface.pools if p.is_constant),
         "io_size_bytes": sum(int(tensor.info.size_bytes) for tensor in tensors),
+        "state_size_bytes": interface.state_size_bytes,
         "inputs": _tensors(interface.inputs),
         "outputs": _tensors(interface.outputs),
     }

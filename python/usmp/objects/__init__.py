@@ -22,6 +22,7 @@ from usmp.objects.pools import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "PoolAllocation",
     "PoolInfo",
     "PoolInfoProperties",
+    "StateInfo",
     "TensorInfo",
     "UnsupportedModelError",
     "WorkspaceMemoryPools",

@@ -26,6 +26,10 @@ INPUT_TENSOR_ATTR = "input_tensor"
 OUTPUT_TENSOR_ATTR = "output_tensor"
 """On an AllocBuffer of `__tvm_main__`: the name of the model output that it holds."""
 
+STATE_TENSOR_ATTR = "state_tensor"
+"""On an AllocBuffer: the name of the state that it holds from one run to the next; it is live
+throughout, and shares its bytes with nothing."""
+
 WORKSPACE_MEMORY_POOLS_ATTR = "workspace_memory_pools"
 """On the IRModule: the user's `WorkspaceMemoryPools`."""
 
@@ -47,7 +51,10 @@ OUTPUT_TENSORS_ATTR = "output_tensors"
 """On `__tvm_main__`: a `TensorInfo` for each model output, in order."""
 
 OUTPUT_NAMES_ATTR = "output_names"
-"""On the Relax `main`: the names of the model's outputs, in order."""
+"""On the Relax `main`: the names of the model's outputs, in order; states are not among them."""
+
+STATES_ATTR = "states"
+"""On the Relax `main`: a `StateInfo` for each tensor that the model keeps between runs."""
 
 EXECUTOR_ATTR = "executor"
 """On the IRModule: the `Executor` that the code is made for."""

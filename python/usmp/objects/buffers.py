@@ -18,11 +18,12 @@ from usmp.objects.pools import PoolInfo
 
 
 class BufferInfoKind(IntEnum):
-    """Where a buffer comes from; the numbers are TVM's."""
+    """Where a buffer comes from; the numbers are TVM's, state is ours."""
 
     INTERMEDIATE = 0
     INPUT = 1
     OUTPUT = 2
+    STATE = 3
 
 
 @c_class("usmp.LiveRange", init=False)
@@ -62,7 +63,7 @@ class BufferInfo(FFIObject):
     live_ranges
         Positions at which the content matters; without any, only ``conflicts`` say so.
     kind
-        Input, output, or neither: a :class:`BufferInfoKind`.
+        Input, output, state, or neither: a :class:`BufferInfoKind`.
     fixed_offset
         Pins the buffer to this byte offset, in whichever candidate pool holds it.
 

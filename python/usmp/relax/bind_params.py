@@ -9,6 +9,7 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.objects.attributes import STATES_ATTR
 from usmp.relax.check_static_shapes import has_static_shape, main_function
 
 
@@ -18,13 +19,21 @@ def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Ten
     Raises
     ------
     UnsupportedModelError: there is no Relax function `main`.
-    ValueError: a name that is no parameter of `main`, or a value of another shape or element type.
+    ValueError: a name that is no parameter of `main`, or that of a state, or a value of another
+        shape or element type.
     """
-    by_name = {str(param.name): param for param in main_function(mod).params}
+    main = main_function(mod)
+    by_name = {str(param.name): param for param in main.params}
+    states = [str(state.name) for state in (main.attrs or {}).get(STATES_ATTR, ())]
     for name, value in params.items():
         if name not in by_name:
             known = ", ".join(f"{n}: {_described(p.ty)}" for n, p in by_name.items())
             raise ValueError(f'main has no parameter "{name}"; its parameters: {known or "none"}')
+        if name in states:
+            raise ValueError(
+                f'parameter "{name}" of main is a state, which changes from run to run; what it is '
+                "at first is the initial_value of its StateInfo"
+            )
         if not isinstance(value, np.ndarray | tvm.runtime.Tensor):
             raise ValueError(
                 f'the value of parameter "{name}" is of type {type(value).__name__}; '

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
+from usmp.relax.in_place_operators import keep_in_place_operators
+
 _VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
 
 
@@ -22,6 +24,9 @@ FuseOperators = tvm.transform.Sequential(
             {name: _as_reshape for name in _VIEWS}, skip_ops=["relax.reshape"]
         ),
         relax.transform.RewriteDataflowReshape(),
+        tvm.transform.module_pass(
+            keep_in_place_operators, opt_level=0, name="usmp.KeepInPlaceOperators"
+        ),
         relax.transform.AnnotateTIROpPattern(),
         relax.transform.FoldConstant(),
         relax.transform.FuseOps(),

@@ -1,8 +1,8 @@
 """Lower the Relax `main` function to the AoT `__tvm_main__` PrimFunc.
 
-`__tvm_main__` takes a typed pointer to each input and then to each output, allocates every tensor
-between operators and every constant with a flat AllocBuffer, and calls the operators in order.
-Nothing has an address yet; that is the planner's work.
+`__tvm_main__` takes a typed pointer to each input and then to each output, allocates every state,
+every tensor between operators and every constant with a flat AllocBuffer, and calls the operators
+in order. Nothing has an address yet; that is the planner's work.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from usmp.objects.attributes import (
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSORS_ATTR,
+    STATE_TENSOR_ATTR,
 )
 from usmp.objects.errors import UnsupportedModelError
+from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.objects.unique_names import UniqueNames
 from usmp.relax.check_static_shapes import flatten_types, has_static_shape
+from usmp.relax.main_calls import MainCalls
+from usmp.relax.states import FLAG_NAME, copy_to_states, set_once, states_of, write_straight
 
 Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
 """What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
@@ -37,33 +41,45 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
 
     Parameters
     ----------
-    mod: a Relax `main` that only calls PrimFuncs (`R.call_tir`) and reshapes, and these PrimFuncs,
-        lowered to typed pointer parameters.
+    mod: a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`) and reshapes,
+        and these PrimFuncs, lowered to typed pointer parameters. Its attribute `states` lists what
+        is kept between runs (see `StateInfo`).
     output_names: names of the outputs, in order; "output" or "output0", "output1", ... by default.
 
     Raises
     ------
     UnsupportedModelError: a call that is not an operator PrimFunc, or a shape that is not static.
+    ValueError: a state that is not a parameter and a result of `main`.
     """
     main = mod["main"]
-    builder = _MainBuilder()
-    inputs = [TensorInfo(p.name, *_shape_and_dtype(p.ty, p.name)) for p in main.params]
-    for param, info in zip(main.params, inputs, strict=True):
-        builder.values[param] = builder.parameter(info)
-    for binding in _bindings(main):
-        builder.values[binding.var] = builder.lower(binding.value, binding.var)
+    states = {str(state.name): state for state in states_of(main)}
+    builder = _MainBuilder(_last_uses(main))
+    inputs: list[TensorInfo] = []
+    for param in main.params:
+        info = TensorInfo(param.name, *_shape_and_dtype(param.ty, param.name))
+        if info.name in states:
+            builder.values[param] = builder.state(info.name, param.ty, states[info.name])
+        else:
+            builder.values[param] = builder.parameter(info)
+            inputs.append(info)
+    for position, binding in enumerate(_bindings(main)):
+        builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
     results = list(_flatten(builder.value_of(main.body.body)))
-    names = output_names or _default_output_names(len(results), {info.name for info in inputs})
+    types = flatten_types(main.body.body.ty)
+    kept = {int(state.output) for state in states.values()}
+    returned = [index for index in range(len(results)) if index not in kept]
+    names = output_names or _default_output_names(len(returned), {info.name for info in inputs})
     outputs = [
-        TensorInfo(name, *_shape_and_dtype(ty, name))
-        for name, ty in zip(names, flatten_types(main.body.body.ty), strict=True)
+        TensorInfo(name, *_shape_and_dtype(types[index], name))
+        for name, index in zip(names, returned, strict=True)
     ]
-    func = builder.finish(results, outputs).with_attrs(
+    new_values = {buffer: results[state.output] for buffer, state in builder.states.items()}
+    func = builder.finish([results[index] for index in returned], outputs, new_values).with_attrs(
         {INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}
     )
     functions = {var: f for var, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
     functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
-    functions.update(builder.copies)
+    functions.update(builder.calls.functions)
     return IRModule(functions, attrs=mod.attrs)
 
 
@@ -71,14 +87,15 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
 class _MainBuilder:
     """The body of `__tvm_main__` as it grows, and what each Relax variable is in it."""
 
+    last_uses: dict[tirx.Var, int]
     values: dict[tirx.Var, Value] = field(default_factory=dict)
     params: list[tirx.Var] = field(default_factory=list)
     declarations: list[tirx.Stmt] = field(default_factory=list)
     allocations: dict[tirx.Buffer, tirx.Stmt] = field(default_factory=dict)
     constants: dict[tuple[str, bytes], tirx.Buffer] = field(default_factory=dict)
-    calls: list[tirx.Stmt] = field(default_factory=list)
+    states: dict[tirx.Buffer, StateInfo] = field(default_factory=dict)
+    calls: MainCalls = field(default_factory=MainCalls)
     names: UniqueNames = field(default_factory=UniqueNames)
-    copies: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
 
     def parameter(self, info: TensorInfo) -> tirx.Buffer:
         """Add a typed pointer parameter and declare the tensor behind it."""
@@ -86,6 +103,17 @@ class _MainBuilder:
         pointer = tirx.Var(f"{info.name}_ptr", PointerType(PrimType(info.dtype)))
         self.params.append(pointer)
         self.declarations.append(tirx.DeclBuffer(buffer, data=pointer))
+        return buffer
+
+    def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
+        """Allocate a tensor that is kept between runs."""
+        buffer = self.kept(name, *_shape_and_dtype(ty, name))
+        self.states[buffer] = info
+        return buffer
+
+    def kept(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
+        buffer = _flat_buffer(self.names.unique(name), shape, dtype)
+        self.allocations[buffer] = tirx.AllocBuffer(buffer, {STATE_TENSOR_ATTR: buffer.name})
         return buffer
 
     def value_of(self, expr: tvm.ir.Expr, name: str = "constant") -> Value:
@@ -112,21 +140,63 @@ class _MainBuilder:
             self.allocations[buffer] = tirx.AllocBuffer(buffer, {CONSTANT_DATA_ATTR: data})
         return self.constants[content]
 
-    def lower(self, expr: tvm.ir.Expr, var: tirx.Var) -> Value:
-        """Append what computes `expr`, and return what the Relax variable `var` now stands for."""
+    def lower(self, expr: tvm.ir.Expr, var: tirx.Var, position: int) -> Value:
+        """Append what computes `expr`, the binding at `position`, and return what the Relax
+        variable `var` now stands for."""
         if not isinstance(expr, Call):
             return self.value_of(expr)
         operator = getattr(expr.op, "name", str(expr.op))
-        if operator == "relax.call_tir":
+        if operator in ("relax.call_tir", "relax.call_tir_inplace"):
             callee = expr.args[0]
-            arguments = self.value_of(expr.args[1], f"{callee.name_hint}_constant")
+            arguments = list(_flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
+            if operator == "relax.call_tir_inplace":
+                return self.call_in_place(callee, arguments, expr, var, position)
             result = self.allocate(callee.name_hint, var.ty)
-            self.call(callee, [*_flatten(arguments), *_flatten(result)])
+            self.calls.append(callee, [*arguments, *_flatten(result)], _flatten(result))
             return result
         if operator == "relax.reshape":
             return self.value_of(expr.args[0])
         raise UnsupportedModelError(
             f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
+        )
+
+    def call_in_place(
+        self,
+        callee: GlobalVar,
+        arguments: list[tirx.Buffer],
+        call: Call,
+        var: tirx.Var,
+        position: int,
+    ) -> Value:
+        """Call an operator that writes results over some of its arguments.
+
+        Relax sees a function without effects, so an argument that anyone else owns or that is read
+        later is copied first.
+        """
+        results: list[tirx.Buffer] = []
+        fresh: list[tirx.Buffer] = []
+        types = flatten_types(var.ty)
+        for index, ty in zip(map(int, call.attrs.inplace_indices), types, strict=True):
+            if index < 0:
+                results.append(self.allocate_tensor(callee.name_hint, ty))
+                fresh.append(results[-1])
+                continue
+            others = {other for i, other in enumerate(arguments) if i != index}
+            if arguments[index] in others or not self.is_free(arguments[index], position):
+                copied = self.allocate_tensor(f"{callee.name_hint}_copy", ty)
+                self.calls.copy(arguments[index], copied)
+                arguments[index] = copied
+            results.append(arguments[index])
+        self.calls.append(callee, [*arguments, *fresh], results)
+        return tuple(results) if isinstance(var.ty, tvm.ir.TupleType) else results[0]
+
+    def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
+        """Whether the binding at `position` is the last to use what is in `buffer`."""
+        if buffer not in self.allocations or buffer in set(self.constants.values()):
+            return False
+        return not any(
+            self.last_uses.get(var, -1) > position and buffer in set(_flatten(value))
+            for var, value in self.values.items()
         )
 
     def allocate(self, name: str, ty: tvm.ir.Type) -> Value:
@@ -135,62 +205,79 @@ class _MainBuilder:
             return tuple(
                 self.allocate(f"{name}_{index}", element) for index, element in enumerate(ty.fields)
             )
-        buffer = _flat_buffer(self.names.unique(name), *_shape_and_dtype(ty, name))
+        return self.allocate_tensor(name, ty)
+
+    def allocate_tensor(self, name: str, ty: tvm.ir.Type) -> tirx.Buffer:
+        return self.allocate_flat(name, *_shape_and_dtype(ty, name))
+
+    def allocate_flat(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
+        buffer = _flat_buffer(self.names.unique(name), shape, dtype)
         self.allocations[buffer] = tirx.AllocBuffer(buffer)
         return buffer
 
-    def call(self, operator: GlobalVar, arguments: list[tirx.Buffer]) -> None:
-        pointers = [buffer.data for buffer in arguments]
-        self.calls.append(tirx.Evaluate(Call(operator, pointers, ret_ty=tvm.ir.TupleType([]))))
-
-    def finish(self, results: list[tirx.Buffer], outputs: list[TensorInfo]) -> tirx.PrimFunc:
-        """Let the results be written where the caller wants them, and close the function.
+    def finish(
+        self,
+        results: list[tirx.Buffer],
+        outputs: list[TensorInfo],
+        new_values: dict[tirx.Buffer, tirx.Buffer],
+    ) -> tirx.PrimFunc:
+        """Let the results be written where they belong, and close the function.
 
         A result that is no operator's own tensor (an input, a constant, a view, or a tensor that
         is returned twice) is copied, because its bytes have another owner.
+
+        Parameters
+        ----------
+        results, outputs: what the caller gets, and the names under which it does.
+        new_values: each state's buffer with the one that holds its value after the run.
         """
-        renamed: dict[tirx.Buffer, tirx.Buffer] = {}
+        produced = set(self.allocations) - set(self.constants.values()) - set(self.states)
+        setting = self.set_states()
+        moved = write_straight(self.calls, new_values, results, produced)
+        for buffer in moved:
+            del self.allocations[buffer]
         copied: list[tuple[tirx.Buffer, tirx.Buffer]] = []
-        produced = set(self.allocations) - set(self.constants.values())
         for result, info in zip(results, outputs, strict=True):
             output = self.parameter(info)
-            if result in produced and result not in renamed:
-                renamed[result] = output
+            if result in produced and result not in moved:
+                self.calls.rename(result, output)
+                moved[result] = output
                 del self.allocations[result]
             else:
-                copied.append((result, output))
+                copied.append((moved.get(result, result), output))
         for result, output in copied:
-            self.call(self.copy_function(result.ty), [result, output])
-        body = [*self.declarations, *self.allocations.values(), *self.calls]
-        return _substitute_buffers(tirx.PrimFunc(self.params, tirx.SeqStmt(body)), renamed)
+            self.calls.copy(result, output)
+        now_in = {state: moved.get(value, value) for state, value in new_values.items()}
+        copy_to_states(self.calls, now_in, self.allocate_like)
+        calls = [call.statement() for call in self.calls.calls]
+        body = [*self.declarations, *self.allocations.values(), *setting, *calls]
+        return tirx.PrimFunc(self.params, tirx.SeqStmt(body))
 
-    def copy_function(self, ty: tirx.BufferType) -> GlobalVar:
-        """A PrimFunc that copies a flat tensor."""
-        name = f"usmp_copy_{len(self.copies)}"
-        source, destination = (tirx.decl_buffer(ty.shape, ty.dtype, n) for n in ("from", "to"))
-        pointers = [tirx.Var(f"{b.name}_ptr", PointerType(ty.dtype)) for b in (source, destination)]
-        index = tirx.Var("i", "int32")
-        loop = tirx.For(
-            index,
-            0,
-            ty.shape[0],
-            tirx.ForKind.SERIAL,
-            tirx.BufferStore(destination, source[index], [index]),
+    def set_states(self) -> list[tirx.Stmt]:
+        """What gives the states their initial values."""
+        return set_once(
+            self.calls,
+            self.states,
+            lambda state: self.constant(f"{state.name}_initial", state.initial_value),
+            lambda: self.kept(FLAG_NAME, [1], "uint8"),
         )
-        declarations = [
-            tirx.DeclBuffer(buffer, data=pointer)
-            for buffer, pointer in zip((source, destination), pointers, strict=True)
-        ]
-        variable = GlobalVar(name)
-        self.copies[variable] = tirx.PrimFunc(pointers, tirx.SeqStmt([*declarations, loop]))
-        return variable
+
+    def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:
+        return self.allocate_flat(f"{buffer.name}_copy", [int(buffer.shape[0])], str(buffer.dtype))
 
 
-def _substitute_buffers(
-    func: tirx.PrimFunc, renamed: dict[tirx.Buffer, tirx.Buffer]
-) -> tirx.PrimFunc:
-    body = tvm_ffi.structural_map(func.body, (tirx.Var, lambda var: renamed.get(var, var)))
-    return tirx.PrimFunc(func.params, body, func.ret_type, func.attrs)
+def _last_uses(main: relax.Function) -> dict[tirx.Var, int]:
+    """The position of the last binding that mentions a Relax variable; the number of all bindings
+    for the variables of the result."""
+    last: dict[tirx.Var, int] = {}
+    values = [binding.value for binding in _bindings(main)]
+    for position, value in enumerate([*values, main.body.body]):
+
+        def on_variable(var: tirx.Var, position: int = position) -> None:
+            last[var] = position
+
+        tvm_ffi.structural_walk(value, (tirx.Var, on_variable))
+    return last
 
 
 def _bindings(main: relax.Function) -> Iterator[relax.VarBinding]:

@@ -17,7 +17,8 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     """Print what the plan makes of each pool, from the metadata of one module of an archive.
 
     For each pool its peak, the memory pressure (the lower bound: most bytes live at once) and
-    their ratio; for workspace pools the buffers that are live at the peak.
+    their ratio; for workspace pools the buffers that are live at the peak. Then what the
+    application has to know: bytes that are kept between runs, inputs and outputs of its own.
     """
     # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
     console = console or Console(highlight=False)
@@ -40,12 +41,24 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
             console.print(_live_at_peak(pool))
+    main = memory["functions"]["main"][0]
+    if main["state_size_bytes"]:
+        pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
+        where = ", ".join(f"{size} in {name}" for name, size in pools if size)
+        console.print(
+            f"State, {main['state_size_bytes']} bytes, is kept between runs ({where}): nothing "
+            "else may write these bytes.",
+            markup=False,
+        )
     if _io_is_outside(memory):
-        main = memory["functions"]["main"][0]
         console.print(
             f"Inputs and outputs, {main['io_size_bytes']} bytes, are provided by the application "
             "(tir.usmp.use_workspace_io=1 plans them too)."
         )
+
+
+def _state_bytes(pool: Mapping[str, Any]) -> int:
+    return sum(buffer["size"] for buffer in pool["buffers"] if buffer["kind"] == "state")
 
 
 def _live_at_peak(pool: Mapping[str, Any]) -> Table:

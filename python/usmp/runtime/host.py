@@ -24,7 +24,9 @@ class BuildError(RuntimeError):
 
 
 class HostModule:
-    """A compiled model, loaded into this process.
+    """A compiled model, loaded into this process, with memory of its own.
+
+    A model with state keeps it from one `run` to the next; each `HostModule` has its own.
 
     Parameters
     ----------
@@ -47,16 +49,18 @@ class HostModule:
         main = metadata["memory"]["functions"]["main"][0]
         self.inputs: dict[str, dict[str, Any]] = main["inputs"]
         self.outputs: dict[str, dict[str, Any]] = main["outputs"]
+        self._prefix = _prefix(files)
         self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
         directory = tempfile.mkdtemp(prefix="usmp-")
         self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         library = build_shared_library(files, self._pools, Path(directory), flags)
         try:
             self._library = ctypes.CDLL(str(library))
-            self._run = self._library[f"{_prefix(files)}_run"]
+            self._run = self._library[f"{self._prefix}_run"]
         except (OSError, AttributeError) as error:
             raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
         self._run.restype = ctypes.c_int32
+        self._has_state = bool(main.get("state_size_bytes"))
         self._pool_memory = [self._provide(pool) for pool in self._pools]
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -79,13 +83,22 @@ class HostModule:
         results = {
             name: aligned_empty(info["shape"], info["dtype"]) for name, info in self.outputs.items()
         }
-        arguments = [_struct(arrays.values()), _struct(results.values())]
-        if self._pools:
-            arguments.append(_struct(self._pool_memory))
+        arguments = [_struct(arrays.values()), _struct(results.values()), *self._pool_arguments()]
         status = self._run(*(ctypes.byref(argument) for argument in arguments))
         if status != 0:
             raise RuntimeError(f"model {self.name} returned {status}")
         return results
+
+    def reset(self) -> None:
+        """Let the next run begin as the first one did; only state is kept between runs."""
+        if self._has_state:
+            reset = self._library[f"{self._prefix}_reset"]
+            reset.restype = None
+            reset(*(ctypes.byref(pools) for pools in self._pool_arguments()))
+
+    def _pool_arguments(self) -> list[ctypes.Array[ctypes.c_void_p]]:
+        """The struct of the external pools, if the model takes one."""
+        return [_struct(self._pool_memory)] if self._pools else []
 
     def _checked(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         expected = ", ".join(f"{n}: {i['dtype']}{i['shape']}" for n, i in self.inputs.items())
@@ -108,9 +121,10 @@ class HostModule:
         return arrays
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
-        """Memory for an external pool; a constant pool with its content."""
+        """Memory for an external pool; a constant pool with its content, or else zeros."""
         size, alignment = max(pool["size_bytes"], 1), pool["alignment_bytes"]
         memory = aligned_empty([size], "uint8", alignment)
+        memory[...] = 0
         if pool["kind"] == "constant":
             address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
             ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])

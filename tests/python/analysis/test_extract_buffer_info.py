@@ -362,6 +362,29 @@ def test_live_throughout():
     assert live(Mod) == {"state": [(0, 3)], "x": [(0, 3)], "y": [(0, 3)], "other": [(2, 3)]}
 
 
+def test_state():
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            state = T.alloc_buffer((4,), "int8", annotations={"state_tensor": "h/0"})
+            unused = T.alloc_buffer((4,), "int8", annotations={"state_tensor": "c"})  # noqa: F841
+            before = T.alloc_buffer((4,), "int8")
+            after = T.alloc_buffer((4,), "int8")
+            before[0] = T.int8(1)  # 0
+            state[0] = state[0] + before[0]  # 1
+            after[0] = T.int8(1)  # 2
+
+    assert live(Mod) == {"h/0": [(0, 3)], "c": [(0, 3)], "before": [(0, 2)], "after": [(2, 3)]}
+    kinds = {info.name_hint: info.kind for info in analyse(Mod).buffer_info_stmts}
+    assert kinds == {
+        "h/0": BufferInfoKind.STATE,
+        "c": BufferInfoKind.STATE,
+        "before": BufferInfoKind.INTERMEDIATE,
+        "after": BufferInfoKind.INTERMEDIATE,
+    }
+
+
 def test_names_are_unique():
     first, second, third, taken = (
         tirx.decl_buffer((4,), "int8", name) for name in ("a", "a", "a", "a_1")

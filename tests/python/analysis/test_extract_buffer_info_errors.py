@@ -94,7 +94,7 @@ def test_a_variable_in_a_constant_pool():
     )
 
 
-@pytest.mark.parametrize("annotation", ["fixed_offset", "live_throughout"])
+@pytest.mark.parametrize("annotation", ["fixed_offset", "live_throughout", "state_tensor"])
 def test_annotations_of_what_cannot_be_planned(annotation):
     @I.ir_module
     class Mod:

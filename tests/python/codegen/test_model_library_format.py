@@ -58,6 +58,7 @@ def test_main_function_in_the_metadata(module):
             "workspace_size_bytes": 512,
             "constants_size_bytes": 8192,
             "io_size_bytes": 320,
+            "state_size_bytes": 0,
             "inputs": {"x": {"size": 64, "dtype": "float32", "shape": [1, 16], "c_name": "x"}},
             "outputs": {
                 "output": {"size": 256, "dtype": "float32", "shape": [1, 64], "c_name": "output"}

@@ -39,8 +39,10 @@ def test_buffer_keeps_what_it_was_given():
 
 
 def test_kinds_have_the_numbers_of_tvm():
-    assert [kind.value for kind in BufferInfoKind] == [0, 1, 2]
-    assert [kind.name for kind in BufferInfoKind] == ["INTERMEDIATE", "INPUT", "OUTPUT"]
+    assert [kind.value for kind in BufferInfoKind] == [0, 1, 2, 3]
+    assert [kind.name for kind in BufferInfoKind] == ["INTERMEDIATE", "INPUT", "OUTPUT", "STATE"]
+    for kind in BufferInfoKind:
+        assert f"kind={kind.name}," in repr(BufferInfo("buf", 1, [POOL], kind=kind))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +51,8 @@ def test_kinds_have_the_numbers_of_tvm():
         ({"size_bytes": -1}, 'size_bytes of buffer "buf" must be at least 0, but is -1'),
         ({"alignment": 0}, 'alignment of buffer "buf" must be at least 1, but is 0'),
         ({"alignment": -8}, 'alignment of buffer "buf" must be at least 1, but is -8'),
-        ({"kind": 3}, 'kind of buffer "buf" must be 0, 1 or 2, but is 3'),
-        ({"kind": -1}, 'kind of buffer "buf" must be 0, 1 or 2, but is -1'),
+        ({"kind": 4}, 'kind of buffer "buf" must be 0, 1, 2 or 3, but is 4'),
+        ({"kind": -1}, 'kind of buffer "buf" must be 0, 1, 2 or 3, but is -1'),
         ({"fixed_offset": -4}, 'fixed_offset of buffer "buf" must be at least 0, but is -4'),
         (
             {"fixed_offset": 4, "alignment": 16},

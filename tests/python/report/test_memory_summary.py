@@ -13,7 +13,8 @@ from usmp.report import print_memory_summary
 def pool(name: str, kind: str, peak: int, pressure: int, *live: tuple[str, int]) -> dict[str, Any]:
     buffers, offset = [], 0
     for buffer, size in live:
-        buffers.append({"name": buffer, "offset": offset, "size": size})
+        kind_of_buffer = "state" if buffer.startswith("state") else "intermediate"
+        buffers.append({"name": buffer, "kind": kind_of_buffer, "offset": offset, "size": size})
         offset += size
     return {
         "name": name,
@@ -29,6 +30,8 @@ def summary(*pools: dict[str, Any], io_in_pool: bool = False, width: int = 80) -
     """The lines of the summary, spaces squeezed, rules and empty lines left out."""
     tensor = {"pool": "sram"} if io_in_pool else {}
     main = {"io_size_bytes": 12, "inputs": {"x": tensor}, "outputs": {"y": tensor}}
+    states = [b["size"] for p in pools for b in p["buffers"] if b["kind"] == "state"]
+    main["state_size_bytes"] = sum(states)
     memory = {"algorithm": "mine", "pools": list(pools), "functions": {"main": [main]}}
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False)
@@ -53,6 +56,20 @@ def test_whole_summary():
         "Inputs and outputs, 12 bytes, are provided by the application",
         "(tir.usmp.use_workspace_io=1 plans them too).",
     ]
+
+
+def test_state_is_told_by_pool():
+    lines = summary(
+        pool("[dtcm]", "workspace", 40, 40, ("state a", 8), ("b", 30), ("state c", 2)),
+        pool("sram", "workspace", 5, 5, ("state d", 5)),
+        pool("dram", "workspace", 5, 5, ("e", 5)),
+        io_in_pool=True,
+        width=200,
+    )
+    assert lines[-1] == (
+        "State, 15 bytes, is kept between runs (10 in [dtcm], 5 in sram): "
+        "nothing else may write these bytes."
+    )
 
 
 def test_workspace_pools_keep_the_order_of_the_plan():

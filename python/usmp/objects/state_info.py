@@ -1,0 +1,25 @@
+"""A tensor that a model keeps from one run to the next."""
+
+from __future__ import annotations
+
+import tvm
+import tvm_ffi
+from tvm_ffi.dataclasses import py_class
+
+
+@py_class("usmp.StateInfo")
+class StateInfo(tvm_ffi.Object):
+    """A state of a Relax `main`, which stays functional: it takes the state before the run as a
+    parameter, and the state after the run is one of its results. Neither is an input or output.
+
+    Parameters
+    ----------
+    name: the name of the parameter; no other parameter may have it.
+    output: the index of the state after the run among the results, tuples flattened.
+    initial_value: the state before the first run, of the parameter's shape, or of shape () if all
+        elements are alike.
+    """
+
+    name: str
+    output: int
+    initial_value: tvm.runtime.Tensor
