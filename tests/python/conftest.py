@@ -29,8 +29,8 @@ def digits_images() -> tuple[np.ndarray, np.ndarray]:
 def shared_model():
     """The path of a model of the public collection that lies beside the checkout."""
 
-    def find(name: str) -> Path:
-        path = SHARED / "models" / f"{name}.tflite"
+    def find(name: str, ending: str = ".tflite") -> Path:
+        path = SHARED / "models" / f"{name}{ending}"
         if not path.exists():
             pytest.skip(f"{path} is not there; set USMP_SHARED to the folder that has models/")
         return path

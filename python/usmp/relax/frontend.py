@@ -37,15 +37,36 @@ def import_model(path: str | Path) -> IRModule:
     if not content:
         raise UnsupportedModelError(f"{path}: the file is empty")
     try:
-        return importer(content)
+        return importer(content, path.parent)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        raise UnsupportedModelError(
+            f"{path}: the package {error.name} is needed to read {path.suffix.lower()} files; "
+            f"install it with: pip install 'usmp[{error.name}]'"
+        ) from error
     except UnsupportedModelError as error:
         raise UnsupportedModelError(f"{path}: {error}") from error
 
 
-def _import_tflite(content: bytes) -> IRModule:
+def _import_tflite(content: bytes, folder: Path) -> IRModule:
     from usmp.relax.import_tflite import import_tflite
 
     return import_tflite(content)
 
 
-_IMPORTERS: dict[str, Callable[[bytes], IRModule]] = {".tflite": _import_tflite}
+def _import_onnx(content: bytes, folder: Path) -> IRModule:
+    from usmp.relax.import_onnx import import_onnx
+
+    return import_onnx(content, folder)
+
+
+_IMPORTERS: dict[str, Callable[[bytes, Path], IRModule]] = {
+    ".tflite": _import_tflite,
+    ".onnx": _import_onnx,
+}
+"""By the ending of the file's name. Each takes the content and the folder of the file, and loads
+what only it needs."""
+
+_EXTRAS = ("onnx",)
+"""The packages that usmp needs for one format only; its extras of the same names install them."""

@@ -20,6 +20,7 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_tflite import check_tflite
+from usmp.relax.one_line import one_line
 from usmp.relax.tflite import (
     CONVERTERS,
     MOVES,
@@ -29,7 +30,6 @@ from usmp.relax.tflite import (
     operators_of,
 )
 
-_LONGEST_MESSAGE = 400
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
 
@@ -96,7 +96,7 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
         raise operator.unsupported(str(error)) from error
     except Exception as error:
         # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
-        raise operator.unsupported(f"TVM's importer failed: {_one_line(error)}") from error
+        raise operator.unsupported(f"TVM's importer failed: {one_line(error)}") from error
 
 
 class _FloatConverter(OperatorConverter):  # type: ignore[misc]
@@ -142,10 +142,3 @@ class _FloatConverter(OperatorConverter):  # type: ignore[misc]
     def get_expr(self, input_tensor_idx: int) -> relax.Expr:
         """The computed tensor."""
         return self.context.values[input_tensor_idx]
-
-
-def _one_line(error: Exception) -> str:
-    """The kind of the error, and the part of it that a user can do something with."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = ": ".join([type(error).__name__, *[" ".join(lines[:3])] * bool(lines)])
-    return text[:_LONGEST_MESSAGE]

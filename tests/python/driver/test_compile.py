@@ -220,7 +220,7 @@ def test_empty_model(refused, model_file):
 def test_model_of_unknown_format(refused):
     Path("model.pb").write_bytes(b"x")
     assert refused("compile", "model.pb") == (
-        'model.pb: unknown model format ".pb"; supported: .tflite'
+        'model.pb: unknown model format ".pb"; supported: .tflite, .onnx'
     )
 
 

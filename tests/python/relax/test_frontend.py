@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+import onnx_models
 import usmp
 from tflite_file import one_operator_model
 
@@ -24,11 +27,34 @@ def test_file_is_imported(tmp_path, name, as_type):
     assert [param.name for param in mod["main"].params] == ["x"]
 
 
-@pytest.mark.parametrize(("name", "ending"), [("model.onnx", ".onnx"), ("model", "")])
+@pytest.mark.parametrize(("name", "ending"), [("model.pb", ".pb"), ("model", "")])
 def test_unknown_format(tmp_path, name, ending):
     path = tmp_path / name
     path.write_bytes(one_operator_model())
-    assert message_of(path) == (f'{path}: unknown model format "{ending}"; supported: .tflite')
+    assert message_of(path) == (
+        f'{path}: unknown model format "{ending}"; supported: .tflite, .onnx'
+    )
+
+
+def test_onnx_file_is_imported(tmp_path):
+    path = tmp_path / "model.ONNX"
+    path.write_bytes(onnx_models.small_model())
+    mod = usmp.import_model(path)
+    assert [str(name) for name in mod["main"].attrs["output_names"]] == ["y"]
+    assert [param.name for param in mod["main"].params] == ["x"]
+
+
+@pytest.mark.parametrize(("ending", "package"), [(".onnx", "onnx")])
+def test_package_that_is_not_installed(tmp_path, monkeypatch, ending, package):
+    path = tmp_path / f"model{ending}"
+    path.write_bytes(b"x")
+    for name in [name for name in sys.modules if name.startswith("usmp.relax.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert message_of(path) == (
+        f"{path}: the package {package} is needed to read {ending} files; "
+        f"install it with: pip install 'usmp[{package}]'"
+    )
 
 
 def test_missing_file(tmp_path):

@@ -1,0 +1,98 @@
+"""One way to say what ONNX can say in several, so that the importer meets only that one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+from onnx import numpy_helper
+
+from usmp.relax.fold_onnx import known_shapes
+
+_PADDED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})
+_SAME = (b"SAME_UPPER", b"SAME_LOWER")
+_QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+def normalise_onnx(model: onnx.ModelProto) -> None:
+    """Rewrite `model`, whose shapes are known, in place.
+
+    - `auto_pad` becomes `pads`: TVM pads a convolution in an operator of its own, and takes
+      SAME_LOWER of a maximum pool for one element less.
+    - Quantisation parameters of one element become scalars: TVM takes a vector as one parameter a
+      channel.
+    """
+    shapes = known_shapes(model.graph)
+    for node in model.graph.node:
+        if node.op_type in _PADDED:
+            _make_padding_explicit(node, shapes)
+    _make_parameters_scalar(model.graph)
+
+
+def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
+    """What is malformed stays as it is, and the importer refuses it."""
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    mode = attributes.get("auto_pad", b"NOTSET")
+    extents = shapes.get(node.input[0], [])[2:]
+    kernel = attributes.get("kernel_shape")
+    if kernel is None and node.op_type == "Conv":
+        kernel = shapes.get(node.input[1], [])[2:]
+    strides = attributes.get("strides", [1] * len(extents))
+    dilations = attributes.get("dilations", [1] * len(extents))
+    if mode not in (b"VALID", *_SAME) or kernel is None or any(s <= 0 for s in strides):
+        return
+    if not extents or not len(extents) == len(kernel) == len(strides) == len(dilations):
+        return
+    pads = [0] * (2 * len(extents))
+    if mode in _SAME:
+        pads = same_padding(extents, kernel, strides, dilations, lower=mode == b"SAME_LOWER")
+    kept = [a for a in node.attribute if a.name not in ("auto_pad", "pads")]
+    del node.attribute[:]
+    node.attribute.extend([*kept, onnx.helper.make_attribute("pads", pads)])
+
+
+def same_padding(
+    extents: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    lower: bool,
+) -> list[int]:
+    """The pads, first all beginnings and then all ends, with which the output has
+    ceil(extent / stride) elements; an odd one goes to the end, or with `lower` to the beginning.
+
+    Source: ONNX operators, Conv, attribute `auto_pad`.
+    """
+    begins, ends = [], []
+    for extent, taps, stride, dilation in zip(extents, kernel, strides, dilations, strict=True):
+        outputs = -(-extent // stride)
+        total = max((outputs - 1) * stride + (taps - 1) * dilation + 1 - extent, 0)
+        less, more = total // 2, total - total // 2
+        begins.append(more if lower else less)
+        ends.append(less if lower else more)
+    return begins + ends
+
+
+def _make_parameters_scalar(graph: onnx.GraphProto) -> None:
+    values = {tensor.name: tensor for tensor in graph.initializer}
+    taken = {*values, *(name for node in graph.node for name in node.output)}
+    scalars: dict[str, str] = {}
+    for node in graph.node:
+        if node.op_type not in _QUANTISERS:
+            continue
+        for position, name in enumerate(node.input):
+            tensor = values.get(name)
+            if position == 0 or tensor is None or list(tensor.dims) != [1]:
+                continue
+            if name not in scalars:
+                scalars[name] = _free(f"{name}_scalar", taken)
+                scalar = numpy_helper.to_array(tensor).reshape(())
+                graph.initializer.append(numpy_helper.from_array(scalar, scalars[name]))
+            node.input[position] = scalars[name]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
