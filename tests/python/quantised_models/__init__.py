@@ -10,6 +10,7 @@ from . import (
     further,
     pooling,
     recurrent,
+    sequences,
     shapes,
     variables,
 )
@@ -24,5 +25,6 @@ CATALOGUE: list[QuantisedModel] = [
     *shapes.MODELS,
     *recurrent.MODELS,
     *variables.MODELS,
+    *sequences.MODELS,
     *further.MODELS,
 ]

@@ -1,0 +1,335 @@
+"""Models of a few operators: what compilers join, and what must not be joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tflite_builder import Graph, Options, options, write_model
+
+from .model import (
+    ACTIVATIONS,
+    PADDINGS,
+    Constant,
+    QuantisedModel,
+    Spec,
+    add_input,
+    add_tensor,
+    generator_of,
+    int32,
+    models,
+)
+from .weights import Weights, weights_and_bias
+from .windows import Window
+
+IMAGE = Spec((1, 8, 8, 4), 0.05, -7)
+
+
+@dataclass
+class Chain:
+    """A graph that grows by one operator at a time; values are known by index."""
+
+    graph: Graph = field(default_factory=Graph)
+    specs: dict[int, Spec] = field(default_factory=dict)
+
+    def input(self, spec: Spec) -> int:
+        index = add_input(self.graph, spec)
+        self.specs[index] = spec
+        return index
+
+    def apply(
+        self,
+        code: str,
+        inputs: list[int | Constant | None],
+        y: Spec,
+        table: Options | None = None,
+    ) -> int:
+        """Append an operator; its result."""
+        arguments = [v if isinstance(v, int) else add_input(self.graph, v) for v in inputs]
+        index = add_tensor(self.graph, y)
+        self.specs[index] = y
+        self.graph.operator(code, arguments, [index], table)
+        return index
+
+    def conv(
+        self,
+        x: int,
+        channels: int,
+        window: Window,
+        scale: float = 0.06,
+        zero_point: int = 3,
+        activation: str = "NONE",
+        code: str = "CONV_2D",
+    ) -> int:
+        """A convolution; depthwise, `channels` is the multiplier."""
+        spec = self.specs[x]
+        batch, height, width, depth = spec.shape
+        depthwise = code == "DEPTHWISE_CONV_2D"
+        taps = window.kernel[0] * window.kernel[1] * (1 if depthwise else depth)
+        if depthwise:
+            shape, axis = (1, *window.kernel, depth * channels), 3
+        else:
+            shape, axis = (channels, *window.kernel, depth), 0
+        y = Spec((batch, *window.output(height, width), shape[axis]), scale, zero_point)
+        generator = generator_of((len(self.graph.tensors), shape))
+        constants = weights_and_bias(generator, Weights(), shape, axis, taps, spec, y)
+        extra = {"depth_multiplier": channels} if depthwise else {}
+        table = options(
+            "DepthwiseConv2DOptions" if depthwise else "Conv2DOptions",
+            padding=PADDINGS[window.padding],
+            stride_h=window.stride[0],
+            stride_w=window.stride[1],
+            fused_activation_function=ACTIVATIONS[activation],
+            **extra,
+        )
+        return self.apply(code, [x, *constants], y, table)
+
+    def add(self, a: int, b: int, y: Spec, activation: str = "NONE") -> int:
+        table = options("AddOptions", fused_activation_function=ACTIVATIONS[activation])
+        return self.apply("ADD", [a, b], y, table)
+
+    def pad(self, x: int, *amounts: tuple[int, int]) -> int:
+        spec = self.specs[x]
+        pairs = [(0, 0), *amounts, (0, 0)]
+        y = spec(*(extent + sum(pair) for extent, pair in zip(spec.shape, pairs, strict=True)))
+        flat = int32(*(number for pair in pairs for number in pair))
+        return self.apply("PAD", [x, Constant(flat.data.reshape(4, 2))], y)
+
+    def reshape(self, x: int, *shape: int) -> int:
+        return self.apply("RESHAPE", [x, int32(*shape)], self.specs[x](*shape))
+
+    def fully_connected(self, x: int, channels: int, scale: float = 0.08) -> int:
+        spec = self.specs[x]
+        depth = spec.shape[-1]
+        y = Spec((spec.shape[0], channels), scale, 3)
+        how = Weights(per_channel=False)
+        generator = generator_of((len(self.graph.tensors), depth))
+        constants = weights_and_bias(generator, how, (channels, depth), 0, depth, spec, y)
+        return self.apply("FULLY_CONNECTED", [x, *constants], y, options("FullyConnectedOptions"))
+
+    def softmax(self, x: int) -> int:
+        y = Spec(self.specs[x].shape, 1 / 256, -128)
+        return self.apply("SOFTMAX", [x], y, options("SoftmaxOptions", beta=1.0))
+
+    def pool(self, code: str, x: int, window: Window) -> int:
+        spec = self.specs[x]
+        batch, height, width, channels = spec.shape
+        table = options(
+            "Pool2DOptions",
+            padding=PADDINGS[window.padding],
+            stride_h=window.stride[0],
+            stride_w=window.stride[1],
+            filter_height=window.kernel[0],
+            filter_width=window.kernel[1],
+        )
+        return self.apply(code, [x], spec(batch, *window.output(height, width), channels), table)
+
+    def finish(self, *outputs: int) -> bytes:
+        self.graph.output(*outputs)
+        return write_model(self.graph)
+
+
+VALID_3 = Window(padding="VALID")
+VALID_3_STRIDE_2 = Window(stride=(2, 2), padding="VALID")
+POINT = Window((1, 1))
+
+
+def pad_then_conv(code: str, window: Window, *amounts: tuple[int, int]) -> bytes:
+    chain = Chain()
+    x = chain.input(IMAGE)
+    return chain.finish(chain.conv(chain.pad(x, *amounts), 2, window, code=code))
+
+
+def pad_used_twice() -> bytes:
+    """The padded image is an output, too."""
+    chain = Chain()
+    padded = chain.pad(chain.input(IMAGE), (1, 1), (1, 1))
+    return chain.finish(chain.conv(padded, 3, VALID_3), padded)
+
+
+def residual(activation: str, swapped: bool) -> bytes:
+    """Two convolutions, and the input of the first added to the result of the second."""
+    chain = Chain()
+    x = chain.input(IMAGE)
+    hidden = chain.conv(x, 6, Window(), 0.05, -128, "RELU")
+    branch = chain.conv(hidden, 4, Window())
+    operands = (branch, x) if swapped else (x, branch)
+    return chain.finish(chain.add(*operands, Spec(IMAGE.shape, 0.07, -20), activation))
+
+
+def residual_of_itself() -> bytes:
+    """x + x, then a convolution added to its own input."""
+    chain = Chain()
+    x = chain.input(IMAGE)
+    double = chain.add(x, x, Spec(IMAGE.shape, 0.1, -7))
+    return chain.finish(
+        chain.add(chain.conv(double, 4, Window()), double, Spec(IMAGE.shape, 0.12, -7))
+    )
+
+
+def separable() -> bytes:
+    """Depthwise and pointwise convolutions, as MobileNet has them."""
+    chain = Chain()
+    x = chain.conv(chain.input(IMAGE), 6, Window(stride=(2, 2)), 6 / 255, -128, "RELU6")
+    x = chain.conv(x, 1, Window(), 6 / 255, -128, "RELU6", "DEPTHWISE_CONV_2D")
+    return chain.finish(chain.conv(x, 8, POINT, 6 / 255, -128, "RELU6"))
+
+
+def inverted_bottleneck() -> bytes:
+    """Expand, filter, project, add: a block of MobileNetV2."""
+    chain = Chain()
+    x = chain.input(IMAGE)
+    wide = chain.conv(x, 10, POINT, 6 / 255, -128, "RELU6")
+    wide = chain.conv(wide, 1, Window(), 6 / 255, -128, "RELU6", "DEPTHWISE_CONV_2D")
+    return chain.finish(chain.add(chain.conv(wide, 4, POINT), x, Spec(IMAGE.shape, 0.08, 5)))
+
+
+def classifier() -> bytes:
+    """Convolution, pools, reshape, matrix product, softmax."""
+    chain = Chain()
+    x = chain.conv(chain.input(IMAGE), 5, Window(), 0.05, -128, "RELU")
+    x = chain.pool("MAX_POOL_2D", x, Window((2, 2), (2, 2)))
+    x = chain.pool("AVERAGE_POOL_2D", x, Window((4, 4), padding="VALID"))
+    return chain.finish(chain.softmax(chain.fully_connected(chain.reshape(x, 1, 5), 7)))
+
+
+def global_mean() -> bytes:
+    """MEAN instead of a pool, with another scale."""
+    chain = Chain()
+    x = chain.conv(chain.input(IMAGE), 6, Window(), 0.05, 0)
+    table = options("ReducerOptions", keep_dims=False)
+    x = chain.apply("MEAN", [x, int32(1, 2)], Spec((1, 6), 0.01, 4), table)
+    return chain.finish(chain.fully_connected(x, 3))
+
+
+def inception() -> bytes:
+    """Branches of one input, joined along channels."""
+    chain = Chain()
+    x = chain.input(IMAGE)
+    branches = [
+        chain.conv(x, 3, POINT),
+        chain.conv(x, 2, Window()),
+        chain.conv(x, 4, Window((1, 5))),
+    ]
+    y = Spec((1, 8, 8, 9), 0.06, 3)
+    table = options("ConcatenationOptions", axis=3)
+    joined = chain.apply("CONCATENATION", branches, y, table)
+    return chain.finish(chain.conv(joined, 2, POINT))
+
+
+def joined_twice() -> bytes:
+    """One tensor in two concatenations, and beside itself."""
+    chain = Chain()
+    x = chain.input(IMAGE(1, 2, 3, 4))
+    table = options("ConcatenationOptions", axis=3)
+    once = chain.apply("CONCATENATION", [x, x], IMAGE(1, 2, 3, 8), table)
+    return chain.finish(chain.apply("CONCATENATION", [once, x], IMAGE(1, 2, 3, 12), table))
+
+
+def split_and_join() -> bytes:
+    """Halves of the channels take different ways and change places."""
+    chain = Chain()
+    x = chain.input(IMAGE)
+    halves = [add_tensor(chain.graph, IMAGE(1, 8, 8, 2)) for _ in range(2)]
+    chain.specs.update(dict.fromkeys(halves, IMAGE(1, 8, 8, 2)))
+    axis = add_input(chain.graph, int32(3))
+    chain.graph.operator("SPLIT", [axis, x], halves, options("SplitOptions", num_splits=2))
+    left = chain.conv(halves[0], 2, Window(), IMAGE.scale, IMAGE.zero_point)
+    table = options("ConcatenationOptions", axis=3)
+    return chain.finish(chain.apply("CONCATENATION", [halves[1], left], IMAGE, table))
+
+
+def requantised_residual() -> bytes:
+    """QUANTIZE between a convolution and what adds it."""
+    chain = Chain()
+    x = chain.input(IMAGE)
+    branch = chain.conv(x, 4, POINT, 0.09, 20)
+    branch = chain.apply("QUANTIZE", [branch], Spec(IMAGE.shape, 0.05, -5), None)
+    return chain.finish(chain.add(branch, x, Spec(IMAGE.shape, 0.08, 5), "RELU"))
+
+
+def from_float_to_float() -> bytes:
+    """QUANTIZE at the input, DEQUANTIZE at the output."""
+    chain = Chain()
+    x = chain.input(Spec(IMAGE.shape, 0, 0, "float32"))
+    x = chain.conv(chain.apply("QUANTIZE", [x], Spec(IMAGE.shape, 0.03, 3)), 3, VALID_3)
+    y = Spec(chain.specs[x].shape, 0, 0, "float32")
+    return chain.finish(chain.apply("DEQUANTIZE", [x], y))
+
+
+def activation_after_conv(code: str, y: Spec, table: Options | None) -> bytes:
+    """An activation that the convolution does not have."""
+    chain = Chain()
+    x = chain.conv(chain.input(IMAGE), 4, Window(), 0.05, 0)
+    return chain.finish(chain.apply(code, [x], y, table))
+
+
+def gated() -> bytes:
+    """x * sigmoid(conv(x)): squeeze and excite without the squeeze."""
+    chain = Chain()
+    x = chain.input(IMAGE)
+    gate = chain.conv(x, 4, POINT)
+    gate = chain.apply("LOGISTIC", [gate], Spec(IMAGE.shape, 1 / 256, -128))
+    table = options("MulOptions")
+    return chain.finish(chain.apply("MUL", [x, gate], Spec(IMAGE.shape, 0.04, -7), table))
+
+
+def turned() -> bytes:
+    """Transpose, reshape, matrix product: channels first, then flat."""
+    chain = Chain()
+    x = chain.input(IMAGE(1, 3, 4, 5))
+    x = chain.apply("TRANSPOSE", [x, int32(0, 3, 1, 2)], IMAGE(1, 5, 3, 4))
+    return chain.finish(chain.fully_connected(chain.reshape(x, 1, 60), 6))
+
+
+def reshaped_input_and_output() -> bytes:
+    """Views at both ends of a model, and the input itself as an output."""
+    chain = Chain()
+    x = chain.input(IMAGE(1, 4, 6))
+    y = chain.conv(chain.reshape(x, 1, 4, 6, 1), 3, Window())
+    return chain.finish(chain.reshape(y, 72), y)
+
+
+SLOPE = options("LeakyReluOptions", alpha=0.1)
+CALLS = {
+    "pad_conv": (pad_then_conv, ("CONV_2D", VALID_3, (1, 1), (1, 1))),
+    "pad_conv_stride_2": (pad_then_conv, ("CONV_2D", VALID_3_STRIDE_2, (0, 1), (0, 1))),
+    "pad_conv_same": (pad_then_conv, ("CONV_2D", Window(), (1, 0), (2, 1))),
+    "pad_conv_far": (pad_then_conv, ("CONV_2D", VALID_3, (5, 4), (0, 6))),
+    "pad_depthwise": (pad_then_conv, ("DEPTHWISE_CONV_2D", VALID_3, (1, 1), (1, 1))),
+    "pad_depthwise_stride_2": (
+        pad_then_conv,
+        ("DEPTHWISE_CONV_2D", VALID_3_STRIDE_2, (0, 1), (0, 1)),
+    ),
+    "pad_used_twice": (pad_used_twice, ()),
+    "residual": (residual, ("NONE", False)),
+    "residual_swapped_relu": (residual, ("RELU", True)),
+    "residual_of_itself": (residual_of_itself, ()),
+    "separable": (separable, ()),
+    "inverted_bottleneck": (inverted_bottleneck, ()),
+    "classifier": (classifier, ()),
+    "global_mean": (global_mean, ()),
+    "inception": (inception, ()),
+    "joined_twice": (joined_twice, ()),
+    "split_and_join": (split_and_join, ()),
+    "requantised_residual": (requantised_residual, ()),
+    "from_float_to_float": (from_float_to_float, ()),
+    "conv_leaky_relu": (
+        activation_after_conv,
+        ("LEAKY_RELU", Spec(IMAGE.shape, 0.04, -90), SLOPE),
+    ),
+    "conv_hard_swish": (
+        activation_after_conv,
+        ("HARD_SWISH", Spec(IMAGE.shape, 0.03, -110), options("HardSwishOptions")),
+    ),
+    "conv_tanh": (activation_after_conv, ("TANH", Spec(IMAGE.shape, 1 / 128, 0), None)),
+    "gated": (gated, ()),
+    "turned": (turned, ()),
+    "reshaped_input_and_output": (reshaped_input_and_output, ()),
+}
+
+
+def _made(make: object, arguments: tuple) -> bytes:
+    return make(*arguments)
+
+
+MODELS: list[QuantisedModel] = models("sequence", _made, CALLS)
