@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from tflite_micro.python.tflite_micro.runtime import Interpreter
@@ -50,15 +52,21 @@ class Micro:
 @contextlib.contextmanager
 def _reason_from_stderr(task: str) -> Iterator[None]:
     """Turn what the library writes to the C stderr into the text of an error."""
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as text:
-        os.dup2(text.fileno(), 2)
-        try:
-            yield
-        except RuntimeError as error:
-            text.seek(0)
-            reason = " ".join(text.read().decode(errors="replace").split())
-            raise CannotRunError(f"tflite-micro cannot {task} the model: {reason}") from error
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+    text, kept = _text(), os.dup(2)
+    text.truncate(0)
+    os.dup2(text.fileno(), 2)
+    try:
+        yield
+    except RuntimeError as error:
+        text.seek(0)
+        reason = " ".join(text.read().decode(errors="replace").split())
+        raise CannotRunError(f"tflite-micro cannot {task} the model: {reason}") from error
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+@functools.cache
+def _text() -> IO[bytes]:
+    # Appended to, so that truncating is enough to begin anew.
+    return tempfile.TemporaryFile("a+b")

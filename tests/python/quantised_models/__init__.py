@@ -8,6 +8,7 @@ from . import (
     convolutions,
     fully_connected,
     further,
+    legacy,
     pooling,
     recurrent,
     sequences,
@@ -27,4 +28,5 @@ CATALOGUE: list[QuantisedModel] = [
     *variables.MODELS,
     *sequences.MODELS,
     *further.MODELS,
+    *legacy.MODELS,
 ]

@@ -2,132 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-from tflite_builder import Graph, Options, options, write_model
+from tflite_builder import Options, options
 
-from .model import (
-    ACTIVATIONS,
-    PADDINGS,
-    Constant,
-    QuantisedModel,
-    Spec,
-    add_input,
-    add_tensor,
-    generator_of,
-    int32,
-    models,
-)
-from .weights import Weights, weights_and_bias
+from .chain import Chain
+from .model import QuantisedModel, Spec, add_input, add_tensor, int32, models, random_constant
 from .windows import Window
 
 IMAGE = Spec((1, 8, 8, 4), 0.05, -7)
-
-
-@dataclass
-class Chain:
-    """A graph that grows by one operator at a time; values are known by index."""
-
-    graph: Graph = field(default_factory=Graph)
-    specs: dict[int, Spec] = field(default_factory=dict)
-
-    def input(self, spec: Spec) -> int:
-        index = add_input(self.graph, spec)
-        self.specs[index] = spec
-        return index
-
-    def apply(
-        self,
-        code: str,
-        inputs: list[int | Constant | None],
-        y: Spec,
-        table: Options | None = None,
-    ) -> int:
-        """Append an operator; its result."""
-        arguments = [v if isinstance(v, int) else add_input(self.graph, v) for v in inputs]
-        index = add_tensor(self.graph, y)
-        self.specs[index] = y
-        self.graph.operator(code, arguments, [index], table)
-        return index
-
-    def conv(
-        self,
-        x: int,
-        channels: int,
-        window: Window,
-        scale: float = 0.06,
-        zero_point: int = 3,
-        activation: str = "NONE",
-        code: str = "CONV_2D",
-    ) -> int:
-        """A convolution; depthwise, `channels` is the multiplier."""
-        spec = self.specs[x]
-        batch, height, width, depth = spec.shape
-        depthwise = code == "DEPTHWISE_CONV_2D"
-        taps = window.kernel[0] * window.kernel[1] * (1 if depthwise else depth)
-        if depthwise:
-            shape, axis = (1, *window.kernel, depth * channels), 3
-        else:
-            shape, axis = (channels, *window.kernel, depth), 0
-        y = Spec((batch, *window.output(height, width), shape[axis]), scale, zero_point)
-        generator = generator_of((len(self.graph.tensors), shape))
-        constants = weights_and_bias(generator, Weights(), shape, axis, taps, spec, y)
-        extra = {"depth_multiplier": channels} if depthwise else {}
-        table = options(
-            "DepthwiseConv2DOptions" if depthwise else "Conv2DOptions",
-            padding=PADDINGS[window.padding],
-            stride_h=window.stride[0],
-            stride_w=window.stride[1],
-            fused_activation_function=ACTIVATIONS[activation],
-            **extra,
-        )
-        return self.apply(code, [x, *constants], y, table)
-
-    def add(self, a: int, b: int, y: Spec, activation: str = "NONE") -> int:
-        table = options("AddOptions", fused_activation_function=ACTIVATIONS[activation])
-        return self.apply("ADD", [a, b], y, table)
-
-    def pad(self, x: int, *amounts: tuple[int, int]) -> int:
-        spec = self.specs[x]
-        pairs = [(0, 0), *amounts, (0, 0)]
-        y = spec(*(extent + sum(pair) for extent, pair in zip(spec.shape, pairs, strict=True)))
-        flat = int32(*(number for pair in pairs for number in pair))
-        return self.apply("PAD", [x, Constant(flat.data.reshape(4, 2))], y)
-
-    def reshape(self, x: int, *shape: int) -> int:
-        return self.apply("RESHAPE", [x, int32(*shape)], self.specs[x](*shape))
-
-    def fully_connected(self, x: int, channels: int, scale: float = 0.08) -> int:
-        spec = self.specs[x]
-        depth = spec.shape[-1]
-        y = Spec((spec.shape[0], channels), scale, 3)
-        how = Weights(per_channel=False)
-        generator = generator_of((len(self.graph.tensors), depth))
-        constants = weights_and_bias(generator, how, (channels, depth), 0, depth, spec, y)
-        return self.apply("FULLY_CONNECTED", [x, *constants], y, options("FullyConnectedOptions"))
-
-    def softmax(self, x: int) -> int:
-        y = Spec(self.specs[x].shape, 1 / 256, -128)
-        return self.apply("SOFTMAX", [x], y, options("SoftmaxOptions", beta=1.0))
-
-    def pool(self, code: str, x: int, window: Window) -> int:
-        spec = self.specs[x]
-        batch, height, width, channels = spec.shape
-        table = options(
-            "Pool2DOptions",
-            padding=PADDINGS[window.padding],
-            stride_h=window.stride[0],
-            stride_w=window.stride[1],
-            filter_height=window.kernel[0],
-            filter_width=window.kernel[1],
-        )
-        return self.apply(code, [x], spec(batch, *window.output(height, width), channels), table)
-
-    def finish(self, *outputs: int) -> bytes:
-        self.graph.output(*outputs)
-        return write_model(self.graph)
-
-
 VALID_3 = Window(padding="VALID")
 VALID_3_STRIDE_2 = Window(stride=(2, 2), padding="VALID")
 POINT = Window((1, 1))
@@ -289,6 +172,64 @@ def reshaped_input_and_output() -> bytes:
     return chain.finish(chain.reshape(y, 72), y)
 
 
+def detection_head() -> bytes:
+    """Boxes and scores from two scales of one image, joined, as floats."""
+    chain = Chain()
+    fine = chain.conv(chain.input(IMAGE), 6, Window(), 0.05, -128, "RELU")
+    coarse = chain.conv(fine, 6, Window(stride=(2, 2)), 0.05, -128, "RELU")
+    outputs = []
+    for columns in (4, 3):
+        parts = []
+        for features, anchors in ((fine, 2), (coarse, 3)):
+            x = chain.conv(features, anchors * columns, Window(), 0.07, 5)
+            count = chain.specs[features].shape[1] * chain.specs[features].shape[2] * anchors
+            parts.append(chain.reshape(x, 1, count, columns))
+        rows = sum(chain.specs[part].shape[1] for part in parts)
+        spec = Spec((1, rows, columns), 0.07, 5)
+        table = options("ConcatenationOptions", axis=1)
+        joined = chain.apply("CONCATENATION", parts, spec, table)
+        if columns == 3:
+            joined = chain.apply("LOGISTIC", [joined], Spec(spec.shape, 1 / 256, -128))
+        y = Spec(spec.shape, 0, 0, "float32")
+        outputs.append(chain.apply("DEQUANTIZE", [joined], y))
+    return chain.finish(*outputs)
+
+
+def attention() -> bytes:
+    """Softmax of the products of rows, times the rows."""
+    chain = Chain()
+    x = chain.input(Spec((2, 5, 8), 0.05, -7))
+    table = options("BatchMatMulOptions", adj_y=True)
+    scores = chain.apply("BATCH_MATMUL", [x, x], Spec((2, 5, 5), 0.9, -50), table)
+    weights = chain.softmax(scores)
+    table = options("BatchMatMulOptions")
+    return chain.finish(
+        chain.apply("BATCH_MATMUL", [weights, x], Spec((2, 5, 8), 0.045, -7), table)
+    )
+
+
+def product_of_activations() -> bytes:
+    """A FULLY_CONNECTED whose weights are computed."""
+    chain = Chain()
+    x, weights = chain.input(Spec((3, 8), 0.05, -7)), chain.input(Spec((5, 8), 0.02, 0))
+    table = options("FullyConnectedOptions")
+    return chain.finish(
+        chain.apply("FULLY_CONNECTED", [x, weights, None], Spec((3, 5), 0.25, 3), table)
+    )
+
+
+def chosen_row() -> bytes:
+    """ARG_MAX, then a GATHER at a position that is computed."""
+    chain = Chain()
+    x = chain.input(Spec((6,), 0.05, -7))
+    table = options("ArgMaxOptions", output_type=2)
+    best = chain.apply("ARG_MAX", [x, int32(0)], Spec((), 0, 0, "int32"), table)
+    rows = random_constant(Spec((6, 5), 0.1, 4))
+    return chain.finish(
+        chain.apply("GATHER", [rows, best], Spec((5,), 0.1, 4), options("GatherOptions", axis=0))
+    )
+
+
 SLOPE = options("LeakyReluOptions", alpha=0.1)
 CALLS = {
     "pad_conv": (pad_then_conv, ("CONV_2D", VALID_3, (1, 1), (1, 1))),
@@ -322,13 +263,17 @@ CALLS = {
         ("HARD_SWISH", Spec(IMAGE.shape, 0.03, -110), options("HardSwishOptions")),
     ),
     "conv_tanh": (activation_after_conv, ("TANH", Spec(IMAGE.shape, 1 / 128, 0), None)),
+    "detection_head": (detection_head, ()),
+    "attention": (attention, ()),
+    "product_of_activations": (product_of_activations, ()),
+    "chosen_row": (chosen_row, ()),
     "gated": (gated, ()),
     "turned": (turned, ()),
     "reshaped_input_and_output": (reshaped_input_and_output, ()),
 }
 
 
-def _made(make: object, arguments: tuple) -> bytes:
+def _made(make: Callable[..., bytes], arguments: tuple) -> bytes:
     return make(*arguments)
 
 

@@ -91,7 +91,8 @@ def shift_register(spec: Spec, start: str) -> bytes:
     """Three variables that hand their content on."""
     model = stateful()
     x = add(model.main, spec)
-    handles = [model.variable(f"v{i}", start_of(spec, start), spec) for i in range(3)]
+    first = start_of(spec, start)
+    handles = [model.variable(f"v{i}", np.roll(first, i), spec) for i in range(3)]
     values = [model.read(handle, spec) for handle in handles]
     for handle, value in zip(handles, [x, *values], strict=False):
         model.assign(handle, value)

@@ -19,6 +19,9 @@ RANDOM_INPUTS = 100
 ORACLES = {"micro": Micro, "litert": Reference}
 CONSTANT = {"conv_2d_vanishing_multiplier", "depthwise_conv_2d_vanishing_multiplier"}
 """Models whose output is the same for every input, on purpose."""
+STATEFUL = ("svdf_", "lstm_", "variable_")
+FORGETFUL = {"svdf_memory_1"}
+"""The only one of them that forgets each input at once."""
 
 every_model = pytest.mark.parametrize("model", CATALOGUE, ids=[model.name for model in CATALOGUE])
 
@@ -72,3 +75,17 @@ def test_outputs_depend_on_the_inputs():
             if all((output == outputs[0]).all() for output in outputs):
                 constant.add(model.name)
     assert constant == CONSTANT
+
+
+def test_models_with_state_remember():
+    """The same input again and again does not give the same output."""
+    forgetful = set()
+    for model in CATALOGUE:
+        if model.name.startswith(STATEFUL):
+            content = model.make()
+            reference = ORACLES[model.oracle](content)
+            inputs = inputs_of(content, 1)[0]
+            runs = [reference.run(inputs) for _ in range(4)]
+            if all((run[name] == runs[0][name]).all() for run in runs for name in run):
+                forgetful.add(model.name)
+    assert forgetful == FORGETFUL
