@@ -99,7 +99,6 @@ TANHS = {
     "wide": ((0.3, 20), TANH),
     "lowest_zero_point": ((0.02, -128), TANH),
     "highest_zero_point": ((0.02, 127), TANH),
-    "other_output": ((0.02, 3), (0.01, 20)),
     "int16": ((0.0001, 0), (1 / 32768, 0), "int16"),
     "int16_power_of_two": ((1 / 4096, 0), (1 / 32768, 0), "int16"),
 }

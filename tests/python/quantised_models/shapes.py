@@ -324,8 +324,9 @@ SPACES = {
     "space_to_depth_2": ("SPACE_TO_DEPTH", X(1, 4, 6, 3), 2),
     "space_to_depth_3": ("SPACE_TO_DEPTH", X(1, 3, 6, 1), 3),
 }
-SPACE_TO_BATCH = {
-    "plain": (X(1, 4, 6, 3), (2, 2), [(0, 0), (0, 0)]),
+SPACE_TO_BATCH = {"plain": (X(1, 4, 6, 3), (2, 2), [(0, 0), (0, 0)])}
+# tflite-micro pads with what its memory happens to hold.
+SPACE_TO_BATCH_PADDED = {
     "padded": (X(1, 5, 7, 3), (2, 3), [(1, 2), (0, 2)]),
     "lowest_zero_point": (LOWEST, (2, 2), [(1, 1), (0, 1)]),
 }
@@ -352,5 +353,6 @@ MODELS: list[QuantisedModel] = [
     *models("squeeze", squeeze, SQUEEZES),
     *models("space", depth_and_space, SPACES),
     *models("space_to_batch_nd", space_to_batch, SPACE_TO_BATCH),
+    *models("space_to_batch_nd", space_to_batch, SPACE_TO_BATCH_PADDED, "litert"),
     *models("batch_to_space_nd", batch_to_space, BATCH_TO_SPACE),
 ]
