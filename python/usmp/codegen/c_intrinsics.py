@@ -40,16 +40,17 @@ static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING}(
 }}""",
     RESCALE_CHANNEL: f"""\
 static inline int32_t {RESCALE_CHANNEL}(
-    int32_t accumulator, uint16_t low, uint16_t middle, uint16_t high,
-    int32_t mantissa_bits, int32_t shift_bits, int32_t shift) {{
-  const uint32_t word = low | (uint32_t)middle << 16;
+    int32_t accumulator, uint16_t low, uint16_t middle, uint32_t high,
+    int32_t record_bits, int32_t mantissa_bits, int32_t shift_bits, int32_t shift) {{
+  const uint64_t record = low | (uint64_t)middle << 16 | (uint64_t)high << 32;
   const uint32_t one = (uint32_t)1 << mantissa_bits;
-  const int32_t multiplier = (int32_t)(((word & (one - 1)) | one) << (30 - mantissa_bits));
-  const int32_t less = (int32_t)(word >> mantissa_bits & (((uint32_t)1 << shift_bits) - 1));
-  const int32_t rest = 32 - mantissa_bits - shift_bits;
-  const uint32_t tail = rest > 0 ? word >> (32 - rest) : 0;
-  const int32_t bias = (int32_t)(((uint32_t)(int32_t)(int16_t)high << rest) | tail);
-  return {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(accumulator + bias, multiplier, shift - less);
+  const uint32_t mantissa = ((uint32_t)record & (one - 1)) | one;
+  const int32_t multiplier = (int32_t)(mantissa << (30 - mantissa_bits));
+  const uint32_t less = (uint32_t)(record >> mantissa_bits) & (((uint32_t)1 << shift_bits) - 1);
+  const int32_t above = 64 - record_bits;
+  const int64_t signed_record = (int64_t)(record << above) >> above;
+  const int32_t bias = (int32_t)(signed_record >> (mantissa_bits + shift_bits));
+  return {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(accumulator + bias, multiplier, shift - (int32_t)less);
 }}""",
     LEADING_ZEROS: f"""\
 static inline int32_t {LEADING_ZEROS}(int32_t value) {{

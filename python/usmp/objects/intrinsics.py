@@ -12,8 +12,8 @@ MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING = (
 """(int32 value, int32 multiplier, int32 shift) -> int32, rounded once."""
 
 RESCALE_CHANNEL = "tvmgen_rescale_channel"
-"""(int32 accumulator, uint16 low, uint16 middle, uint16 high, int32 mantissa bits, int32 shift
-bits, int32 shift) -> int32: bias and factor of a channel from its 48-bit record."""
+"""(int32 accumulator, uint16 low, uint16 middle, uint32 high, int32 record bits, int32 mantissa
+bits, int32 shift bits, int32 shift) -> int32: bias and factor come from a channel's record."""
 
 LEADING_ZEROS = "tvmgen_leading_zeros"
 """(int32 value) -> int32: how many of its highest bits are zero."""

@@ -24,7 +24,7 @@ class Epilogue:
     ----------
     rescale: factor, zero point and limits of the output.
     constants: tensors that the operator must be given.
-    packed: how bias and factor are packed into the only constant; None if they are plain arrays.
+    packed: how bias and factor are packed into the constants; None if they are plain arrays.
     has_bias: whether the first of the plain arrays is the bias.
     """
 
@@ -38,17 +38,7 @@ class Epilogue:
     ) -> tirx.Expr:
         """The output integer of an accumulator without bias; `constants` as tensors."""
         if self.packed is not None:
-            low, middle, high = (constants[0][channel, i] for i in range(3))
-            fields = (self.packed.mantissa_bits, self.packed.shift_bits, self.packed.shift)
-            scaled = tirx.call_pure_extern(
-                "int32",
-                RESCALE_CHANNEL,
-                accumulator,
-                low,
-                middle,
-                high,
-                *(tirx.IntImm("int32", value) for value in fields),
-            )
+            scaled = _rescale_packed(self.packed, accumulator, channel, constants)
             return self.rescale.finish(scaled)
         rest = list(constants)
         if self.has_bias:
@@ -82,11 +72,33 @@ def make_epilogue(
         packed = pack_channels(bias, rescale, accumulators)
         if packed is not None:
             kept = np.where(packed.is_constant[:, None], 0, weight).astype(weight.dtype)
-            return kept, Epilogue(rescale, (packed.records,), packed, False)
+            return kept, Epilogue(rescale, packed.records, packed, False)
     constants = rescale.constants()
     if bias is not None:
         constants = [_narrowed(bias), *constants]
     return weight, Epilogue(rescale, tuple(constants), None, bias is not None)
+
+
+def _rescale_packed(
+    packed: PackedChannels,
+    accumulator: tirx.Expr,
+    channel: tirx.Expr,
+    constants: Sequence[te.Tensor],
+) -> tirx.Expr:
+    words, *rest = constants
+    high = words[channel, 2].astype("uint32")
+    if rest:
+        high = high | rest[0][channel].astype("uint32") << tirx.IntImm("uint32", 16)
+    fields = (packed.record_bits, packed.mantissa_bits, packed.shift_bits, packed.shift)
+    return tirx.call_pure_extern(
+        "int32",
+        RESCALE_CHANNEL,
+        accumulator,
+        words[channel, 0],
+        words[channel, 1],
+        high,
+        *(tirx.IntImm("int32", field) for field in fields),
+    )
 
 
 def centred_epilogue(

@@ -1,4 +1,4 @@
-"""Records of 48 bits give the outputs that plain biases, multipliers and shifts give."""
+"""Records of 48 and 56 bits give the outputs that plain biases, multipliers and shifts give."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ def rescale_of(factors: np.ndarray, zero_point: int = 3) -> Rescale:
 
 def decode(packed: PackedChannels, channel: int) -> tuple[int, int, int]:
     """Bias, multiplier and shift, read bit by bit."""
-    bits = "".join(f"{int(word):016b}" for word in packed.records[channel][::-1])
-    mantissa = bits[48 - packed.mantissa_bits :]
-    less = bits[48 - packed.mantissa_bits - packed.shift_bits : 48 - packed.mantissa_bits]
-    bias = bits[: 48 - packed.mantissa_bits - packed.shift_bits]
+    words, *rest = packed.records
+    bits = "".join(f"{int(word):016b}" for word in words[channel][::-1])
+    if rest:
+        bits = f"{int(rest[0][channel]):08b}{bits}"
+    assert len(bits) == packed.record_bits
+    end = len(bits) - packed.mantissa_bits
+    start = end - packed.shift_bits
+    bias, less, mantissa = bits[:start], bits[start:end], bits[end:]
     multiplier = int("1" + mantissa, 2) << (30 - packed.mantissa_bits)
     value = int(bias, 2) - (1 << len(bias) if bias[0] == "1" else 0)
     return value, multiplier, packed.shift - int(less or "0", 2)
@@ -79,8 +83,8 @@ def test_outputs_are_the_same(seed):
         assert_same_outputs(packed, bias, rescale, accumulators, seed)
 
 
-@pytest.mark.parametrize("bias_bits", [15, 17, 18])
-def test_ordinary_layers_are_packed(bias_bits):
+@pytest.mark.parametrize(("bias_bits", "record_bits"), [(15, 48), (18, 48), (22, 56)])
+def test_ordinary_layers_are_packed(bias_bits, record_bits):
     generator = np.random.default_rng(0)
     weight = generator.integers(-127, 128, (64, 72)).astype(np.int8)
     bias = generator.integers(-(2**bias_bits), 2**bias_bits, 64).astype(np.int32)
@@ -88,8 +92,8 @@ def test_ordinary_layers_are_packed(bias_bits):
     accumulators = accumulator_range(weight, bias, DATA, "int32")
     packed = pack_channels(bias, rescale, accumulators)
     assert packed is not None
-    assert packed.records.shape == (64, 3)
-    assert packed.records.dtype == np.uint16
+    assert sum(r.nbytes for r in packed.records) == 64 * packed.record_bits // 8
+    assert packed.record_bits == record_bits
     assert not packed.is_constant.any()
     assert_same_outputs(packed, bias, rescale, accumulators, 1)
 
