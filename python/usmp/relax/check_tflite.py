@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -42,6 +43,19 @@ _ITEM_BYTES = {
 }
 """Types whose constants are stored as plain arrays."""
 
+_RUN_SUBGRAPHS = (
+    tflite.BuiltinOperator.CALL,
+    tflite.BuiltinOperator.IF,
+    tflite.BuiltinOperator.WHILE,
+    tflite.BuiltinOperator.STABLEHLO_COMPOSITE,
+    tflite.BuiltinOperator.STABLEHLO_REDUCE,
+    tflite.BuiltinOperator.STABLEHLO_REDUCE_WINDOW,
+    tflite.BuiltinOperator.STABLEHLO_SCATTER,
+    tflite.BuiltinOperator.STABLEHLO_SORT,
+    tflite.BuiltinOperator.STABLEHLO_WHILE,
+)
+"""Operators that run other subgraphs, beside CALL_ONCE."""
+
 _OPERATOR_NAMES: dict[int, str] = {
     number: name for name, number in vars(tflite.BuiltinOperator).items() if name.isupper()
 }
@@ -51,8 +65,9 @@ def check_tflite(content: bytes) -> tflite.Model:
     """The model in `content`, if it can be planned as far as the file alone tells.
 
     Every index in it refers to something, every constant has the bytes of its shape, every tensor
-    is written before it is read, there is one subgraph, and the inputs have fixed shapes (a
-    dynamic batch is taken as the batch that the file gives).
+    is written before it is read, and the inputs have fixed shapes (a dynamic batch is taken as the
+    batch that the file gives). The first subgraph is the model; it may run others by CALL_ONCE
+    (see `called_once`), and by nothing else.
 
     Raises
     ------
@@ -64,11 +79,14 @@ def check_tflite(content: bytes) -> tflite.Model:
         )
     try:
         model = tflite.Model.GetRootAsModel(content, 0)
-        graph = _subgraph(model, len(content))
-        _check_input_shapes(graph)
-        for index in range(graph.TensorsLength()):
-            _check_tensor(model, graph, index)
-        _check_operators(model, graph)
+        _check_counts(model, len(content))
+        _check_input_shapes(model.Subgraphs(0))
+        for number in range(model.SubgraphsLength()):
+            graph, where = model.Subgraphs(number), f" of subgraph {number}" if number else ""
+            for index in range(graph.TensorsLength()):
+                _check_tensor(model, graph, index, where)
+            _check_operators(model, graph, where)
+        _check_calls(model)
     except UnsupportedModelError:
         raise
     except _READER_ERRORS as error:
@@ -87,36 +105,67 @@ def tensor_name(graph: tflite.SubGraph, index: int) -> str:
 
 def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
     """What the operator is called, as in "CONV_2D" or 'CUSTOM "Mine"'."""
-    code = model.OperatorCodes(operator.OpcodeIndex())
-    number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+    number = _builtin_code(model, operator)
     if number == tflite.BuiltinOperator.CUSTOM:
-        custom: bytes = code.CustomCode() or b""
+        custom: bytes = model.OperatorCodes(operator.OpcodeIndex()).CustomCode() or b""
         return f'CUSTOM "{custom.decode("utf-8", errors="replace")}"'
     return _OPERATOR_NAMES.get(number, str(number))
 
 
-def _subgraph(model: tflite.Model, size: int) -> tflite.SubGraph:
-    """The only subgraph, if the counts in the file are possible in a file of `size` bytes."""
-    if model.SubgraphsLength() != 1:
+def called_once(operator: tflite.Operator) -> int:
+    """The index of the subgraph that a CALL_ONCE runs before everything else, in the first run.
+
+    Raises
+    ------
+    UnsupportedModelError: the operator does not tell.
+    """
+    table = operator.BuiltinOptions()
+    if table is None or operator.BuiltinOptionsType() != tflite.BuiltinOptions.CallOnceOptions:
         raise UnsupportedModelError(
-            f"the model has {model.SubgraphsLength()} subgraphs; exactly one is supported"
+            "the file is damaged: a CALL_ONCE does not tell which subgraph it runs"
         )
-    graph = model.Subgraphs(0)
+    options = tflite.CallOnceOptions()
+    options.Init(table.Bytes, table.Pos)
+    return int(options.InitSubgraphIndex())
+
+
+def _builtin_code(model: tflite.Model, operator: tflite.Operator) -> int:
+    code = model.OperatorCodes(operator.OpcodeIndex())
+    return int(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
+
+
+def _check_counts(model: tflite.Model, size: int) -> None:
+    """Whether what the file counts, in all subgraphs together, is possible in `size` bytes."""
+    graphs = model.SubgraphsLength()
+    if graphs == 0:
+        raise UnsupportedModelError("the model has no subgraphs")
     counts = {
-        "tensors": graph.TensorsLength(),
-        "operators": graph.OperatorsLength(),
-        "inputs": graph.InputsLength(),
-        "outputs": graph.OutputsLength(),
+        "subgraphs": graphs,
         "buffers": model.BuffersLength(),
         "operator codes": model.OperatorCodesLength(),
+        "tensors": 0,
+        "operators": 0,
+        "inputs": 0,
+        "outputs": 0,
     }
+    _check_possible(counts, size)
+    for number in range(graphs):
+        graph = model.Subgraphs(number)
+        counts["tensors"] += graph.TensorsLength()
+        counts["operators"] += graph.OperatorsLength()
+        counts["inputs"] += graph.InputsLength()
+        counts["outputs"] += graph.OutputsLength()
+        _check_possible(counts, size)
+        if number == 0:
+            for what in ("operators", "inputs", "outputs"):
+                if counts[what] == 0:
+                    raise UnsupportedModelError(f"the model has no {what}")
+
+
+def _check_possible(counts: dict[str, int], size: int) -> None:
     for what, count in counts.items():
         if count * _OFFSET_BYTES > size:
             raise UnsupportedModelError(f"the file is damaged: {count} {what} in {size} bytes")
-    for what in ("operators", "inputs", "outputs"):
-        if counts[what] == 0:
-            raise UnsupportedModelError(f"the model has no {what}")
-    return graph
 
 
 def _check_input_shapes(graph: tflite.SubGraph) -> None:
@@ -132,20 +181,24 @@ def _check_input_shapes(graph: tflite.SubGraph) -> None:
             )
 
 
-def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int) -> None:
+def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int, where: str) -> None:
     tensor = graph.Tensors(index)
-    what = f'tensor {index} ("{tensor_name(graph, index)}")'
+    what = f'tensor {index}{where} ("{tensor_name(graph, index)}")'
     try:
         (tensor.Name() or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise UnsupportedModelError(
-            f"the file is damaged: the name of tensor {index} is not text"
+            f"the file is damaged: the name of tensor {index}{where} is not text"
         ) from error
     _check_index(tensor.Buffer(), model.BuffersLength(), what, "buffer")
     shape = _vector(tensor, "Shape")
     if any(extent < 0 for extent in shape):
         raise UnsupportedModelError(f"the file is damaged: {what} has shape {shape}")
     stored = model.Buffers(tensor.Buffer()).DataLength()
+    if stored and tensor.Type() == tflite.TensorType.RESOURCE:
+        raise UnsupportedModelError(
+            f"the file is damaged: {what} is the handle of a resource, but has {stored} bytes"
+        )
     item_bytes = _ITEM_BYTES.get(tensor.Type())
     if stored and item_bytes and tensor.Sparsity() is None:
         model.Buffers(tensor.Buffer()).DataAsNumpy()
@@ -176,7 +229,7 @@ def _check_quantisation(tensor: tflite.Tensor, what: str) -> None:
         )
 
 
-def _check_operators(model: tflite.Model, graph: tflite.SubGraph) -> None:
+def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) -> None:
     """Indices that refer to something, in an order in which each tensor is written, then read."""
     tensors = graph.TensorsLength()
     written = {*_vector(graph, "Inputs")}
@@ -187,7 +240,7 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph) -> None:
             written.add(index)
     for position in range(graph.OperatorsLength()):
         operator = graph.Operators(position)
-        what = f"operator {position}"
+        what = f"operator {position}{where}"
         codes = model.OperatorCodesLength()
         _check_index(operator.OpcodeIndex(), codes, what, "operator code")
         for index in _vector(operator, "Inputs"):
@@ -198,8 +251,50 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph) -> None:
             _check_index(index, tensors, what, "tensor")
             written.add(index)
     for index in _vector(graph, "Outputs"):
-        _check_index(index, tensors, "the graph's output", "tensor")
-        _check_written(graph, index, written, "the graph's output")
+        _check_index(index, tensors, f"the graph's output{where}", "tensor")
+        _check_written(graph, index, written, f"the graph's output{where}")
+
+
+def _check_calls(model: tflite.Model) -> None:
+    """The first subgraph may run others once; these may run none."""
+    once: set[int] = set()
+    for position, operator in _operators(model, 0):
+        what = f"operator {position}"
+        _check_runs_nothing(model, operator, what)
+        if _builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
+            continue
+        if operator.InputsLength() or operator.OutputsLength():
+            raise UnsupportedModelError(f"{what} (CALL_ONCE) has inputs or outputs")
+        number = called_once(operator)
+        _check_index(number, model.SubgraphsLength(), what, "subgraph")
+        if number == 0:
+            raise UnsupportedModelError(f"{what} (CALL_ONCE) runs the subgraph that it stands in")
+        once.add(number)
+    for number in sorted(once):
+        if model.Subgraphs(number).InputsLength():
+            raise UnsupportedModelError(f"subgraph {number}, which CALL_ONCE runs, has inputs")
+        for position, operator in _operators(model, number):
+            what = f"operator {position} of subgraph {number}"
+            _check_runs_nothing(model, operator, what)
+            if _builtin_code(model, operator) == tflite.BuiltinOperator.CALL_ONCE:
+                raise UnsupportedModelError(
+                    f"{what} is CALL_ONCE, and so is what runs this subgraph; an initialisation "
+                    "that runs another one is not supported"
+                )
+
+
+def _operators(model: tflite.Model, number: int) -> Iterator[tuple[int, tflite.Operator]]:
+    graph = model.Subgraphs(number)
+    for position in range(graph.OperatorsLength()):
+        yield position, graph.Operators(position)
+
+
+def _check_runs_nothing(model: tflite.Model, operator: tflite.Operator, what: str) -> None:
+    if _builtin_code(model, operator) in _RUN_SUBGRAPHS:
+        raise UnsupportedModelError(
+            f"{what} ({operator_name(model, operator)}) runs other subgraphs; supported is only "
+            "CALL_ONCE, which initialises variables: convert the model without control flow"
+        )
 
 
 def _check_index(index: int, count: int, what: str, kind: str) -> None:
