@@ -57,7 +57,8 @@ def build(
 
     Parameters
     ----------
-    mod: a Relax `main` of static shapes.
+    mod: a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
+        (see `StateInfo`).
     target: "c".
     executor: "aot", or an `Executor` with options.
     workspace_memory_pools: memories for everything that is written; one internal pool by default.

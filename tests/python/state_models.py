@@ -9,7 +9,7 @@ from tvm.ir import GlobalVar, IRModule
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from usmp.objects import StateInfo
+from usmp import StateInfo
 
 WEIGHTS = np.random.default_rng(1).standard_normal((8, 8)).astype(np.float32)
 INITIAL = {
