@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import tflite
+import tvm
 from tvm import relax
 from tvm.ir import IRModule
 from tvm.relax.frontend.tflite.tflite_frontend import (
@@ -17,8 +19,9 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
     get_tensor_name,
 )
 
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
 from usmp.objects.errors import UnsupportedModelError
+from usmp.objects.state_info import StateInfo
 from usmp.relax.check_tflite import check_tflite
 from usmp.relax.one_line import one_line
 from usmp.relax.tflite import (
@@ -50,6 +53,7 @@ def import_tflite(content: bytes) -> IRModule:
     operators = operators_of(model, graph)
     builder = relax.BlockBuilder()
     context = Context(builder, readers=_readers(operators, outputs))
+    context.variables.handles = context.variables.find(operators)
     floats = _FloatConverter(model, graph, context)
     with builder.function("main"):
         params = [relax.Var(t.name, relax.TensorType(t.shape, t.dtype)) for t in inputs]
@@ -58,14 +62,29 @@ def import_tflite(content: bytes) -> IRModule:
             for operator in operators:
                 _convert(context, floats, operator)
             results = [context.value(tensor) for tensor in outputs]
+            results += [state.after for state in context.states]
             result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
-        builder.emit_func_output(result, params)
+        builder.emit_func_output(result, [*params, *(state.before for state in context.states)])
     mod = builder.get()
+    states = [
+        StateInfo(str(state.before.name), len(outputs) + index, _stored(state.initial))
+        for index, state in enumerate(context.states)
+    ]
     main = mod["main"].with_attrs(
-        {OUTPUT_NAMES_ATTR: [t.name for t in outputs], "num_input": len(inputs)}
+        {
+            OUTPUT_NAMES_ATTR: [t.name for t in outputs],
+            STATES_ATTR: states,
+            "num_input": len(inputs),
+        }
     )
     mod.update_func(mod.get_global_var("main"), main)
     return mod
+
+
+def _stored(initial: np.ndarray) -> tvm.runtime.Tensor:
+    """What a state starts from; a single number if all of its elements are alike."""
+    is_uniform = initial.size > 0 and (initial == initial.reshape(-1)[0]).all()
+    return tvm.runtime.tensor(np.array(initial.reshape(-1)[0]) if is_uniform else initial)
 
 
 def _readers(operators: list[TfliteOperator], outputs: list[TfliteTensor]) -> Counter[int]:

@@ -126,9 +126,7 @@ class _Factors:
     def at_the_ends(self, multiplier: np.ndarray) -> np.ndarray:
         """The outputs of the least and the greatest accumulators: (2, channels)."""
         ends = np.stack([self.accumulators.least, self.accumulators.greatest])
-        outputs: np.ndarray = np.clip(
-            _rescaled(ends, multiplier, self.shift), self.low, self.high
-        )
+        outputs: np.ndarray = np.clip(_rescaled(ends, multiplier, self.shift), self.low, self.high)
         return outputs
 
     @cached_property

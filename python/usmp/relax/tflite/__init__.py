@@ -14,6 +14,7 @@ from usmp.relax.tflite import (
     slicing,
     softmax,
     transposing,
+    variables,
 )
 from usmp.relax.tflite.context import CONVERTERS, MOVES, Context
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor, operators_of
@@ -38,4 +39,5 @@ __all__ = [
     "slicing",
     "softmax",
     "transposing",
+    "variables",
 ]

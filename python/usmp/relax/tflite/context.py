@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
+import numpy as np
 import tvm
 from tvm import relax
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
+from usmp.relax.tflite.states import State, Variables
 
 Converter = Callable[["Context", TfliteOperator], None]
 CONVERTERS: dict[str, Converter] = {}
@@ -46,11 +49,24 @@ class Context:
     builder: inside a dataflow block of the function.
     values: what each computed tensor is, by its index in the graph.
     readers: how many operators, and outputs of the graph, read each tensor.
+    variables: the model's resource variables.
+    states: what the function keeps between runs.
     """
 
     builder: relax.BlockBuilder
     values: dict[int, relax.Expr] = field(default_factory=dict)
     readers: dict[int, int] = field(default_factory=dict)
+    variables: Variables = field(default_factory=Variables)
+    states: list[State] = field(default_factory=list)
+
+    def new_state(self, name: str, initial: np.ndarray) -> State:
+        """A tensor that is kept between runs, and starts as `initial`."""
+        taken = {state.before.name for state in self.states}
+        number = next(i for i in count() if f"{name}_state{i or ''}" not in taken)
+        ty = relax.TensorType(initial.shape, str(initial.dtype))
+        before = relax.Var(f"{name}_state{number or ''}", ty)
+        self.states.append(State(before, before, initial))
+        return self.states[-1]
 
     def value(self, tensor: TfliteTensor) -> relax.Expr:
         """The tensor as a Relax expression; constants are made on the way.

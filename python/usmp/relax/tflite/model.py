@@ -135,6 +135,7 @@ class TfliteOperator:
     inputs: tuple[TfliteTensor | None, ...]
     outputs: tuple[TfliteTensor, ...]
     table: tflite.Operator
+    model: tflite.Model
 
     def options(self, kind: type) -> Any:
         """The builtin options, read as `kind`; those of an empty table if there are none."""
@@ -265,6 +266,7 @@ def operators_of(model: tflite.Model, graph: tflite.SubGraph) -> list[TfliteOper
                 tuple(None if index < 0 else tensors[index] for index in inputs),
                 tuple(tensors[table.Outputs(i)] for i in range(table.OutputsLength())),
                 table,
+                model,
             )
         )
     return operators
