@@ -9,7 +9,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*)
 demo: $(VENV)/.installed
 	$(BIN)/python examples/digits/demo.py
 
-test: $(VENV)/.installed
+test: $(VENV)/.installed-torch
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.installed
@@ -29,4 +29,10 @@ clean:
 # The package itself is installed editable: Python changes need nothing, C++ changes this rule.
 $(VENV)/.installed: $(SOURCES) scripts/install.sh
 	@sh scripts/install.sh $(PYTHON) $(VENV)
+	@touch $@
+
+# PyTorch is large: only the tests of its importer need it.
+$(VENV)/.installed-torch: $(VENV)/.installed
+	@echo "installing PyTorch for the tests ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[test-torch]'
 	@touch $@

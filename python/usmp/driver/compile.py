@@ -21,7 +21,7 @@ def add_compile_parser(commands: Any) -> None:
         description="Compile a model to C with planned memory, and show what memory it needs.",
     )
     parser.set_defaults(command=compile_model)
-    parser.add_argument("FILE", help="the model: a .tflite or .onnx file")
+    parser.add_argument("FILE", help="the model: a .tflite, .onnx or .pt2 file")
     parser.add_argument("-o", "--output", default="module.tar", help="the archive to write")
     parser.add_argument("--target", default="c", help="what to make code for: c")
     parser.add_argument("--executor", default="aot", help="how the model is run: aot")

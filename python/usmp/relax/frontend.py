@@ -61,12 +61,19 @@ def _import_onnx(content: bytes, folder: Path) -> IRModule:
     return import_onnx(content, folder)
 
 
+def _import_pytorch(content: bytes, folder: Path) -> IRModule:
+    from usmp.relax.import_pytorch import import_pytorch
+
+    return import_pytorch(content)
+
+
 _IMPORTERS: dict[str, Callable[[bytes, Path], IRModule]] = {
     ".tflite": _import_tflite,
     ".onnx": _import_onnx,
+    ".pt2": _import_pytorch,
 }
 """By the ending of the file's name. Each takes the content and the folder of the file, and loads
 what only it needs."""
 
-_EXTRAS = ("onnx",)
+_EXTRAS = ("onnx", "torch")
 """The packages that usmp needs for one format only; its extras of the same names install them."""

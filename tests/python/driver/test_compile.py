@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tflite import BuiltinOperator
 
+import onnx_models
 from tflite_file import one_operator_model
 
 GOOD = b"an archive that must survive"
@@ -220,7 +221,43 @@ def test_empty_model(refused, model_file):
 def test_model_of_unknown_format(refused):
     Path("model.pb").write_bytes(b"x")
     assert refused("compile", "model.pb") == (
-        'model.pb: unknown model format ".pb"; supported: .tflite, .onnx'
+        'model.pb: unknown model format ".pb"; supported: .tflite, .onnx, .pt2'
+    )
+
+
+def test_onnx_model(tvmc):
+    Path("small.onnx").write_bytes(onnx_models.small_model())
+    outcome = tvmc("compile", "small.onnx", "-o", "out.tar")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    (main,) = metadata_of(Path("out.tar"))["default"]["memory"]["functions"]["main"]
+    assert main["inputs"].keys() == {"x"}
+
+
+def test_damaged_onnx_model(refused):
+    Path("small.onnx").write_bytes(onnx_models.small_model()[:-5])
+    assert refused("compile", "small.onnx").startswith(
+        "small.onnx: not an ONNX model, or a damaged one: "
+    )
+
+
+def test_pytorch_model(tvmc, monkeypatch, tmp_path):
+    # PyTorch keeps a folder of its own among the temporary files.
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
+    models = pytest.importorskip("pytorch_models", exc_type=ImportError)
+    model = models.seeded(models.Perceptron)
+    Path("small.pt2").write_bytes(models.exported(model, models.example_of(model)))
+    outcome = tvmc("compile", "small.pt2", "-o", "out.tar")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    (main,) = metadata_of(Path("out.tar"))["default"]["memory"]["functions"]["main"]
+    assert main["inputs"].keys() == {"features"}
+
+
+def test_damaged_pytorch_model(refused):
+    models = pytest.importorskip("pytorch_models", exc_type=ImportError)
+    model = models.seeded(models.Perceptron)
+    Path("small.pt2").write_bytes(models.exported(model, models.example_of(model))[:-5])
+    assert refused("compile", "small.pt2").startswith(
+        "small.pt2: not a program that torch.export.save wrote, or a damaged one: "
     )
 
 

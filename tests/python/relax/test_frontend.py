@@ -32,7 +32,7 @@ def test_unknown_format(tmp_path, name, ending):
     path = tmp_path / name
     path.write_bytes(one_operator_model())
     assert message_of(path) == (
-        f'{path}: unknown model format "{ending}"; supported: .tflite, .onnx'
+        f'{path}: unknown model format "{ending}"; supported: .tflite, .onnx, .pt2'
     )
 
 
@@ -44,7 +44,7 @@ def test_onnx_file_is_imported(tmp_path):
     assert [param.name for param in mod["main"].params] == ["x"]
 
 
-@pytest.mark.parametrize(("ending", "package"), [(".onnx", "onnx")])
+@pytest.mark.parametrize(("ending", "package"), [(".onnx", "onnx"), (".pt2", "torch")])
 def test_package_that_is_not_installed(tmp_path, monkeypatch, ending, package):
     path = tmp_path / f"model{ending}"
     path.write_bytes(b"x")

@@ -1,0 +1,56 @@
+"""Count the constant indices of `R.take` from the start, as its C needs them."""
+
+from __future__ import annotations
+
+import numpy as np
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, GenericConst, IRModule, Op
+
+from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.check_static_shapes import has_static_shape, main_function
+
+
+def normalise_take_indices(mod: IRModule) -> IRModule:
+    """Replace negative constant indices in `main`, which count from the end, by the same elements
+    counted from the start.
+
+    `R.take` with mode "fast" checks no index, and TVM's PyTorch importer passes on what it finds:
+    `y[:, -1]` would read in front of `y`.
+
+    Raises
+    ------
+    UnsupportedModelError: there is no such element, or no Relax function `main`.
+    """
+    main = main_function(mod)
+    body = tvm_ffi.structural_map(main.body, (Call, _normalised))
+    if body.same_as(main.body):
+        return mod
+    normalised = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
+    result = mod.clone()
+    result.update_func(result.get_global_var("main"), normalised)
+    # A call that is made here has no type yet.
+    return relax.transform.Normalize()(result)
+
+
+def _normalised(call: Call) -> Call:
+    if not call.op.same_as(Op.get("relax.take")) or call.attrs.mode != "fast":
+        return call
+    data, indices = call.args
+    if not isinstance(indices, GenericConst) or not has_static_shape(data.ty):
+        return call
+    shape = [int(extent) for extent in data.ty.shape]
+    # Without an axis, the tensor has but one.
+    axis = 0 if call.attrs.axis is None else int(call.attrs.axis)
+    extent = shape[axis]
+    values = indices.value.numpy()
+    wrong = values[(values < -extent) | (values >= extent)]
+    if wrong.size:
+        raise UnsupportedModelError(
+            f"take reads element {wrong.flat[0]} of axis {axis} of a tensor of shape {shape}"
+        )
+    if not (values < 0).any():
+        return call
+    counted = np.where(values < 0, values + extent, values).astype(values.dtype)
+    constant = relax.const(counted, str(values.dtype))
+    return Call(call.op, [data, constant], call.attrs, call.ty_args, call.span)
