@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
+from onnxruntime.quantization import (
+    CalibrationDataReader,
+    QuantFormat,
+    QuantType,
+    quantize_static,
+)
 
 OPSET = 17
 
@@ -59,6 +67,12 @@ class Graph:
         """`x` quantised and dequantised."""
         quantised = self.quantise(x, scale, zero_point, dtype)
         return self.dequantise(quantised, scale, zero_point, dtype)
+
+    def rename(self, name: str, new_name: str) -> str:
+        """Give the output of a node another name, where it is made."""
+        (node,) = (node for node in self.nodes if name in node.output)
+        node.output[list(node.output).index(name)] = new_name
+        return new_name
 
     def proto(self, *outputs: str, opset: int = OPSET, dtype="float32", domains=()):
         """The model; the shapes of its outputs are left to inference."""
@@ -161,7 +175,29 @@ def perceptron() -> bytes:
     return graph.model("scores")
 
 
-def element_type(content: bytes) -> str:
-    """Of the first output."""
-    graph = onnx.ModelProto.FromString(content).graph
-    return TensorProto.DataType.Name(graph.output[0].type.tensor_type.elem_type)
+def quantised(content: bytes, activations: str = "int8", is_per_channel: bool = True) -> bytes:
+    """A float model after onnxruntime's static quantisation: QDQ form, int8 weights, int32 biases,
+    calibrated on random inputs."""
+    types = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "quantised.onnx"
+        quantize_static(
+            onnx.ModelProto.FromString(content),
+            path,
+            _Calibration(content),
+            quant_format=QuantFormat.QDQ,
+            activation_type=types[activations],
+            weight_type=QuantType.QInt8,
+            per_channel=is_per_channel,
+            calibration_providers=["CPUExecutionProvider"],
+        )
+        return path.read_bytes()
+
+
+class _Calibration(CalibrationDataReader):
+    def __init__(self, content: bytes) -> None:
+        reference = Reference(content)
+        self._inputs = iter([reference.random_inputs(seed) for seed in range(8)])
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        return next(self._inputs, None)

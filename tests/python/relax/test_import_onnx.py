@@ -302,6 +302,33 @@ def test_negative_indices_of_gather():
     check_like_reference(graph.model("y"))
 
 
+def test_infinity():
+    graph = Graph()
+    x = graph.input("x", [1, 5])
+    mask = graph.constant([[0, -np.inf, 0, np.inf, -np.inf]], np.float32)
+    graph.node("Add", x, mask, outputs=["y"])
+    outputs = usmp.build(import_onnx(graph.model("y"), HERE)).run(
+        {"x": np.ones((1, 5), np.float32)}
+    )
+    np.testing.assert_array_equal(outputs["y"], [[1, -np.inf, 1, np.inf, -np.inf]])
+
+
+def test_weights_of_16_bits_are_widened():
+    graph = Graph()
+    weight = graph.constant([0.5, 1.5, -2, 65504], np.float16)
+    weight = graph.node("Cast", weight, to=TensorProto.FLOAT)
+    graph.node("Mul", graph.input("x", [1, 4]), weight, outputs=["y"])
+    check_like_reference(graph.model("y"))
+
+
+def test_activations_of_16_bits_have_no_c():
+    graph = Graph()
+    graph.node("Relu", graph.input("x", [4], "float16"), outputs=["y"])
+    with pytest.raises(ValueError) as error:
+        usmp.build(import_onnx(graph.model("y", dtype="float16"), HERE)).files()
+    assert "element type float16 has no portable C99 type" in str(error.value)
+
+
 def mutant(content: bytes, seed: int) -> bytes:
     """A damaged copy: bits, bytes, cut, inserted, deleted."""
     generator = random.Random(seed)
