@@ -6,6 +6,7 @@ Shifts of negative numbers to the right keep the sign, as with every compiler th
 from __future__ import annotations
 
 from usmp.objects.intrinsics import (
+    DIVIDE,
     LEADING_ZEROS,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
@@ -69,6 +70,18 @@ static inline int32_t {ONE_OVER_ONE_PLUS}(int32_t value) {{
     x += ((x * error + (1 << 30)) >> 31) * 4;
   }}
   return x < (1 << 30) ? (int32_t)(x * 2) : 2147483647;
+}}""",
+    DIVIDE: f"""\
+static inline int32_t {DIVIDE}(
+    int32_t dividend, int32_t divisor, int32_t multiplier, int32_t shift) {{
+  const int32_t x = divisor < 0 ? -dividend : dividend;
+  const int32_t y = divisor < 0 ? -divisor : divisor > 0 ? divisor : 1;
+  const int32_t zeros = {LEADING_ZEROS}(y);
+  const int32_t inverse = {ONE_OVER_ONE_PLUS}((int32_t)((uint32_t)y << zeros & 0x7fffffff));
+  const int32_t headroom = {LEADING_ZEROS}(x < 0 ? ~x : x) - 1;
+  const int32_t quotient = {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(x, inverse, headroom);
+  const int32_t total = shift - (31 - zeros) - headroom;
+  return total < -31 ? 0 : {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(quotient, multiplier, total);
 }}""",
 }
 """Name -> definition."""

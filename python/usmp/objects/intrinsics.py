@@ -20,3 +20,7 @@ LEADING_ZEROS = "tvmgen_leading_zeros"
 
 ONE_OVER_ONE_PLUS = "tvmgen_one_over_one_plus"
 """(int32 value) -> int32: 1 / (1 + value) of a number of [0, 1] in 31 fractional bits."""
+
+DIVIDE = "tvmgen_divide"
+"""(int32 dividend, int32 divisor, int32 multiplier, int32 shift) -> int32: the quotient times a
+factor, of numbers of at most 9 bits; a divisor of 0 counts as 1."""

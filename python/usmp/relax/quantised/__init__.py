@@ -3,17 +3,36 @@
 Each function appends nothing: it returns the call of a PrimFunc that computes the operator.
 """
 
-from usmp.relax.quantised.activations import clamp, logistic, relu, tanh
-from usmp.relax.quantised.conversion import dequantize, quantize, requantize
+from usmp.relax.quantised.activations import (
+    absolute,
+    clamp,
+    leaky_relu,
+    logistic,
+    prelu,
+    relu,
+    tanh,
+)
+from usmp.relax.quantised.arithmetic import (
+    add,
+    add_all,
+    compare,
+    divide,
+    extreme_of_two,
+    multiply_elements,
+    select,
+    squared_difference,
+    subtract,
+)
+from usmp.relax.quantised.conversion import cast, dequantize, quantize, requantize
 from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
+from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
 from usmp.relax.quantised.dense import fully_connected
-from usmp.relax.quantised.elementwise import add
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
 from usmp.relax.quantised.gathering import gather
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activation_limits
 from usmp.relax.quantised.pooling import average_pool, max_pool
-from usmp.relax.quantised.reduction import extreme, mean, total
+from usmp.relax.quantised.reduction import extreme, mean, position_of_extreme, total
 from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.softmax import softmax
 from usmp.relax.quantised.softmax_int16 import softmax_int16
@@ -28,26 +47,43 @@ __all__ = [
     "Rescale",
     "Rounding",
     "Window",
+    "absolute",
     "activation_limits",
     "add",
+    "add_all",
     "average_pool",
+    "cast",
     "clamp",
+    "compare",
     "conv2d",
     "depthwise_conv2d",
     "dequantize",
+    "divide",
+    "elu",
+    "exp",
     "explicit_padding",
     "extreme",
+    "extreme_of_two",
     "fully_connected",
     "gather",
+    "hard_swish",
+    "leaky_relu",
     "logistic",
     "max_pool",
     "mean",
+    "multiply_elements",
+    "position_of_extreme",
+    "prelu",
     "quantize",
     "quantize_multiplier",
     "relu",
     "requantize",
+    "rsqrt",
+    "select",
     "softmax",
     "softmax_int16",
+    "squared_difference",
+    "subtract",
     "tanh",
     "total",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from tvm import relax, tirx
 
 from usmp.relax.quantised import gemmlowp
-from usmp.relax.quantised.elementwise import elementwise
+from usmp.relax.quantised.elementwise import centred, elementwise
 from usmp.relax.quantised.fixed_point import (
     QuantizedMultiplier,
     apply_multiplier,
@@ -36,15 +36,77 @@ def relu(
     limits: OutputLimits,
 ) -> relax.Expr:
     """Rescaled from one quantisation to another, then moved into the limits."""
-    # The ratio is computed in single precision, as in the reference kernel.
-    factor = quantize_multiplier(float(np.float32(before.scale) / np.float32(after.scale)))
+    factor = quantize_multiplier(before.scale / after.scale)
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        centred = value.astype("int32") - tirx.IntImm("int32", before.zero_point)
-        scaled = apply_multiplier(centred, factor)
-        return limits.clamp(scaled + tirx.IntImm("int32", after.zero_point))
+        scaled = apply_multiplier(centred(value, before), factor)
+        return limits.shifted(scaled, after.zero_point)
 
     return elementwise(builder, "relu", function, [data])
+
+
+def leaky_relu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantisation,
+    after: Quantisation,
+    alpha: float,
+) -> relax.Expr:
+    """x, or alpha * x where x is negative."""
+    identity = quantize_multiplier(before.scale / after.scale)
+    slope = quantize_multiplier(abs(before.scale * alpha / after.scale))
+    limits = after.limits()
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        x = centred(value, before)
+        negative = apply_multiplier(x, slope)
+        if alpha < 0:
+            negative = tirx.IntImm("int32", 0) - negative
+        positive = apply_multiplier(x, identity)
+        scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
+        return limits.shifted(scaled, after.zero_point)
+
+    return elementwise(builder, "leaky_relu", function, [data])
+
+
+def prelu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    slopes: relax.Expr | np.ndarray,
+    before: Quantisation,
+    slope: Quantisation,
+    after: Quantisation,
+) -> relax.Expr:
+    """x, or slope * x where x is negative; the slopes are broadcast."""
+    identity = quantize_multiplier(before.scale / after.scale)
+    factor = quantize_multiplier(before.scale * slope.scale / after.scale)
+    limits = after.limits()
+
+    def function(value: tirx.Expr, alpha: tirx.Expr) -> tirx.Expr:
+        x = centred(value, before)
+        negative = apply_multiplier(x * centred(alpha, slope), factor)
+        positive = apply_multiplier(x, identity)
+        scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
+        return limits.shifted(scaled, after.zero_point)
+
+    return elementwise(builder, "prelu", function, [data, slopes])
+
+
+def absolute(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation, after: Quantisation
+) -> relax.Expr:
+    """|x|."""
+    factor = quantize_multiplier(before.scale / after.scale)
+    limits = after.limits()
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        x = centred(value, before)
+        magnitude = tirx.max(x, tirx.IntImm("int32", 0) - x)
+        if before.scale != after.scale:
+            magnitude = apply_multiplier(magnitude, factor)
+        return limits.shifted(magnitude, after.zero_point)
+
+    return elementwise(builder, "abs", function, [data])
 
 
 def logistic(
@@ -104,10 +166,10 @@ def _fixed_point_argument(value: int, before: Quantisation) -> int | float:
     mantissa, shift = math.frexp(before.scale * 2 ** (31 - _INTEGER_BITS))
     factor = QuantizedMultiplier(math.floor(mantissa * 2**31 + 0.5), shift)
     radius = input_radius(_INTEGER_BITS, shift)
-    centred = value - before.zero_point
-    if abs(centred) >= radius:
-        return math.copysign(math.inf, centred)
-    return factor.apply(centred)
+    difference = value - before.zero_point
+    if abs(difference) >= radius:
+        return math.copysign(math.inf, difference)
+    return factor.apply(difference)
 
 
 def input_radius(integer_bits: int, left_shift: int) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tvm import relax, tirx
 
-from usmp.relax.quantised.elementwise import elementwise
+from usmp.relax.quantised.elementwise import centred, elementwise
 from usmp.relax.quantised.fixed_point import apply_multiplier, quantize_multiplier
-from usmp.relax.quantised.parameters import Quantisation
+from usmp.relax.quantised.parameters import Quantisation, integer_limits
 
 
 def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantisation) -> relax.Expr:
@@ -35,8 +35,7 @@ def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantisati
     scale = tirx.FloatImm("float32", before.scale)
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        centred = value.astype("int32") - tirx.IntImm("int32", before.zero_point)
-        return centred.astype("float32") * scale
+        return centred(value, before).astype("float32") * scale
 
     return elementwise(builder, "dequantize", function, [data])
 
@@ -49,8 +48,24 @@ def requantize(
     limits = after.limits()
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        centred = value.astype("int32") - tirx.IntImm("int32", before.zero_point)
-        scaled = apply_multiplier(centred, factor)
-        return limits.clamp(scaled + tirx.IntImm("int32", after.zero_point))
+        scaled = apply_multiplier(centred(value, before), factor)
+        return limits.shifted(scaled, after.zero_point)
 
     return elementwise(builder, "requantize", function, [data])
+
+
+def cast(builder: relax.BlockBuilder, data: relax.Expr, dtype: str) -> relax.Expr:
+    """The stored numbers in another type: integers wrap, floats outside the type are its limits."""
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        if str(value.dtype) == dtype:
+            return value
+        if dtype == "bool":
+            return value != tirx.const(0, value.dtype)
+        if not dtype.startswith("float") and str(value.dtype).startswith("float"):
+            least, greatest = integer_limits(dtype)
+            low, high = tirx.FloatImm(value.dtype, least), tirx.FloatImm(value.dtype, greatest)
+            value = tirx.min(tirx.max(value, low), high)
+        return value.astype(dtype)
+
+    return elementwise(builder, "cast", function, [data])

@@ -8,12 +8,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.fixed_point import (
-    QuantizedMultiplier,
-    apply_multiplier,
-    quantize_multiplier,
-)
-from usmp.relax.quantised.parameters import OutputLimits, Quantisation
+from usmp.relax.quantised.parameters import Quantisation
 
 
 def elementwise(
@@ -49,51 +44,6 @@ def _broadcast(
     )
 
 
-def add(
-    builder: relax.BlockBuilder,
-    left: relax.Expr | np.ndarray,
-    right: relax.Expr | np.ndarray,
-    quantisations: tuple[Quantisation, Quantisation, Quantisation],
-    limits: OutputLimits,
-) -> relax.Expr:
-    """Sum of two tensors; `quantisations` are those of left, right and output."""
-    first, second, output = quantisations
-    twice = 2.0 * max(first.scale, second.scale)
-    left_shift = _left_shift(output)
-    factors = (
-        quantize_multiplier(first.scale / twice),
-        quantize_multiplier(second.scale / twice),
-        quantize_multiplier(twice / (float(1 << left_shift) * output.scale)),
-    )
-    function = _scaled_sum(first, second, output, factors, left_shift, limits, tirx.Add)
-    return elementwise(builder, "add", function, [left, right])
-
-
-def _left_shift(output: Quantisation) -> int:
-    """Bits below the point of the terms of a sum."""
-    return 15 if output.dtype == "int16" else 20
-
-
-def _scaled_sum(
-    first: Quantisation,
-    second: Quantisation,
-    output: Quantisation,
-    factors: tuple[QuantizedMultiplier, QuantizedMultiplier, QuantizedMultiplier],
-    left_shift: int,
-    limits: OutputLimits,
-    combine: Callable[[tirx.Expr, tirx.Expr], tirx.Expr],
-) -> Callable[[tirx.Expr, tirx.Expr], tirx.Expr]:
-    """Both terms at a common scale, combined, at the scale of the output."""
-
-    def term(
-        value: tirx.Expr, quantisation: Quantisation, factor: QuantizedMultiplier
-    ) -> tirx.Expr:
-        centred = value.astype("int32") - tirx.IntImm("int32", quantisation.zero_point)
-        return apply_multiplier(centred * tirx.IntImm("int32", 1 << left_shift), factor)
-
-    def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
-        total = combine(term(left, first, factors[0]), term(right, second, factors[1]))
-        scaled = apply_multiplier(total, factors[2])
-        return limits.clamp(scaled + tirx.IntImm("int32", output.zero_point))
-
-    return function
+def centred(value: tirx.Expr, quantisation: Quantisation) -> tirx.Expr:
+    """The difference to the zero point: int32."""
+    return value.astype("int32") - tirx.IntImm("int32", quantisation.zero_point)

@@ -16,6 +16,8 @@ _EXP_OF_MINUS_EIGHTH = 1895147668
 _THIRD = 715827883
 _EXP_OF_MINUS_POWERS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
 """exp(-2**e) for e from -2 to 4, in Q0.31."""
+_HALF_SQRT_2 = 1518500250
+"""sqrt(2) / 2 in Q0.31."""
 _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
 """In Q2.29: the first guess of Newton's division."""
 
@@ -104,3 +106,28 @@ def tanh(value: int, integer_bits: int) -> int:
     # The same integer with one integer bit more is twice the number.
     magnitude = one_minus_over_one_plus(exp_on_negative(-abs(value), integer_bits + 1))
     return magnitude if value > 0 else -magnitude
+
+
+def inverse_square_root(value: int) -> tuple[int, int]:
+    """1 / sqrt(value) as the multiplier and shift of a factor; that of 0 is that of 1.
+
+    TFLite's GetInvSqrtQuantizedMultiplierExp: five steps of Newton's iteration in Q3.28.
+    """
+    if value <= 1:
+        return INT32_MAX, 0
+    right_shift = 11
+    while value >= 1 << 29:
+        value //= 4
+        right_shift += 1
+    pairs = (32 - value.bit_length() - 1) // 2 - 1
+    right_shift -= pairs
+    value <<= 2 * pairs
+    half = round_shift_right(value >> 1, 1)
+    x = 1 << 28
+    for _ in range(5):
+        cube = multiply_by_power(multiply(multiply(x, x), x), 6)
+        x = multiply_by_power(multiply((1 << 28) + (1 << 27), x) - multiply(half, cube), 3)
+    multiplier = multiply(x, _HALF_SQRT_2)
+    if right_shift < 0:
+        return multiplier << -right_shift, 0
+    return multiplier, -right_shift

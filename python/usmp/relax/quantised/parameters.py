@@ -63,6 +63,13 @@ class OutputLimits:
         low, high = tirx.IntImm("int32", self.minimum), tirx.IntImm("int32", self.maximum)
         return tirx.min(tirx.max(value, low), high).astype(self.dtype)
 
+    def shifted(self, value: tirx.Expr, zero_point: int) -> tirx.Expr:
+        """`value + zero_point` (int32) moved into the limits, for any value: nothing overflows."""
+        low = max(self.minimum - zero_point, -(2**31))
+        high = min(self.maximum - zero_point, 2**31 - 1)
+        inside = tirx.min(tirx.max(value, tirx.IntImm("int32", low)), tirx.IntImm("int32", high))
+        return (inside + tirx.IntImm("int32", zero_point)).astype(self.dtype)
+
 
 def integer_limits(dtype: str) -> tuple[int, int]:
     """Least and greatest value of an integer type."""

@@ -80,7 +80,7 @@ def _scaled_sum(
     def finish(accumulator: tirx.Expr) -> tirx.Expr:
         centred = accumulator - tirx.IntImm("int32", before.zero_point * count)
         scaled = apply_multiplier(centred, factor)
-        return limits.clamp(scaled + tirx.IntImm("int32", after.zero_point))
+        return limits.shifted(scaled, after.zero_point)
 
     return reduced(builder, name, data, axes, te.sum, lambda x: x.astype("int32"), finish)
 
@@ -120,3 +120,43 @@ def reduced(
         return te.compute(extents, lambda *i: finish(accumulator(*i)), "output")
 
     return call_operator(builder, name, compute, [data])
+
+
+def position_of_extreme(
+    builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str, *, greatest: bool
+) -> relax.Expr:
+    """Where along `axis`, which the output lacks, the first greatest or least element is.
+
+    Raises
+    ------
+    UnsupportedModelError: element and position do not fit into 32 bits together.
+    """
+    shape = shape_of(data)
+    depth = shape[axis]
+    least, most = integer_limits(str(data.ty.dtype))
+    if (most - least + 1) * depth >= 2**31:
+        raise UnsupportedModelError(
+            f"an axis of {depth} elements of {data.ty.dtype}; "
+            f"at most {(2**31 - 1) // (most - least + 1)} are supported"
+        )
+    extent = tirx.IntImm("int32", depth)
+    last = tirx.IntImm("int32", depth - 1)
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        k = te.reduce_axis((0, depth), "k")
+
+        def key(*indices: tirx.Var) -> tirx.Expr:
+            # Equal elements are told apart by the position: the first one counts.
+            rank = last - k.var if greatest else k.var
+            element = data(*indices[:axis], k, *indices[axis:]).astype("int32")
+            return (te.max if greatest else te.min)(element * extent + rank, k)
+
+        def position(*indices: tirx.Var) -> tirx.Expr:
+            rank = tirx.floormod(keys(*indices), extent)
+            return (last - rank if greatest else rank).astype(dtype)
+
+        extents = (*shape[:axis], *shape[axis + 1 :])
+        keys = te.compute(extents, key, "key")
+        return te.compute(extents, position, "output")
+
+    return call_operator(builder, "arg_max" if greatest else "arg_min", compute, [data])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import tflite
+from tvm import relax
+
 from usmp.relax import quantised
 from usmp.relax.quantised import activation_limits
 from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator
-from usmp.relax.tflite.options import require_same_shape, require_types
+from usmp.relax.tflite.options import require_same_quantisation, require_same_shape, require_types
 
 _TYPES = ("int8", "int16")
 
@@ -14,11 +19,8 @@ _TYPES = ("int8", "int16")
 @converts("LOGISTIC", "TANH")
 def convert_sigmoid(context: Context, operator: TfliteOperator) -> None:
     """Functions whose output always has the same quantisation."""
-    data, output = operator.input(0), operator.output
-    check_unary(operator, _TYPES)
     function = quantised.logistic if operator.name == "LOGISTIC" else quantised.tanh
-    before, after = operator.quantisation(data), operator.quantisation(output)
-    context.set(output, function(context.builder, context.value(data), before, after))
+    _convert_unary(context, operator, function, _TYPES)
 
 
 @converts("RELU")
@@ -36,14 +38,73 @@ def convert_relu6(context: Context, operator: TfliteOperator) -> None:
     """Only moved into the limits."""
     data, output = operator.input(0), operator.output
     check_unary(operator, _TYPES)
-    before, after = operator.quantisation(data), operator.quantisation(output)
-    if before != after:
-        raise operator.unsupported(
-            f"input and output must have the same scale and zero point, not {before.scale} and "
-            f"{before.zero_point}, {after.scale} and {after.zero_point}"
-        )
-    limits = activation_limits(operator.name, after)
+    require_same_quantisation(operator, data, output)
+    limits = activation_limits(operator.name, operator.quantisation(output))
     context.set(output, quantised.clamp(context.builder, context.value(data), limits))
+
+
+@converts("LEAKY_RELU")
+def convert_leaky_relu(context: Context, operator: TfliteOperator) -> None:
+    """The slope is an option."""
+    data, output = operator.input(0), operator.output
+    check_unary(operator, _TYPES)
+    alpha = operator.options(tflite.LeakyReluOptions).Alpha()
+    before, after = operator.quantisation(data), operator.quantisation(output)
+    context.set(
+        output,
+        quantised.leaky_relu(context.builder, context.value(data), before, after, alpha),
+    )
+
+
+@converts("PRELU")
+def convert_prelu(context: Context, operator: TfliteOperator) -> None:
+    """The slopes are int8, and broadcast to the data."""
+    data, slopes, output = operator.input(0), operator.input(1), operator.output
+    check_unary(operator, _TYPES)
+    require_types(operator, slopes, "slopes", ("int8",))
+    missing = len(data.shape) - len(slopes.shape)
+    if missing < 0 or any(
+        extent not in (1, whole)
+        for extent, whole in zip(slopes.shape, data.shape[missing:], strict=True)
+    ):
+        raise operator.unsupported(
+            f"slopes of shape {list(slopes.shape)} do not go with data of {list(data.shape)}"
+        )
+    quantisations = (operator.quantisation(t) for t in (data, slopes, output))
+    values = (context.value(data), context.value(slopes))
+    context.set(output, quantised.prelu(context.builder, *values, *quantisations))
+
+
+_OF_INT8 = {
+    "ELU": quantised.elu,
+    "EXP": quantised.exp,
+    "HARD_SWISH": quantised.hard_swish,
+    "RSQRT": quantised.rsqrt,
+}
+
+
+@converts(*_OF_INT8)
+def convert_curve(context: Context, operator: TfliteOperator) -> None:
+    """Functions that are tables of 256 results."""
+    _convert_unary(context, operator, _OF_INT8[operator.name], ("int8",))
+
+
+@converts("ABS")
+def convert_abs(context: Context, operator: TfliteOperator) -> None:
+    """The output may have another scale."""
+    _convert_unary(context, operator, quantised.absolute, _TYPES)
+
+
+def _convert_unary(
+    context: Context,
+    operator: TfliteOperator,
+    function: Callable[..., relax.Expr],
+    types: tuple[str, ...],
+) -> None:
+    data, output = operator.input(0), operator.output
+    check_unary(operator, types)
+    before, after = operator.quantisation(data), operator.quantisation(output)
+    context.set(output, function(context.builder, context.value(data), before, after))
 
 
 def check_unary(operator: TfliteOperator, types: tuple[str, ...]) -> None:

@@ -88,6 +88,25 @@ def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: Tfl
         )
 
 
+def require_same_quantisation(
+    operator: TfliteOperator, one: TfliteTensor, other: TfliteTensor
+) -> None:
+    """Return if both tensors have the same scale and zero point, or both have none.
+
+    Raises
+    ------
+    UnsupportedModelError: they have not.
+    """
+    if one.quantisation is None and other.quantisation is None:
+        return
+    first, second = operator.quantisation(one), operator.quantisation(other)
+    if (first.scale, first.zero_point) != (second.scale, second.zero_point):
+        raise operator.unsupported(
+            f'"{one.name}" and "{other.name}" must have the same scale and zero point, not '
+            f"{first.scale} and {first.zero_point}, {second.scale} and {second.zero_point}"
+        )
+
+
 def make_window(
     operator: TfliteOperator,
     kernel: tuple[int, int],

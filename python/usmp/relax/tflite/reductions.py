@@ -9,7 +9,7 @@ import tflite
 from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
-from usmp.relax.tflite.options import require_types
+from usmp.relax.tflite.options import require_same_quantisation, require_types
 
 
 @converts("MEAN", "SUM")
@@ -23,6 +23,40 @@ def convert_mean(context: Context, operator: TfliteOperator) -> None:
     function = quantised.mean if operator.name == "MEAN" else quantised.total
     result = function(context.builder, context.value(data), axes, before, after)
     context.set(output, reshaped(context, context.builder.emit(result), output.shape))
+
+
+@converts("REDUCE_MAX", "REDUCE_MIN")
+def convert_extreme(context: Context, operator: TfliteOperator) -> None:
+    """Input and output have the same quantisation."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("int8", "int16", "uint8"))
+    require_types(operator, output, "output", (data.dtype,))
+    require_same_quantisation(operator, data, output)
+    axes, greatest = _axes(operator), operator.name == "REDUCE_MAX"
+    result = quantised.extreme(context.builder, context.value(data), axes, greatest=greatest)
+    context.set(output, reshaped(context, context.builder.emit(result), output.shape))
+
+
+@converts("ARG_MAX", "ARG_MIN")
+def convert_arg(context: Context, operator: TfliteOperator) -> None:
+    """The output is the position along one axis."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("int8", "uint8", "int16"))
+    require_types(operator, output, "output", ("int32", "int64"))
+    given = [int(axis) for axis in operator.constant(1).reshape(-1)]
+    rank = len(data.shape)
+    if len(given) != 1 or not -rank <= given[0] < rank or math.prod(data.shape) == 0:
+        raise operator.unsupported(f"axes {given} of an input of shape {list(data.shape)}")
+    axis = given[0] % rank
+    if output.shape != (*data.shape[:axis], *data.shape[axis + 1 :]):
+        raise operator.unsupported(
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axis {given[0]}"
+        )
+    greatest = operator.name == "ARG_MAX"
+    result = quantised.position_of_extreme(
+        context.builder, context.value(data), axis, output.dtype, greatest=greatest
+    )
+    context.set(output, result)
 
 
 def _axes(operator: TfliteOperator) -> list[int]:
