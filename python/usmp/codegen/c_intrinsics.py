@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from usmp.objects.intrinsics import (
     DIVIDE,
+    INVERSE_SQUARE_ROOT,
+    INVERSE_SQUARE_ROOT_SHIFT,
     LEADING_ZEROS,
+    LOGARITHM,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -82,6 +85,57 @@ static inline int32_t {DIVIDE}(
   const int32_t quotient = {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(x, inverse, headroom);
   const int32_t total = shift - (31 - zeros) - headroom;
   return total < -31 ? 0 : {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(quotient, multiplier, total);
+}}""",
+    INVERSE_SQUARE_ROOT_SHIFT: f"""\
+static inline int32_t {INVERSE_SQUARE_ROOT_SHIFT}(int32_t value) {{
+  int32_t right = 11;
+  if (value <= 1) return 0;
+  for (; value >= 1 << 29; value /= 4) ++right;
+  for (; value < 1 << 27; value *= 4) --right;
+  return right < 0 ? 0 : -right;
+}}""",
+    # Five steps of Newton's iteration from 1, on a number between 1/4 and 1 in 28 fractional bits.
+    INVERSE_SQUARE_ROOT: f"""\
+static inline int32_t {INVERSE_SQUARE_ROOT}(int32_t value) {{
+  int32_t right = 11;
+  int64_t x = 1 << 28;
+  if (value <= 1) return 2147483647;
+  for (; value >= 1 << 29; value /= 4) ++right;
+  for (; value < 1 << 27; value *= 4) --right;
+  const int64_t half = ((value >> 1) + 1) >> 1;
+  for (int step = 0; step < 5; ++step) {{
+    const int64_t square = (x * x + (1 << 30)) >> 31;
+    const int64_t cube = ((square * x + (1 << 30)) >> 31) * 64;
+    x = (((402653184 * x + (1 << 30)) >> 31) - ((half * cube + (1 << 30)) >> 31)) * 8;
+  }}
+  x = (x * 1518500250 + (1 << 30)) >> 31;
+  return (int32_t)(right < 0 ? x << -right : x);
+}}""",
+    # The exponent of two, and a rational function of what is left between sqrt(1/2) and 1.
+    LOGARITHM: f"""\
+static inline int32_t {LOGARITHM}(int32_t value) {{
+  const int32_t a_zeros = {LEADING_ZEROS}(value);
+  const int64_t a = (((int64_t)value << (a_zeros - 1)) * 1518500250 + (1 << 30)) >> 31;
+  const int64_t b = ((int64_t)value * 1518500250 + (1 << 30)) >> 31;
+  const int32_t b_zeros = {LEADING_ZEROS}((int32_t)b) - 1;
+  const int64_t a_power = (int64_t)(12 - a_zeros) * (1 << 25) + (1 << 23);
+  const int64_t b_power = (int64_t)(12 - b_zeros) * (1 << 25) - (1 << 23);
+  const int64_t a_rest = a * 2 < 2147483647 ? a * 2 : 2147483647;
+  const int64_t b_shifted = (int64_t)value << b_zeros;
+  const int64_t b_rest = b_shifted < 2147483647 ? b_shifted : 2147483647;
+  const int64_t r = a_rest < b_rest ? a_rest : b_rest;
+  const int64_t power = a_power > b_power ? a_power : b_power;
+  const int64_t p = (r + 1805811301 + 1) >> 1;
+  const int64_t q = (r - 1805811301) * 2;
+  const int64_t q2 = (q * q + (1 << 30)) >> 31;
+  const int64_t q3 = (q * q2 + (1 << 30)) >> 31;
+  const int64_t top = ((q * r + (1 << 30)) >> 31) + ((q3 * 117049297 + (1 << 30)) >> 31);
+  const int64_t slope = 1057819769 + q + ((127690142 * q2 + (1 << 30)) >> 31);
+  const int64_t bottom = ((p * slope + (1 << 30)) >> 31) + ((638450708 * q + (1 << 30)) >> 31);
+  const int64_t inverse = {ONE_OVER_ONE_PLUS}((int32_t)bottom);
+  const int64_t scaled = (top + 32 - (top < 0)) >> 6;
+  const int64_t whole = (power * 1488522236 + (1 << 30)) >> 31;
+  return (int32_t)((whole + ((scaled * inverse + (1 << 30)) >> 31)) * 2);
 }}""",
 }
 """Name -> definition."""

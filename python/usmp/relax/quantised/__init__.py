@@ -30,6 +30,9 @@ from usmp.relax.quantised.dense import fully_connected
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
 from usmp.relax.quantised.gathering import gather
+from usmp.relax.quantised.log_softmax import log_softmax
+from usmp.relax.quantised.matmul import batch_matmul
+from usmp.relax.quantised.normalisation import l2_normalise
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activation_limits
 from usmp.relax.quantised.pooling import average_pool, max_pool
 from usmp.relax.quantised.reduction import extreme, mean, position_of_extreme, total
@@ -52,6 +55,7 @@ __all__ = [
     "add",
     "add_all",
     "average_pool",
+    "batch_matmul",
     "cast",
     "clamp",
     "compare",
@@ -67,7 +71,9 @@ __all__ = [
     "fully_connected",
     "gather",
     "hard_swish",
+    "l2_normalise",
     "leaky_relu",
+    "log_softmax",
     "logistic",
     "max_pool",
     "mean",

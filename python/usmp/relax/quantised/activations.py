@@ -8,7 +8,8 @@ import numpy as np
 from tvm import relax, tirx
 
 from usmp.relax.quantised import gemmlowp
-from usmp.relax.quantised.elementwise import centred, elementwise
+from usmp.relax.quantised.elementwise import elementwise
+from usmp.relax.quantised.epilogue import centred
 from usmp.relax.quantised.fixed_point import (
     QuantizedMultiplier,
     apply_multiplier,
@@ -39,7 +40,7 @@ def relu(
     factor = quantize_multiplier(before.scale / after.scale)
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        scaled = apply_multiplier(centred(value, before), factor)
+        scaled = apply_multiplier(centred(value, before.zero_point), factor)
         return limits.shifted(scaled, after.zero_point)
 
     return elementwise(builder, "relu", function, [data])
@@ -58,7 +59,7 @@ def leaky_relu(
     limits = after.limits()
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        x = centred(value, before)
+        x = centred(value, before.zero_point)
         negative = apply_multiplier(x, slope)
         if alpha < 0:
             negative = tirx.IntImm("int32", 0) - negative
@@ -83,8 +84,8 @@ def prelu(
     limits = after.limits()
 
     def function(value: tirx.Expr, alpha: tirx.Expr) -> tirx.Expr:
-        x = centred(value, before)
-        negative = apply_multiplier(x * centred(alpha, slope), factor)
+        x = centred(value, before.zero_point)
+        negative = apply_multiplier(x * centred(alpha, slope.zero_point), factor)
         positive = apply_multiplier(x, identity)
         scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
         return limits.shifted(scaled, after.zero_point)
@@ -100,7 +101,7 @@ def absolute(
     limits = after.limits()
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        x = centred(value, before)
+        x = centred(value, before.zero_point)
         magnitude = tirx.max(x, tirx.IntImm("int32", 0) - x)
         if before.scale != after.scale:
             magnitude = apply_multiplier(magnitude, factor)

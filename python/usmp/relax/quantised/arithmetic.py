@@ -12,7 +12,8 @@ from tvm import relax, tirx
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.intrinsics import DIVIDE
-from usmp.relax.quantised.elementwise import centred, elementwise
+from usmp.relax.quantised.elementwise import elementwise
+from usmp.relax.quantised.epilogue import centred
 from usmp.relax.quantised.fixed_point import (
     QuantizedMultiplier,
     apply_multiplier,
@@ -114,8 +115,8 @@ def _at_common_scale(
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         total = combine(
-            apply_multiplier(centred(left, first) * one, factors[0]),
-            apply_multiplier(centred(right, second) * one, factors[1]),
+            apply_multiplier(centred(left, first.zero_point) * one, factors[0]),
+            apply_multiplier(centred(right, second.zero_point) * one, factors[1]),
         )
         return limits.shifted(apply_multiplier(total, factors[2]), output.zero_point)
 
@@ -144,7 +145,7 @@ def add_all(
         # The reference kernel starts at the stored 0, which stands for minus the zero point.
         total = tirx.IntImm("int32", -before.zero_point)
         for value in values:
-            total = total + centred(value, before)
+            total = total + centred(value, before.zero_point)
         scaled = apply_multiplier(total * tirx.IntImm("int32", 1 << 19), factor)
         return limits.shifted(scaled, after.zero_point)
 
@@ -169,7 +170,7 @@ def multiply_elements(
     factor = quantize_multiplier(first.scale * second.scale / output.scale)
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
-        product = centred(left, first) * centred(right, second)
+        product = centred(left, first.zero_point) * centred(right, second.zero_point)
         return limits.shifted(apply_multiplier(product, factor), output.zero_point)
 
     return elementwise(builder, "multiply", function, [left, right])
@@ -190,8 +191,8 @@ def divide(
         quotient = tirx.call_pure_extern(
             "int32",
             DIVIDE,
-            centred(left, first),
-            centred(right, second),
+            centred(left, first.zero_point),
+            centred(right, second.zero_point),
             tirx.IntImm("int32", factor.multiplier),
             tirx.IntImm("int32", factor.shift),
         )
@@ -259,8 +260,8 @@ def compare(
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         return operator(
-            apply_multiplier(centred(left, first) * one, factors[0]),
-            apply_multiplier(centred(right, second) * one, factors[1]),
+            apply_multiplier(centred(left, first.zero_point) * one, factors[0]),
+            apply_multiplier(centred(right, second.zero_point) * one, factors[1]),
         )
 
     return elementwise(builder, name, function, [left, right])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tvm import relax, tirx
 
-from usmp.relax.quantised.elementwise import centred, elementwise
+from usmp.relax.quantised.elementwise import elementwise
+from usmp.relax.quantised.epilogue import centred
 from usmp.relax.quantised.fixed_point import apply_multiplier, quantize_multiplier
 from usmp.relax.quantised.parameters import Quantisation, integer_limits
 
@@ -35,7 +36,7 @@ def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantisati
     scale = tirx.FloatImm("float32", before.scale)
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        return centred(value, before).astype("float32") * scale
+        return centred(value, before.zero_point).astype("float32") * scale
 
     return elementwise(builder, "dequantize", function, [data])
 
@@ -48,7 +49,7 @@ def requantize(
     limits = after.limits()
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        scaled = apply_multiplier(centred(value, before), factor)
+        scaled = apply_multiplier(centred(value, before.zero_point), factor)
         return limits.shifted(scaled, after.zero_point)
 
     return elementwise(builder, "requantize", function, [data])

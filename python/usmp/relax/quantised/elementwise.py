@@ -8,7 +8,6 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.parameters import Quantisation
 
 
 def elementwise(
@@ -23,27 +22,20 @@ def elementwise(
 
     def compute(*tensors: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:
-            return function(*(t[_broadcast(t, indices, shape)] for t in tensors))
+            return function(*(t[broadcast_indices(t.shape, indices, shape)] for t in tensors))
 
         return te.compute(shape, element, "output")
 
     return call_operator(builder, name, compute, inputs)
 
 
-def _broadcast(
-    tensor: te.Tensor, indices: Sequence[tirx.Var], shape: Sequence[int]
+def broadcast_indices(
+    own: Sequence[int], indices: Sequence[tirx.Var], shape: Sequence[int]
 ) -> tuple[tirx.Expr, ...]:
-    """The indices of a tensor of fewer or shorter axes than the output (NumPy's rule)."""
-    missing = len(shape) - len(tensor.shape)
+    """The indices of a tensor of extents `own`, fewer or shorter than `shape` (NumPy's rule)."""
+    missing = len(shape) - len(own)
     zero = tirx.IntImm("int32", 0)
     return tuple(
         index if int(extent) == whole else zero
-        for extent, index, whole in zip(
-            tensor.shape, indices[missing:], shape[missing:], strict=True
-        )
+        for extent, index, whole in zip(own, indices[missing:], shape[missing:], strict=True)
     )
-
-
-def centred(value: tirx.Expr, quantisation: Quantisation) -> tirx.Expr:
-    """The difference to the zero point: int32."""
-    return value.astype("int32") - tirx.IntImm("int32", quantisation.zero_point)

@@ -1,10 +1,11 @@
-"""SOFTMAX on integers."""
+"""SOFTMAX, LOG_SOFTMAX and L2_NORMALIZATION on integers, always over the last axis."""
 
 from __future__ import annotations
 
 import math
 
 import tflite
+from tvm import relax
 
 from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
@@ -14,19 +15,46 @@ from usmp.relax.tflite.options import require_same_shape, require_types
 
 @converts("SOFTMAX")
 def convert_softmax(context: Context, operator: TfliteOperator) -> None:
-    """Over the last axis."""
-    options = operator.options(tflite.SoftmaxOptions)
+    """int8 to int8 or int16, or int16 to int16."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "int16"))
-    require_types(
-        operator, output, "output", ("int16",) if data.dtype == "int16" else ("int8", "int16")
-    )
-    require_same_shape(operator, data, output)
+    results = ("int16",) if data.dtype == "int16" else ("int8", "int16")
+    require_types(operator, output, "output", results)
+    beta = operator.options(tflite.SoftmaxOptions).Beta()
+    before, after = operator.quantisation(data), operator.quantisation(output)
+    function = quantised.softmax_int16 if data.dtype == "int16" else quantised.softmax
+    rows = _rows(context, operator)
+    _set(context, operator, function(context.builder, rows, before, after, beta))
+
+
+@converts("LOG_SOFTMAX", "L2_NORMALIZATION")
+def convert_int8_rows(context: Context, operator: TfliteOperator) -> None:
+    """int8 to int8."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("int8",))
+    require_types(operator, output, "output", ("int8",))
+    if operator.name == "LOG_SOFTMAX":
+        function = quantised.log_softmax
+    else:
+        function = quantised.l2_normalise
+        activation = operator.options(tflite.L2NormOptions).FusedActivationFunction()
+        if activation != tflite.ActivationFunctionType.NONE:
+            raise operator.unsupported(f"fused activation {activation} is not supported")
+    before, after = operator.quantisation(data), operator.quantisation(output)
+    rows = _rows(context, operator)
+    _set(context, operator, function(context.builder, rows, before, after))
+
+
+def _rows(context: Context, operator: TfliteOperator) -> relax.Expr:
+    """The input as a matrix."""
+    data = operator.input(0)
+    require_same_shape(operator, data, operator.output)
     if math.prod(data.shape) == 0 or not data.shape:
         raise operator.unsupported(f'input "{data.name}" has shape {list(data.shape)}')
-    before, after = operator.quantisation(data), operator.quantisation(output)
     depth = data.shape[-1]
-    rows = reshaped(context, context.value(data), (math.prod(data.shape) // depth, depth))
-    function = quantised.softmax_int16 if data.dtype == "int16" else quantised.softmax
-    result = function(context.builder, rows, before, after, options.Beta())
-    context.set(output, reshaped(context, context.builder.emit(result), output.shape))
+    return reshaped(context, context.value(data), (math.prod(data.shape) // depth, depth))
+
+
+def _set(context: Context, operator: TfliteOperator, rows: relax.Expr) -> None:
+    shape = operator.output.shape
+    context.set(operator.output, reshaped(context, context.builder.emit(rows), shape))

@@ -1,0 +1,95 @@
+"""Quantised products of two computed matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.quantised.elementwise import broadcast_indices
+from usmp.relax.quantised.emit import call_operator
+from usmp.relax.quantised.epilogue import centred
+from usmp.relax.quantised.fixed_point import Rounding, multiply, quantize_multiplier
+from usmp.relax.quantised.parameters import Quantisation, integer_limits
+
+
+def batch_matmul(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantisations: tuple[Quantisation, Quantisation, Quantisation],
+    transposed: tuple[bool, bool] = (False, False),
+) -> relax.Expr:
+    """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
+
+    Parameters
+    ----------
+    quantisations: of left, right and output, all of int8 or all of int16.
+    transposed: whether left is (..., depth, rows), and whether right is (..., columns, depth).
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with zero points other than 0, or sums that may leave int32.
+    """
+    first, second, after = quantisations
+    wide = after.dtype == "int16"
+    if wide and any(q.zero_point for q in quantisations):
+        zero_points = [q.zero_point for q in quantisations]
+        raise UnsupportedModelError(f"int16 tensors have zero points {zero_points}; required: 0")
+    factor = quantize_multiplier(first.scale * second.scale / after.scale)
+
+    def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
+        shapes = [[int(extent) for extent in tensor.shape] for tensor in (left, right)]
+        rows, depth = _swapped(shapes[0][-2:], transposed[0])
+        _, columns = _swapped(shapes[1][-2:], transposed[1])
+        if not wide:
+            _require_summable(depth, first, second)
+        batches = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
+        k = te.reduce_axis((0, depth), "k")
+
+        def element(
+            tensor: te.Tensor,
+            indices: tuple[tirx.Expr, ...],
+            last: list[tirx.Expr],
+            quantisation: Quantisation,
+        ) -> tirx.Expr:
+            batch = broadcast_indices(list(tensor.shape)[:-2], indices, batches)
+            return centred(tensor(*batch, *last), quantisation.zero_point)
+
+        def product(*indices: tirx.Var) -> tirx.Expr:
+            *batch, row, column = indices
+            x = element(left, tuple(batch), _swapped([row, k], transposed[0]), first)
+            y = element(right, tuple(batch), _swapped([k, column], transposed[1]), second)
+            # A single product fits into int32, of int16 too.
+            return te.sum((x * y).astype("int64" if wide else "int32"), k)
+
+        shape = (*batches, rows, columns)
+        accumulator = te.compute(shape, product, "accumulator")
+
+        def output(*indices: tirx.Var) -> tirx.Expr:
+            rounding = Rounding.ONCE_16_BITS if wide else Rounding.TWICE
+            total = accumulator(*indices)
+            scaled = multiply(total, factor.multiplier, factor.shift, rounding)
+            return after.limits().shifted(scaled, after.zero_point)
+
+        return te.compute(shape, output, "output")
+
+    return call_operator(builder, "batch_matmul", compute, [left, right])
+
+
+def _swapped(pair: list[Any], swap: bool) -> list[Any]:
+    return pair[::-1] if swap else pair
+
+
+def _require_summable(depth: int, first: Quantisation, second: Quantisation) -> None:
+    farthest = []
+    for quantisation in (first, second):
+        least, greatest = integer_limits(quantisation.dtype)
+        farthest.append(max(greatest - quantisation.zero_point, quantisation.zero_point - least))
+    if depth * farthest[0] * farthest[1] >= 2**31:
+        raise UnsupportedModelError(
+            f"sums of {depth} products may leave the 32-bit integers; "
+            f"at most {(2**31 - 1) // (farthest[0] * farthest[1])} are supported"
+        )

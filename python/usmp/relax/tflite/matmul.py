@@ -1,0 +1,48 @@
+"""BATCH_MATMUL on integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import tflite
+
+from usmp.relax import quantised
+from usmp.relax.tflite.context import Context, converts
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import require_types
+
+
+@converts("BATCH_MATMUL")
+def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
+    """Either matrix may be transposed, and either may be computed."""
+    options = operator.options(tflite.BatchMatMulOptions)
+    left, right, output = operator.input(0), operator.input(1), operator.output
+    require_types(operator, left, "input", ("int8", "int16"))
+    require_types(operator, right, "input", (left.dtype,))
+    require_types(operator, output, "output", (left.dtype,))
+    transposed = (bool(options.AdjX()), bool(options.AdjY()))
+    if output.shape != _shape(operator, transposed):
+        raise operator.unsupported(
+            f"matrices of shapes {list(left.shape)} and {list(right.shape)}, transposed: "
+            f'{list(transposed)}, do not give output "{output.name}" of shape '
+            f"{list(output.shape)}"
+        )
+    first, second, after = (operator.quantisation(t) for t in (left, right, output))
+    values = (context.value(left), context.value(right))
+    context.set(
+        output,
+        quantised.batch_matmul(context.builder, *values, (first, second, after), transposed),
+    )
+
+
+def _shape(operator: TfliteOperator, transposed: tuple[bool, bool]) -> tuple[int, ...] | None:
+    """The shape of the product; None if there is none."""
+    left, right = operator.input(0).shape, operator.input(1).shape
+    if min(len(left), len(right)) < 2:
+        return None
+    rows, depth = left[-2:][::-1] if transposed[0] else left[-2:]
+    other, columns = right[-2:][::-1] if transposed[1] else right[-2:]
+    try:
+        batches = np.broadcast_shapes(left[:-2], right[:-2])
+    except ValueError:
+        return None
+    return (*batches, rows, columns) if depth == other else None
