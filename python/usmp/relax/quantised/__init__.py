@@ -23,20 +23,24 @@ from usmp.relax.quantised.arithmetic import (
     squared_difference,
     subtract,
 )
+from usmp.relax.quantised.blocks import batch_to_space, space_to_batch
 from usmp.relax.quantised.conversion import cast, dequantize, quantize, requantize
 from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
 from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
 from usmp.relax.quantised.dense import fully_connected
+from usmp.relax.quantised.elementwise import add
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
-from usmp.relax.quantised.gathering import gather
+from usmp.relax.quantised.gathering import gather, gather_nd, update_slice
 from usmp.relax.quantised.log_softmax import log_softmax
 from usmp.relax.quantised.matmul import batch_matmul
+from usmp.relax.quantised.mirroring import mirror_pad
 from usmp.relax.quantised.normalisation import l2_normalise
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activation_limits
 from usmp.relax.quantised.pooling import average_pool, max_pool
 from usmp.relax.quantised.reduction import extreme, mean, position_of_extreme, total
 from usmp.relax.quantised.rescale import Rescale
+from usmp.relax.quantised.resizing import Resize, resize_bilinear, resize_nearest
 from usmp.relax.quantised.softmax import softmax
 from usmp.relax.quantised.softmax_int16 import softmax_int16
 from usmp.relax.quantised.window import Layout, Window
@@ -48,6 +52,7 @@ __all__ = [
     "Quantisation",
     "QuantizedMultiplier",
     "Rescale",
+    "Resize",
     "Rounding",
     "Window",
     "absolute",
@@ -56,6 +61,7 @@ __all__ = [
     "add_all",
     "average_pool",
     "batch_matmul",
+    "batch_to_space",
     "cast",
     "clamp",
     "compare",
@@ -70,6 +76,7 @@ __all__ = [
     "extreme_of_two",
     "fully_connected",
     "gather",
+    "gather_nd",
     "hard_swish",
     "l2_normalise",
     "leaky_relu",
@@ -77,6 +84,7 @@ __all__ = [
     "logistic",
     "max_pool",
     "mean",
+    "mirror_pad",
     "multiply_elements",
     "position_of_extreme",
     "prelu",
@@ -84,12 +92,16 @@ __all__ = [
     "quantize_multiplier",
     "relu",
     "requantize",
+    "resize_bilinear",
+    "resize_nearest",
     "rsqrt",
     "select",
     "softmax",
     "softmax_int16",
+    "space_to_batch",
     "squared_difference",
     "subtract",
     "tanh",
     "total",
+    "update_slice",
 ]

@@ -1,4 +1,7 @@
-"""Elements that are picked by a tensor of indices."""
+"""Elements that are picked, or replaced, at places which other tensors give.
+
+A place outside a tensor counts as the nearest inside, so that no run reads or writes elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,88 @@ def gather(
 
     Parameters
     ----------
-    indices: integers; one outside the axis counts as the nearest inside, so that no run reads
-        outside the tensor.
+    indices: integers.
     batch_axes: how many first axes of data and indices are the same.
     """
     extents = shape_of(data)
-    index_shape = tuple(indices.shape) if isinstance(indices, np.ndarray) else shape_of(indices)
+    index_shape = _shape(indices)
     picked = len(index_shape) - batch_axes
     shape = (*extents[:axis], *index_shape[batch_axes:], *extents[axis + 1 :])
 
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
-            given = indices[(*i[:batch_axes], *i[axis : axis + picked])].astype("int32")
-            return data[(*i[:axis], nearest_inside(given, extents[axis]), *i[axis + picked :])]
+            index = indices[(*i[:batch_axes], *i[axis : axis + picked])]
+            place = _nearest(index, 0, extents[axis] - 1)
+            return data[(*i[:axis], place, *i[axis + picked :])]
 
         return te.compute(shape, element, "output")
 
     return call_operator(builder, "gather", compute, [data, indices])
 
 
-def nearest_inside(index: tirx.Expr, extent: int) -> tirx.Expr:
-    """An int32 index, moved into an axis."""
-    low, high = tirx.IntImm("int32", 0), tirx.IntImm("int32", extent - 1)
-    return tirx.max(tirx.min(index, high), low)
+def gather_nd(
+    builder: relax.BlockBuilder, data: relax.Expr, indices: relax.Expr | np.ndarray
+) -> relax.Expr:
+    """The slices of `data` at positions of several axes.
+
+    Parameters
+    ----------
+    indices: (..., n) integers: a position on each of the first n axes of the data.
+    """
+    extents = shape_of(data)
+    *outer, axes = _shape(indices)
+    shape = (*outer, *extents[axes:])
+
+    def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            place = [
+                _nearest(indices[(*i[: len(outer)], tirx.IntImm("int32", axis))], 0, extent - 1)
+                for axis, extent in enumerate(extents[:axes])
+            ]
+            return data[(*place, *i[len(outer) :])]
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "gather_nd", compute, [data, indices])
+
+
+def update_slice(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    update: relax.Expr,
+    begins: relax.Expr | np.ndarray,
+) -> relax.Expr:
+    """`data`, in which `update` stands from the position `begins` on, moved to where it fits.
+
+    Parameters
+    ----------
+    update: of as many axes as the data, none longer than there.
+    begins: (axes) integers.
+    """
+    extents, sizes = shape_of(data), shape_of(update)
+
+    def compute(data: te.Tensor, update: te.Tensor, begins: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            inside, place = [], []
+            for axis, (extent, size) in enumerate(zip(extents, sizes, strict=True)):
+                if size == extent:
+                    place.append(i[axis])
+                    continue
+                begin = _nearest(begins[tirx.IntImm("int32", axis)], 0, extent - size)
+                inside += [i[axis] >= begin, i[axis] < begin + size]
+                place.append(i[axis] - begin)
+            return tirx.if_then_else(tirx.all(*inside), update[tuple(place)], data[i])
+
+        return te.compute(extents, element, "output")
+
+    return call_operator(builder, "update_slice", compute, [data, update, begins])
+
+
+def _shape(indices: relax.Expr | np.ndarray) -> tuple[int, ...]:
+    return tuple(indices.shape) if isinstance(indices, np.ndarray) else shape_of(indices)
+
+
+def _nearest(index: tirx.Expr, least: int, greatest: int) -> tirx.Expr:
+    """An index moved into limits, as int32."""
+    low, high = tirx.IntImm("int32", least), tirx.IntImm("int32", greatest)
+    return tirx.max(tirx.min(index.astype("int32"), high), low)

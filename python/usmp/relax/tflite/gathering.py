@@ -1,4 +1,4 @@
-"""GATHER: slices of a tensor that another tensor selects."""
+"""GATHER, GATHER_ND and EMBEDDING_LOOKUP: slices of a tensor that another tensor selects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvm import relax
 from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
-from usmp.relax.tflite.options import positive_axis, require_types
+from usmp.relax.tflite.options import positive_axis, require_rank, require_types
 from usmp.relax.tflite.slicing import part
 from usmp.relax.tflite.strided_ranges import AxisRange
 
@@ -33,31 +33,67 @@ def convert_gather(context: Context, operator: TfliteOperator) -> None:
             f"indices of shape {list(indices.shape)}"
         )
     if indices.data is not None:
-        check_indices(operator, indices.data, data.shape[axis])
+        _check_indices(operator, indices.data, data.shape[axis])
         if indices.data.size == 1:
             index = int(indices.data.reshape(-1)[0])
             _take_one(context, operator, axis, index, indices.shape[batch_axes:])
             return
     gathered = quantised.gather(
-        context.builder, context.value(data), index_value(context, indices), axis, batch_axes
+        context.builder, context.value(data), _index_value(context, indices), axis, batch_axes
     )
     context.set_moved(operator, gathered)
 
 
-def check_indices(operator: TfliteOperator, indices: np.ndarray, extent: int) -> None:
-    """Return if constant indices lie in an axis.
+@converts("GATHER_ND", moves=True)
+def convert_gather_nd(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, positions whose last axis is a place on each of the first axes of the data."""
+    data, indices = operator.input(0), operator.input(1)
+    require_types(operator, indices, "indices", _INDEX_TYPES)
+    if not indices.shape or not 1 <= indices.shape[-1] <= len(data.shape):
+        raise operator.unsupported(
+            f"indices of shape {list(indices.shape)} for data of shape {list(data.shape)}"
+        )
+    if indices.data is not None:
+        for axis in range(indices.shape[-1]):
+            _check_indices(operator, indices.data[..., axis], data.shape[axis])
+    gathered = quantised.gather_nd(
+        context.builder, context.value(data), _index_value(context, indices)
+    )
+    context.set_moved(operator, gathered)
 
-    Raises
-    ------
-    UnsupportedModelError: one does not.
-    """
-    if indices.size and not 0 <= indices.min() <= indices.max() < extent:
-        outside = next(int(i) for i in indices.reshape(-1) if not 0 <= i < extent)
-        raise operator.unsupported(f"index {outside} of an axis of {extent} elements")
+
+@converts("EMBEDDING_LOOKUP", moves=True)
+def convert_embedding_lookup(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: indices, rows; rows of integers may become real numbers on the way."""
+    indices, data, output = operator.input(0), operator.input(1), operator.output
+    require_types(operator, indices, "indices", ("int32",))
+    require_rank(operator, indices, "indices", (1,))
+    if not data.shape:
+        raise operator.unsupported("the rows are one number")
+    if indices.data is not None:
+        _check_indices(operator, indices.data, data.shape[0])
+    rows = quantised.gather(
+        context.builder, context.value(data), _index_value(context, indices), 0, 0
+    )
+    if data.dtype == "int8" and output.dtype == "float32":
+        quantisation = operator.quantisation(data)
+        if quantisation.zero_point != 0:
+            raise operator.unsupported(f"rows with zero point {quantisation.zero_point}, not 0")
+        real = relax.op.astype(context.builder.emit(rows), "float32")
+        scale = relax.const(quantisation.scale, "float32")
+        rows = relax.op.multiply(context.builder.emit(real), scale)
+    context.set_moved(operator, rows)
 
 
-def index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.ndarray:
-    """Indices as `quantised.gather` takes them: known ones fit 32 bits."""
+def _check_indices(operator: TfliteOperator, indices: np.ndarray, extent: int) -> None:
+    """Constant indices must lie in an axis."""
+    outside = indices[(indices < 0) | (indices >= extent)]
+    if outside.size:
+        raise operator.unsupported(f"index {outside.flat[0]} of an axis of {extent} elements")
+
+
+def _index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.ndarray:
+    """Known indices fit 32 bits."""
     if indices.data is not None:
         return indices.data.astype(np.int32)
     return context.value(indices)

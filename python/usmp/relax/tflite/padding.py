@@ -1,11 +1,13 @@
-"""PAD and PADV2: constant elements around the data."""
+"""PAD, PADV2 and MIRROR_PAD: elements around the data."""
 
 from __future__ import annotations
 
 import math
 
+import tflite
 from tvm import relax
 
+from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import require_types
@@ -58,3 +60,21 @@ def _pad_value(operator: TfliteOperator) -> int | float:
     if output.quantisation is None:
         return 0
     return operator.quantisation(output).zero_point
+
+
+@converts("MIRROR_PAD", moves=True)
+def convert_mirror_pad(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, paddings (axes, 2)."""
+    options = operator.options(tflite.MirrorPadOptions)
+    data, amounts = operator.input(0), padding_amounts(operator)
+    repeats_border = options.Mode() == tflite.MirrorPadMode.SYMMETRIC
+    for extent, pair in zip(data.shape, amounts, strict=True):
+        longest = extent if repeats_border else extent - 1
+        if max(pair) > longest:
+            raise operator.unsupported(
+                f"{max(pair)} elements beside an axis whose mirror image has {longest}"
+            )
+    value = context.value(data)
+    if any(before or after for before, after in amounts):
+        value = quantised.mirror_pad(context.builder, value, amounts, repeats_border)
+    context.set_moved(operator, value)

@@ -1,0 +1,142 @@
+"""Images in another size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.relax.quantised.emit import call_operator, shape_of
+from usmp.relax.quantised.parameters import round_half_away
+from usmp.relax.quantised.window import Layout
+
+_BITS = 10
+"""Bits below the point of a place between two elements."""
+
+
+@dataclass(frozen=True)
+class Resize:
+    """Rows, or columns, in another number.
+
+    Parameters
+    ----------
+    data, output: how many there are, and how many there shall be.
+    align_corners: the first and last elements fall together.
+    half_pixel_centers: an element is a square whose value is that of its centre.
+    """
+
+    data: int
+    output: int
+    align_corners: bool
+    half_pixel_centers: bool
+
+    def nearest(self) -> np.ndarray:
+        """The element of the data for each one of the output, in single precision: int16 or int32.
+
+        TFLite's GetNearestNeighbor.
+        """
+        single = np.float32
+        corners = self.align_corners and self.output > 1
+        less = 1 if corners else 0
+        scale = single(self.data - less) / single(self.output - less)
+        offset = single(0.5 if self.half_pixel_centers else 0)
+        places = [float((single(index) + offset) * scale) for index in range(self.output)]
+        chosen = [round_half_away(p) if self.align_corners else int(np.floor(p)) for p in places]
+        dtype = np.int16 if self.data <= np.iinfo(np.int16).max else np.int32
+        return np.array([max(0, min(place, self.data - 1)) for place in chosen], dtype)
+
+    def place(self, index: tirx.Var) -> tirx.Expr:
+        """Where an element of the output is in the data, in units of 2**-10: int32.
+
+        TFLite's ComputeInterpolationValuesInteger.
+        """
+        less = 1 if self.align_corners and self.output > 1 else 0
+        extent, count = self.data - less, self.output - less
+        scale = ((extent << _BITS) + count // 2) // count
+        place = index * scale
+        return place + (scale // 2 - (1 << (_BITS - 1))) if self.half_pixel_centers else place
+
+
+def resize_nearest(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    sides: tuple[Resize, Resize],
+    layout: Layout,
+) -> relax.Expr:
+    """Each element of the output is the nearest one of the data, an image of any type."""
+    batch, _, _, channels = layout.named(shape_of(data))
+    shape = layout.order(batch, sides[0].output, sides[1].output, channels)
+    tables = [side.nearest() for side in sides]
+    regular = [_is_regular(side, table) for side, table in zip(sides, tables, strict=True)]
+
+    def compute(data: te.Tensor, *given: te.Tensor) -> te.Tensor:
+        rest = list(given)
+        lookups = [None if is_regular else rest.pop(0) for is_regular in regular]
+
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            place = [
+                tirx.floordiv(index * side.data, side.output)
+                if lookup is None
+                else lookup[index].astype("int32")
+                for index, side, lookup in zip((y, x), sides, lookups, strict=True)
+            ]
+            return data[layout.order(b, place[0], place[1], c)]
+
+        return te.compute(shape, element, "output")
+
+    constants = [table for table, known in zip(tables, regular, strict=True) if not known]
+    return call_operator(builder, "resize_nearest", compute, [data, *constants])
+
+
+def _is_regular(side: Resize, table: np.ndarray) -> bool:
+    """Whether a division gives the same as the table, without its bytes."""
+    indices = np.arange(side.output, dtype=np.int64)
+    return bool((indices * side.data // side.output == table).all())
+
+
+def resize_bilinear(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    sides: tuple[Resize, Resize],
+    layout: Layout,
+) -> relax.Expr:
+    """Each element of the output is a mean of the four around it, rounded half away from zero.
+
+    Parameters
+    ----------
+    data: an image of int8 or int16.
+    """
+    batch, _, _, channels = layout.named(shape_of(data))
+    shape = layout.order(batch, sides[0].output, sides[1].output, channels)
+    dtype = str(data.ty.dtype)
+    # 128 * (2 * 2**10)**2 is less than 2**31: 8-bit elements need no wider sum.
+    wide = "int32" if dtype == "int8" else "int64"
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            rows, columns = (_neighbours(s, i) for s, i in zip(sides, (y, x), strict=True))
+            total: tirx.Expr = tirx.const(0, wide)
+            for row, row_weight in rows:
+                for column, column_weight in columns:
+                    weight = (row_weight * column_weight).astype(wide)
+                    total = total + data[layout.order(b, row, column, c)].astype(wide) * weight
+            half = tirx.const(1 << (2 * _BITS - 1), wide)
+            half = tirx.Select(total > tirx.const(0, wide), half, -half)
+            return tirx.truncdiv(total + half, tirx.const(1 << (2 * _BITS), wide)).astype(dtype)
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "resize_bilinear", compute, [data])
+
+
+def _neighbours(side: Resize, index: tirx.Var) -> list[tuple[tirx.Expr, tirx.Expr]]:
+    """The elements before and after a place, and their weights, which are 2**10 in all."""
+    place = side.place(index)
+    one, last = tirx.IntImm("int32", 1 << _BITS), tirx.IntImm("int32", side.data - 1)
+    before = tirx.max(tirx.truncdiv(place, one), tirx.IntImm("int32", 0))
+    after = tirx.min(tirx.truncdiv(place + (one - 1), one), last)
+    beyond = place - before * one
+    return [(before, one - beyond), (after, beyond)]

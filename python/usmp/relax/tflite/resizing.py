@@ -1,0 +1,49 @@
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR."""
+
+from __future__ import annotations
+
+import tflite
+
+from usmp.relax import quantised
+from usmp.relax.quantised import Layout, Resize
+from usmp.relax.tflite.context import Context, converts
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import require_rank, require_types
+
+_NHWC = Layout("NHWC")
+
+
+@converts("RESIZE_NEAREST_NEIGHBOR", moves=True)
+def convert_resize_nearest(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: images, their new height and width."""
+    sides = _sides(operator, operator.options(tflite.ResizeNearestNeighborOptions))
+    value = context.value(operator.input(0))
+    resized = quantised.resize_nearest(context.builder, value, sides, _NHWC)
+    context.set_moved(operator, resized)
+
+
+@converts("RESIZE_BILINEAR")
+def convert_resize_bilinear(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: images, their new height and width."""
+    require_types(operator, operator.input(0), "input", ("int8", "int16"))
+    sides = _sides(operator, operator.options(tflite.ResizeBilinearOptions))
+    if sides[0].half_pixel_centers and sides[0].align_corners:
+        raise operator.unsupported("align_corners and half_pixel_centers exclude each other")
+    value = context.value(operator.input(0))
+    resized = quantised.resize_bilinear(context.builder, value, sides, _NHWC)
+    context.set_moved(operator, resized)
+
+
+def _sides(
+    operator: TfliteOperator,
+    options: tflite.ResizeNearestNeighborOptions | tflite.ResizeBilinearOptions,
+) -> tuple[Resize, Resize]:
+    data, size = operator.input(0), operator.constant(1).reshape(-1)
+    require_rank(operator, data, "input", (4,))
+    if len(size) != 2 or size.min() < 1 or 0 in data.shape:
+        raise operator.unsupported(
+            f"images of shape {list(data.shape)} cannot have the size {size.tolist()}"
+        )
+    flags = (bool(options.AlignCorners()), bool(options.HalfPixelCenters()))
+    height, width = (Resize(data.shape[1 + i], int(size[i]), *flags) for i in (0, 1))
+    return height, width
