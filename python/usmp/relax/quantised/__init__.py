@@ -43,6 +43,7 @@ from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.resizing import Resize, resize_bilinear, resize_nearest
 from usmp.relax.quantised.softmax import softmax
 from usmp.relax.quantised.softmax_int16 import softmax_int16
+from usmp.relax.quantised.transposed_convolution import TransposedSide, transpose_conv2d
 from usmp.relax.quantised.window import Layout, Window
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "Rescale",
     "Resize",
     "Rounding",
+    "TransposedSide",
     "Window",
     "absolute",
     "activation_limits",
@@ -103,5 +105,6 @@ __all__ = [
     "subtract",
     "tanh",
     "total",
+    "transpose_conv2d",
     "update_slice",
 ]

@@ -55,13 +55,11 @@ def conv2d(
             channel = inner if depth == channels else c // per_group * depth + inner
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, channel)]
-            taken = _inside(window.inside(position), value, quantisation.zero_point)
+            taken = value_inside(window.inside(position), value, quantisation.zero_point)
             return taken * centred(weight[c, taps[0], taps[1], inner], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return _sum_and_rescale(
-            shape, product, [*taps, inner], rescale, epilogue, constants, layout
-        )
+        return sum_and_rescale(shape, product, [*taps, inner], rescale, epilogue, constants, layout)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
     return call_operator(builder, "conv2d", compute, arguments, takes_epilogue=True)
@@ -98,17 +96,17 @@ def depthwise_conv2d(
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, c // multiplier)]
-            taken = _inside(window.inside(position), value, quantisation.zero_point)
+            taken = value_inside(window.inside(position), value, quantisation.zero_point)
             return taken * centred(weight[taps[0], taps[1], c], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return _sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, layout)
+        return sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, layout)
 
     arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
     return call_operator(builder, "depthwise_conv2d", compute, arguments, takes_epilogue=True)
 
 
-def _inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
+def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
     """What a value stands for, in int32; nothing if it is outside the data."""
     real = centred(value, zero_point)
     if condition is None:
@@ -116,7 +114,7 @@ def _inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> t
     return tirx.if_then_else(condition, real, tirx.IntImm("int32", 0))
 
 
-def _sum_and_rescale(
+def sum_and_rescale(
     shape: Sequence[int],
     product: Product,
     axes: list[tirx.IterVar],

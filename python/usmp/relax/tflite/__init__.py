@@ -17,6 +17,7 @@ from usmp.relax.tflite import (
     shapes,
     slicing,
     softmax,
+    transposed_convolutions,
     transposing,
     variables,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "shapes",
     "slicing",
     "softmax",
+    "transposed_convolutions",
     "transposing",
     "variables",
 ]

@@ -127,7 +127,7 @@ def make_window(
             "must be at least 1"
         )
     sides = [
-        _side(operator, data[1 + side], kernel[side], strides[side], dilations[side], padding)
+        window_side(operator, data[1 + side], kernel[side], strides[side], dilations[side], padding)
         for side in (0, 1)
     ]
     extents = tuple(extent for extent, _ in sides)
@@ -140,7 +140,7 @@ def make_window(
     return Window((data[1], data[2]), kernel, strides, dilations, before, (output[1], output[2]))
 
 
-def _side(
+def window_side(
     operator: TfliteOperator, data: int, kernel: int, stride: int, dilation: int, padding: int
 ) -> tuple[int, int]:
     """Extent of the output, and padding before the data (TFLite's ComputePadding)."""

@@ -1,0 +1,99 @@
+"""TRANSPOSE_CONV on integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import tflite
+
+from usmp.relax import quantised
+from usmp.relax.quantised import (
+    Layout,
+    Rescale,
+    Rounding,
+    TransposedSide,
+    quantize_multiplier,
+)
+from usmp.relax.tflite.context import Context, converts
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import fused_limits, require_rank, require_types, window_side
+
+_WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",)}
+_BIAS_TYPES = {"int8": ("int32",), "int16": ("int64", "int16")}
+
+
+@converts("TRANSPOSE_CONV")
+def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: output shape, weight (output channels, height, width, channels), data, bias."""
+    options = operator.options(tflite.TransposeConvOptions)
+    weight, data, output = operator.input(1), operator.input(2), operator.output
+    _check(operator)
+    scales = operator.weight_quantisation(weight, 0)
+    if any(scales.zero_points):
+        raise operator.unsupported(f"the weight has zero point {scales.zero_points[0]}, not 0")
+    before, after = operator.quantisation(data), operator.quantisation(output)
+    rescale = Rescale(
+        tuple(quantize_multiplier(before.scale * scale / after.scale) for scale in scales.scales),
+        after.zero_point,
+        fused_limits(operator, options.FusedActivationFunction(), after),
+        Rounding.ONCE_16_BITS if data.dtype == "int16" else Rounding.TWICE,
+    )
+    strides = (options.StrideH(), options.StrideW())
+    if min(strides) < 1:
+        raise operator.unsupported(f"strides {list(strides)} must be at least 1")
+    rows, columns = (
+        _side(operator, axis, stride, options.Padding())
+        for axis, stride in zip((1, 2), strides, strict=True)
+    )
+    result = quantised.transpose_conv2d(
+        context.builder,
+        context.value(data),
+        operator.constant(1),
+        _bias(operator),
+        (rows, columns),
+        before,
+        rescale,
+        Layout("NHWC"),
+    )
+    context.set(output, result)
+
+
+def _check(operator: TfliteOperator) -> None:
+    weight, data, output = operator.input(1), operator.input(2), operator.output
+    require_types(operator, data, "input", tuple(_WEIGHT_TYPES))
+    require_types(operator, weight, "weight", _WEIGHT_TYPES[data.dtype])
+    require_types(operator, output, "output", (data.dtype,))
+    for tensor, what in ((weight, "weight"), (data, "input"), (output, "output")):
+        require_rank(operator, tensor, what, (4,))
+    given = operator.input(0).data
+    if given is not None and tuple(given.reshape(-1).tolist()) != output.shape:
+        raise operator.unsupported(
+            f"the shape is given as {given.reshape(-1).tolist()}; "
+            f'output "{output.name}" has {list(output.shape)}'
+        )
+    fits = data.shape[3] == weight.shape[3] and data.shape[0] == output.shape[0]
+    if not fits or weight.shape[0] != output.shape[3] or 0 in weight.shape:
+        raise operator.unsupported(
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
+            f"{list(weight.shape)}"
+        )
+
+
+def _side(operator: TfliteOperator, axis: int, stride: int, padding: int) -> TransposedSide:
+    """Rows or columns; padded as the convolution is whose transpose this is."""
+    data, output = operator.input(2).shape[axis], operator.output.shape[axis]
+    kernel = operator.input(1).shape[axis]
+    _, before = window_side(operator, output, kernel, stride, 1, padding)
+    return TransposedSide(data, kernel, stride, before, output)
+
+
+def _bias(operator: TfliteOperator) -> np.ndarray | None:
+    tensor, outputs = operator.optional_input(3), operator.output.shape[3]
+    if tensor is None:
+        return None
+    require_types(operator, tensor, "bias", _BIAS_TYPES[operator.input(2).dtype])
+    if tensor.shape != (outputs,):
+        raise operator.unsupported(
+            f'bias "{tensor.name}" has shape {list(tensor.shape)}; it should be [{outputs}]'
+        )
+    bias = operator.constant(3)
+    return bias.astype(np.int64) if bias.dtype == np.int16 else bias
