@@ -1,7 +1,8 @@
-"""CONCATENATION and PACK."""
+"""CONCATENATION, PACK and SELECT: several tensors into one."""
 
 from __future__ import annotations
 
+import numpy as np
 import tflite
 from tvm import relax
 
@@ -44,6 +45,28 @@ def convert_pack(context: Context, operator: TfliteOperator) -> None:
             )
         parts.append(reshaped(context, context.value(tensor), (*shape[:axis], 1, *shape[axis:])))
     context.set_moved(operator, parts[0] if len(parts) == 1 else relax.op.concat(parts, axis))
+
+
+@converts("SELECT", "SELECT_V2", moves=True)
+def convert_select(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: condition, what is taken where it holds, what elsewhere; broadcast together."""
+    condition, first, second = (operator.input(index) for index in (0, 1, 2))
+    require_types(operator, condition, "condition", ("bool",))
+    require_types(operator, second, "input", (first.dtype,))
+    shapes = [condition.shape, first.shape, second.shape]
+    chosen = context.value(condition)
+    if operator.name == "SELECT" and len(condition.shape) == 1 < len(first.shape):
+        # The older operator takes one number for each slice along the first axis.
+        shapes[0] = (*condition.shape, *[1] * (len(first.shape) - 1))
+        chosen = reshaped(context, chosen, shapes[0])
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise operator.unsupported(
+            "shapes " + ", ".join(str(list(shape)) for shape in shapes) + " do not go together"
+        ) from error
+    values = (context.value(first), context.value(second))
+    context.set_moved(operator, relax.op.where(chosen, *values))
 
 
 def _given_inputs(operator: TfliteOperator) -> list[TfliteTensor]:

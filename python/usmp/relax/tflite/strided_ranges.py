@@ -99,7 +99,8 @@ def _range(
         last = extent if stride > 0 else -1
     else:
         last = _clamped(end + first if offset else end, extent, stride)
-    return AxisRange(first, last, stride)
+    taken = AxisRange(first, last, stride)
+    return taken if _length(taken) else AxisRange(0, 0)
 
 
 def _begin(operator: TfliteOperator, extent: int, begin: int | None, stride: int) -> int:
