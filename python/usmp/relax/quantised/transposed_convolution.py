@@ -9,7 +9,7 @@ from tvm import relax, te, tirx
 
 from usmp.relax.quantised.convolution import sum_and_rescale, value_inside
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.epilogue import centred, make_epilogue
+from usmp.relax.quantised.epilogue import centred, centred_epilogue
 from usmp.relax.quantised.parameters import Quantisation
 from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.window import Layout
@@ -64,12 +64,13 @@ def transpose_conv2d(
     quantisation: Quantisation,
     rescale: Rescale,
     layout: Layout,
+    weight_zero_point: int = 0,
 ) -> relax.Expr:
     """A transposed convolution.
 
     Parameters
     ----------
-    data: an image in `layout`, of int8 or int16.
+    data: an image in `layout`, of int8, uint8 or int16.
     weight: (output channels, kernel height, kernel width, channels).
     bias: (output channels) of int32 or int64, or None.
     sides: rows and columns.
@@ -77,7 +78,9 @@ def transpose_conv2d(
     """
     outputs, _, _, channels = weight.shape
     batch, *_ = layout.named(shape_of(data))
-    kept, epilogue = make_epilogue(weight.reshape(outputs, -1), bias, quantisation, rescale)
+    kept, epilogue = centred_epilogue(
+        weight.reshape(outputs, -1), weight_zero_point, bias, quantisation, rescale
+    )
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         steps = [side.steps(name) for side, name in zip(sides, ("sy", "sx"), strict=True)]
@@ -92,7 +95,7 @@ def transpose_conv2d(
             value = data[layout.order(b, positions[0], positions[1], inner)]
             condition = tirx.all(*conditions) if conditions else None
             taken = value_inside(condition, value, quantisation.zero_point)
-            return taken * centred(weight[c, taps[0], taps[1], inner], 0)
+            return taken * centred(weight[c, taps[0], taps[1], inner], weight_zero_point)
 
         shape = (batch, sides[0].output, sides[1].output, outputs)
         axes = [*steps, inner]

@@ -17,8 +17,8 @@ from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import fused_limits, require_rank, require_types, window_side
 
-_WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",)}
-_BIAS_TYPES = {"int8": ("int32",), "int16": ("int64", "int16")}
+_WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
+_BIAS_TYPES = {"int8": ("int32",), "int16": ("int64", "int16"), "uint8": ("int32",)}
 
 
 @converts("TRANSPOSE_CONV")
@@ -28,15 +28,8 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
     weight, data, output = operator.input(1), operator.input(2), operator.output
     _check(operator)
     scales = operator.weight_quantisation(weight, 0)
-    if any(scales.zero_points):
+    if any(scales.zero_points) and data.dtype != "uint8":
         raise operator.unsupported(f"the weight has zero point {scales.zero_points[0]}, not 0")
-    before, after = operator.quantisation(data), operator.quantisation(output)
-    rescale = Rescale(
-        tuple(quantize_multiplier(before.scale * scale / after.scale) for scale in scales.scales),
-        after.zero_point,
-        fused_limits(operator, options.FusedActivationFunction(), after),
-        Rounding.ONCE_16_BITS if data.dtype == "int16" else Rounding.TWICE,
-    )
     strides = (options.StrideH(), options.StrideW())
     if min(strides) < 1:
         raise operator.unsupported(f"strides {list(strides)} must be at least 1")
@@ -50,9 +43,10 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
         operator.constant(1),
         _bias(operator),
         (rows, columns),
-        before,
-        rescale,
+        operator.quantisation(data),
+        _rescale(operator, options.FusedActivationFunction()),
         Layout("NHWC"),
+        scales.zero_points[0],
     )
     context.set(output, result)
 
@@ -76,6 +70,22 @@ def _check(operator: TfliteOperator) -> None:
             f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
             f"{list(weight.shape)}"
         )
+
+
+def _rescale(operator: TfliteOperator, activation: int) -> Rescale:
+    """Factors as the reference kernels compute them: those on uint8 multiply the scales of data
+    and weight in single precision."""
+    data, output = operator.quantisation(operator.input(2)), operator.quantisation(operator.output)
+    scales = operator.weight_quantisation(operator.input(1), 0).scales
+    products = [data.scale * scale for scale in scales]
+    if data.dtype == "uint8":
+        products = [float(np.float32(data.scale) * np.float32(scale)) for scale in scales]
+    return Rescale(
+        tuple(quantize_multiplier(product / output.scale) for product in products),
+        output.zero_point,
+        fused_limits(operator, activation, output),
+        Rounding.ONCE_16_BITS if data.dtype == "int16" else Rounding.TWICE,
+    )
 
 
 def _side(operator: TfliteOperator, axis: int, stride: int, padding: int) -> TransposedSide:
