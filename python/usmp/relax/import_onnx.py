@@ -66,8 +66,13 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     node: onnx.NodeProto | None = None
 
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
-        known = {"If", *onnx_frontend._get_convert_map()}
+        known = onnx_frontend._get_convert_map()
         for node in graph.node:
+            if node.op_type == "If":
+                raise UnsupportedModelError(
+                    f"{_described(node)} is not supported: which branch runs must be known at "
+                    "compile time"
+                )
             if node.op_type not in known or node.domain not in _DOMAINS:
                 raise UnsupportedModelError(
                     f"{_described(node)} is not supported by TVM's ONNX importer"

@@ -143,7 +143,14 @@ class _Importer(exported_program_translator.ExportedProgramImporter):  # type: i
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
         for node in nodes:
-            if node.op == "call_function" and node.target.__name__ not in self.convert_map:
+            if node.op != "call_function":
+                continue
+            if node.target is torch.ops.higher_order.cond:
+                raise UnsupportedModelError(
+                    f"{_described(node)} is not supported: which branch runs must be known at "
+                    "compile time"
+                )
+            if node.target.__name__ not in self.convert_map:
                 raise UnsupportedModelError(
                     f"{_described(node)} is not supported by TVM's PyTorch importer"
                 )

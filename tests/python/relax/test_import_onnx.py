@@ -230,6 +230,21 @@ def test_unsupported_operator():
     )
 
 
+def test_branch_that_is_chosen_at_run_time():
+    graph = Graph()
+    graph.input("x", [2])
+    branches = {}
+    for name, operator in (("then_branch", "Relu"), ("else_branch", "Neg")):
+        node = helper.make_node(operator, ["x"], [name])
+        output = helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
+        branches[name] = helper.make_graph([node], name, [], [output])
+    graph.node("If", graph.input("c", [], "bool"), outputs=["y"], **branches)
+    assert message_of(graph.model("y")) == (
+        'operator If (node "node_y", output "y") is not supported: which branch runs must be known '
+        "at compile time"
+    )
+
+
 def test_operator_of_an_unknown_domain():
     graph = Graph()
     graph.node("Relu", graph.input("x", [4]), outputs=["y"], domain="mine")

@@ -184,6 +184,16 @@ def test_unsupported_operator():
     )
 
 
+def test_branch_that_is_chosen_at_run_time():
+    def branch(x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+    assert message_of(exported(Function(branch), torch.ones(4))) == (
+        "operator cond (node cond) is not supported: which branch runs must be known at "
+        "compile time"
+    )
+
+
 def test_operator_that_fails_in_conversion():
     half = seeded(Perceptron).half()
     assert message_of(exported(half, torch.ones(1, 20).half())).startswith(
