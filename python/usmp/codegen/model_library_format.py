@@ -21,7 +21,11 @@ from usmp.codegen.interface import Interface, Pool, Tensor
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.write_file import write_file
 from usmp.objects import BufferInfoKind, MemoryPlan
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
+from usmp.objects.attributes import (
+    FLOAT_OPERATORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    MEMORY_PLAN_ATTR,
+)
 
 FORMAT_VERSION = 7
 METADATA_FILE = "metadata.json"
@@ -74,6 +78,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "executors": ["aot"],
                 "style": "full-model",
                 "external_dependencies": [],
+                "float_operators": _float_operators(mod),
                 "memory": {
                     "functions": {
                         "main": [_main_memory(interface)],
@@ -86,6 +91,12 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
             }
         },
     }
+
+
+def _float_operators(mod: IRModule) -> dict[str, int]:
+    """How many operators of a quantised graph are computed in float, by name."""
+    counted = (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
+    return {str(name): int(counted[name]) for name in sorted(counted, key=str)}
 
 
 def _main_memory(interface: Interface) -> dict[str, Any]:

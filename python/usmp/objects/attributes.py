@@ -61,3 +61,7 @@ EXECUTOR_ATTR = "executor"
 
 MEMORY_PLAN_ATTR = "memory_plan"
 """After planning, on the IRModule: the `MemoryPlan`."""
+
+FLOAT_OPERATORS_ATTR = "float_operators"
+"""On the IRModule: name -> how many operators of a quantised graph are computed in float, because
+no integer operator was recognised."""

@@ -11,6 +11,7 @@ from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.lower_main import lower_main
 from usmp.relax.lower_operators import lower_operators
 from usmp.relax.normalise_take_indices import normalise_take_indices
+from usmp.relax.qdq import use_integer_operators
 from usmp.relax.schedule_operators import schedule_operators
 
 
@@ -24,6 +25,7 @@ def lower_to_aot(mod: IRModule) -> IRModule:
     check_static_shapes(mod)
     names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
     mod = normalise_take_indices(mod)
+    mod = use_integer_operators(mod)
     mod = FuseOperators(mod)
     mod = schedule_operators(mod)
     mod = lower_operators(mod)

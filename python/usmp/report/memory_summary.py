@@ -50,6 +50,14 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             "else may write these bytes.",
             markup=False,
         )
+    floats = metadata.get("float_operators", {})
+    if floats:
+        names = ", ".join(f"{name} ({count})" for name, count in floats.items())
+        console.print(
+            f"{sum(floats.values())} operators of the quantised model are computed in float: "
+            f"{names}.",
+            markup=False,
+        )
     if _io_is_outside(memory):
         console.print(
             f"Inputs and outputs, {main['io_size_bytes']} bytes, are provided by the application "

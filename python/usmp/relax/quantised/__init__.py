@@ -36,7 +36,7 @@ from usmp.relax.quantised.matmul import batch_matmul
 from usmp.relax.quantised.mirroring import mirror_pad
 from usmp.relax.quantised.normalisation import l2_normalise
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activation_limits
-from usmp.relax.quantised.pooling import average_pool, max_pool
+from usmp.relax.quantised.pooling import average_pool, max_pool, rescaled_average_pool
 from usmp.relax.quantised.reduction import extreme, mean, position_of_extreme, total
 from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.resizing import Resize, resize_bilinear, resize_nearest
@@ -93,6 +93,7 @@ __all__ = [
     "quantize_multiplier",
     "relu",
     "requantize",
+    "rescaled_average_pool",
     "resize_bilinear",
     "resize_nearest",
     "rsqrt",

@@ -1,4 +1,4 @@
-"""Quantised pooling: input and output have the same scale and zero point."""
+"""Quantised pooling."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.parameters import OutputLimits, integer_limits
+from usmp.relax.quantised.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.relax.quantised.parameters import OutputLimits, Quantisation, integer_limits
 from usmp.relax.quantised.window import Layout, Window
 
 
@@ -18,13 +19,36 @@ def average_pool(
     limits: OutputLimits,
     layout: Layout,
 ) -> relax.Expr:
-    """The mean of the elements under the kernel that are inside, rounded half away from zero."""
+    """The mean of the elements under the kernel that are inside, rounded half away from zero.
+
+    Input and output have the same scale and zero point.
+    """
 
     def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
         count = window.taps_inside(y, x)
         half = tirx.truncdiv(count, tirx.IntImm("int32", 2))
         zero = tirx.IntImm("int32", 0)
         return tirx.truncdiv(tirx.Select(total > zero, total + half, total - half), count)
+
+    return _pool(builder, "average_pool", data, window, te.sum, 0, mean, limits, layout)
+
+
+def rescaled_average_pool(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    window: Window,
+    before: Quantisation,
+    after: Quantisation,
+    limits: OutputLimits,
+    layout: Layout,
+) -> relax.Expr:
+    """The mean at the scale of the output, rounded once; no tap may leave the data."""
+    count = window.kernel[0] * window.kernel[1]
+    factor = quantize_multiplier(before.scale / (after.scale * count))
+    centre = tirx.IntImm("int32", before.zero_point * count)
+
+    def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
+        return apply_multiplier(total - centre, factor) + tirx.IntImm("int32", after.zero_point)
 
     return _pool(builder, "average_pool", data, window, te.sum, 0, mean, limits, layout)
 
@@ -36,7 +60,7 @@ def max_pool(
     limits: OutputLimits,
     layout: Layout,
 ) -> relax.Expr:
-    """The greatest element under the kernel."""
+    """The greatest element under the kernel; input and output have the same quantisation."""
     least, _ = integer_limits("int32")
     return _pool(
         builder, "max_pool", data, window, te.max, least, lambda total, y, x: total, limits, layout
