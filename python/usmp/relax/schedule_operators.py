@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import tvm_ffi
 from tvm import s_tir, tirx
-from tvm.ir import Call, IRModule, Op
+from tvm.ir import Call, IRModule, Op, TensorLoad
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 
 
@@ -53,19 +53,50 @@ def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
 
 
 def _is_dear_to_repeat(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
-    """Whether a stage calls functions, and a reader would call them more than once an element."""
-    calls: list[tirx.Expr] = []
+    """Whether a stage calls functions or divides integers, and readers would repeat that.
 
-    def note(call: Call) -> None:
-        if isinstance(call.op, Op) and call.op.name == "tirx.call_pure_extern":
-            calls.append(call)
-
-    tvm_ffi.structural_walk(schedule.get(block).body, (Call, note))
-    elements = sum(_number_of_elements(region.source) for region in schedule.get(block).writes)
-    return bool(calls) and any(
+    A reader repeats it if it has more iterations than the stage has elements, or, as the only
+    reader, reads it in several places.
+    """
+    stage = schedule.get(block)
+    if not _is_dear(stage.body):
+        return False
+    elements = sum(_number_of_elements(region.source) for region in stage.writes)
+    readers = list(schedule.get_consumers(block))
+    if len(readers) == 1 and _number_of_loads(schedule.get(readers[0]), stage) > 1:
+        return True
+    return any(
         _product([int(schedule.get(loop).extent) for loop in schedule.get_loops(reader)]) > elements
-        for reader in schedule.get_consumers(block)
+        for reader in readers
     )
+
+
+def _is_dear(body: tirx.Stmt) -> bool:
+    found: list[tirx.Expr] = []
+
+    def on_call(call: Call) -> None:
+        if isinstance(call.op, Op) and call.op.name == "tirx.call_pure_extern":
+            found.append(call)
+
+    def on_division(division: tirx.Div) -> None:
+        if str(division.ty.dtype).startswith("int"):
+            found.append(division)
+
+    tvm_ffi.structural_walk(body, [(Call, on_call), (tirx.Div, on_division)])
+    return bool(found)
+
+
+def _number_of_loads(reader: s_tir.SBlock, stage: s_tir.SBlock) -> int:
+    """In how many places a reader reads what a stage writes."""
+    written = [region.source for region in stage.writes]
+    loads: list[TensorLoad] = []
+
+    def on_load(load: TensorLoad) -> None:
+        if any(load.source.same_as(buffer) for buffer in written):
+            loads.append(load)
+
+    tvm_ffi.structural_walk(reader.body, (TensorLoad, on_load))
+    return len(loads)
 
 
 def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:

@@ -57,27 +57,40 @@ def softmax_int16(
         k, j = te.reduce_axis((0, depth), "k"), te.reduce_axis((0, depth), "j")
         greatest = te.compute((rows,), lambda r: te.max(data[r, k], k), "greatest")
 
-        def exponential(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
-            difference = data[row, column].astype("int32") - greatest[row].astype("int32")
-            argument = apply_multiplier(difference, factor) + _int32(32767)
-            return _interpolate(argument, lambda index: exponentials[index].astype("int32"))
+        def exponentials_of_rows(name: str) -> Callable[..., tirx.Expr]:
+            def argument(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
+                difference = data[row, column].astype("int32") - greatest[row].astype("int32")
+                return _inside(apply_multiplier(difference, factor) + _int32(32767))
 
-        total = te.compute((rows,), lambda r: te.sum(exponential(r, j), j), "total")
+            arguments = te.compute((rows, depth), argument, name)
+            return lambda r, c: _interpolate(
+                arguments[r, c], lambda index: exponentials[index].astype("int32")
+            )
+
+        # Two equal stages, so that each is computed where it is read, one element at a time.
+        summand = exponentials_of_rows("argument_of_summand")
+        dividend = exponentials_of_rows("argument_of_dividend")
+        total = te.compute((rows,), lambda r: te.sum(summand(r, j), j), "total")
         zeros = te.compute((rows,), lambda r: leading_zeros(total[r]), "zeros")
 
-        def reciprocal(row: tirx.Expr) -> tirx.Expr:
+        def fraction(row: tirx.Expr) -> tirx.Expr:
             # The highest bit of the sum becomes bit 30: above it, there is room for one half.
-            normal = (total[row] << (zeros[row] - _int32(1))).astype("uint32")
+            shift = leading_zeros(total[row]) - _int32(1)
+            normal = (total[row] << shift).astype("uint32")
             rounded = (normal + tirx.const(1 << 13, "uint32")) >> tirx.const(14, "uint32")
-            argument = rounded.astype("int32") - _int32(3 << 15)
-            return _interpolate(argument, lambda index: _reciprocal_at(index, corrections))
+            return _inside(rounded.astype("int32") - _int32(3 << 15))
+
+        fractions = te.compute((rows,), fraction, "fraction")
+
+        def reciprocal(row: tirx.Expr) -> tirx.Expr:
+            return _interpolate(fractions[row], lambda index: _reciprocal_at(index, corrections))
 
         scale = te.compute((rows,), reciprocal, "reciprocal")
 
         def output(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
             right = _int32(31) - zeros[row]
             half = _int32(1) << (right - _int32(1))
-            share = (exponential(row, column) * scale[row] + half) >> right
+            share = (dividend(row, column) * scale[row] + half) >> right
             return tirx.min(tirx.max(share, _int32(0)), _int32(32767)).astype("int16")
 
         return te.compute((rows, depth), output, "output")
@@ -86,12 +99,16 @@ def softmax_int16(
     return call_operator(builder, "softmax", compute, [data, *tables])
 
 
+def _inside(argument: tirx.Expr) -> tirx.Expr:
+    """Moved into int16."""
+    return tirx.min(tirx.max(argument, _int32(-32768)), _int32(32767))
+
+
 def _interpolate(argument: tirx.Expr, at: Callable[[tirx.Expr], tirx.Expr]) -> tirx.Expr:
-    """The value at `argument`, moved into int16, of a table whose entries are `at`."""
-    moved = tirx.min(tirx.max(argument, _int32(-32768)), _int32(32767))
-    index = (moved >> _int32(7)) + _int32(_STEPS // 2)
+    """The value at `argument`, an int16, of a table whose entries are `at`."""
+    index = (argument >> _int32(7)) + _int32(_STEPS // 2)
     low, high = at(index), at(index + _int32(1))
-    return low + (((high - low) * (moved & _int32(127)) + _int32(64)) >> _int32(7))
+    return low + (((high - low) * (argument & _int32(127)) + _int32(64)) >> _int32(7))
 
 
 def exponential_table() -> np.ndarray:
