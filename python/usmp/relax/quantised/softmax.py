@@ -144,7 +144,8 @@ def difference_factor(scale: float, beta: float) -> QuantizedMultiplier:
     ------
     UnsupportedModelError: `beta * scale` is too small.
     """
-    factor = quantize_multiplier(min(beta * scale * 2.0 ** (31 - DIFFERENCE_BITS), 2.0**31 - 1.0))
+    # From 2**30 on, all but the greatest element count nothing.
+    factor = quantize_multiplier(min(beta * scale * 2.0 ** (31 - DIFFERENCE_BITS), 2.0**30 - 1.0))
     if factor.shift < 0 or factor.multiplier == 0:
         raise UnsupportedModelError(
             f"a softmax of beta {beta} on an input of scale {scale}; more than 2**-26 is supported"
