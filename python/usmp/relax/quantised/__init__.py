@@ -26,6 +26,7 @@ from usmp.relax.quantised.arithmetic import (
 from usmp.relax.quantised.blocks import batch_to_space, space_to_batch
 from usmp.relax.quantised.conversion import cast, dequantize, quantize, requantize
 from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
+from usmp.relax.quantised.cumulative import cumulative_sum
 from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
 from usmp.relax.quantised.dense import fully_connected
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
@@ -67,6 +68,7 @@ __all__ = [
     "clamp",
     "compare",
     "conv2d",
+    "cumulative_sum",
     "depthwise_conv2d",
     "dequantize",
     "divide",

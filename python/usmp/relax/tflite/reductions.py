@@ -9,7 +9,11 @@ import tflite
 from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
-from usmp.relax.tflite.options import require_same_quantisation, require_types
+from usmp.relax.tflite.options import (
+    require_same_quantisation,
+    require_same_shape,
+    require_types,
+)
 
 
 @converts("MEAN", "SUM")
@@ -43,20 +47,51 @@ def convert_arg(context: Context, operator: TfliteOperator) -> None:
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "uint8", "int16"))
     require_types(operator, output, "output", ("int32", "int64"))
-    given = [int(axis) for axis in operator.constant(1).reshape(-1)]
-    rank = len(data.shape)
-    if len(given) != 1 or not -rank <= given[0] < rank or math.prod(data.shape) == 0:
-        raise operator.unsupported(f"axes {given} of an input of shape {list(data.shape)}")
-    axis = given[0] % rank
+    axis = _axis(operator)
     if output.shape != (*data.shape[:axis], *data.shape[axis + 1 :]):
         raise operator.unsupported(
-            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axis {given[0]}"
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axis {axis}"
         )
     greatest = operator.name == "ARG_MAX"
     result = quantised.position_of_extreme(
         context.builder, context.value(data), axis, output.dtype, greatest=greatest
     )
     context.set(output, result)
+
+
+@converts("CUMSUM")
+def convert_cumsum(context: Context, operator: TfliteOperator) -> None:
+    """Running sums along one axis; the output has a quantisation of its own."""
+    options = operator.options(tflite.CumsumOptions)
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("int8",))
+    require_types(operator, output, "output", ("int8",))
+    require_same_shape(operator, data, output)
+    result = quantised.cumulative_sum(
+        context.builder,
+        context.value(data),
+        _axis(operator),
+        operator.quantisation(data),
+        operator.quantisation(output),
+        exclusive=bool(options.Exclusive()),
+        backwards=bool(options.Reverse()),
+    )
+    context.set(output, result)
+
+
+def _axis(operator: TfliteOperator) -> int:
+    """The only axis, counted from the first.
+
+    Raises
+    ------
+    UnsupportedModelError: it is computed, or not one of the input's, or the input is empty.
+    """
+    data = operator.input(0)
+    given = [int(axis) for axis in operator.constant(1).reshape(-1)]
+    rank = len(data.shape)
+    if len(given) != 1 or not -rank <= given[0] < rank or math.prod(data.shape) == 0:
+        raise operator.unsupported(f"axes {given} of an input of shape {list(data.shape)}")
+    return given[0] % rank
 
 
 def _axes(operator: TfliteOperator) -> list[int]:
