@@ -243,6 +243,7 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
         what = f"operator {position}{where}"
         codes = model.OperatorCodesLength()
         _check_index(operator.OpcodeIndex(), codes, what, "operator code")
+        operator_name(model, operator)  # fails if the code's table is damaged
         for index in _vector(operator, "Inputs"):
             if index != _MISSING:
                 _check_index(index, tensors, what, "tensor")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
+from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.in_place_operators import keep_in_place_operators
 
+_PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
+"""What stands in the memory of its argument, if that is contiguous."""
 _VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
 
 
@@ -15,13 +18,40 @@ def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     return relax.op.reshape(call.args[0], [int(extent) for extent in call.ty.shape])
 
 
+def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    """An operator that cuts or joins the outermost axis, as it is: `lower_main` knows it, and lets
+    tensors lie in one another. Only where all inputs are the caller's or constants would joining
+    them be better left to the readers, into which it is fused."""
+    inputs = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else [call.args[0]]
+    is_useful = call.op.name != "relax.concat" or any(_is_computed(builder, e) for e in inputs)
+    if is_useful and part_offsets(call) is not None:
+        return call
+    return call.op.get_attr("FLegalize")(builder, call)
+
+
+def _is_computed(builder: relax.BlockBuilder, expr: relax.Expr) -> bool:
+    """Whether an operator computes the tensor."""
+    if not isinstance(expr, tvm.ir.Var):
+        return False
+    bound = builder.lookup_binding(expr)
+    if isinstance(bound, relax.TupleGetItem):
+        return _is_computed(builder, bound.tuple_value)
+    if getattr(getattr(bound, "op", None), "name", None) in _PLACES:
+        return _is_computed(builder, bound.args[0])
+    return bound is not None
+
+
 FuseOperators = tvm.transform.Sequential(
     [
         relax.transform.DecomposeOpsForInference(),
         relax.transform.CanonicalizeBindings(),
         # A reshape becomes a view; it copies nothing.
         relax.transform.LegalizeOps(
-            {name: _as_reshape for name in _VIEWS}, skip_ops=["relax.reshape"]
+            {
+                **{name: _as_reshape for name in _VIEWS},
+                **{name: _keep_contiguous for name in MOVES},
+            },
+            skip_ops=["relax.reshape"],
         ),
         relax.transform.RewriteDataflowReshape(),
         tvm.transform.module_pass(

@@ -29,6 +29,8 @@ from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.objects.unique_names import UniqueNames
 from usmp.relax.check_static_shapes import flatten_types, has_static_shape
+from usmp.relax.contiguous_parts import MOVES, part_offsets
+from usmp.relax.elide_moves import elide_moves
 from usmp.relax.main_calls import MainCalls
 from usmp.relax.states import FLAG_NAME, copy_to_states, set_once, states_of, write_straight
 
@@ -41,8 +43,9 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
 
     Parameters
     ----------
-    mod: a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`) and reshapes,
-        and these PrimFuncs, lowered to typed pointer parameters. Its attribute `states` lists what
+    mod: a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes,
+        and cuts and joins along the outermost axis, and these PrimFuncs, lowered to typed pointer
+        parameters. Its attribute `states` lists what
         is kept between runs (see `StateInfo`).
     output_names: names of the outputs, in order; "output" or "output0", "output1", ... by default.
 
@@ -156,9 +159,36 @@ class _MainBuilder:
             return result
         if operator == "relax.reshape":
             return self.value_of(expr.args[0])
+        if operator in MOVES:
+            return self.move(expr, var, position)
         raise UnsupportedModelError(
             f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
         )
+
+    def move(self, call: Call, var: tirx.Var, group: int) -> Value:
+        """Cut or join tensors by copies, which `finish` elides where it can.
+
+        Raises
+        ------
+        UnsupportedModelError: the parts have gaps.
+        """
+        offsets = part_offsets(call)
+        if offsets is None:
+            raise UnsupportedModelError(
+                f"operator {call.op.name} (result {var.name}: {var.ty}) moves parts with gaps; "
+                "legalise it first"
+            )
+        name = call.op.name.removeprefix("relax.")
+        source = self.value_of(call.args[0], f"{name}_constant")
+        result = self.allocate(name, var.ty)
+        joins = isinstance(source, tuple)
+        parts = _flatten(source if joins else result)
+        (whole,) = _flatten(result if joins else source)
+        for part, offset in zip(parts, offsets, strict=True):
+            place = self.calls.part(whole, offset, part)
+            copied, to = (part, place) if joins else (place, part)
+            self.calls.copy(copied, to, group=group)
+        return result
 
     def call_in_place(
         self,
@@ -231,7 +261,11 @@ class _MainBuilder:
         results, outputs: what the caller gets, and the names under which it does.
         new_values: each state's buffer with the one that holds its value after the run.
         """
-        produced = set(self.allocations) - set(self.constants.values()) - set(self.states)
+        own = set(self.allocations) - set(self.constants.values()) - set(self.states)
+        elide_moves(self.calls, own, [*results, *new_values.values()])
+        for view in own & self.calls.views.keys():
+            del self.allocations[view]
+        produced = own - self.calls.views.keys()
         setting = self.set_states()
         moved = write_straight(self.calls, new_values, results, produced)
         for buffer in moved:
@@ -250,7 +284,8 @@ class _MainBuilder:
         now_in = {state: moved.get(value, value) for state, value in new_values.items()}
         copy_to_states(self.calls, now_in, self.allocate_like)
         calls = [call.statement() for call in self.calls.calls]
-        body = [*self.declarations, *self.allocations.values(), *setting, *calls]
+        views = self.calls.declarations()
+        body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
         return tirx.PrimFunc(self.params, tirx.SeqStmt(body))
 
     def set_states(self) -> list[tirx.Stmt]:

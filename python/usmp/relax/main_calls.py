@@ -10,13 +10,27 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, PointerType, PrimType
 
 
-@dataclass
+@dataclass(frozen=True)
+class View:
+    """The elements of another tensor from `offset` on."""
+
+    whole: tirx.Buffer
+    offset: int
+
+
+@dataclass(eq=False)
 class OperatorCall:
-    """A call of an operator PrimFunc with flat tensors, some of which it writes."""
+    """A call of an operator PrimFunc with flat tensors, some of which it writes.
+
+    Parameters
+    ----------
+    group: calls of one group copy parts of the same tensors; None for operators that compute.
+    """
 
     operator: GlobalVar
     arguments: list[tirx.Buffer]
     written: set[tirx.Buffer]
+    group: int | None = None
 
     def statement(self) -> tirx.Stmt:
         """The call in TIR; each tensor is passed as a pointer."""
@@ -26,9 +40,15 @@ class OperatorCall:
 
 @dataclass
 class MainCalls:
-    """A list of calls that can be looked into and changed, and the PrimFuncs that it adds."""
+    """A list of calls that can be looked into and changed, and the PrimFuncs that it adds.
+
+    Parameters
+    ----------
+    views: tensors that lie in another one, which may be a view itself.
+    """
 
     calls: list[OperatorCall] = field(default_factory=list)
+    views: dict[tirx.Buffer, View] = field(default_factory=dict)
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
     _by_content: dict[tuple[object, ...], GlobalVar] = field(default_factory=dict)
 
@@ -42,31 +62,79 @@ class MainCalls:
         self.calls.append(OperatorCall(operator, list(arguments), set(written)))
 
     def copy(
-        self, source: tirx.Buffer, destination: tirx.Buffer, position: int | None = None
+        self,
+        source: tirx.Buffer,
+        destination: tirx.Buffer,
+        position: int | None = None,
+        group: int | None = None,
     ) -> None:
         """Copy a tensor before the call at `position`, or at the end."""
-        call = OperatorCall(self.copy_function(source), [source, destination], {destination})
+        function = self.copy_function(source)
+        call = OperatorCall(function, [source, destination], {destination}, group)
         self.calls.insert(len(self.calls) if position is None else position, call)
+
+    def part(self, whole: tirx.Buffer, offset: int, like: tirx.Buffer) -> tirx.Buffer:
+        """A view of as many elements as `like` has."""
+        view = tirx.decl_buffer(like.shape, str(like.dtype), f"{whole.name}_part")
+        self.views[view] = View(whole, offset)
+        return view
+
+    def root(self, buffer: tirx.Buffer) -> tuple[tirx.Buffer, int]:
+        """The tensor that a view lies in and where; itself if it is none."""
+        offset = 0
+        while buffer in self.views:
+            view = self.views[buffer]
+            buffer, offset = view.whole, offset + view.offset
+        return buffer, offset
+
+    def declarations(self) -> list[tirx.Stmt]:
+        """What declares the views that calls take; to stand after what they lie in."""
+        used = {buffer for call in self.calls for buffer in call.arguments}
+        statements = []
+        for buffer in self.views:
+            if buffer in used:
+                root, offset = self.root(buffer)
+                address = tirx.address_of(tirx.BufferLoad(root, [offset]))
+                statements.append(tirx.DeclBuffer(buffer, data=address))
+        return statements
+
+    def mentions(self, buffer: tirx.Buffer) -> list[int]:
+        """The positions of the calls that take the tensor or what shares its memory."""
+        root, _ = self.root(buffer)
+        return [
+            position
+            for position, call in enumerate(self.calls)
+            if any(self.root(argument)[0].same_as(root) for argument in call.arguments)
+        ]
 
     def first_mention(self, buffer: tirx.Buffer) -> int:
         """The position of the first call that takes the tensor."""
-        return next(i for i, call in enumerate(self.calls) if buffer in set(call.arguments))
+        return self.mentions(buffer)[0]
 
     def last_mention(self, buffer: tirx.Buffer) -> int:
         """The position of the last call that takes the tensor, or -1."""
-        return max(
-            (i for i, call in enumerate(self.calls) if buffer in set(call.arguments)), default=-1
-        )
+        return max(self.mentions(buffer), default=-1)
 
     def last_write(self, buffer: tirx.Buffer) -> int:
         """The position of the last call that writes the tensor, or -1."""
-        return max((i for i, call in enumerate(self.calls) if buffer in call.written), default=-1)
+        root, _ = self.root(buffer)
+        return max(
+            (
+                position
+                for position, call in enumerate(self.calls)
+                if any(self.root(written)[0].same_as(root) for written in call.written)
+            ),
+            default=-1,
+        )
 
     def rename(self, old: tirx.Buffer, new: tirx.Buffer) -> None:
         """Let all calls take `new` in the place of `old`."""
         for call in self.calls:
             call.arguments = [new if buffer.same_as(old) else buffer for buffer in call.arguments]
             call.written = {new if buffer.same_as(old) else buffer for buffer in call.written}
+        for buffer, view in self.views.items():
+            if view.whole.same_as(old):
+                self.views[buffer] = View(new, view.offset)
 
     def copy_function(self, buffer: tirx.Buffer) -> GlobalVar:
         """A PrimFunc that copies a flat tensor like `buffer` to another one."""
