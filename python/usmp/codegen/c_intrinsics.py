@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from usmp.objects.intrinsics import (
     DIVIDE,
+    INTERPOLATED_LOGISTIC,
+    INTERPOLATED_TANH,
     INVERSE_SQUARE_ROOT,
     INVERSE_SQUARE_ROOT_SHIFT,
     LEADING_ZEROS,
@@ -16,6 +18,7 @@ from usmp.objects.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
+    SIGMOID_INDEX,
 )
 
 C_INTRINSICS: dict[str, str] = {
@@ -136,6 +139,26 @@ static inline int32_t {LOGARITHM}(int32_t value) {{
   const int64_t scaled = (top + 32 - (top < 0)) >> 6;
   const int64_t whole = (power * 1488522236 + (1 << 30)) >> 31;
   return (int32_t)((whole + ((scaled * inverse + (1 << 30)) >> 31)) * 2);
+}}""",
+    SIGMOID_INDEX: f"""\
+static inline int32_t {SIGMOID_INDEX}(int32_t argument, int32_t bits, int32_t next) {{
+  const int32_t index = (argument < 0 ? -argument : argument) >> bits;
+  return (index < 254 ? index : 254) + next;
+}}""",
+    # sigmoid(-x) = 1 - sigmoid(x), and tanh(x) = 2 * sigmoid(2 * x) - 1, which is odd.
+    INTERPOLATED_LOGISTIC: f"""\
+static inline int32_t {INTERPOLATED_LOGISTIC}(int32_t argument, uint16_t low, uint16_t high) {{
+  const int32_t magnitude = argument < 0 ? -argument : argument;
+  const int32_t between = (low << 9) + (magnitude & 511) * (high - low);
+  const int32_t value = magnitude >> 9 < 255 ? between : 32767 << 10;
+  return (argument < 0 ? (1 << 25) + 511 - value : value + 512) >> 10;
+}}""",
+    INTERPOLATED_TANH: f"""\
+static inline int32_t {INTERPOLATED_TANH}(int32_t argument, uint16_t low, uint16_t high) {{
+  const int32_t magnitude = argument < 0 ? -argument : argument;
+  const int32_t between = (low << 8) + (magnitude & 255) * (high - low);
+  const int32_t value = magnitude >> 8 < 255 ? between : 65535 << 8;
+  return (argument < 0 ? (1 << 23) + 127 - value : value - (1 << 23) + 128) >> 8;
 }}""",
 }
 """Name -> definition."""

@@ -11,22 +11,29 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.objects.errors import UnsupportedModelError
+from usmp.objects.intrinsics import INTERPOLATED_LOGISTIC, INTERPOLATED_TANH, SIGMOID_INDEX
 from usmp.relax.quantised.emit import call_operator, shape_of
 from usmp.relax.quantised.parameters import Quantisation
 
-# fmt: off
-_ROUNDED_UP = frozenset((
-    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41,
-    43, 44, 45, 46, 49, 50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
-))
-# fmt: on
-"""Entries that are one more than the nearest integer in the reference kernels' table."""
+ARGUMENT_FACTOR = 3
+"""What integers of scale 2**-12 are multiplied by."""
+_STEPS = 24
+"""Entries of the table for an argument of 1."""
 
 
 def sigmoid_table() -> np.ndarray:
-    """sigmoid(i / 24) in 16 fractional bits, for i from 0 to 255."""
-    nearest = [math.floor(65536 / (1 + math.exp(-i / 24)) + 0.5) for i in range(256)]
-    return np.array([v + (i in _ROUNDED_UP) for i, v in enumerate(nearest)], np.uint16)
+    """sigmoid(i / 24) in 16 fractional bits, for i from 0 to 255.
+
+    Lines between points of a curve lie on one side of it. Each entry is moved to the other side, by
+    half of what the middle of a line would miss, so that the largest error is halved.
+    """
+
+    def entry(index: int) -> int:
+        p = 1 / (1 + math.exp(-index / _STEPS))
+        curvature = p * (1 - p) * (1 - 2 * p)
+        return math.floor(65536 * (p - curvature / (16 * _STEPS**2)) + 0.5)
+
+    return np.array([*(entry(index) for index in range(255)), 65535], np.uint16)
 
 
 def interpolated_sigmoid(
@@ -37,11 +44,8 @@ def interpolated_sigmoid(
 
     def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:
-            scaled = _scaled(data[indices].astype("int32"), multiplier, shift)
-            value = _interpolate(table, scaled, 9, 0x7FFF << 10)
-            negative = _int32((1 << 25) + (1 << 9) - 1) - value
-            result = tirx.Select(scaled >= _int32(0), value + _int32(1 << 9), negative)
-            return (result >> _int32(10)).astype("int16")
+            argument = scaled_argument(data[indices].astype("int32"), multiplier, shift)
+            return logistic_of(argument, table).astype("int16")
 
         return te.compute(shape, element, "output")
 
@@ -57,12 +61,8 @@ def interpolated_tanh(
 
     def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:
-            scaled = _scaled(data[indices].astype("int32"), multiplier, shift)
-            value = _interpolate(table, scaled, 8, 0xFFFF << 8)
-            positive = value - _int32((1 << 23) - (1 << 7))
-            negative = _int32((1 << 23) + (1 << 7) - 1) - value
-            result = tirx.Select(scaled >= _int32(0), positive, negative)
-            return (result >> _int32(8)).astype("int16")
+            argument = scaled_argument(data[indices].astype("int32"), multiplier, shift)
+            return tanh_of(argument, table).astype("int16")
 
         return te.compute(shape, element, "output")
 
@@ -81,11 +81,9 @@ def _argument_scale(before: Quantisation, direct_shifts: tuple[int, ...]) -> tup
         raise UnsupportedModelError(
             f"the int16 input has zero point {before.zero_point}; required: 0"
         )
-    # Single precision, as in the reference kernels' CheckedLog2.
-    logarithm = np.log(np.float32(before.scale)) * (np.float32(1) / np.log(np.float32(2)))
-    nearest = round(float(logarithm))
-    if abs(float(logarithm) - nearest) < 1e-3 and nearest + 12 in direct_shifts:
-        return 3 << (nearest + 12), 0
+    power = power_of_two(before.scale)
+    if power is not None and power + 12 in direct_shifts:
+        return ARGUMENT_FACTOR << (power + 12), 0
     multiplier, shift = before.scale * 4096.0 * 3.0, 0
     if multiplier >= 1 << 15:
         raise UnsupportedModelError(
@@ -97,21 +95,43 @@ def _argument_scale(before: Quantisation, direct_shifts: tuple[int, ...]) -> tup
     return int(multiplier), shift
 
 
-def _scaled(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
+def power_of_two(scale: float) -> int | None:
+    """Its exponent if the scale is a power of two, else None.
+
+    In single precision and with the tolerance of the reference kernels' CheckedLog2.
+    """
+    logarithm = np.log(np.float32(scale)) * (np.float32(1) / np.log(np.float32(2)))
+    nearest = round(float(logarithm))
+    return nearest if abs(float(logarithm) - nearest) < 1e-3 else None
+
+
+def scaled_argument(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
+    """`value` (int32) times the multiplier, shifted to the right and rounded."""
     product = value * _int32(multiplier)
     if shift == 0:
         return product
     return (product + _int32(1 << (shift - 1))) >> _int32(shift)
 
 
-def _interpolate(table: te.Tensor, scaled: tirx.Expr, bits: int, greatest: int) -> tirx.Expr:
-    """The table's value at the magnitude of `scaled`, which has `bits` bits between two entries."""
-    magnitude = tirx.max(scaled, _int32(0) - scaled)
-    index = magnitude >> _int32(bits)
-    first = tirx.min(index, _int32(254))
-    low, high = table[first].astype("int32"), table[first + _int32(1)].astype("int32")
-    between = (low << _int32(bits)) + (magnitude & _int32((1 << bits) - 1)) * (high - low)
-    return tirx.Select(index >= _int32(255), _int32(greatest), between)
+def logistic_of(argument: tirx.Expr, table: te.Tensor | tirx.Buffer) -> tirx.Expr:
+    """The sigmoid of a scaled argument (int32) by `sigmoid_table`, in 15 fractional bits: int32."""
+    return _interpolated(INTERPOLATED_LOGISTIC, 9, argument, table)
+
+
+def tanh_of(argument: tirx.Expr, table: te.Tensor | tirx.Buffer) -> tirx.Expr:
+    """tanh of a scaled argument (int32) by `sigmoid_table`, in 15 fractional bits: int32."""
+    return _interpolated(INTERPOLATED_TANH, 8, argument, table)
+
+
+def _interpolated(
+    function: str, bits: int, argument: tirx.Expr, table: te.Tensor | tirx.Buffer
+) -> tirx.Expr:
+    # The function adds 1 itself: for an index that might overflow, TVM changes to 64 bits.
+    low, high = (
+        table[tirx.call_pure_extern("int32", SIGMOID_INDEX, argument, _int32(bits), _int32(next_))]
+        for next_ in (0, 1)
+    )
+    return tirx.call_pure_extern("int32", function, argument, low, high)
 
 
 def _int32(value: int) -> tirx.Expr:
