@@ -16,9 +16,9 @@ from usmp.relax.quantised.fixed_point import (
     quantize_multiplier,
     round_shift_right,
 )
-from usmp.relax.quantised.parameters import OutputLimits, Quantisation, require_output
+from usmp.relax.quantised.parameters import OutputLimits, Quantisation, is_about, require_output
 from usmp.relax.quantised.sigmoid import interpolated_sigmoid, interpolated_tanh
-from usmp.relax.quantised.table import tabulated
+from usmp.relax.quantised.table import exponential, tabulated, tabulated_real
 
 _INTEGER_BITS = 4
 """Integer bits of the fixed-point arguments of LOGISTIC and TANH on int8: |x| < 16."""
@@ -37,7 +37,11 @@ def relu(
     limits: OutputLimits,
 ) -> relax.Expr:
     """Rescaled from one quantisation to another, then moved into the limits."""
-    factor = quantize_multiplier(before.scale / after.scale)
+    ratio = before.scale / after.scale
+    if before.dtype == "uint8":
+        # TFLite's kernel, unlike those of tflite-micro, divides in single precision.
+        ratio = float(np.float32(before.scale) / np.float32(after.scale))
+    factor = quantize_multiplier(ratio)
 
     def function(value: tirx.Expr) -> tirx.Expr:
         scaled = apply_multiplier(centred(value, before.zero_point), factor)
@@ -115,16 +119,19 @@ def logistic(
 ) -> relax.Expr:
     """1 / (1 + exp(-x)).
 
+    In fixed point if int8 becomes int8 of scale 1/256 and zero point -128, as tflite-micro does it;
+    else, 8-bit integers go by the real numbers, as TFLite does it.
+
     Raises
     ------
-    UnsupportedModelError: the output is not of scale 1/256 and zero point -128 (int8), or of
-        scale 1/32768 and zero point 0 (int16, whose input must have zero point 0 too).
+    UnsupportedModelError: int16 with another output scale than 1/32768, or with zero points.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
         return interpolated_sigmoid(builder, data, before)
-    require_output(after, 1 / 256, -128)
-    return tabulated(builder, "logistic", data, lambda x: logistic_int8(x, before), "int8")
+    if before.dtype == "int8" and is_about(after, 1 / 256, -128):
+        return tabulated(builder, "logistic", data, lambda x: logistic_int8(x, before), "int8")
+    return tabulated_real(builder, "logistic", data, _logistic, before, after)
 
 
 def tanh(
@@ -132,16 +139,27 @@ def tanh(
 ) -> relax.Expr:
     """The hyperbolic tangent.
 
+    In fixed point if int8 becomes int8 of scale 1/128 and zero point 0, as tflite-micro does it;
+    else, 8-bit integers go by the real numbers, as TFLite does it.
+
     Raises
     ------
-    UnsupportedModelError: the output is not of zero point 0 and scale 1/128 (int8) or 1/32768
-        (int16, whose input must have zero point 0 too).
+    UnsupportedModelError: int16 with another output scale than 1/32768, or with zero points.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
         return interpolated_tanh(builder, data, before)
-    require_output(after, 1 / 128, 0)
-    return tabulated(builder, "tanh", data, lambda x: tanh_int8(x, before), "int8")
+    if before.dtype == "int8" and is_about(after, 1 / 128, 0):
+        return tabulated(builder, "tanh", data, lambda x: tanh_int8(x, before), "int8")
+    return tabulated_real(builder, "tanh", data, _tanh, before, after)
+
+
+def _logistic(x: np.float32) -> np.float32:
+    return np.float32(1) / (np.float32(1) + exponential(-x))
+
+
+def _tanh(x: np.float32) -> np.float32:
+    return np.float32(math.tanh(float(x)))
 
 
 def logistic_int8(value: int, before: Quantisation) -> int:

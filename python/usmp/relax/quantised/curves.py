@@ -1,9 +1,6 @@
-"""Functions of one int8, as the tables that replace them are filled."""
+"""Functions of one 8-bit integer, as the tables that replace them are filled."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Callable
 
 import numpy as np
 from tvm import relax
@@ -15,8 +12,8 @@ from usmp.relax.quantised.fixed_point import (
     quantize_multiplier,
     round_shift_right,
 )
-from usmp.relax.quantised.parameters import Quantisation, integer_limits, round_half_away
-from usmp.relax.quantised.table import tabulated
+from usmp.relax.quantised.parameters import Quantisation, integer_limits
+from usmp.relax.quantised.table import exponential, tabulated, tabulated_real
 
 
 def elu(
@@ -27,47 +24,20 @@ def elu(
     def function(x: np.float32) -> np.float32:
         return exponential(x) - np.float32(1) if x < 0 else x
 
-    return _tabulated_real(builder, "elu", data, function, before, after)
+    return tabulated_real(builder, "elu", data, function, before, after)
 
 
 def exp(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation, after: Quantisation
 ) -> relax.Expr:
     """exp(x)."""
-    return _tabulated_real(builder, "exp", data, exponential, before, after)
-
-
-def exponential(x: np.float32) -> np.float32:
-    """exp in single precision; infinity where that is too small for it."""
-    return np.float32(math.exp(float(x))) if x < 88.8 else np.float32(math.inf)
-
-
-def _tabulated_real(
-    builder: relax.BlockBuilder,
-    name: str,
-    data: relax.Expr,
-    function: Callable[[np.float32], np.float32],
-    before: Quantisation,
-    after: Quantisation,
-) -> relax.Expr:
-    """A function of real numbers, computed in single precision for each integer."""
-    least, greatest = integer_limits(after.dtype)
-    inverse = np.float32(1) / np.float32(after.scale)
-
-    def of_integer(value: int) -> int:
-        real = np.float32(before.scale) * np.float32(value - before.zero_point)
-        result = float(function(real) * inverse)
-        if not abs(result) < 2**30:
-            return greatest if result > 0 else least
-        return min(max(round_half_away(result) + after.zero_point, least), greatest)
-
-    return tabulated(builder, name, data, of_integer, after.dtype)
+    return tabulated_real(builder, "exp", data, exponential, before, after)
 
 
 def hard_swish(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation, after: Quantisation
 ) -> relax.Expr:
-    """x * relu6(x + 3) / 6 of int8, in 16-bit fixed-point numbers.
+    """x * relu6(x + 3) / 6, in 16-bit fixed-point numbers.
 
     Raises
     ------
@@ -82,6 +52,8 @@ def hard_swish(
             f"the latter must be at least {before.scale / 128}"
         )
 
+    least, greatest = integer_limits(after.dtype)
+
     def function(value: int) -> int:
         fine = (value - before.zero_point) << 7
         gate = (_gate(fine, gate_factor) + (1 << 15)) >> 1
@@ -90,9 +62,9 @@ def hard_swish(
         truncated = abs(product) >> 15
         result = truncated if product >= 0 else -truncated
         scaled = round_shift_right(result, -output_factor.shift)
-        return _saturate(scaled + after.zero_point, 8)
+        return min(max(scaled + after.zero_point, least), greatest)
 
-    return tabulated(builder, "hard_swish", data, function, "int8")
+    return tabulated(builder, "hard_swish", data, function, after.dtype)
 
 
 def _gate(fine: int, factor: QuantizedMultiplier) -> int:

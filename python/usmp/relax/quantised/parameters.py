@@ -125,6 +125,11 @@ def round_half_away(value: float) -> int:
     return magnitude if value >= 0 else -magnitude
 
 
+def is_about(quantisation: Quantisation, scale: float, zero_point: int) -> bool:
+    """Whether it is this one; the scale may be off by a thousandth."""
+    return abs(quantisation.scale - scale) <= 1e-3 * scale and quantisation.zero_point == zero_point
+
+
 def require_output(after: Quantisation, scale: float, zero_point: int) -> None:
     """Return if the output has the quantisation that its operator always writes.
 
@@ -132,7 +137,7 @@ def require_output(after: Quantisation, scale: float, zero_point: int) -> None:
     ------
     UnsupportedModelError: it has another.
     """
-    if abs(after.scale - scale) > 1e-3 * scale or after.zero_point != zero_point:
+    if not is_about(after, scale, zero_point):
         raise UnsupportedModelError(
             f"the {after.dtype} output has scale {after.scale} and zero point "
             f"{after.zero_point}; required: {scale} and {zero_point}"

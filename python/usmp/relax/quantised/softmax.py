@@ -1,4 +1,4 @@
-"""Softmax over the last axis of int8: exponentials from a table, and one reciprocal a row."""
+"""Softmax over the last axis of 8-bit integers: a table of exponentials, one reciprocal a row."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def softmax(
 
     Parameters
     ----------
-    data: (rows, depth) of int8.
-    after: int8 of scale 1/256 and zero point -128, or int16 of scale 1/65536 and -32768.
+    data: (rows, depth) of int8 or uint8.
+    after: of scale 1/256 (int8, uint8) or 1/65536 (int16), and with the least value as zero point.
 
     Raises
     ------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.parameters import integer_limits
+from usmp.relax.quantised.parameters import Quantisation, integer_limits, round_half_away
 
 
 def tabulated(
@@ -30,3 +31,30 @@ def tabulated(
 
     source = data
     return call_operator(builder, name, compute, [data, table])
+
+
+def exponential(x: np.float32) -> np.float32:
+    """exp in single precision; infinity where that is too small for it."""
+    return np.float32(math.exp(float(x))) if x < 88.8 else np.float32(math.inf)
+
+
+def tabulated_real(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    function: Callable[[np.float32], np.float32],
+    before: Quantisation,
+    after: Quantisation,
+) -> relax.Expr:
+    """A function of real numbers, computed in single precision for each integer."""
+    least, greatest = integer_limits(after.dtype)
+    inverse = np.float32(1) / np.float32(after.scale)
+
+    def of_integer(value: int) -> int:
+        real = np.float32(before.scale) * np.float32(value - before.zero_point)
+        result = float(function(real) * inverse)
+        if not abs(result) < 2**30:
+            return greatest if result > 0 else least
+        return min(max(round_half_away(result) + after.zero_point, least), greatest)
+
+    return tabulated(builder, name, data, of_integer, after.dtype)

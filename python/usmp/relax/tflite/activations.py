@@ -11,9 +11,9 @@ from usmp.relax import quantised
 from usmp.relax.quantised import activation_limits
 from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator
-from usmp.relax.tflite.options import require_same_quantisation, require_same_shape, require_types
+from usmp.relax.tflite.options import require_same_shape, require_types
 
-_TYPES = ("int8", "int16")
+_TYPES = ("int8", "int16", "uint8")
 
 
 @converts("LOGISTIC", "TANH")
@@ -23,24 +23,18 @@ def convert_sigmoid(context: Context, operator: TfliteOperator) -> None:
     _convert_unary(context, operator, function, _TYPES)
 
 
-@converts("RELU")
+@converts("RELU", "RELU6")
 def convert_relu(context: Context, operator: TfliteOperator) -> None:
     """The output may have a quantisation of its own."""
     data, output = operator.input(0), operator.output
     check_unary(operator, _TYPES)
     before, after = operator.quantisation(data), operator.quantisation(output)
-    limits = activation_limits("RELU", after)
-    context.set(output, quantised.relu(context.builder, context.value(data), before, after, limits))
-
-
-@converts("RELU6")
-def convert_relu6(context: Context, operator: TfliteOperator) -> None:
-    """Only moved into the limits."""
-    data, output = operator.input(0), operator.output
-    check_unary(operator, _TYPES)
-    require_same_quantisation(operator, data, output)
-    limits = activation_limits(operator.name, operator.quantisation(output))
-    context.set(output, quantised.clamp(context.builder, context.value(data), limits))
+    limits = activation_limits(operator.name, after)
+    value = context.value(data)
+    if operator.name == "RELU6" and before == after:
+        context.set(output, quantised.clamp(context.builder, value, limits))
+    else:
+        context.set(output, quantised.relu(context.builder, value, before, after, limits))
 
 
 @converts("LEAKY_RELU")
@@ -58,10 +52,10 @@ def convert_leaky_relu(context: Context, operator: TfliteOperator) -> None:
 
 @converts("PRELU")
 def convert_prelu(context: Context, operator: TfliteOperator) -> None:
-    """The slopes are int8, and broadcast to the data."""
+    """The slopes have 8 bits, and are broadcast to the data."""
     data, slopes, output = operator.input(0), operator.input(1), operator.output
     check_unary(operator, _TYPES)
-    require_types(operator, slopes, "slopes", ("int8",))
+    require_types(operator, slopes, "slopes", ("uint8" if data.dtype == "uint8" else "int8",))
     missing = len(data.shape) - len(slopes.shape)
     if missing < 0 or any(
         extent not in (1, whole)
@@ -86,13 +80,14 @@ _OF_INT8 = {
 @converts(*_OF_INT8)
 def convert_curve(context: Context, operator: TfliteOperator) -> None:
     """Functions that are tables of 256 results."""
-    _convert_unary(context, operator, _OF_INT8[operator.name], ("int8",))
+    types = ("int8", "uint8") if operator.name == "HARD_SWISH" else ("int8",)
+    _convert_unary(context, operator, _OF_INT8[operator.name], types)
 
 
 @converts("ABS")
 def convert_abs(context: Context, operator: TfliteOperator) -> None:
     """The output may have another scale."""
-    _convert_unary(context, operator, quantised.absolute, _TYPES)
+    _convert_unary(context, operator, quantised.absolute, ("int8", "int16"))
 
 
 def _convert_unary(

@@ -20,7 +20,7 @@ from usmp.relax.tflite.options import (
 def convert_mean(context: Context, operator: TfliteOperator) -> None:
     """The output has a quantisation of its own."""
     data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", ("int8", "int16"))
+    require_types(operator, data, "input", ("int8", "int16", "uint8"))
     require_types(operator, output, "output", (data.dtype,))
     axes = _axes(operator)
     before, after = operator.quantisation(data), operator.quantisation(output)

@@ -15,11 +15,11 @@ from usmp.relax.tflite.options import require_same_shape, require_types
 
 @converts("SOFTMAX")
 def convert_softmax(context: Context, operator: TfliteOperator) -> None:
-    """int8 to int8 or int16, or int16 to int16."""
+    """int8 to int8 or int16; int16 and uint8 to themselves."""
     data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", ("int8", "int16"))
-    results = ("int16",) if data.dtype == "int16" else ("int8", "int16")
-    require_types(operator, output, "output", results)
+    require_types(operator, data, "input", ("int8", "int16", "uint8"))
+    wider = ("int16",) if data.dtype == "int8" else ()
+    require_types(operator, output, "output", (data.dtype, *wider))
     beta = operator.options(tflite.SoftmaxOptions).Beta()
     before, after = operator.quantisation(data), operator.quantisation(output)
     function = quantised.softmax_int16 if data.dtype == "int16" else quantised.softmax

@@ -17,6 +17,16 @@ SCALES = [0.0001, 0.004, 0.0173, 0.05, 0.125, 0.31, 2.0]
 ZERO_POINTS = [-128, -7, 0, 90, 127]
 
 
+def assert_equals_real(code: str, x: Spec, y: Spec, function) -> None:
+    """The 8-bit integers nearest to a function of real numbers."""
+    values = np.arange(*(np.array([0, 256]) + np.iinfo(x.dtype).min)).astype(x.dtype)
+    content = one_operator(code, [x], [y])
+    ours = usmp.build(usmp.relax.import_tflite.import_tflite(content)).run({"t0": values})["t1"]
+    real = function(x.scale * (values.astype(float) - x.zero_point)) / y.scale + y.zero_point
+    limits = np.iinfo(y.dtype)
+    assert np.abs(ours - np.clip(real, limits.min, limits.max)).max() < 0.501
+
+
 def assert_equals_micro(code: str, x: Spec, y: Spec, table: Options | None = None) -> None:
     content = one_operator(code, [x], [y], table)
     values = INT8 if x.dtype == "int8" else INT16
@@ -30,6 +40,14 @@ def assert_equals_micro(code: str, x: Spec, y: Spec, table: Options | None = Non
 def test_sigmoids_of_int8(code, output, scale):
     for zero_point in ZERO_POINTS:
         assert_equals_micro(code, Spec((256,), scale, zero_point), Spec((256,), *output))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_sigmoids_with_another_output(dtype):
+    zero_point = 3 - np.iinfo("int8").min * (dtype == "uint8")
+    x, y = Spec((256,), 0.03, zero_point, dtype), Spec((256,), 0.011, zero_point, dtype)
+    assert_equals_real("LOGISTIC", x, y, lambda v: 1 / (1 + np.exp(-v)))
+    assert_equals_real("TANH", x, y, np.tanh)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1 / 8192, 1 / 4096, 1 / 2048, 0.0003, 0.01, 1.3])

@@ -54,16 +54,29 @@ def test_tables_of_int16():
     )
 
 
-def test_no_scratch_memory_and_one_reciprocal_a_row():
-    x = Spec((3, 10), 0.05, 3)
-    factory = usmp.build(import_tflite(softmax(x, Spec((3, 10), 1 / 256, -128))))
+def body_and_scratch(content: bytes) -> tuple[str, int]:
+    """The C function of the softmax, and how many bytes of scratch memory it needs."""
+    factory = usmp.build(import_tflite(content))
     memory = factory.metadata["modules"]["default"]["memory"]["functions"]["operator_functions"]
-    assert [pool["workspace_size_bytes"] for f in memory for pool in f["workspace"]] == [0]
-    body = factory.source.split("void tvmgen_default_softmax(")[1].split("\n}\n")[0]
-    columns = body.split("for (int32_t column")
-    assert "tvmgen_one_over_one_plus(" in columns[0]
-    assert "tvmgen_one_over_one_plus(" not in columns[1]
-    assert "tvmgen_leading_zeros(" not in columns[1]
+    scratch = sum(pool["workspace_size_bytes"] for f in memory for pool in f["workspace"])
+    return factory.source.split("void tvmgen_default_softmax(")[1].split("\n}\n")[0], scratch
+
+
+def test_no_scratch_memory_and_one_reciprocal_a_row():
+    body, scratch = body_and_scratch(softmax(Spec((3, 10), 0.05, 3), Spec((3, 10), 1 / 256, -128)))
+    assert scratch == 0
+    row, column = body.split("for (int32_t column")
+    assert row.count("tvmgen_one_over_one_plus(") == 1
+    assert "tvmgen_one_over_one_plus(" not in column
+    assert "tvmgen_leading_zeros(" not in column
+
+
+def test_argument_that_is_read_in_several_places_is_computed_once():
+    x, y = Spec((3, 10), 0.0003, 0, "int16"), Spec((3, 10), 1 / 32768, 0, "int16")
+    body, scratch = body_and_scratch(softmax(x, y))
+    assert scratch == 0
+    # Once for the sum of the row, once for the shares of it.
+    assert body.count("tvmgen_multiply_by_quantized_multiplier(") == 2
 
 
 def test_other_output_scale():
