@@ -53,13 +53,14 @@ def poison_dead_memory(mod: IRModule) -> IRModule:
 
 
 def _views(statements: list[tirx.Stmt]) -> dict[Var, str]:
-    """Buffers that are views of a pool."""
-    views = {}
+    """Buffers in a pool, and views of them -> name of the planned buffer."""
+    views: dict[Var, str] = {}
     for statement in statements:
         if isinstance(statement, tirx.DeclBuffer) and isinstance(statement.data, Call):
             source = statement.data.args[0]
             if isinstance(source, TensorLoad):
-                views[statement.buffer] = str(statement.buffer.name)
+                own = str(statement.buffer.name)
+                views[statement.buffer] = views.get(source.source, own)
     return views
 
 

@@ -204,7 +204,7 @@ NORMALISATIONS = {
     "lowest_zero_point": (Spec((3, 8), 0.05, -128),),
 }
 DIVISIONS = {
-    "same_shape": scaled((0.05, 0.04, 0.05), (-7, -100, 3)),
+    "same_shape": scaled((0.05, 0.04, 0.02), (-7, 20, 3)),
     "channels": Binary(b=Spec((3,), 0.07, 20), y=Spec(X.shape, 0.02, 4)),
     "relu": Binary(b=Spec((3,), 0.07, 20), y=Spec(X.shape, 0.02, -90), activation="RELU"),
 }
@@ -260,7 +260,6 @@ MODELS: list[QuantisedModel] = [
     *models("div", division, DIVISIONS),
     *models("gather_nd", gather_nd, GATHERS_ND),
     *_coded("ABS", function, SAME),
-    *_coded("NEG", function, SAME, "litert"),
     *_coded("ELU", function, SAME | {"narrow": ((0.02, 0), (0.015, -40))}),
     *_coded("EXP", function, {"image": ((0.02, -7), (0.05, -128))}, "litert"),
     *_coded("RSQRT", function, {"image": ((0.05, -128), (0.05, -128))}),

@@ -12,7 +12,7 @@ from usmp.relax.quantised.elementwise import broadcast_indices
 from usmp.relax.quantised.emit import call_operator
 from usmp.relax.quantised.epilogue import centred
 from usmp.relax.quantised.fixed_point import Rounding, multiply, quantize_multiplier
-from usmp.relax.quantised.parameters import Quantisation, integer_limits
+from usmp.relax.quantised.parameters import OutputLimits, Quantisation, integer_limits
 
 
 def batch_matmul(
@@ -21,6 +21,7 @@ def batch_matmul(
     right: relax.Expr | np.ndarray,
     quantisations: tuple[Quantisation, Quantisation, Quantisation],
     transposed: tuple[bool, bool] = (False, False),
+    limits: OutputLimits | None = None,
 ) -> relax.Expr:
     """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
 
@@ -28,6 +29,7 @@ def batch_matmul(
     ----------
     quantisations: of left, right and output, all of int8 or all of int16.
     transposed: whether left is (..., depth, rows), and whether right is (..., columns, depth).
+    limits: of the output; those of its type by default.
 
     Raises
     ------
@@ -72,7 +74,7 @@ def batch_matmul(
             rounding = Rounding.ONCE_16_BITS if wide else Rounding.TWICE
             total = accumulator(*indices)
             scaled = multiply(total, factor.multiplier, factor.shift, rounding)
-            return after.limits().shifted(scaled, after.zero_point)
+            return (limits or after.limits()).shifted(scaled, after.zero_point)
 
         return te.compute(shape, output, "output")
 

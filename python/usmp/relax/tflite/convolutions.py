@@ -105,8 +105,7 @@ def _convolve(
     (weight_zero_point,) = set(scales.zero_points)
     if weight_zero_point and data.dtype != "uint8":
         raise operator.unsupported(f"the weight has zero point {weight_zero_point}; supported: 0")
-    single = data.dtype == "uint8"
-    rescale = _rescale(operator, scales, activation, accumulator, single)
+    rescale = _rescale(operator, scales, activation, accumulator)
     quantisation = operator.quantisation(data)
     source = context.value(data)
     if context.readers[data.index] == 1:
@@ -161,14 +160,12 @@ def _rescale(
     weight: Quantisation,
     activation: int,
     accumulator: str,
-    single: bool,
 ) -> Rescale:
-    """Factors as the reference kernels compute them: with `single`, a lone one comes of a product
-    of single precision."""
+    """Factors as the reference kernels compute them, on uint8 from products in float32."""
     data = operator.quantisation(operator.input(0))
     output = operator.quantisation(operator.output)
     products = [data.scale * scale for scale in weight.scales]
-    if single and weight.is_per_tensor:
+    if data.dtype == "uint8" and weight.is_per_tensor:
         products = [float(np.float32(data.scale) * np.float32(weight.scale))]
     factors = tuple(quantize_multiplier(product / output.scale) for product in products)
     limits = fused_limits(operator, activation, output)
@@ -204,9 +201,12 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
             f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
             f"{list(weight.shape)}"
         )
+    if weight.data is None:
+        _multiply_computed(context, operator, options.FusedActivationFunction())
+        return
     scales = operator.weight_quantisation(weight, 0)
     accumulator = _accumulator(operator, options.QuantizedBiasType())
-    rescale = _rescale(operator, scales, options.FusedActivationFunction(), accumulator, True)
+    rescale = _rescale(operator, scales, options.FusedActivationFunction(), accumulator)
     if data.dtype == "uint8":
         rescale = replace(rescale, rounding=Rounding.ONCE)
     rows = reshaped(context, context.value(data), (size // depth, depth))
@@ -222,3 +222,25 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
         )
     )
     context.set(output, reshaped(context, result, output.shape))
+
+
+def _multiply_computed(context: Context, operator: TfliteOperator, activation: int) -> None:
+    """A weight that is computed: a product of two matrices."""
+    data, weight, output = operator.input(0), operator.input(1), operator.output
+    require_types(operator, data, "input of a computed weight", ("int8",))
+    if operator.optional_input(2) is not None:
+        raise operator.unsupported(
+            f'weight "{weight.name}" is computed, and there is a bias; supported: one or the other'
+        )
+    quantisations = tuple(operator.quantisation(t) for t in (data, weight, output))
+    depth = weight.shape[1]
+    rows = reshaped(context, context.value(data), (int(np.prod(data.shape)) // depth, depth))
+    product = quantised.batch_matmul(
+        context.builder,
+        rows,
+        context.value(weight),
+        (quantisations[0], quantisations[1], quantisations[2]),
+        (False, True),
+        fused_limits(operator, activation, quantisations[2]),
+    )
+    context.set(output, reshaped(context, context.builder.emit(product), output.shape))
