@@ -32,7 +32,7 @@ def poison_dead_memory(mod: IRModule) -> IRModule:
         if isinstance(arg.pool_info, WorkspacePoolInfo)
     }
     pools = {str(s.buffer.name): s.buffer for s in statements if isinstance(s, tirx.DeclBuffer)}
-    views = _views(statements)
+    views = _views(statements, plan)
     states = {name for name, buffer in plan.items() if buffer.kind == BufferInfoKind.STATE}
     calls = [i for i, s in enumerate(statements) if isinstance(s, tirx.Evaluate | tirx.IfThenElse)]
     mentioned = {i: _mentioned(statements[i], views) for i in calls}
@@ -52,15 +52,16 @@ def poison_dead_memory(mod: IRModule) -> IRModule:
     return result
 
 
-def _views(statements: list[tirx.Stmt]) -> dict[Var, str]:
-    """Buffers in a pool, and views of them -> name of the planned buffer."""
+def _views(statements: list[tirx.Stmt], plan: dict) -> dict[Var, str]:
+    """Buffers that are views of a pool, by the name of the planned one that they lie in."""
     views: dict[Var, str] = {}
     for statement in statements:
         if isinstance(statement, tirx.DeclBuffer) and isinstance(statement.data, Call):
             source = statement.data.args[0]
             if isinstance(source, TensorLoad):
-                own = str(statement.buffer.name)
-                views[statement.buffer] = views.get(source.source, own)
+                name = views.get(source.source, str(statement.buffer.name))
+                if name in plan:
+                    views[statement.buffer] = name
     return views
 
 

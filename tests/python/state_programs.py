@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import tvm
@@ -77,6 +77,16 @@ class Graph:
 
     def reshape(self, a: relax.Expr, shape: tuple[int, ...] = (2, 2)) -> relax.Var:
         return self.builder.emit(relax.op.reshape(a, shape))
+
+    def join(self, values: Sequence[relax.Expr]) -> relax.Var:
+        return self.builder.emit(relax.op.concat(list(values), 0))
+
+    def cut(self, wide: relax.Expr, begin: int) -> relax.Var:
+        return self.builder.emit(relax.op.strided_slice(wide, [0], [begin], [begin + F4[0]]))
+
+    def split(self, wide: relax.Expr, count: int) -> list[relax.Var]:
+        parts = self.builder.emit(relax.op.split(wide, count, 0))
+        return [self.builder.emit(relax.TupleGetItem(parts, i)) for i in range(count)]
 
     def constant(self, value: int) -> relax.Expr:
         return relax.const(np.full(F4, value, np.int8))

@@ -185,7 +185,7 @@ class _MainBuilder:
         parts = _flatten(source if joins else result)
         (whole,) = _flatten(result if joins else source)
         for part, offset in zip(parts, offsets, strict=True):
-            place = self.calls.part(whole, offset, part)
+            place = self.calls.part(self.names.unique(f"{whole.name}_part"), whole, offset, part)
             copied, to = (part, place) if joins else (place, part)
             self.calls.copy(copied, to, group=group)
         return result
@@ -283,8 +283,7 @@ class _MainBuilder:
             self.calls.copy(result, output)
         now_in = {state: moved.get(value, value) for state, value in new_values.items()}
         copy_to_states(self.calls, now_in, self.allocate_like)
-        calls = [call.statement() for call in self.calls.calls]
-        views = self.calls.declarations()
+        views, calls = self.calls.declarations(), self.calls.statements()
         body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
         return tirx.PrimFunc(self.params, tirx.SeqStmt(body))
 

@@ -24,18 +24,14 @@ class OperatorCall:
 
     Parameters
     ----------
+    operator: None copies the first argument to the second.
     group: calls of one group copy parts of the same tensors; None for operators that compute.
     """
 
-    operator: GlobalVar
+    operator: GlobalVar | None
     arguments: list[tirx.Buffer]
     written: set[tirx.Buffer]
     group: int | None = None
-
-    def statement(self) -> tirx.Stmt:
-        """The call in TIR; each tensor is passed as a pointer."""
-        pointers = [buffer.data for buffer in self.arguments]
-        return tirx.Evaluate(Call(self.operator, pointers, ret_ty=tvm.ir.TupleType([])))
 
 
 @dataclass
@@ -69,13 +65,12 @@ class MainCalls:
         group: int | None = None,
     ) -> None:
         """Copy a tensor before the call at `position`, or at the end."""
-        function = self.copy_function(source)
-        call = OperatorCall(function, [source, destination], {destination}, group)
+        call = OperatorCall(None, [source, destination], {destination}, group)
         self.calls.insert(len(self.calls) if position is None else position, call)
 
-    def part(self, whole: tirx.Buffer, offset: int, like: tirx.Buffer) -> tirx.Buffer:
+    def part(self, name: str, whole: tirx.Buffer, offset: int, like: tirx.Buffer) -> tirx.Buffer:
         """A view of as many elements as `like` has."""
-        view = tirx.decl_buffer(like.shape, str(like.dtype), f"{whole.name}_part")
+        view = tirx.decl_buffer(like.shape, str(like.dtype), name)
         self.views[view] = View(whole, offset)
         return view
 
@@ -96,6 +91,15 @@ class MainCalls:
                 root, offset = self.root(buffer)
                 address = tirx.address_of(tirx.BufferLoad(root, [offset]))
                 statements.append(tirx.DeclBuffer(buffer, data=address))
+        return statements
+
+    def statements(self) -> list[tirx.Stmt]:
+        """The calls in TIR; each tensor is passed as a pointer."""
+        statements = []
+        for call in self.calls:
+            operator = call.operator or self.copy_function(call.arguments[0])
+            pointers = [buffer.data for buffer in call.arguments]
+            statements.append(tirx.Evaluate(Call(operator, pointers, ret_ty=tvm.ir.TupleType([]))))
         return statements
 
     def mentions(self, buffer: tirx.Buffer) -> list[int]:

@@ -1,4 +1,4 @@
-"""Random models with states compute over several runs what numpy does.
+"""Random models with states, joins and cuts compute over several runs what numpy does.
 
 They are planned in every way and run as TIR; between runs only the states keep their bytes, and
 reading what was not written is an error.
@@ -33,8 +33,9 @@ from usmp.objects.attributes import (
 from usmp.relax.lower_main import lower_main
 from usmp.transform import UnifiedStaticMemoryPlanner
 
-SEEDS = 300
+SEEDS = 400
 RUNS = 3
+MOVES = ("join", "cut", "split")
 DOES_NOT_FIT = "the space available in the provided pools exceeded"
 
 
@@ -61,8 +62,8 @@ class Model:
             else random.randrange(known)
             for _ in range(2)
         )
-        kind = random.choice(["add", "accumulate", "accumulate", "exchange", "before", "reshape"])
-        return kind, a, b
+        kinds = ["add", "accumulate", "accumulate", "exchange", "before", "reshape", *MOVES, *MOVES]
+        return random.choice(kinds), a, b
 
     def build(self) -> tvm.ir.IRModule:
         states = {name: place for name, place in zip(self.states, self.places, strict=True)}
@@ -70,8 +71,11 @@ class Model:
 
     def _emit(self, graph: Graph) -> list[relax.Expr]:
         values = [graph.x, graph.constant(9), *(graph.params[name] for name in self.states)]
+        wide: list[relax.Expr] = []
         for kind, a, b in self.steps:
-            if kind == "reshape":
+            if kind in MOVES:
+                value = move(graph, kind, a, b, values, wide)
+            elif kind == "reshape":
                 value = graph.reshape(graph.reshape(values[a]), F4)
             elif kind in ("exchange", "before"):
                 value = graph.exchange(values[a], values[b])[kind == "before"]
@@ -83,7 +87,11 @@ class Model:
     def compute(self, x: np.ndarray, states: list[np.ndarray]) -> list[np.ndarray]:
         """The results of one run."""
         values = [x, np.full(4, 9, np.int8), *states]
+        wide: list[np.ndarray] = []
         for kind, a, b in self.steps:
+            if kind in MOVES:
+                values.append(move(Arrays(), kind, a, b, values, wide))
+                continue
             left, right = values[a], values[b]
             values.append(
                 {
@@ -106,6 +114,31 @@ class Model:
             kept = set(self.places)
             outputs.append([r.tolist() for i, r in enumerate(results) if i not in kept])
         return outputs
+
+
+class Arrays:
+    """What `Graph` emits, in numpy."""
+
+    join = staticmethod(np.concatenate)
+    split = staticmethod(np.split)
+
+    def cut(self, wide: np.ndarray, begin: int) -> np.ndarray:
+        return wide[begin : begin + 4]
+
+
+def move(to: Graph | Arrays, kind: str, a: int, b: int, values: list, wide: list):
+    """Four elements of longer tensors, which are joined of what there is when they are needed, or
+    all of shorter ones."""
+    if kind == "join" or not wide:
+        parts = [values[a], values[b], *wide[-1:]]
+        wide.append(to.join(parts[b % 2 :] + parts[: b % 2]))
+    candidates = [*wide, *values]
+    whole = wide[-1] if kind == "join" else candidates[b % len(candidates)]
+    begin = 3 * a + b
+    width = int(whole.shape[0] if isinstance(whole, np.ndarray) else whole.ty.shape[0])
+    if kind == "split" and width > 4:
+        return to.split(whole, width // 4)[begin % (width // 4)]
+    return to.cut(whole, begin % (width - 3))
 
 
 def planned(model: Model, algorithm: str, io: bool, limits: list[int]) -> tvm.ir.IRModule | None:
