@@ -150,14 +150,14 @@ static inline int32_t {SIGMOID_INDEX}(int32_t argument, int32_t bits, int32_t ne
 static inline int32_t {INTERPOLATED_LOGISTIC}(int32_t argument, uint16_t low, uint16_t high) {{
   const int32_t magnitude = argument < 0 ? -argument : argument;
   const int32_t between = (low << 9) + (magnitude & 511) * (high - low);
-  const int32_t value = magnitude >> 9 < 255 ? between : 32767 << 10;
+  const int32_t value = (magnitude >> 9) < 255 ? between : 32767 << 10;
   return (argument < 0 ? (1 << 25) + 511 - value : value + 512) >> 10;
 }}""",
     INTERPOLATED_TANH: f"""\
 static inline int32_t {INTERPOLATED_TANH}(int32_t argument, uint16_t low, uint16_t high) {{
   const int32_t magnitude = argument < 0 ? -argument : argument;
   const int32_t between = (low << 8) + (magnitude & 255) * (high - low);
-  const int32_t value = magnitude >> 8 < 255 ? between : 65535 << 8;
+  const int32_t value = (magnitude >> 8) < 255 ? between : 65535 << 8;
   return (argument < 0 ? (1 << 23) + 127 - value : value - (1 << 23) + 128) >> 8;
 }}""",
 }

@@ -35,12 +35,14 @@ LOGARITHM = "tvmgen_logarithm"
 """(int32 value) -> int32: the logarithm, in 26 fractional bits, of 1 and more in 19."""
 
 SIGMOID_INDEX = "tvmgen_sigmoid_index"
-"""(int32 argument, int32 bits, int32 next) -> int32: the entry of a table of 256 sigmoids at or
-before the magnitude of the argument, which has that many bits between two entries; with `next` 1,
-the entry after it."""
+"""(int32 argument, int32 bits, int32 next) -> int32: which entry of a table of 256 sigmoids is at
+or before the magnitude of the argument, which has that many bits between two entries; with `next`
+1, the entry after it."""
 
 INTERPOLATED_LOGISTIC = "tvmgen_interpolated_logistic"
-"""(int32 argument, uint16 low, uint16 high) -> int32 of 15 fractional bits, between two entries."""
+"""(int32 argument, uint16 low, uint16 high) -> int32: between two such entries, in 15 fractional
+bits."""
 
 INTERPOLATED_TANH = "tvmgen_interpolated_tanh"
-"""(int32 argument, uint16 low, uint16 high) -> int32 of 15 fractional bits, between two entries."""
+"""(int32 argument, uint16 low, uint16 high) -> int32: between two such entries, in 15 fractional
+bits."""

@@ -29,10 +29,12 @@ from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
 from usmp.relax.quantised.cumulative import cumulative_sum
 from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
 from usmp.relax.quantised.dense import fully_connected
+from usmp.relax.quantised.elementwise import add
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
 from usmp.relax.quantised.gathering import gather, gather_nd, update_slice
 from usmp.relax.quantised.log_softmax import log_softmax
+from usmp.relax.quantised.lstm import Gate, LstmParameters, lstm
 from usmp.relax.quantised.matmul import batch_matmul
 from usmp.relax.quantised.mirroring import mirror_pad
 from usmp.relax.quantised.normalisation import l2_normalise
@@ -43,18 +45,22 @@ from usmp.relax.quantised.rescale import Rescale
 from usmp.relax.quantised.resizing import Resize, resize_bilinear, resize_nearest
 from usmp.relax.quantised.softmax import softmax
 from usmp.relax.quantised.softmax_int16 import softmax_int16
+from usmp.relax.quantised.svdf import SvdfWeights, svdf
 from usmp.relax.quantised.transposed_convolution import TransposedSide, transpose_conv2d
 from usmp.relax.quantised.window import Layout, Window
 
 __all__ = [
     "ExplicitPadding",
+    "Gate",
     "Layout",
+    "LstmParameters",
     "OutputLimits",
     "Quantisation",
     "QuantizedMultiplier",
     "Rescale",
     "Resize",
     "Rounding",
+    "SvdfWeights",
     "TransposedSide",
     "Window",
     "absolute",
@@ -85,6 +91,7 @@ __all__ = [
     "leaky_relu",
     "log_softmax",
     "logistic",
+    "lstm",
     "max_pool",
     "mean",
     "mirror_pad",
@@ -105,6 +112,7 @@ __all__ = [
     "space_to_batch",
     "squared_difference",
     "subtract",
+    "svdf",
     "tanh",
     "total",
     "transpose_conv2d",

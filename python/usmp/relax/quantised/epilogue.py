@@ -75,7 +75,7 @@ def make_epilogue(
             return kept, Epilogue(rescale, packed.records, packed, False)
     constants = rescale.constants()
     if bias is not None:
-        constants = [_narrowed(bias), *constants]
+        constants = [narrowed(bias), *constants]
     return weight, Epilogue(rescale, tuple(constants), None, bias is not None)
 
 
@@ -120,7 +120,7 @@ def centred(value: tirx.Expr, zero_point: int) -> tirx.Expr:
     return wide - tirx.IntImm("int32", zero_point) if zero_point else wide
 
 
-def _narrowed(bias: np.ndarray) -> np.ndarray:
+def narrowed(bias: np.ndarray) -> np.ndarray:
     """The bias in the narrowest of int16, int32 and int64."""
     for dtype in (np.int16, np.int32):
         if (bias == bias.astype(dtype)).all():

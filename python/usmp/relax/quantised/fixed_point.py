@@ -104,6 +104,15 @@ def apply_multiplier(value: tirx.Expr, factor: QuantizedMultiplier) -> tirx.Expr
     return multiply(value, factor.multiplier, factor.shift)
 
 
+def wrapping_add(left: tirx.Expr, right: tirx.Expr | int) -> tirx.Expr:
+    """The sum of two int32, or of an int32 and a uint32, modulo 2**32: int32."""
+    if isinstance(right, int):
+        right = tirx.IntImm("uint32", right % 2**32)
+    total = left.astype("uint32") + right.astype("uint32")
+    # From a cast, TVM concludes that the sum is not negative; of bits it knows nothing.
+    return tirx.reinterpret("int32", total)
+
+
 def leading_zeros(value: tirx.Expr) -> tirx.Expr:
     """How many of the 32 bits above the first one of `value` are zero: int32."""
     return tirx.call_pure_extern("int32", LEADING_ZEROS, value)

@@ -51,6 +51,7 @@ class Context:
     readers: how many operators, and outputs of the graph, read each tensor.
     variables: the model's resource variables.
     states: what the function keeps between runs.
+    variable_tensors: the states among them that are tensors of the graph, by their index.
     """
 
     builder: relax.BlockBuilder
@@ -58,6 +59,7 @@ class Context:
     readers: dict[int, int] = field(default_factory=dict)
     variables: Variables = field(default_factory=Variables)
     states: list[State] = field(default_factory=list)
+    variable_tensors: dict[int, State] = field(default_factory=dict)
 
     def new_state(self, name: str, initial: np.ndarray) -> State:
         """A tensor that is kept between runs, and starts as `initial`."""

@@ -1,0 +1,230 @@
+"""SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM on integers.
+
+Their state is in variable tensors: each is a state of the model.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import tflite
+from tvm import relax
+
+from usmp.relax import quantised
+from usmp.relax.quantised import Gate, Quantisation, SvdfWeights
+from usmp.relax.tflite.context import Context, converts, reshaped
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import fused_activation, require_rank, require_types
+from usmp.relax.tflite.states import State
+
+_GATES = ("input", "forget", "cell", "output")
+_LEFT_OUT = {
+    "peephole connections": (9, 10, 11),
+    "a projection": (16, 17),
+    "layer normalisation": (20, 21, 22, 23),
+}
+"""Parts of an LSTM that are not supported -> the inputs that hold them."""
+_BIAS_TYPES = {"int8": "int32", "int16": "int64"}
+"""Type of the data -> type of the biases of an LSTM."""
+_BIAS_SCALE_TOLERANCE = 1e-5
+
+
+@converts("SVDF")
+def convert_svdf(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, weights of the features, weights over time, bias, state.
+
+    The fused activation makes no difference: the reference kernel on integers ignores it.
+    """
+    rank = operator.options(tflite.SVDFOptions).Rank()
+    if operator.optional_input(3) is None:
+        raise operator.unsupported("no bias (input 3 is missing) is not supported")
+    data, features, time, bias, state, output = (*map(operator.input, range(5)), operator.output)
+    require_types(operator, data, "input", ("int8",))
+    require_types(operator, features, "weight", ("int8",))
+    require_types(operator, time, "weight", ("int8", "int16"))
+    require_types(operator, bias, "bias", ("int32",))
+    require_types(operator, state, "state", (time.dtype,))
+    require_types(operator, output, "output", ("int8",))
+    for tensor, what in ((data, "input"), (features, "weight"), (time, "weight")):
+        require_rank(operator, tensor, what, (2,))
+    filters = features.shape[0]
+    if rank < 1 or filters % rank:
+        raise operator.unsupported(f"{filters} filters are not a multiple of rank {rank}")
+    units, batch = filters // rank, data.shape[0]
+    _require_shape(operator, 1, "weight", (filters, data.shape[1]))
+    _require_shape(operator, 2, "weight", (filters, time.shape[1]))
+    _require_shape(operator, 3, "bias", (units,))
+    if output.shape != (batch, units):
+        raise operator.unsupported(
+            f'output "{output.name}" has shape {list(output.shape)}; it should be {[batch, units]}'
+        )
+    kept = operator.quantisation(state)
+    weights = SvdfWeights(
+        operator.constant(1),
+        _symmetric_scale(operator, 1),
+        operator.constant(2),
+        _symmetric_scale(operator, 2),
+        operator.constant(3),
+    )
+    _check_bias_scale(operator, kept.scale * weights.time_scale)
+    shape = (batch, filters * time.shape[1])
+    before = _variable(context, operator, 4, prod(shape))
+    result, after = quantised.svdf(
+        context.builder,
+        context.value(data),
+        reshaped(context, before.after, shape),
+        weights,
+        (operator.quantisation(data), kept, operator.quantisation(output)),
+    )
+    context.set(output, result)
+    _assign(context, operator, 4, before, after)
+
+
+def _check_bias_scale(operator: TfliteOperator, expected: float) -> None:
+    """Return if the bias has the scale of what it is added to, or none."""
+    quantisation = operator.input(3).quantisation
+    scale = expected if quantisation is None else quantisation.scales[0]
+    if abs(scale - expected) >= _BIAS_SCALE_TOLERANCE:
+        raise operator.unsupported(
+            f'bias "{operator.input(3).name}" has scale {scale}; required: {expected}, the product '
+            "of the scales of the state and of the weights over time"
+        )
+
+
+@converts("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def convert_lstm(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, weights of data, weights of the state, biases; hidden and cell state."""
+    options = operator.options(tflite.UnidirectionalSequenceLSTMOptions)
+    data, hidden, cell, output = (*map(operator.input, (0, 18, 19)), operator.output)
+    _check_parts(operator, fused_activation(options.FusedActivationFunction()))
+    require_types(operator, data, "input", tuple(_BIAS_TYPES))
+    require_types(operator, hidden, "hidden state", (data.dtype,))
+    require_types(operator, cell, "cell state", ("int16",))
+    require_types(operator, output, "output", (data.dtype,))
+    require_rank(operator, data, "input", (3,))
+    outer, features = data.shape[:2], data.shape[2]
+    batch = outer[1] if options.TimeMajor() else outer[0]
+    units = operator.input(6).shape[0] if operator.input(6).shape else 0
+    if output.shape != (*outer, units):
+        raise operator.unsupported(
+            f'output "{output.name}" has shape {list(output.shape)}; it should be {[*outer, units]}'
+        )
+    gates = [_gate(operator, index, units, features) for index in range(len(_GATES))]
+    parameters = quantised.LstmParameters(
+        (gates[0], gates[1], gates[2], gates[3]),
+        operator.quantisation(data),
+        operator.quantisation(hidden),
+        operator.quantisation(cell).scale,
+        float(options.CellClip()),
+        bool(options.TimeMajor()),
+    )
+    shape = (batch, units)
+    states = [_variable(context, operator, index, prod(shape)) for index in (18, 19)]
+    result, new_hidden, new_cell = quantised.lstm(
+        context.builder,
+        context.value(data),
+        reshaped(context, states[0].after, shape),
+        reshaped(context, states[1].after, shape),
+        parameters,
+    )
+    context.set(output, result)
+    _assign(context, operator, 18, states[0], new_hidden)
+    _assign(context, operator, 19, states[1], new_cell)
+
+
+def _check_parts(operator: TfliteOperator, activation: str) -> None:
+    """Return if the LSTM has all gates and nothing more."""
+    if activation != "TANH":
+        raise operator.unsupported(f"fused activation {activation} is not supported; only TANH is")
+    for part, indices in _LEFT_OUT.items():
+        for index in indices:
+            tensor = operator.optional_input(index)
+            if tensor is not None:
+                raise operator.unsupported(
+                    f'{part} (input {index}, "{tensor.name}") is not supported'
+                )
+    if operator.input(18) is operator.input(19):
+        raise operator.unsupported("its hidden state and its cell state are the same tensor")
+    if operator.optional_input(1) is None:
+        raise operator.unsupported(
+            "an input gate that is coupled to the forget gate (input 1 is missing) is not supported"
+        )
+
+
+def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Gate:
+    """The constants of one of the gates."""
+    of_data, of_state, bias = 1 + index, 5 + index, 12 + index
+    name = f"{_GATES[index]} gate's"
+    for weight, columns in ((of_data, features), (of_state, units)):
+        require_types(operator, operator.input(weight), f"{name} weight", ("int8",))
+        _require_shape(operator, weight, f"{name} weight", (units, columns))
+    bias_type = _BIAS_TYPES[operator.input(0).dtype]
+    require_types(operator, operator.input(bias), f"{name} bias", (bias_type,))
+    _require_shape(operator, bias, f"{name} bias", (units,))
+    return Gate(
+        operator.constant(of_data),
+        _symmetric_scale(operator, of_data),
+        operator.constant(of_state),
+        _symmetric_scale(operator, of_state),
+        operator.constant(bias),
+    )
+
+
+def _require_shape(
+    operator: TfliteOperator, index: int, what: str, expected: tuple[int, ...]
+) -> None:
+    tensor = operator.input(index)
+    if tensor.shape != expected:
+        raise operator.unsupported(
+            f'{what} "{tensor.name}" has shape {list(tensor.shape)}; it should be {list(expected)}'
+        )
+
+
+def _symmetric_scale(operator: TfliteOperator, index: int) -> float:
+    """The scale of a weight that has one, and zero point 0."""
+    tensor = operator.input(index)
+    quantisation: Quantisation = operator.weight_quantisation(tensor, 0)
+    if not quantisation.is_per_tensor:
+        raise operator.unsupported(
+            f'weight "{tensor.name}" has {len(quantisation.scales)} scales; supported: one for the '
+            "tensor"
+        )
+    if quantisation.zero_point:
+        raise operator.unsupported(
+            f'weight "{tensor.name}" has zero point {quantisation.zero_point}; supported: 0'
+        )
+    return quantisation.scale
+
+
+def _variable(context: Context, operator: TfliteOperator, index: int, elements: int) -> State:
+    """The state that an input is, of the input's shape.
+
+    Raises
+    ------
+    UnsupportedModelError: the tensor is not variable, or not of this number of elements.
+    """
+    tensor = operator.input(index)
+    if not tensor.table.IsVariable():
+        raise operator.unsupported(
+            f'input {index}, "{tensor.name}", is not a variable tensor, which the state must be'
+        )
+    if prod(tensor.shape) != elements:
+        raise operator.unsupported(
+            f'state "{tensor.name}" has shape {list(tensor.shape)}; it should have {elements} '
+            "elements"
+        )
+    if tensor.index not in context.variable_tensors:
+        # The reference runtime starts from the zero point for int8 only, and else from 0.
+        start = operator.quantisation(tensor).zero_point if tensor.dtype == "int8" else 0
+        initial = np.full(tensor.shape, start, tensor.dtype)
+        context.variable_tensors[tensor.index] = context.new_state(tensor.name, initial)
+    return context.variable_tensors[tensor.index]
+
+
+def _assign(
+    context: Context, operator: TfliteOperator, index: int, state: State, value: relax.Expr
+) -> None:
+    """From here on the state has the value, also for whoever else reads the tensor."""
+    tensor = operator.input(index)
+    state.after = context.values[tensor.index] = reshaped(context, value, tensor.shape)
