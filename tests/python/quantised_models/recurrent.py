@@ -32,6 +32,11 @@ class Svdf:
 
 
 def svdf(case: Svdf) -> bytes:
+    """The file of `svdf_graph`."""
+    return write_model(svdf_graph(case))
+
+
+def svdf_graph(case: Svdf) -> Graph:
     """One SVDF with weights of int8, and time weights of the type of the state."""
     generator = generator_of(case)
     filters, taps = case.units * case.rank, case.memory * case.rank
@@ -61,7 +66,7 @@ def svdf(case: Svdf) -> bytes:
     table = options("SVDFOptions", rank=case.rank, fused_activation_function=activation)
     graph.operator("SVDF", [x, weights, time, biases, state], [y], table)
     graph.output(y)
-    return write_model(graph)
+    return graph
 
 
 @dataclass(frozen=True)
@@ -79,18 +84,38 @@ class Lstm:
     dtype: str = "int8"
     strength: float = 1.5
 
+    @property
+    def outer(self) -> tuple[int, int]:
+        """The first two axes of input and output."""
+        return (self.steps, self.batch) if self.time_major else (self.batch, self.steps)
+
+    @property
+    def x_scale(self) -> float:
+        """The scale of the input."""
+        return 2 / np.iinfo(self.dtype).max
+
 
 def lstm(case: Lstm) -> bytes:
+    """The file of `lstm_graph`."""
+    return write_model(lstm_graph(case))
+
+
+def lstm_graph(case: Lstm) -> Graph:
     """One UNIDIRECTIONAL_SEQUENCE_LSTM without peepholes, projection or normalisation."""
+    graph = Graph()
+    shape = (*case.outer, case.features)
+    x = graph.input(shape, case.dtype, per_tensor(case.x_scale, case.zero_points[0]))
+    graph.output(add_lstm(graph, case, x))
+    return graph
+
+
+def add_lstm(graph: Graph, case: Lstm, x: int) -> int:
+    """Append an LSTM that reads `x`; its output."""
     generator = generator_of(case)
     limit = np.iinfo(case.dtype).max
-    x_scale, h_scale = 2 / limit, 1 / limit
+    x_scale, h_scale = case.x_scale, 1 / limit
     bias_type = np.int32 if case.dtype == "int8" else np.int64
-    graph = Graph()
-    outer = (case.steps, case.batch) if case.time_major else (case.batch, case.steps)
-    x_quantisation = per_tensor(x_scale, case.zero_points[0])
     h_quantisation = per_tensor(h_scale, case.zero_points[1])
-    x = graph.input((*outer, case.features), case.dtype, x_quantisation)
 
     def weights(columns: int, input_scale: float) -> tuple[int, float]:
         data = generator.integers(-127, 127, (case.units, columns), np.int8, endpoint=True)
@@ -111,7 +136,7 @@ def lstm(case: Lstm) -> bytes:
     cell = graph.tensor(shape, "int16", per_tensor(2.0**-case.cell_power), is_variable=True)
     intermediates = [graph.tensor((0,), "float32") for _ in range(4)]
     intermediates.append(graph.tensor((0,), case.dtype, h_quantisation))
-    y = graph.tensor((*outer, case.units), case.dtype, h_quantisation)
+    y = graph.tensor((*case.outer, case.units), case.dtype, h_quantisation)
     inputs = [x, *(tensor for tensor, _ in of_input), *(tensor for tensor, _ in of_state)]
     inputs += [ABSENT] * 3 + biases + [ABSENT] * 2 + [hidden, cell] + [ABSENT] * 4
     table = options(
@@ -121,8 +146,7 @@ def lstm(case: Lstm) -> bytes:
         time_major=case.time_major,
     )
     graph.operator("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], table, intermediates=intermediates)
-    graph.output(y)
-    return write_model(graph)
+    return y
 
 
 SVDFS = {

@@ -5,16 +5,14 @@ Their state is in variable tensors: each is a state of the model.
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 import tflite
 from tvm import relax
 
 from usmp.relax import quantised
 from usmp.relax.quantised import Gate, Quantisation, SvdfWeights
-from usmp.relax.tflite.context import Context, converts, reshaped
-from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.context import Context, converts
+from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 from usmp.relax.tflite.options import fused_activation, require_rank, require_types
 from usmp.relax.tflite.states import State
 
@@ -36,29 +34,8 @@ def convert_svdf(context: Context, operator: TfliteOperator) -> None:
 
     The fused activation makes no difference: the reference kernel on integers ignores it.
     """
-    rank = operator.options(tflite.SVDFOptions).Rank()
-    if operator.optional_input(3) is None:
-        raise operator.unsupported("no bias (input 3 is missing) is not supported")
-    data, features, time, bias, state, output = (*map(operator.input, range(5)), operator.output)
-    require_types(operator, data, "input", ("int8",))
-    require_types(operator, features, "weight", ("int8",))
-    require_types(operator, time, "weight", ("int8", "int16"))
-    require_types(operator, bias, "bias", ("int32",))
-    require_types(operator, state, "state", (time.dtype,))
-    require_types(operator, output, "output", ("int8",))
-    for tensor, what in ((data, "input"), (features, "weight"), (time, "weight")):
-        require_rank(operator, tensor, what, (2,))
-    filters = features.shape[0]
-    if rank < 1 or filters % rank:
-        raise operator.unsupported(f"{filters} filters are not a multiple of rank {rank}")
-    units, batch = filters // rank, data.shape[0]
-    _require_shape(operator, 1, "weight", (filters, data.shape[1]))
-    _require_shape(operator, 2, "weight", (filters, time.shape[1]))
-    _require_shape(operator, 3, "bias", (units,))
-    if output.shape != (batch, units):
-        raise operator.unsupported(
-            f'output "{output.name}" has shape {list(output.shape)}; it should be {[batch, units]}'
-        )
+    _check_svdf(operator, operator.options(tflite.SVDFOptions).Rank())
+    data, state = operator.input(0), operator.input(4)
     kept = operator.quantisation(state)
     weights = SvdfWeights(
         operator.constant(1),
@@ -68,17 +45,38 @@ def convert_svdf(context: Context, operator: TfliteOperator) -> None:
         operator.constant(3),
     )
     _check_bias_scale(operator, kept.scale * weights.time_scale)
-    shape = (batch, filters * time.shape[1])
-    before = _variable(context, operator, 4, prod(shape))
+    memory = _variable(context, operator, 4, (data.shape[0], weights.time.size))
     result, after = quantised.svdf(
         context.builder,
         context.value(data),
-        reshaped(context, before.after, shape),
+        memory.after,
         weights,
-        (operator.quantisation(data), kept, operator.quantisation(output)),
+        (operator.quantisation(data), kept, operator.quantisation(operator.output)),
     )
-    context.set(output, result)
-    _assign(context, operator, 4, before, after)
+    context.set(operator.output, result)
+    _assign(context, operator, 4, memory, after)
+
+
+def _check_svdf(operator: TfliteOperator, rank: int) -> None:
+    """Return if the types and shapes of an SVDF's tensors go together."""
+    if operator.optional_input(3) is None:
+        raise operator.unsupported("no bias (input 3 is missing) is not supported")
+    data, features, time, bias, state = map(operator.input, range(5))
+    require_types(operator, data, "input", ("int8",))
+    require_types(operator, features, "weight", ("int8",))
+    require_types(operator, time, "weight", ("int8", "int16"))
+    require_types(operator, bias, "bias", ("int32",))
+    require_types(operator, state, "state", (time.dtype,))
+    require_types(operator, operator.output, "output", ("int8",))
+    for tensor, what in ((data, "input"), (features, "weight"), (time, "weight")):
+        require_rank(operator, tensor, what, (2,))
+    filters = features.shape[0]
+    if rank < 1 or filters % rank:
+        raise operator.unsupported(f"{filters} filters are not a multiple of rank {rank}")
+    _require_shape(operator, features, "weight", (filters, data.shape[1]))
+    _require_shape(operator, time, "weight", (filters, time.shape[1]))
+    _require_shape(operator, bias, "bias", (filters // rank,))
+    _require_shape(operator, operator.output, "output", (data.shape[0], filters // rank))
 
 
 def _check_bias_scale(operator: TfliteOperator, expected: float) -> None:
@@ -106,10 +104,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
     outer, features = data.shape[:2], data.shape[2]
     batch = outer[1] if options.TimeMajor() else outer[0]
     units = operator.input(6).shape[0] if operator.input(6).shape else 0
-    if output.shape != (*outer, units):
-        raise operator.unsupported(
-            f'output "{output.name}" has shape {list(output.shape)}; it should be {[*outer, units]}'
-        )
+    _require_shape(operator, output, "output", (*outer, units))
     gates = [_gate(operator, index, units, features) for index in range(len(_GATES))]
     parameters = quantised.LstmParameters(
         (gates[0], gates[1], gates[2], gates[3]),
@@ -119,18 +114,19 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
         float(options.CellClip()),
         bool(options.TimeMajor()),
     )
-    shape = (batch, units)
-    states = [_variable(context, operator, index, prod(shape)) for index in (18, 19)]
+    hidden_state, cell_state = (
+        _variable(context, operator, index, (batch, units)) for index in (18, 19)
+    )
     result, new_hidden, new_cell = quantised.lstm(
         context.builder,
         context.value(data),
-        reshaped(context, states[0].after, shape),
-        reshaped(context, states[1].after, shape),
+        hidden_state.after,
+        cell_state.after,
         parameters,
     )
     context.set(output, result)
-    _assign(context, operator, 18, states[0], new_hidden)
-    _assign(context, operator, 19, states[1], new_cell)
+    _assign(context, operator, 18, hidden_state, new_hidden)
+    _assign(context, operator, 19, cell_state, new_cell)
 
 
 def _check_parts(operator: TfliteOperator, activation: str) -> None:
@@ -158,10 +154,10 @@ def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Ga
     name = f"{_GATES[index]} gate's"
     for weight, columns in ((of_data, features), (of_state, units)):
         require_types(operator, operator.input(weight), f"{name} weight", ("int8",))
-        _require_shape(operator, weight, f"{name} weight", (units, columns))
+        _require_shape(operator, operator.input(weight), f"{name} weight", (units, columns))
     bias_type = _BIAS_TYPES[operator.input(0).dtype]
     require_types(operator, operator.input(bias), f"{name} bias", (bias_type,))
-    _require_shape(operator, bias, f"{name} bias", (units,))
+    _require_shape(operator, operator.input(bias), f"{name} bias", (units,))
     return Gate(
         operator.constant(of_data),
         _symmetric_scale(operator, of_data),
@@ -172,9 +168,8 @@ def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Ga
 
 
 def _require_shape(
-    operator: TfliteOperator, index: int, what: str, expected: tuple[int, ...]
+    operator: TfliteOperator, tensor: TfliteTensor, what: str, expected: tuple[int, ...]
 ) -> None:
-    tensor = operator.input(index)
     if tensor.shape != expected:
         raise operator.unsupported(
             f'{what} "{tensor.name}" has shape {list(tensor.shape)}; it should be {list(expected)}'
@@ -197,27 +192,25 @@ def _symmetric_scale(operator: TfliteOperator, index: int) -> float:
     return quantisation.scale
 
 
-def _variable(context: Context, operator: TfliteOperator, index: int, elements: int) -> State:
-    """The state that an input is, of the input's shape.
+def _variable(
+    context: Context, operator: TfliteOperator, index: int, shape: tuple[int, ...]
+) -> State:
+    """The state that an input is.
 
     Raises
     ------
-    UnsupportedModelError: the tensor is not variable, or not of this number of elements.
+    UnsupportedModelError: the tensor is not variable, or of another shape.
     """
     tensor = operator.input(index)
     if not tensor.table.IsVariable():
         raise operator.unsupported(
             f'input {index}, "{tensor.name}", is not a variable tensor, which the state must be'
         )
-    if prod(tensor.shape) != elements:
-        raise operator.unsupported(
-            f'state "{tensor.name}" has shape {list(tensor.shape)}; it should have {elements} '
-            "elements"
-        )
+    _require_shape(operator, tensor, "state", shape)
     if tensor.index not in context.variable_tensors:
         # The reference runtime starts from the zero point for int8 only, and else from 0.
         start = operator.quantisation(tensor).zero_point if tensor.dtype == "int8" else 0
-        initial = np.full(tensor.shape, start, tensor.dtype)
+        initial = np.full(shape, start, tensor.dtype)
         context.variable_tensors[tensor.index] = context.new_state(tensor.name, initial)
     return context.variable_tensors[tensor.index]
 
@@ -226,5 +219,4 @@ def _assign(
     context: Context, operator: TfliteOperator, index: int, state: State, value: relax.Expr
 ) -> None:
     """From here on the state has the value, also for whoever else reads the tensor."""
-    tensor = operator.input(index)
-    state.after = context.values[tensor.index] = reshaped(context, value, tensor.shape)
+    state.after = context.values[operator.input(index).index] = value
