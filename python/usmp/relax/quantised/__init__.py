@@ -29,7 +29,6 @@ from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
 from usmp.relax.quantised.cumulative import cumulative_sum
 from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
 from usmp.relax.quantised.dense import fully_connected
-from usmp.relax.quantised.elementwise import add
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
 from usmp.relax.quantised.gathering import gather, gather_nd, update_slice
