@@ -180,10 +180,18 @@ def test_memory_that_is_not_kept_may_be_overwritten(content):
     assert_equals_micro(poisoned.load(), content)
 
 
+def with_large_sums(zero_point: int) -> bytes:
+    """An SVDF whose states saturate, and whose sums over time do not fit 32 bits."""
+    graph = svdf_graph(Svdf())
+    times = np.full((8, 6), 32767, np.int16)
+    edited(graph, TIME, data=times, quantisation=per_tensor(0.04))
+    return edited(graph, STATE, quantisation=per_tensor(1e-7, zero_point))
+
+
 WRAPPING = {
-    "sum_over_time": edited(svdf_graph(Svdf()), TIME, data=np.full((8, 6), 32767, np.int16)),
+    "sum_over_time": with_large_sums(0),
+    "sum_of_largest_products": with_large_sums(-32768),
     "bias": edited(svdf_graph(Svdf()), BIAS, data=np.full(8, 2**31 - 1, np.int32)),
-    "lowest_products": edited(svdf_graph(Svdf()), STATE, quantisation=per_tensor(1e-7, -32768)),
     "lstm": lstm(Lstm(strength=8.0, batch=2, zero_points=(127, -128))),
     "lstm_int16": lstm(Lstm(dtype="int16", strength=8.0, zero_points=(-32768, 32767))),
 }
