@@ -122,7 +122,7 @@ class LstmParameters:
     @property
     def cell_limits(self) -> OutputLimits:
         """What the cell state is clipped to, in variables of 32 bits."""
-        if self.cell_clip <= 0:
+        if not self.cell_clip > 0:
             return _INT16
         limit = int(min(float(np.float32(self.cell_clip)) / self.cell_scale, 32767.0))
         return OutputLimits("int32", -limit, limit)
