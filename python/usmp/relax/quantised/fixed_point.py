@@ -25,6 +25,7 @@ from usmp.objects.intrinsics import (
 )
 
 _SMALLEST_SHIFT, _LARGEST_SHIFT = -31, 30
+_SHIFTS_OF_64_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,19 @@ class Rounding(Enum):
     ONCE_16_BITS = MULTIPLY_BY_QUANTIZED_MULTIPLIER_64
     """Accumulators of 64 bits: with the upper 16 bits of the multiplier."""
 
+    def check(self, shift: int) -> None:
+        """Return if a factor may have this shift.
+
+        Raises
+        ------
+        UnsupportedModelError: it may not; the reference kernels assert the same.
+        """
+        if self is Rounding.ONCE_16_BITS and shift >= _SHIFTS_OF_64_BITS:
+            raise UnsupportedModelError(
+                "the ratio of the quantisation scales is too great for accumulators of 64 bits: "
+                f"2**{shift - 1} or more; less than 2**{_SHIFTS_OF_64_BITS - 1} is supported"
+            )
+
 
 def multiply(
     value: tirx.Expr,
@@ -95,7 +109,14 @@ def multiply(
     shift: tirx.Expr | int,
     rounding: Rounding = Rounding.TWICE,
 ) -> tirx.Expr:
-    """`value` (int32; int64 for ONCE_16_BITS) times the factor: int32."""
+    """`value` (int32; int64 for ONCE_16_BITS) times the factor: int32.
+
+    Raises
+    ------
+    UnsupportedModelError: the shift is too great for the rounding.
+    """
+    if isinstance(shift, int):
+        rounding.check(shift)
     return tirx.call_pure_extern("int32", rounding.value, value, _int32(multiplier), _int32(shift))
 
 

@@ -33,6 +33,11 @@ class Rescale:
     limits: OutputLimits
     rounding: Rounding = Rounding.TWICE
 
+    def __post_init__(self) -> None:
+        """Refuse factors that the rounding cannot apply."""
+        for factor in self.factors:
+            self.rounding.check(factor.shift)
+
     @property
     def accumulator(self) -> str:
         """The type of the accumulators."""
