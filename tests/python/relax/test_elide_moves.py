@@ -326,9 +326,11 @@ def test_inputs_that_only_pay_off_together(check):
 def test_what_is_returned_lives_on_anyway(check):
     def body(b, x):
         returned = softmax(b, x)
+        row = part(b, returned, 1, 2)
         wide = softmax(b, b.emit(relax.op.concat([returned] * 5, 1)))
-        narrow = b.emit(relax.op.sum(softmax(b, wide), [0], keepdims=True))
-        return relax.Tuple([returned, softmax(b, part(b, returned, 1, 2)), softmax(b, narrow)])
+        wider = softmax(b, b.emit(relax.op.concat([wide] * 2, 1)))
+        narrow = b.emit(relax.op.sum(wider, [0], keepdims=True))
+        return relax.Tuple([returned, softmax(b, row), softmax(b, narrow)])
 
     main = check(body, X)
     assert "usmp_copy_0" not in called(main)
