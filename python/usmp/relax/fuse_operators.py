@@ -6,6 +6,7 @@ import tvm
 from tvm import relax
 
 from usmp.relax.contiguous_parts import MOVES, part_offsets
+from usmp.relax.fuse_cuts import fuse_cuts
 from usmp.relax.in_place_operators import keep_in_place_operators
 
 _PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
@@ -57,6 +58,8 @@ FuseOperators = tvm.transform.Sequential(
         tvm.transform.module_pass(
             keep_in_place_operators, opt_level=0, name="usmp.KeepInPlaceOperators"
         ),
+        relax.transform.AnnotateTIROpPattern(),
+        tvm.transform.module_pass(fuse_cuts, opt_level=0, name="usmp.FuseCuts"),
         relax.transform.AnnotateTIROpPattern(),
         relax.transform.FoldConstant(),
         relax.transform.FuseOps(),

@@ -335,3 +335,30 @@ def test_what_is_returned_lives_on_anyway(check):
     main = check(body, X)
     assert "usmp_copy_0" not in called(main)
     assert views(main) == {"strided_slice": ("output0", 6)}
+
+
+def test_a_slice_of_what_is_computed_for_it_alone_is_computed_alone(check):
+    main = check(lambda b, x: softmax(b, part(b, b.emit(relax.op.nn.relu(x)), 1, 3)), X)
+    assert called(main) == ["fused_relu_strided_slice", "softmax"]
+    assert set(allocated(main).values()) == {12}
+
+
+def test_slices_of_slices_with_gaps_are_one(check):
+    def body(b, x):
+        columns = b.emit(relax.op.strided_slice(x, [1], [1], [4]))
+        return softmax(b, part(b, part(b, columns, 1, 4), 0, 2))
+
+    main = check(body, X)
+    assert len(called(main)) == 2
+    assert views(main) == {}
+    assert set(allocated(main).values()) == {6}
+
+
+def test_a_slice_of_what_others_read_too_is_read_there(check):
+    def body(b, x):
+        value = b.emit(relax.op.nn.relu(x))
+        return relax.Tuple([softmax(b, part(b, value, 1, 3)), softmax(b, value)])
+
+    main = check(body, X)
+    assert called(main) == ["relu", "softmax", "softmax1"]
+    assert views(main) == {"strided_slice": ("relu", 6)}
