@@ -41,7 +41,13 @@ from usmp.relax.quantised.parameters import OutputLimits, Quantisation, activati
 from usmp.relax.quantised.pooling import average_pool, max_pool, rescaled_average_pool
 from usmp.relax.quantised.reduction import extreme, mean, position_of_extreme, total
 from usmp.relax.quantised.rescale import Rescale
-from usmp.relax.quantised.resizing import Resize, resize_bilinear, resize_nearest
+from usmp.relax.quantised.rescaling_table import rescale_to_join
+from usmp.relax.quantised.resizing import (
+    Resize,
+    resize_bilinear,
+    resize_bilinear_uint8,
+    resize_nearest,
+)
 from usmp.relax.quantised.softmax import softmax
 from usmp.relax.quantised.softmax_int16 import softmax_int16
 from usmp.relax.quantised.svdf import SvdfWeights, svdf
@@ -101,8 +107,10 @@ __all__ = [
     "quantize_multiplier",
     "relu",
     "requantize",
+    "rescale_to_join",
     "rescaled_average_pool",
     "resize_bilinear",
+    "resize_bilinear_uint8",
     "resize_nearest",
     "rsqrt",
     "select",

@@ -15,6 +15,10 @@ _BITS = 10
 """Bits below the point of a place between two elements."""
 
 
+def _index_type(extent: int) -> type[np.integer]:
+    return np.int16 if extent <= np.iinfo(np.int16).max else np.int32
+
+
 @dataclass(frozen=True)
 class Resize:
     """Rows, or columns, in another number.
@@ -43,8 +47,8 @@ class Resize:
         offset = single(0.5 if self.half_pixel_centers else 0)
         places = [float((single(index) + offset) * scale) for index in range(self.output)]
         chosen = [round_half_away(p) if self.align_corners else int(np.floor(p)) for p in places]
-        dtype = np.int16 if self.data <= np.iinfo(np.int16).max else np.int32
-        return np.array([max(0, min(place, self.data - 1)) for place in chosen], dtype)
+        inside = [max(0, min(place, self.data - 1)) for place in chosen]
+        return np.array(inside, _index_type(self.data))
 
     def place(self, index: tirx.Var) -> tirx.Expr:
         """Where an element of the output is in the data, in units of 2**-10: int32.
@@ -56,6 +60,23 @@ class Resize:
         scale = ((extent << _BITS) + count // 2) // count
         place = index * scale
         return place + (scale // 2 - (1 << (_BITS - 1))) if self.half_pixel_centers else place
+
+    def interpolation(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each element of the output the ones of the data before and after it, int16 or int32,
+        and the weight of the latter, in single precision.
+
+        TFLite's ComputeInterpolationValues.
+        """
+        single = np.float32
+        less = 1 if self.align_corners and self.output > 1 else 0
+        scale = single(self.data - less) / single(self.output - less)
+        places = np.arange(self.output, dtype=single)
+        half = single(0.5)
+        places = (places + half) * scale - half if self.half_pixel_centers else places * scale
+        before = np.maximum(np.floor(places), 0).astype(np.int32)
+        after = np.minimum(np.ceil(places), self.data - 1).astype(np.int32)
+        dtype = _index_type(self.data)
+        return before.astype(dtype), after.astype(dtype), places - before.astype(single)
 
 
 def resize_nearest(
@@ -140,3 +161,40 @@ def _neighbours(side: Resize, index: tirx.Var) -> list[tuple[tirx.Expr, tirx.Exp
     after = tirx.min(tirx.truncdiv(place + (one - 1), one), last)
     beyond = place - before * one
     return [(before, one - beyond), (after, beyond)]
+
+
+def resize_bilinear_uint8(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    sides: tuple[Resize, Resize],
+    layout: Layout,
+) -> relax.Expr:
+    """As `resize_bilinear`, of uint8, in single precision: so do TFLite's reference kernels."""
+    batch, _, _, channels = layout.named(shape_of(data))
+    shape = layout.order(batch, sides[0].output, sides[1].output, channels)
+
+    def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            rows = [table[y].astype("int32") for table in tables[:2]]
+            columns = [table[x].astype("int32") for table in tables[3:5]]
+            below, beside = tables[2][y], tables[5][x]
+            one = tirx.const(1, "float32")
+            # In the order of the reference, on which the last bit depends.
+            corners = [
+                (rows[0], columns[0], one - below, one - beside),
+                (rows[1], columns[0], below, one - beside),
+                (rows[0], columns[1], one - below, beside),
+                (rows[1], columns[1], below, beside),
+            ]
+            terms = [
+                data[layout.order(b, row, column, c)].astype("float32") * first * second
+                for row, column, first, second in corners
+            ]
+            total = terms[0] + terms[1] + terms[2] + terms[3] + tirx.const(0.5, "float32")
+            return total.astype("uint8")
+
+        return te.compute(shape, element, "output")
+
+    constants = [table for side in sides for table in side.interpolation()]
+    return call_operator(builder, "resize_bilinear", compute, [data, *constants])

@@ -6,6 +6,8 @@ import numpy as np
 import tflite
 from tvm import relax
 
+from usmp.objects.errors import UnsupportedModelError
+from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 from usmp.relax.tflite.options import fused_activation, positive_axis, require_types
@@ -13,7 +15,7 @@ from usmp.relax.tflite.options import fused_activation, positive_axis, require_t
 
 @converts("CONCATENATION", moves=True)
 def convert_concatenation(context: Context, operator: TfliteOperator) -> None:
-    """The inputs one after the other along an axis; 8-bit ones all have one quantisation."""
+    """The inputs one after the other along an axis; int8 ones all have one quantisation."""
     options = operator.options(tflite.ConcatenationOptions)
     if fused_activation(options.FusedActivationFunction()) != "NONE":
         name = fused_activation(options.FusedActivationFunction())
@@ -21,10 +23,10 @@ def convert_concatenation(context: Context, operator: TfliteOperator) -> None:
     output, inputs = operator.output, _given_inputs(operator)
     for tensor in inputs:
         _check_like_first(operator, tensor, inputs[0])
-        if output.dtype in ("int8", "uint8"):
-            _check_quantised_like_output(operator, tensor)
+        if output.dtype == "int8" and not _is_quantised_like_output(operator, tensor):
+            raise _other_quantisation(operator, tensor)
     axis = positive_axis(operator, options.Axis(), len(inputs[0].shape))
-    values = [context.value(tensor) for tensor in inputs]
+    values = [_at_scale_of_output(context, operator, tensor) for tensor in inputs]
     joined = values[0] if len(values) == 1 else relax.op.concat(values, axis)
     context.set_moved(operator, joined)
 
@@ -84,14 +86,29 @@ def _check_like_first(operator: TfliteOperator, tensor: TfliteTensor, first: Tfl
         )
 
 
-def _check_quantised_like_output(operator: TfliteOperator, tensor: TfliteTensor) -> None:
-    """The reference kernels bring nothing to another scale here; converters see to that."""
+def _is_quantised_like_output(operator: TfliteOperator, tensor: TfliteTensor) -> bool:
     given, wanted = tensor.quantisation, operator.output.quantisation
     if given is None or wanted is None:
-        return
-    if (given.scales, given.zero_points) != (wanted.scales, wanted.zero_points):
-        raise operator.unsupported(
-            f'input "{tensor.name}" has scale {given.scales[0]} and zero point '
-            f"{given.zero_points[0]}, the output {wanted.scales[0]} and {wanted.zero_points[0]}; "
-            "quantise the model so that they are the same"
-        )
+        return True
+    return (given.scales, given.zero_points) == (wanted.scales, wanted.zero_points)
+
+
+def _other_quantisation(operator: TfliteOperator, tensor: TfliteTensor) -> UnsupportedModelError:
+    """The reference kernels bring no int8 to another scale here; converters see to that."""
+    given, wanted = operator.quantisation(tensor), operator.quantisation(operator.output)
+    return operator.unsupported(
+        f'input "{tensor.name}" has scale {given.scale} and zero point {given.zero_point}, '
+        f"the output {wanted.scale} and {wanted.zero_point}; "
+        "quantise the model so that they are the same"
+    )
+
+
+def _at_scale_of_output(
+    context: Context, operator: TfliteOperator, tensor: TfliteTensor
+) -> relax.Expr:
+    """Only uint8 is brought to another scale; wider integers are joined as they are."""
+    value = context.value(tensor)
+    if operator.output.dtype != "uint8" or _is_quantised_like_output(operator, tensor):
+        return value
+    before, after = operator.quantisation(tensor), operator.quantisation(operator.output)
+    return context.builder.emit(quantised.rescale_to_join(context.builder, value, before, after))
