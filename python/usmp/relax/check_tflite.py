@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import struct
 from collections.abc import Iterator
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -16,6 +18,9 @@ _IDENTIFIER = b"TFL3"
 _OFFSET_BYTES = 4
 _MISSING = -1
 """The index of an optional operator input that is not given."""
+
+_LARGEST_BYTES = 2**31 - 1
+"""Of a tensor: the emitted C counts elements in 32 bits."""
 
 _READER_ERRORS = (
     struct.error,
@@ -112,6 +117,36 @@ def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
     return _OPERATOR_NAMES.get(number, str(number))
 
 
+def read_options(operator: tflite.Operator, kind: type) -> Any | None:
+    """The operator's options, read as `kind`; None if they do not lie in the file."""
+    options, table = kind(), operator.BuiltinOptions()
+    try:
+        options.Init(table.Bytes, table.Pos)
+    except _READER_ERRORS:
+        return None
+    return options if _is_readable(options) else None
+
+
+def _is_readable(table: Any) -> bool:
+    """Whether every field of a table of the file lies in the file."""
+    try:
+        for name in _field_names(type(table).__name__):
+            getattr(table, name)()
+    except _READER_ERRORS:
+        return False
+    return True
+
+
+@cache
+def _field_names(kind: str) -> list[str]:
+    """The methods of a kind of table that take nothing and return a field, or facts of one."""
+    return [
+        name
+        for name, method in vars(getattr(tflite, kind)).items()
+        if inspect.isfunction(method) and method.__code__.co_argcount == 1
+    ]
+
+
 def called_once(operator: tflite.Operator) -> int:
     """The index of the subgraph that a CALL_ONCE runs before everything else, in the first run.
 
@@ -199,10 +234,18 @@ def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int, where
         raise UnsupportedModelError(
             f"the file is damaged: {what} is the handle of a resource, but has {stored} bytes"
         )
-    item_bytes = _ITEM_BYTES.get(tensor.Type())
-    if stored and item_bytes and tensor.Sparsity() is None:
+    item_bytes = _ITEM_BYTES.get(tensor.Type(), 1)
+    needed = prod(shape) * item_bytes
+    if needed > _LARGEST_BYTES:
+        raise UnsupportedModelError(
+            f"{what} of shape {shape} takes {needed} bytes; at most {_LARGEST_BYTES} are supported"
+        )
+    if tensor.Type() == tflite.TensorType.INT4:
+        needed = (needed + 1) // 2
+    elif tensor.Type() not in _ITEM_BYTES:
+        needed = stored
+    if stored and tensor.Sparsity() is None:
         model.Buffers(tensor.Buffer()).DataAsNumpy()
-        needed = prod(shape) * item_bytes
         if stored != needed:
             raise UnsupportedModelError(
                 f"the file is damaged: {what} of shape {shape} takes {needed} bytes, "
@@ -213,6 +256,10 @@ def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int, where
 
 def _check_quantisation(tensor: tflite.Tensor, what: str) -> None:
     quantisation = tensor.Quantization()
+    if not _is_readable(tensor) or (quantisation is not None and not _is_readable(quantisation)):
+        raise UnsupportedModelError(
+            f"the file is damaged: a field of {what} points outside the file"
+        )
     if quantisation is None:
         return
     scales = _vector(quantisation, "Scale")
@@ -244,6 +291,13 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
         codes = model.OperatorCodesLength()
         _check_index(operator.OpcodeIndex(), codes, what, "operator code")
         operator_name(model, operator)  # fails if the code's table is damaged
+        if not _is_readable(operator):
+            raise UnsupportedModelError(
+                f"the file is damaged: a field of {what} points outside the file"
+            )
+        for index in _vector(operator, "Intermediates"):
+            if index != _MISSING:
+                _check_index(index, tensors, what, "tensor")
         for index in _vector(operator, "Inputs"):
             if index != _MISSING:
                 _check_index(index, tensors, what, "tensor")

@@ -7,6 +7,8 @@ and so is one that only moves elements; any other one by TVM's importer.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import tflite
@@ -50,12 +52,14 @@ def import_tflite(content: bytes) -> IRModule:
     outputs = [
         TfliteTensor(model, graph, int(graph.Outputs(i))) for i in range(graph.OutputsLength())
     ]
+    for tensor in (*inputs, *outputs):
+        _check_is_computable(tensor)
     operators = operators_of(model, graph)
     builder = relax.BlockBuilder()
     context = Context(builder, readers=_readers(operators, outputs))
     context.variables.handles = context.variables.find(operators)
     floats = _FloatConverter(model, graph, context)
-    with builder.function("main"):
+    with _main_function(builder):
         params = [relax.Var(t.name, relax.TensorType(t.shape, t.dtype)) for t in inputs]
         context.values.update(zip((t.index for t in inputs), params, strict=True))
         with builder.dataflow():
@@ -81,6 +85,17 @@ def import_tflite(content: bytes) -> IRModule:
     return mod
 
 
+@contextmanager
+def _main_function(builder: relax.BlockBuilder) -> Iterator[None]:
+    """Build "main" in here; what leaves it half-way leaves no open blocks, which C++ reports."""
+    with builder.function("main"):
+        try:
+            yield
+        except BaseException:
+            builder.emit_func_output(relax.Tuple([]), [])
+            raise
+
+
 def _stored(initial: np.ndarray) -> tvm.runtime.Tensor:
     """What a state starts from; a single number if all of its elements are alike."""
     is_uniform = initial.size > 0 and (initial == initial.reshape(-1)[0]).all()
@@ -92,6 +107,21 @@ def _readers(operators: list[TfliteOperator], outputs: list[TfliteTensor]) -> Co
     return Counter([*read, *(tensor.index for tensor in outputs)])
 
 
+def _check_is_computable(tensor: TfliteTensor) -> None:
+    """Return if inputs, outputs and results of operators may have the tensor's element type.
+
+    Raises
+    ------
+    UnsupportedModelError: only constants and handles of variables may have it.
+    """
+    if tensor.dtype in ("int4", "resource"):
+        kinds = {"int4": "constants", "resource": "results of VAR_HANDLE"}
+        raise UnsupportedModelError(
+            f'tensor "{tensor.name}" is of type {tensor.dtype}; '
+            f"supported only for {kinds[tensor.dtype]}"
+        )
+
+
 def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator) -> None:
     """Append one operator.
 
@@ -101,6 +131,8 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
     """
     try:
         tensors = [*operator.inputs, *operator.outputs]
+        for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
+            _check_is_computable(tensor)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
         if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             CONVERTERS[operator.name](context, operator)
@@ -114,8 +146,10 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
             raise
         raise operator.unsupported(str(error)) from error
     except Exception as error:
-        # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
-        raise operator.unsupported(f"TVM's importer failed: {one_line(error)}") from error
+        # Converters say what they refuse; whatever else they raise, they did not foresee.
+        raise operator.unsupported(
+            f"its conversion failed, a fault in usmp, please report it: {one_line(error)}"
+        ) from error
 
 
 class _FloatConverter(OperatorConverter):  # type: ignore[misc]
@@ -130,17 +164,21 @@ class _FloatConverter(OperatorConverter):  # type: ignore[misc]
 
         Raises
         ------
-        UnsupportedModelError: TVM's importer does not know it.
+        UnsupportedModelError: TVM's importer does not know it, or fails.
         """
         convert = self.convert_map.get(operator.name)
         if convert is None:
             raise operator.unsupported("TVM's TFLite importer does not support it")
         self.exp_tab.exprs.clear()
-        result = convert(op=operator.table)
+        try:
+            result = convert(op=operator.table)
+            result = None if result is None else self.bb.normalize(result)
+        except Exception as error:
+            # It raises many kinds of exceptions; each means that it cannot import this.
+            raise operator.unsupported(f"TVM's importer failed: {one_line(error)}") from error
         if result is None:
             self._take_named_outputs(operator)
             return
-        result = self.bb.normalize(result)
         if len(operator.outputs) == 1:
             self.context.set(operator.output, result)
             return

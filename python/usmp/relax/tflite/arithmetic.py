@@ -57,7 +57,7 @@ def convert_add_n(context: Context, operator: TfliteOperator) -> None:
     """All inputs have the same quantisation."""
     output = operator.output
     require_types(operator, output, "output", ("int8",))
-    inputs = [operator.input(index) for index in range(len(operator.inputs))]
+    inputs = [operator.input(index) for index in range(max(len(operator.inputs), 1))]
     for tensor in inputs:
         require_types(operator, tensor, "input", ("int8",))
         require_same_shape(operator, tensor, output)

@@ -113,4 +113,7 @@ def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax
     """`value` in another shape; itself if it has that shape."""
     if tuple(int(extent) for extent in value.ty.shape) == tuple(shape):
         return value
+    if 0 in shape:
+        # There an extent of 0 would mean that of `value`.
+        return context.builder.emit(relax.op.zeros(tuple(shape), str(value.ty.dtype)))
     return context.builder.emit(relax.op.reshape(value, tuple(shape)))

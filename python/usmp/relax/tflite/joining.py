@@ -26,6 +26,8 @@ def convert_concatenation(context: Context, operator: TfliteOperator) -> None:
         if output.dtype == "int8" and not _is_quantised_like_output(operator, tensor):
             raise _other_quantisation(operator, tensor)
     axis = positive_axis(operator, options.Axis(), len(inputs[0].shape))
+    for tensor in inputs:
+        _check_joinable(operator, tensor, inputs[0], axis)
     values = [_at_scale_of_output(context, operator, tensor) for tensor in inputs]
     joined = values[0] if len(values) == 1 else relax.op.concat(values, axis)
     context.set_moved(operator, joined)
@@ -83,6 +85,25 @@ def _check_like_first(operator: TfliteOperator, tensor: TfliteTensor, first: Tfl
         raise operator.unsupported(
             f'inputs "{first.name}" of shape {list(first.shape)} and "{tensor.name}" of shape '
             f"{list(tensor.shape)} have not the same number of axes"
+        )
+
+
+def _check_joinable(
+    operator: TfliteOperator, tensor: TfliteTensor, first: TfliteTensor, axis: int
+) -> None:
+    """Return if the tensors differ along no axis but one.
+
+    Raises
+    ------
+    UnsupportedModelError: they do.
+    """
+    if any(
+        one != other and place != axis
+        for place, (one, other) in enumerate(zip(tensor.shape, first.shape, strict=True))
+    ):
+        raise operator.unsupported(
+            f'inputs "{first.name}" of shape {list(first.shape)} and "{tensor.name}" of shape '
+            f"{list(tensor.shape)} cannot be joined along axis {axis}"
         )
 
 

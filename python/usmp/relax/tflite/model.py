@@ -10,7 +10,7 @@ import numpy as np
 import tflite
 
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.check_tflite import operator_name, tensor_name
+from usmp.relax.check_tflite import operator_name, read_options, tensor_name
 from usmp.relax.quantised.parameters import Quantisation
 
 _DTYPES = {
@@ -29,7 +29,9 @@ _DTYPES = {
     tflite.TensorType.INT4: "int4",
     tflite.TensorType.RESOURCE: "resource",
 }
+_QUANTISED = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "int4")
 _TYPE_NAMES = {number: name for name, number in vars(tflite.TensorType).items() if name.isupper()}
+_OPTION_NAMES = {number: name for name, number in vars(tflite.BuiltinOptions).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +96,24 @@ class TfliteTensor:
 
     @cached_property
     def quantisation(self) -> Quantisation | None:
-        """How its integers stand for real numbers; None if the file does not say."""
+        """How its integers stand for real numbers; None if the file does not say.
+
+        Raises
+        ------
+        UnsupportedModelError: there are scales and no zero points.
+        """
         table = self.table.Quantization()
         scales = None if table is None else table.ScaleAsNumpy()
         if scales is None or isinstance(scales, int) or len(scales) == 0:
             return None
+        if self.dtype not in _QUANTISED:
+            return None
         zero_points = table.ZeroPointAsNumpy()
-        if isinstance(zero_points, int):
-            zero_points = np.zeros(len(scales), np.int64)
-        elif len(zero_points) == 1:
+        if isinstance(zero_points, int) or len(zero_points) == 0:
+            raise UnsupportedModelError(
+                f'tensor "{self.name}" has {len(scales)} quantisation scales and no zero point'
+            )
+        if len(zero_points) == 1:
             zero_points = np.repeat(zero_points, len(scales))
         return Quantisation(
             "int8" if self.dtype == "int4" else self.dtype,
@@ -138,12 +149,22 @@ class TfliteOperator:
     model: tflite.Model
 
     def options(self, kind: type) -> Any:
-        """The builtin options, read as `kind`; those of an empty table if there are none."""
-        options = kind()
-        table = self.table.BuiltinOptions()
-        if table is None:
+        """The builtin options, read as `kind`.
+
+        Raises
+        ------
+        UnsupportedModelError: there are none, or those of another operator.
+        """
+        if self.table.BuiltinOptions() is None:
             raise self.unsupported("it has no options")
-        options.Init(table.Bytes, table.Pos)
+        given = self.table.BuiltinOptionsType()
+        if given != getattr(tflite.BuiltinOptions, kind.__name__):
+            raise self.unsupported(
+                f"it has options of type {_OPTION_NAMES.get(given, given)}, not {kind.__name__}"
+            )
+        options = read_options(self.table, kind)
+        if options is None:
+            raise self.unsupported("the file is damaged: its options point outside the file")
         return options
 
     def input(self, index: int) -> TfliteTensor:

@@ -46,6 +46,11 @@ def _sides(
         raise operator.unsupported(
             f"images of shape {list(data.shape)} cannot have the size {size.tolist()}"
         )
+    height, width = int(size[0]), int(size[1])
+    if operator.output.shape != (data.shape[0], height, width, data.shape[3]):
+        raise operator.unsupported(
+            f'output "{operator.output.name}" has shape {list(operator.output.shape)}; '
+            f"its size is given as {size.tolist()}"
+        )
     flags = (bool(options.AlignCorners()), bool(options.HalfPixelCenters()))
-    height, width = (Resize(data.shape[1 + i], int(size[i]), *flags) for i in (0, 1))
-    return height, width
+    return Resize(data.shape[1], height, *flags), Resize(data.shape[2], width, *flags)

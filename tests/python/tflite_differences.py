@@ -1,0 +1,204 @@
+"""Builds an imported TFLite file with sanitisers and compares it with tflite-micro."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tvm.ir import IRModule
+
+import usmp
+from micro import CannotRunError, Micro
+from tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+
+LARGEST_BYTES = 1 << 20
+RUN_SECONDS = 20
+RANDOM_INPUTS = 4
+_FLAGS = ["-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+MAIN_C = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "tvmgen_default.h"
+static const size_t input_sizes[] = {INPUTS};
+static const size_t output_sizes[] = {OUTPUTS};
+enum {{ N_INPUTS = sizeof(input_sizes) / sizeof(size_t),
+       N_OUTPUTS = sizeof(output_sizes) / sizeof(size_t) }};
+int main(void) {{
+  void* inputs[N_INPUTS];
+  void* outputs[N_OUTPUTS];
+  for (int i = 0; i < N_INPUTS; ++i) inputs[i] = malloc(input_sizes[i]);
+  for (int i = 0; i < N_OUTPUTS; ++i) outputs[i] = malloc(output_sizes[i]);
+  for (;;) {{
+    for (int i = 0; i < N_INPUTS; ++i)
+      if (fread(inputs[i], 1, input_sizes[i], stdin) != input_sizes[i]) return 0;
+    if (getc(stdin) == EOF) return 0;
+    if (tvmgen_default_run((struct tvmgen_default_inputs*)inputs,
+                           (struct tvmgen_default_outputs*)outputs) != 0) return 2;
+    for (int i = 0; i < N_OUTPUTS; ++i) fwrite(outputs[i], 1, output_sizes[i], stdout);
+  }}
+}}
+"""
+"""Reads the inputs of a run and a byte after them, writes the outputs, until there is no more."""
+
+
+def compare(content: bytes, mod: IRModule, seed: int) -> tuple[str, str]:
+    """What becomes of an imported file when it is built and run; and more about a finding."""
+    if _bytes_of(mod) > LARGEST_BYTES:
+        return "built, too large to run", ""
+    try:
+        factory = usmp.build(mod)
+        files = factory.files()
+    except ValueError as error:
+        message = str(error)
+        is_clear = "\n" not in message and type(error) is not ValueError or len(message) < 400
+        return ("refused when built" if is_clear else "unclear message"), message
+    except BaseException as error:  # whatever else it is, it is a finding
+        return "exception when built", f"{type(error).__name__}: {error}"
+    main = factory.metadata["modules"]["default"]["memory"]["functions"]["main"][0]
+    inputs, _ = graph_tensors(content)
+    runs = [
+        *(random_inputs(inputs, seed + i) for i in range(RANDOM_INPUTS)),
+        *extreme_inputs(inputs),
+    ]
+    fault, ours = _run_c(files, main, runs)
+    if fault:
+        return fault, ours
+    kind, theirs = _in_child(lambda: _run_micro(content, runs))
+    if kind:
+        return "runs, no reference", kind
+    return _difference(ours, theirs)
+
+
+def _bytes_of(mod: IRModule) -> int:
+    """The bytes of all tensors of the function."""
+    main, total = mod["main"], 0
+    variables = [*main.params, *(b.var for block in main.body.blocks for b in block.bindings)]
+    for variable in variables:
+        fields = getattr(variable.ty, "fields", None) or [variable.ty]
+        for ty in fields:
+            total += math.prod(int(extent) for extent in ty.shape) * 8
+    return total
+
+
+def _run_c(
+    files: Mapping[str, bytes], main: Mapping[str, Any], runs: list[dict[str, np.ndarray]]
+) -> tuple[str, Any]:
+    """A finding and what it says; or nothing, and the outputs of each run."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path, data in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
+        sizes = {
+            key: ", ".join(str(_size(info)) for info in main[key].values())
+            for key in ("inputs", "outputs")
+        }
+        text = MAIN_C.replace("{INPUTS}", "{{{inputs}}}").replace("{OUTPUTS}", "{{{outputs}}}")
+        (folder / "main.c").write_text(text.format(**sizes))
+        sources = [*folder.glob("codegen/host/src/*.c"), folder / "main.c"]
+        command = ["gcc", *_FLAGS, f"-I{folder}/codegen/host/include", *sources, "-lm"]
+        built = _command([*command, "-o", folder / "program"])
+        if built.returncode:
+            return "C compiler refuses", built.stderr.decode(errors="replace")[:2000]
+        fed = b"".join(
+            b"".join(run[name].tobytes() for name in main["inputs"]) + b"." for run in runs
+        )
+        try:
+            done = _command([folder / "program"], fed)
+        except subprocess.TimeoutExpired:
+            return "C program hangs", ""
+        if done.returncode:
+            return "C program fails", done.stderr.decode(errors="replace")[:2000]
+        return "", _split(done.stdout, main["outputs"], len(runs))
+
+
+def _command(command: list[Any], fed: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [str(part) for part in command],
+        input=fed,
+        capture_output=True,
+        timeout=3 * RUN_SECONDS,
+        preexec_fn=_unlimited,
+        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
+        check=False,
+    )
+
+
+def _unlimited() -> None:
+    """Sanitisers reserve address space without end."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _size(info: Mapping[str, Any]) -> int:
+    return math.prod(info["shape"]) * np.dtype(info["dtype"]).itemsize
+
+
+def _split(data: bytes, outputs: Mapping[str, Any], count: int) -> list[dict[str, np.ndarray]]:
+    results, at = [], 0
+    for _ in range(count):
+        result = {}
+        for name, info in outputs.items():
+            size = _size(info)
+            array = np.frombuffer(data[at : at + size], info["dtype"])
+            result[name] = array.reshape(info["shape"])
+            at += size
+        results.append(result)
+    return results
+
+
+def _run_micro(content: bytes, runs: list[dict[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
+    micro = Micro(content)
+    return [{k: v.copy() for k, v in micro.run(inputs).items()} for inputs in runs]
+
+
+def _in_child(task: Callable[[], Any]) -> tuple[str, Any]:
+    """What a task gives, or how its process ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result"
+        child = os.fork()
+        if child == 0:
+            signal.alarm(RUN_SECONDS)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            try:
+                result: tuple[str, Any] = ("", task())
+            except CannotRunError as error:
+                result = (f"refuses: {error}", None)
+            except BaseException as error:
+                result = (f"{type(error).__name__}: {error}", None)
+            path.write_bytes(pickle.dumps(result))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status or not path.exists():
+            return f"crashes ({os.waitstatus_to_exitcode(status)})", None
+        return pickle.loads(path.read_bytes())
+
+
+def _difference(
+    ours: list[dict[str, np.ndarray]], theirs: list[dict[str, np.ndarray]]
+) -> tuple[str, str]:
+    for run, (actual, expected) in enumerate(zip(ours, theirs, strict=True)):
+        for name, value in expected.items():
+            mine = actual[name]
+            if mine.shape != value.shape or mine.dtype != value.dtype:
+                return "differs", f"{name}: {mine.dtype}{mine.shape} {value.dtype}{value.shape}"
+            if value.dtype.kind == "f":
+                same = np.allclose(mine, value, rtol=1e-4, atol=1e-5, equal_nan=True)
+            else:
+                same = mine.tobytes() == value.tobytes()
+            if not same:
+                return "differs", (
+                    f"run {run}, {name}: {mine.ravel()[:12].tolist()}, "
+                    f"reference {value.ravel()[:12].tolist()}"
+                )
+    return "runs like the reference", ""

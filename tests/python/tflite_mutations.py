@@ -1,0 +1,133 @@
+"""Damaged copies of TFLite files: of their bytes, and of single fields of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import flatbuffers
+import tflite
+from ai_edge_litert import schema_py_generated as schema
+
+from conftest import ROOT, SHARED
+from quantised_models import CATALOGUE
+from tflite_field_mutations import FIELD_MUTATIONS
+
+LARGEST_MODEL = 400_000
+_BYTE_MUTATIONS = ("bit", "byte", "bytes", "word", "cut", "insert", "delete", "repeat", "swap")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A damaged copy.
+
+    Parameters
+    ----------
+    what: the file that it is a copy of, and what was changed.
+    """
+
+    content: bytes
+    what: str
+
+
+@cache
+def small_models() -> dict[str, Callable[[], bytes]]:
+    """The catalogue of small models, by name."""
+    return {model.name: model.make for model in CATALOGUE}
+
+
+@cache
+def real_models() -> dict[str, Callable[[], bytes]]:
+    """The example, and the models that lie beside the checkout; none of them need be there."""
+    paths = [ROOT / "examples/digits/digits_int8.tflite", *SHARED.glob("models/*.tflite")]
+    small = sorted(path for path in paths if path.stat().st_size <= LARGEST_MODEL)
+    return {path.stem: Path.read_bytes.__get__(path) for path in small}
+
+
+def draw_mutant(seed: int, of_real: float = 0.05) -> Mutant:
+    """The mutant of a seed.
+
+    Parameters
+    ----------
+    of_real: how often it is one of a real model.
+    """
+    generator = Random(seed)
+    models = real_models() if generator.random() < of_real else small_models()
+    name = generator.choice(sorted(models))
+    content = models[name]()
+    if generator.random() < 0.25:
+        return Mutant(mutated_bytes(content, structure_of(content), generator), f"{name}: bytes")
+    damaged, what = mutated_fields(content, generator)
+    return Mutant(damaged, f"{name}: {what}")
+
+
+def structure_of(content: bytes) -> list[int]:
+    """The positions of bytes outside large constants: those on which everything else depends."""
+    model = tflite.Model.GetRootAsModel(content, 0)
+    weights: set[int] = set()
+    for index in range(model.BuffersLength()):
+        buffer = model.Buffers(index)
+        if buffer.DataLength() > 64:
+            start = buffer._tab.Vector(buffer._tab.Offset(4))
+            weights.update(range(start, start + buffer.DataLength()))
+    return [position for position in range(len(content)) if position not in weights]
+
+
+def mutated_bytes(content: bytes, positions: list[int], generator: Random) -> bytes:
+    """Bits, bytes, words, lengths, offsets changed; parts exchanged, repeated or left out.
+
+    Parameters
+    ----------
+    positions: where most of the changes are made.
+    """
+    data = bytearray(content)
+
+    def position() -> int:
+        return (
+            generator.choice(positions)
+            if generator.random() < 0.8
+            else generator.randrange(len(data))
+        )
+
+    kind = generator.choice(_BYTE_MUTATIONS)
+    if kind == "bit":
+        data[position()] ^= 1 << generator.randrange(8)
+    elif kind in ("byte", "bytes"):
+        for _ in range(1 if kind == "byte" else 12):
+            data[position()] = generator.randrange(256)
+    elif kind == "word":
+        at = position() & ~3
+        value = generator.choice(
+            [0, 1, 15, len(data), 2**31 - 1, 2**32 - 1, generator.getrandbits(32)]
+        )
+        data[at : at + 4] = value.to_bytes(4, "little")
+    elif kind == "cut":
+        del data[generator.randrange(len(data)) :]
+    elif kind == "insert":
+        at = position()
+        data[at:at] = generator.randbytes(generator.choice([1, 2, 4, 8]))
+    elif kind == "delete":
+        at = position()
+        del data[at : at + generator.choice([1, 2, 4, 8])]
+    elif kind == "repeat":
+        at = position()
+        data[at:at] = data[at : at + generator.choice([4, 16, 64])]
+    else:
+        a, b = position() & ~3, position() & ~3
+        data[a : a + 4], data[b : b + 4] = data[b : b + 4], data[a : a + 4]
+    return bytes(data)
+
+
+def mutated_fields(content: bytes, generator: Random) -> tuple[bytes, str]:
+    """One to three fields of the tables are other ones; and which."""
+    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    changes = []
+    for _ in range(generator.choice([1, 1, 1, 2, 3])):
+        mutate = generator.choice(FIELD_MUTATIONS)
+        changes.append(f"{mutate.__name__}({mutate(model, generator)})")
+    builder = flatbuffers.Builder()
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output()), "; ".join(changes)
