@@ -35,6 +35,9 @@ from usmp.relax.tflite import (
     operators_of,
 )
 
+_TVM_NAMES = {'CUSTOM "TFLite_Detection_PostProcess"': "DETECTION_POSTPROCESS"}
+"""What TVM's importer calls operators that it names otherwise."""
+
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
 
@@ -166,7 +169,7 @@ class _FloatConverter(OperatorConverter):  # type: ignore[misc]
         ------
         UnsupportedModelError: TVM's importer does not know it, or fails.
         """
-        convert = self.convert_map.get(operator.name)
+        convert = self.convert_map.get(_TVM_NAMES.get(operator.name, operator.name))
         if convert is None:
             raise operator.unsupported("TVM's TFLite importer does not support it")
         self.exp_tab.exprs.clear()

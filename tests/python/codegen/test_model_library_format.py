@@ -47,6 +47,7 @@ def test_metadata_has_the_fields_of_tvm(factory, module):
         "executors": ["aot"],
         "style": "full-model",
         "external_dependencies": [],
+        "float_operators": {},
     }
     assert list(module["memory"]["functions"]) == ["main", "operator_functions"]
 
