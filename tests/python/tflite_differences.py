@@ -60,7 +60,7 @@ def compare(content: bytes, mod: IRModule, seed: int) -> tuple[str, str]:
         files = factory.files()
     except ValueError as error:
         message = str(error)
-        is_clear = "\n" not in message and type(error) is not ValueError or len(message) < 400
+        is_clear = ("\n" not in message and type(error) is not ValueError) or len(message) < 400
         return ("refused when built" if is_clear else "unclear message"), message
     except BaseException as error:  # whatever else it is, it is a finding
         return "exception when built", f"{type(error).__name__}: {error}"

@@ -72,8 +72,10 @@ def _state_bytes(pool: Mapping[str, Any]) -> int:
 def _live_at_peak(pool: Mapping[str, Any]) -> Table:
     live = pool["live_at_peak"]
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
+    title = f"Live at the peak of {pool['name']}"
+    # A narrow table would break its title into lines.
     table = Table(
-        title=Text(f"Live at the peak of {pool['name']}"), title_justify="left", box=SIMPLE_HEAD
+        title=Text(title), title_justify="left", box=SIMPLE_HEAD, min_width=len(title) + 2
     )
     table.add_column("buffer", overflow="fold")
     for heading in ("offset", "bytes"):
