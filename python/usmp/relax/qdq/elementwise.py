@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from tvm import relax
 
+from usmp.objects.errors import UnsupportedModelError
 from usmp.relax import quantised
 from usmp.relax.qdq.graph import Graph, Output
+from usmp.relax.qdq.products import quantised_operand
+from usmp.relax.qdq.room import farthest, require_room
+from usmp.relax.quantised import Quantisation
 
 _OPERATORS = {
     "relax.add": quantised.add,
     "relax.subtract": quantised.subtract,
     "relax.multiply": quantised.multiply_elements,
 }
+_FINEST = {"int8": 2.0**12, "uint8": 2.0**12, "int16": 2.0**6}
+"""By how much the steps of the output of a sum may be finer than those of its terms: these have 20
+bits below the point, those of int16 15."""
 
 
 def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
@@ -19,19 +26,21 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     call = graph.call(expr, *_OPERATORS)
     if call is None:
         return None
-    operands = []
-    for argument in call.args:
-        tensor = graph.integers(argument)
-        stored = graph.integer_constant(argument)
-        if tensor is not None:
-            operands.append((tensor.value, tensor.quantisation))
-        elif stored is not None and stored.quantisation.is_per_tensor:
-            operands.append((relax.const(stored.values), stored.quantisation))
-    if len(operands) != 2:
+    operands = [quantised_operand(graph, argument) for argument in call.args]
+    if any(operand is None for operand in operands):
         return None
-    (left, first), (right, second) = operands
-    if not first.dtype == second.dtype == output.quantisation.dtype:
+    (left, first), (right, second) = (o for o in operands if o is not None)
+    after = output.quantisation
+    if not first.dtype == second.dtype == after.dtype:
         return None
+    if call.op.name == "relax.multiply":
+        require_room(farthest(first) * farthest(second), first.scale * second.scale / after.scale)
+    else:
+        _require_coarse(first, second, after)
     function = _OPERATORS[call.op.name]
-    quantisations = (first, second, output.quantisation)
-    return function(graph.builder, left, right, quantisations, output.limits)
+    return function(graph.builder, left, right, (first, second, after), output.limits)
+
+
+def _require_coarse(first: Quantisation, second: Quantisation, after: Quantisation) -> None:
+    if 2.0 * max(first.scale, second.scale) > _FINEST[after.dtype] * after.scale:
+        raise UnsupportedModelError("the steps of a sum are much finer than those of its terms")

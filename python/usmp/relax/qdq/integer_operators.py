@@ -7,10 +7,10 @@ What is not recognised stays in float, correct but larger and slower; it is coun
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
-import tvm
+import numpy as np
 import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, IRModule
@@ -19,132 +19,140 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_static_shapes import main_function
-from usmp.relax.qdq.activation import without_activation
+from usmp.relax.qdq import operands
+from usmp.relax.qdq.commuting import COMMUTING
+from usmp.relax.qdq.convolution import match_convolution
 from usmp.relax.qdq.elementwise import match_elementwise
-from usmp.relax.qdq.graph import Graph, Output, output_of
-from usmp.relax.qdq.moves import (
-    behind_moves,
-    match_change_of_scale,
-    match_concatenation,
-    match_move,
-    moved,
-)
-from usmp.relax.qdq.pooling import match_mean, match_pool
-from usmp.relax.qdq.products import match_convolution, match_matrix_product
+from usmp.relax.qdq.float_operators import float_operators
+from usmp.relax.qdq.graph import INTEGER_TYPES, Graph, Matcher, Output
+from usmp.relax.qdq.products import match_batch_product, match_matrix_product
+from usmp.relax.qdq.reductions import match_average_pool, match_reduction
+from usmp.relax.qdq.softmax import match_softmax
 from usmp.relax.qdq.tables import match_table
 
-Matcher = Callable[[Graph, relax.Expr, Output], "relax.Expr | None"]
 _MATCHERS: tuple[Matcher, ...] = (
+    *COMMUTING,
     match_convolution,
     match_matrix_product,
+    match_batch_product,
     match_elementwise,
-    match_pool,
-    match_mean,
-    match_move,
-    match_concatenation,
-    match_change_of_scale,
+    match_average_pool,
+    match_reduction,
+    match_softmax,
+    match_table,
 )
-_CHANGES_OF_TYPE = ("relax.quantize", "relax.dequantize")
+_ORDERS = ("relax.argmax", "relax.argmin")
 
 
 def use_integer_operators(mod: IRModule) -> IRModule:
     """Replace what is recognised in the Relax `main`, and count what is not.
 
+    A result differs by at most one step from that of the float operators: TFLite's integer
+    operators round halves away from zero, R.quantize to even. What only moves, chooses or clamps
+    numbers at one scale gives the same integers.
+
     Returns
     -------
-    The module, with the attribute `float_operators` if some operators compute quantised tensors in
-    float: name -> how many.
+    The module, with the attribute `float_operators` if some operators compute in float: name ->
+    how many. A module without R.quantize and R.dequantize is returned as it is.
     """
     main = main_function(mod)
-    if not _calls(main, *_CHANGES_OF_TYPE):
+    if not _is_quantised(main):
         return mod
     variable = mod.get_global_var("main")
     rewriter = _Rewriter(mod)
     rewritten = rewriter.visit_expr(main)
+    attrs = mod.attrs
     mod = rewriter.builder_.get()
     mod.update_func(variable, rewritten)
+    if attrs:
+        mod = mod.with_attrs(attrs)
     mod = relax.transform.DeadCodeElimination()(mod)
-    remaining = _float_operators(mod["main"])
+    remaining = float_operators(mod["main"])
     if remaining:
         mod = mod.with_attr(FLOAT_OPERATORS_ATTR, dict(remaining))
     return mod
+
+
+def _is_quantised(main: relax.Function) -> bool:
+    found: list[Call] = []
+
+    def on_call(call: Call) -> None:
+        if getattr(call.op, "name", None) in ("relax.quantize", "relax.dequantize"):
+            found.append(call)
+
+    tvm_ffi.structural_walk(main.body, (Call, on_call))
+    return bool(found)
 
 
 @mutator
 class _Rewriter(PyExprMutator):  # type: ignore[misc]
     """Rewrites each R.quantize whose operator has an integer form."""
 
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self.graph = Graph(self.builder_, self.lookup_binding, _match)
+
+    def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        """Integers that are found in a block can be used there only."""
+        return self._visit(super().visit_binding_block_, block)
+
+    def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
+        """The same."""
+        return self._visit(super().visit_dataflow_block_, block)
+
     def visit_call_(self, call: Call) -> relax.Expr:
         """The integer operator in the place of an R.quantize."""
         call = self.visit_expr_post_order(call)
-        if getattr(call.op, "name", None) != "relax.quantize":
+        name = getattr(call.op, "name", None)
+        if name in _ORDERS:
+            return _of_integers(self.graph, call)
+        if name != "relax.quantize":
             return call
-        graph = Graph(self.builder_, self.lookup_binding)
-        output = output_of(graph, call)
-        replaced = None if output is None else _match(graph, call.args[0], output)
-        return call if replaced is None else replaced
+        try:
+            found = _quantised(self.graph, call)
+        except RecursionError:
+            # Hundreds of operators without a change of type between them.
+            found = None
+        return call if found is None else found
+
+    def _visit(
+        self, visit: Callable[[relax.BindingBlock], relax.BindingBlock], block: relax.BindingBlock
+    ) -> relax.BindingBlock:
+        outer, self.graph = self.graph, replace(self.graph, known={})
+        visited = visit(block)
+        self.graph = outer
+        return visited
 
 
 def _match(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """The integer operators for `expr`, whose R.quantize makes `output` of it."""
-    inner, moves = behind_moves(graph, expr)
-    replaced = _match_operator(graph, inner, output)
-    if replaced is None and moves:
-        # A move of integers that are there already.
-        return _match_operator(graph, expr, output)
-    return None if replaced is None else moved(graph, replaced, moves)
-
-
-def _match_operator(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    operator, clamped = without_activation(graph, expr, output)
+    """The integers that the first matcher finds."""
     for matcher in _MATCHERS:
         try:
-            replaced = matcher(graph, operator, clamped)
+            found = matcher(graph, expr, output)
         except UnsupportedModelError:
             continue
-        if replaced is not None:
-            return replaced
-    return match_table(graph, expr, output)
+        if found is not None:
+            return found
+    return None
 
 
-def _calls(main: relax.Function, *operators: str) -> list[Call]:
-    found: list[Call] = []
-
-    def on_call(call: Call) -> None:
-        if getattr(call.op, "name", None) in operators:
-            found.append(call)
-
-    tvm_ffi.structural_walk(main.body, (Call, on_call))
-    return found
-
-
-def _float_operators(main: relax.Function) -> Counter[str]:
-    """Operators on the results of an R.dequantize, and on theirs, up to the next R.quantize."""
-    names: Counter[str] = Counter()
-    float_values: set[tvm.ir.Var] = set()
-
-    def on_binding(binding: relax.VarBinding) -> None:
-        call = binding.value
-        name = getattr(getattr(call, "op", None), "name", None)
-        if not isinstance(call, Call) or name is None:
-            return
-        reads = any(
-            isinstance(argument, tvm.ir.Var) and argument in float_values
-            for argument in _arguments(call)
-        )
-        if name == "relax.dequantize" or (reads and name != "relax.quantize"):
-            float_values.add(binding.var)
-        if reads and name not in _CHANGES_OF_TYPE:
-            names[name.removeprefix("relax.")] += 1
-
-    tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
-    return names
+def _quantised(graph: Graph, quantize: Call) -> relax.Expr | None:
+    """Integers in the place of an R.quantize; those of constants at several scales too."""
+    output = graph.output_of(quantize)
+    if output is not None:
+        return graph.match(quantize.args[0], output)
+    real = graph.constant(quantize.args[0])
+    dtype = str(quantize.attrs.out_dtype)
+    after = graph.quantisation(quantize, dtype) if dtype in INTEGER_TYPES else None
+    if real is None or after is None or np.isnan(real).any():
+        return None
+    return relax.const(operands.quantised(real, after))
 
 
-def _arguments(call: Call) -> list[relax.Expr]:
-    """The arguments of a call, those in tuples too."""
-    return [
-        leaf
-        for argument in call.args
-        for leaf in (argument.fields if isinstance(argument, relax.Tuple) else [argument])
-    ]
+def _of_integers(graph: Graph, call: Call) -> relax.Expr:
+    """R.argmax or R.argmin of the integers themselves, whose order is that of the numbers."""
+    data = operands.integers(graph, call.args[0])
+    if data is None:
+        return call
+    return Call(call.op, [data.emit(graph.builder), *call.args[1:]], call.attrs, call.ty_args)

@@ -1,102 +1,104 @@
-"""Operators that move elements and compute nothing, on the integers themselves."""
+"""Operators that move elements and compute nothing."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from tvm import relax
 from tvm.ir import Call
 
-from usmp.relax import quantised
-from usmp.relax.qdq.graph import Graph, IntegerTensor, Output
-from usmp.relax.quantised.parameters import quantize_value
+from usmp.relax.qdq.graph import Graph
+from usmp.relax.quantised.emit import shape_of
 
-_SHAPES = (
+VIEWS = (
     "relax.reshape",
     "relax.flatten",
+    "relax.nn.batch_flatten",
     "relax.squeeze",
     "relax.expand_dims",
-    "relax.permute_dims",
 )
+"""They change the shape only."""
 _MOVES = (
-    *_SHAPES,
+    *VIEWS,
+    "relax.permute_dims",
     "relax.strided_slice",
-    "relax.nn.pad",
     "relax.take",
+    "relax.flip",
+    "relax.tile",
+    "relax.repeat",
+    "relax.broadcast_to",
 )
 
 
-def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.quantize of an R.dequantize: the integers themselves, or at another scale."""
-    data = graph.integers(expr)
-    return None if data is None else _at_output(graph, data, data.value, output)
+@dataclass(frozen=True)
+class Move:
+    """A tensor whose elements are those of another one.
 
-
-def behind_moves(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, list[Call]]:
-    """What is moved without looking at values, and the moves, the last one first.
-
-    They may as well be done after R.quantize, which changes each element by itself.
+    Parameters
+    ----------
+    source: the other one.
+    rebuild: the same move of another tensor, in which new elements are the given integer.
+    fill: the real number that new elements are; None if there are none.
     """
-    moves = []
-    while (call := graph.call(expr, *_SHAPES)) is not None and graph.integers(expr) is None:
-        moves.append(call)
-        expr = call.args[0]
-    return expr, moves
+
+    source: relax.Expr
+    rebuild: Callable[[relax.Expr, int], relax.Expr]
+    fill: float | None = None
 
 
-def moved(graph: Graph, value: relax.Expr, moves: list[Call]) -> relax.Expr:
-    """`value` after moves, of which the last one comes first."""
-    for move in reversed(moves):
-        value = Call(move.op, [graph.builder.emit(value), *move.args[1:]], move.attrs, move.ty_args)
-    return value
-
-
-def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """A move of one tensor: it is done on the integers, and their scale changed afterwards."""
+def move_of(graph: Graph, expr: relax.Expr) -> Move | None:
+    """The move that `expr` is the result of."""
+    resolved = graph.resolve(expr)
+    if isinstance(resolved, relax.TupleGetItem):
+        return _part(graph, resolved)
+    pad = graph.call(expr, "relax.nn.pad")
+    if pad is not None:
+        return _pad(pad) if str(pad.attrs.pad_mode) == "constant" else _same(pad)
+    resize = graph.call(expr, "relax.image.resize2d")
+    if resize is not None:
+        return _same(resize) if _is_nearest(resize) else None
     call = graph.call(expr, *_MOVES)
-    data = None if call is None else graph.integers(call.args[0])
-    if call is None or data is None:
+    # Beyond the end, such a take gives what no integer stands for.
+    if call is None or (call.op.name == "relax.take" and str(call.attrs.mode) == "nan"):
         return None
-    if call.op.name == "relax.nn.pad":
-        return _match_pad(graph, call, data, output)
-    after = Call(call.op, [data.value, *call.args[1:]], call.attrs, call.ty_args)
-    return _at_output(graph, data, graph.builder.emit(after), output)
+    return _same(call)
 
 
-def _match_pad(graph: Graph, call: Call, data: IntegerTensor, output: Output) -> relax.Expr | None:
-    if str(call.attrs.pad_mode) != "constant":
+def _same(call: Call) -> Move:
+    def rebuild(value: relax.Expr, _: int) -> relax.Expr:
+        return Call(call.op, [value, *call.args[1:]], call.attrs, call.ty_args)
+
+    return Move(call.args[0], rebuild)
+
+
+def _pad(call: Call) -> Move:
+    widths = [int(width) for width in call.attrs.pad_width]
+
+    def rebuild(value: relax.Expr, fill: int) -> relax.Expr:
+        return relax.op.nn.pad(value, widths, "constant", fill)
+
+    return Move(call.args[0], rebuild, float(call.attrs.pad_value))
+
+
+def _is_nearest(call: Call) -> bool:
+    out_dtype = str(call.attrs.out_dtype or "")
+    return str(call.attrs.method) == "nearest_neighbor" and out_dtype in ("", "void", "float32")
+
+
+def _part(graph: Graph, item: relax.TupleGetItem) -> Move | None:
+    """One of the results of R.split, as a slice."""
+    split = graph.call(item.tuple_value, "relax.split")
+    if split is None:
         return None
-    value = quantize_value(float(call.attrs.pad_value), data.quantisation)
-    limits = data.quantisation.limits()
-    if not limits.minimum <= value <= limits.maximum:
-        return None
-    padded = relax.op.nn.pad(data.value, list(call.attrs.pad_width), "constant", value)
-    return _at_output(graph, data, graph.builder.emit(padded), output)
+    axis = int(split.attrs.axis) % len(split.args[0].ty.shape)
+    extents = [int(part.shape[axis]) for part in split.ty.fields]
+    begin = sum(extents[: item.index])
+    end = begin + extents[item.index]
 
+    def rebuild(value: relax.Expr, _: int) -> relax.Expr:
+        if shape_of(value)[axis] == end - begin:
+            return value
+        return relax.op.strided_slice(value, [axis], [begin], [end])
 
-def match_concatenation(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.concat: each part at the scale of the result."""
-    call = graph.call(expr, "relax.concat")
-    fields = None if call is None else getattr(graph.resolve(call.args[0]), "fields", None)
-    if call is None or fields is None:
-        return None
-    parts = []
-    for field in fields:
-        data = graph.integers(field)
-        part = None if data is None else _at_output(graph, data, data.value, output)
-        if part is None:
-            return None
-        parts.append(graph.builder.emit(part))
-    return relax.op.concat(parts, int(call.attrs.axis))
-
-
-def _at_output(
-    graph: Graph, data: IntegerTensor, value: relax.Expr, output: Output
-) -> relax.Expr | None:
-    """`value`, integers of `data` that were moved, at the scale of the output and in its limits."""
-    before, after = data.quantisation, output.quantisation
-    if output.limits == after.limits():
-        return (
-            value if before == after else quantised.requantize(graph.builder, value, before, after)
-        )
-    if before == after:
-        return quantised.clamp(graph.builder, value, output.limits)
-    return quantised.relu(graph.builder, value, before, after, output.limits)
+    return Move(split.args[0], rebuild)

@@ -1,4 +1,4 @@
-"""Convolutions and matrix products with constant weights."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -7,138 +7,77 @@ from tvm import relax
 from tvm.ir import Call
 
 from usmp.relax import quantised
-from usmp.relax.qdq.graph import Graph, IntegerConstant, Output
-from usmp.relax.quantised import Layout, Quantisation, Rescale, Window, quantize_multiplier
+from usmp.relax.qdq.graph import Graph, Output
+from usmp.relax.qdq.images import reshaped
+from usmp.relax.qdq.operands import integer_constant, integers
+from usmp.relax.qdq.room import farthest, require_room
+from usmp.relax.qdq.weights import is_supported, rescale_and_bias, with_bias
+from usmp.relax.quantised import Quantisation
 from usmp.relax.quantised.emit import shape_of
-
-_KERNEL_ORDERS = {"OIHW": (0, 2, 3, 1), "OHWI": (0, 1, 2, 3), "HWIO": (3, 0, 1, 2)}
-"""Layout of a weight -> its axes in the order OHWI."""
-
-
-def match_convolution(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.nn.conv2d of two dimensions, with or without a bias that is added to its result."""
-    call, bias = _with_bias(graph, expr, "relax.nn.conv2d")
-    if call is None:
-        return None
-    data, weight = graph.integers(call.args[0]), graph.integer_constant(call.args[1])
-    attrs = call.attrs
-    order = _KERNEL_ORDERS.get(str(attrs.kernel_layout))
-    layouts = {str(attrs.data_layout), str(attrs.out_layout or attrs.data_layout)}
-    if data is None or weight is None or order is None or layouts not in ({"NCHW"}, {"NHWC"}):
-        return None
-    layout = Layout(layouts.pop())
-    weight = weight.transposed(list(order))
-    if not _is_supported(weight, data.quantisation, 0):
-        return None
-    outputs, height, width, depth = weight.values.shape
-    _, rows, columns, channels = layout.named(shape_of(data.value))
-    _, out_rows, out_columns, _ = layout.named(shape_of(call))
-    window = Window(
-        (rows, columns),
-        (height, width),
-        (int(attrs.strides[0]), int(attrs.strides[1])),
-        (int(attrs.dilation[0]), int(attrs.dilation[1])),
-        (int(attrs.padding[0]), int(attrs.padding[1])),
-        (out_rows, out_columns),
-    )
-    stored = _integer_bias(bias, layout.named(range(4))[3], data.quantisation, weight, outputs)
-    if bias is not None and stored is None:
-        return None
-    values, function = weight.values, quantised.conv2d
-    if depth == 1 and int(attrs.groups) == channels:
-        values, function = values[..., 0].transpose(1, 2, 0), quantised.depthwise_conv2d
-    return function(
-        graph.builder,
-        data.value,
-        np.ascontiguousarray(values),
-        stored,
-        window,
-        data.quantisation,
-        _rescale(data.quantisation, weight.quantisation, output),
-        layout,
-        weight.quantisation.zero_points[0],
-    )
 
 
 def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
     """R.matmul of any rows with a constant matrix, with or without a bias added to its result."""
-    call, bias = _with_bias(graph, expr, "relax.matmul")
+    call, bias = with_bias(graph, expr, "relax.matmul")
     if call is None:
         return None
-    data, weight = graph.integers(call.args[0]), graph.integer_constant(call.args[1])
+    data, weight = integers(graph, call.args[0]), integer_constant(graph, call.args[1])
     if data is None or weight is None or weight.values.ndim != 2:
         return None
     weight = weight.transposed([1, 0])
-    if not _is_supported(weight, data.quantisation, 0):
+    if not is_supported(weight, data.quantisation):
         return None
-    outputs, depth = weight.values.shape
-    shape = shape_of(data.value)
-    rank = len(shape_of(call))
-    stored = _integer_bias(bias, rank - 1, data.quantisation, weight, outputs)
-    if bias is not None and stored is None:
-        return None
-    rows = int(np.prod(shape[:-1]))
+    _, depth = weight.values.shape
+    shape = shape_of(call)
+    rescale, stored = rescale_and_bias(
+        weight, bias, len(shape) - 1, shape, data.quantisation, output
+    )
+    value = data.emit(graph.builder)
+    rows = int(np.prod(shape_of(value)[:-1]))
     result = quantised.fully_connected(
         graph.builder,
-        graph.builder.emit(relax.op.reshape(data.value, (rows, depth))),
+        reshaped(graph.builder, value, (rows, depth)),
         np.ascontiguousarray(weight.values),
         stored,
         data.quantisation,
         weight.quantisation.zero_points[0],
-        _rescale(data.quantisation, weight.quantisation, output),
+        rescale,
     )
-    return relax.op.reshape(graph.builder.emit(result), shape_of(call))
+    return reshaped(graph.builder, result, shape)
 
 
-def _with_bias(
-    graph: Graph, expr: relax.Expr, operator: str
-) -> tuple[Call | None, np.ndarray | None]:
-    """The call of the operator, and the real numbers that are added to its result."""
-    call = graph.call(expr, operator)
-    if call is not None:
-        return call, None
-    added = graph.call(expr, "relax.add")
-    if added is None:
-        return None, None
-    for product, other in (added.args, reversed(added.args)):
-        call, bias = graph.call(product, operator), graph.real_constant(other)
-        if call is not None and bias is not None and shape_of(call) == shape_of(added):
-            return call, bias
-    return None, None
-
-
-def _is_supported(weight: IntegerConstant, data: Quantisation, axis: int) -> bool:
-    """Whether the integer operators know such weights, scaled along the output channels."""
-    scales = weight.quantisation
-    if weight.values.dtype not in (np.int8, np.uint8) or data.dtype == "int16":
-        return False
-    return scales.is_per_tensor or (scales.axis == axis and not any(scales.zero_points))
-
-
-def _integer_bias(
-    bias: np.ndarray | None,
-    axis: int,
-    data: Quantisation,
-    weight: IntegerConstant,
-    outputs: int,
-) -> np.ndarray | None:
-    """The bias at the scale of the accumulators; None if there is none, or none that fits."""
-    if bias is None:
+def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.matmul of two quantised tensors of two and more axes; one of them may be a constant."""
+    call = graph.call(expr, "relax.matmul")
+    if call is None or any(len(shape_of(argument)) < 2 for argument in call.args):
         return None
-    # Along the axis of the output channels, counted from the last one as broadcasting does.
-    shape = [1] * (4 if axis in (1, 3) and bias.ndim > 2 else max(bias.ndim, 1))
-    position = axis if len(shape) == 4 else len(shape) - 1
-    shape[position] = outputs
-    if bias.size not in (1, outputs) or (bias.size > 1 and list(bias.shape) != shape):
+    operands = [quantised_operand(graph, argument) for argument in call.args]
+    if any(operand is None for operand in operands):
         return None
-    scales = data.scale * np.array(weight.quantisation.scales)
-    ratio = np.broadcast_to(bias.reshape(-1), (outputs,)) / scales
-    if not np.all(np.abs(ratio) < 2**31 - 1):
+    (left, first), (right, second) = (o for o in operands if o is not None)
+    after = output.quantisation
+    if "int16" in (first.dtype, second.dtype, after.dtype):
         return None
-    return np.rint(ratio).astype(np.int32)
+    depth = shape_of(call.args[0])[-1]
+    reach = depth * farthest(first) * farthest(second)
+    require_room(reach, first.scale * second.scale / after.scale)
+    result = quantised.batch_matmul(graph.builder, left, right, (first, second, after))
+    return clamped(graph, result, output)
 
 
-def _rescale(data: Quantisation, weight: Quantisation, output: Output) -> Rescale:
-    scale = output.quantisation.scale
-    factors = tuple(quantize_multiplier(data.scale * s / scale) for s in weight.scales)
-    return Rescale(factors, output.quantisation.zero_point, output.limits)
+def quantised_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quantisation] | None:
+    """Integers of one scale, computed or constant."""
+    data = integers(graph, expr)
+    if data is not None:
+        return data.emit(graph.builder), data.quantisation
+    stored = integer_constant(graph, expr)
+    if stored is None or not stored.quantisation.is_per_tensor:
+        return None
+    return relax.const(np.ascontiguousarray(stored.values)), stored.quantisation
+
+
+def clamped(graph: Graph, value: Call, output: Output) -> relax.Expr:
+    """The result of an operator that knows no limits, within those of the output."""
+    if output.limits == output.quantisation.limits():
+        return value
+    return quantised.clamp(graph.builder, graph.builder.emit(value), output.limits)

@@ -5,108 +5,113 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
+import tvm
 from tvm import relax
 from tvm.ir import Call
 
+from usmp.relax.qdq.functions import COMBINATIONS, Function, function_of
 from usmp.relax.qdq.graph import Graph, Output
+from usmp.relax.qdq.operands import IntegerTensor, integers, real_constant
+from usmp.relax.quantised.emit import shape_of
 from usmp.relax.quantised.parameters import integer_limits
 from usmp.relax.quantised.table import tabulated
 
-Function = Callable[[float], float]
 
-_FUNCTIONS: dict[str, Function] = {
-    "relax.sigmoid": lambda x: 1 / (1 + math.exp(-x)) if x > -700 else 0.0,
-    "relax.tanh": math.tanh,
-    "relax.exp": lambda x: math.exp(x) if x < 700 else math.inf,
-    "relax.abs": abs,
-    "relax.negative": lambda x: -x,
-    "relax.erf": math.erf,
-    "relax.nn.relu": lambda x: max(x, 0.0),
-    "relax.nn.relu6": lambda x: min(max(x, 0.0), 6.0),
-    "relax.nn.silu": lambda x: x / (1 + math.exp(-x)) if x > -700 else 0.0,
-    "relax.nn.gelu": lambda x: x * 0.5 * (1 + math.erf(x / math.sqrt(2))),
-}
-_COMBINATIONS: dict[str, Callable[[float, float], float]] = {
-    "relax.add": lambda a, b: a + b,
-    "relax.subtract": lambda a, b: a - b,
-    "relax.multiply": lambda a, b: a * b,
-    "relax.divide": lambda a, b: a / b,
-    "relax.maximum": max,
-    "relax.minimum": min,
-}
+class _NotAFunction(Exception):
+    """The expression is no known function of one tensor."""
 
 
 def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
     """Any composition of known functions, and of arithmetic with single numbers, of one tensor."""
-    sources: list[relax.Expr] = []
-    function = _function(graph, expr, sources)
-    if function is None or not sources:
+    composition = _Composition(graph)
+    try:
+        function = composition.function(expr)
+    except _NotAFunction:
         return None
-    data = graph.integers(sources[0])
+    data = composition.source
     if data is None or data.quantisation.dtype not in ("int8", "uint8"):
         return None
+    table = _table(function, data, output)
+    value = data.emit(graph.builder)
+    # Numbers of more axes than the tensor give the result more axes.
+    if table is None or shape_of(value) != shape_of(expr):
+        return None
+    dtype = output.quantisation.dtype
+    return tabulated(graph.builder, "table", value, table.__getitem__, dtype)
+
+
+def _table(function: Function, data: IntegerTensor, output: Output) -> dict[int, int] | None:
+    """The integer that R.quantize makes of each result; None if one is not a number."""
     before, after = data.quantisation, output.quantisation
-    low, high = integer_limits(before.dtype)
+    least, greatest = integer_limits(before.dtype)
     table = {}
-    for integer in range(low, high + 1):
+    for integer in range(least, greatest + 1):
         try:
             real = function((integer - before.zero_point) * before.scale)
         except (ArithmeticError, ValueError):
             return None
         if math.isnan(real):
             return None
-        clamped = min(max(real / after.scale, -(2.0**31)), 2.0**31)
-        rounded = int(np.rint(clamped)) + after.zero_point
-        table[integer] = min(max(rounded, output.limits.minimum), output.limits.maximum)
-    return tabulated(graph.builder, "table", data.value, table.__getitem__, after.dtype)
+        steps = round(min(max(real / after.scale, -(2.0**31)), 2.0**31))
+        limits = output.limits
+        table[integer] = min(max(steps + after.zero_point, limits.minimum), limits.maximum)
+    return table
 
 
-def _function(graph: Graph, expr: relax.Expr, sources: list[relax.Expr]) -> Function | None:
-    """`expr` as a function of the one dequantised tensor, which is entered in `sources`."""
-    if graph.integers(expr) is not None:
-        source = graph.resolve(expr)
-        if sources and not _same(graph, sources[0], expr):
-            return None
-        sources.append(source)
-        return lambda x: x
-    call = graph.resolve(expr)
-    if not isinstance(call, Call) or not hasattr(call.op, "name"):
-        return None
-    if call.op.name in _FUNCTIONS:
-        return _composed(_FUNCTIONS[call.op.name], _function(graph, call.args[0], sources))
-    if call.op.name in _COMBINATIONS:
-        parts = [_operand(graph, argument, sources) for argument in call.args]
-        return _combined(_COMBINATIONS[call.op.name], *parts)
-    return None
+class _Composition:
+    """Reads an expression as a function of one dequantised tensor, `source`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.source: IntegerTensor | None = None
+        self._graph = graph
+        self._known: dict[tvm.ir.Var, Function] = {}
+
+    def function(self, expr: relax.Expr) -> Function:
+        """The function that gives `expr`; `_NotAFunction` if there is none."""
+        if isinstance(expr, tvm.ir.Var):
+            if expr not in self._known:
+                self._known[expr] = _once(self._read(expr))
+            return self._known[expr]
+        return self._read(expr)
+
+    def _read(self, expr: relax.Expr) -> Function:
+        data = integers(self._graph, expr)
+        if data is not None:
+            self._enter(data)
+            return lambda x: x
+        number = real_constant(self._graph, expr)
+        if number is not None and number.size == 1:
+            value = float(number.reshape(-1)[0])
+            return lambda _: value
+        call = self._graph.resolve(expr)
+        if not isinstance(call, Call) or not hasattr(call.op, "name"):
+            raise _NotAFunction
+        if call.op.name in COMBINATIONS:
+            combine = COMBINATIONS[call.op.name]
+            left, right = (self.function(argument) for argument in call.args)
+            return lambda x: combine(left(x), right(x))
+        outer = function_of(call)
+        if outer is None:
+            raise _NotAFunction
+        inner = self.function(call.args[0])
+        return lambda x: outer(inner(x))
+
+    def _enter(self, data: IntegerTensor) -> None:
+        if self.source is None:
+            self.source = data
+        same = self.source.source.same_as(data.source) and not (data.moves or self.source.moves)
+        is_first = self.source is data
+        if not is_first and not (same and self.source.quantisation == data.quantisation):
+            raise _NotAFunction
 
 
-def _operand(graph: Graph, expr: relax.Expr, sources: list[relax.Expr]) -> Function | None:
-    number = graph.real_constant(expr)
-    if number is not None and number.size == 1:
-        value = float(number.reshape(-1)[0])
-        return lambda _: value
-    return _function(graph, expr, sources)
+def _once(function: Callable[[float], float]) -> Function:
+    """The function, computed once for each argument: a value may be used more than once."""
+    results: dict[float, float] = {}
 
+    def remembered(x: float) -> float:
+        if x not in results:
+            results[x] = function(x)
+        return results[x]
 
-def _same(graph: Graph, left: relax.Expr, right: relax.Expr) -> bool:
-    """Whether both are the same integers, dequantised alike."""
-    a, b = graph.integers(left), graph.integers(right)
-    return (
-        a is not None
-        and b is not None
-        and a.value.same_as(b.value)
-        and (a.quantisation == b.quantisation)
-    )
-
-
-def _composed(outer: Function, inner: Function | None) -> Function | None:
-    return None if inner is None else lambda x: outer(inner(x))
-
-
-def _combined(
-    operator: Callable[[float, float], float], left: Function | None, right: Function | None
-) -> Function | None:
-    if left is None or right is None:
-        return None
-    return lambda x: operator(left(x), right(x))
+    return remembered

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.relax.quantised.fixed_point import multiply, quantize_multiplier
 from usmp.relax.quantised.parameters import OutputLimits, Quantisation, integer_limits
 from usmp.relax.quantised.window import Layout, Window
 
@@ -41,16 +41,34 @@ def rescaled_average_pool(
     after: Quantisation,
     limits: OutputLimits,
     layout: Layout,
+    counts_padding: bool = False,
 ) -> relax.Expr:
-    """The mean at the scale of the output, rounded once; no tap may leave the data."""
-    count = window.kernel[0] * window.kernel[1]
-    factor = quantize_multiplier(before.scale / (after.scale * count))
-    centre = tirx.IntImm("int32", before.zero_point * count)
+    """The mean at the scale of the output, of whatever number of elements, rounded once.
+
+    Parameters
+    ----------
+    counts_padding: elements outside the data are zeros; else the mean is of those inside.
+    """
+    counts = [window.kernel[0] * window.kernel[1]] if counts_padding else window.tap_counts()
+    factors = [quantize_multiplier(before.scale / (after.scale * count)) for count in counts]
 
     def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
-        return apply_multiplier(total - centre, factor) + tirx.IntImm("int32", after.zero_point)
+        count = tirx.IntImm("int32", counts[0]) if len(counts) == 1 else window.taps_inside(y, x)
+        multiplier = _chosen(count, counts, [factor.multiplier for factor in factors])
+        shift = _chosen(count, counts, [factor.shift for factor in factors])
+        centred = total - tirx.IntImm("int32", before.zero_point) * count
+        return limits.shifted(multiply(centred, multiplier, shift), after.zero_point)
 
-    return _pool(builder, "average_pool", data, window, te.sum, 0, mean, limits, layout)
+    outside = before.zero_point if counts_padding else 0
+    return _pool(builder, "average_pool", data, window, te.sum, outside, mean, limits, layout)
+
+
+def _chosen(count: tirx.Expr, counts: Sequence[int], values: Sequence[int]) -> tirx.Expr:
+    """The value that belongs to a count."""
+    (_, chosen), *rest = [(c, tirx.IntImm("int32", v)) for c, v in zip(counts, values, strict=True)]
+    for of, value in rest:
+        chosen = tirx.Select(count == tirx.IntImm("int32", of), value, chosen)
+    return chosen
 
 
 def max_pool(

@@ -89,6 +89,18 @@ class Window:
             counts.append(last - first)
         return counts[0] * counts[1]
 
+    def tap_counts(self) -> list[int]:
+        """All the numbers that `taps_inside` can be."""
+        counts: list[set[int]] = []
+        for side in (0, 1):
+            origins = [
+                index * self.strides[side] - self.padding[side]
+                for index in range(self.output[side])
+            ]
+            last = self.kernel[side]
+            counts.append({min(last, self.data[side] - o) - max(0, -o) for o in origins})
+        return sorted({rows * columns for rows in counts[0] for columns in counts[1]})
+
     def inside_on(self, side: int) -> bool:
         """Whether no tap ever leaves the data on one side (0: rows, 1: columns)."""
         last = (self.output[side] - 1) * self.strides[side] - self.padding[side]

@@ -1,0 +1,29 @@
+"""Whether 32 bits are enough: TFLite's kernels wrap where converters promise that they are."""
+
+from __future__ import annotations
+
+from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.quantised import Quantisation, quantize_multiplier
+from usmp.relax.quantised.parameters import integer_limits
+
+_LARGEST_ZERO_POINT = 2**16
+
+
+def require_room(magnitude: int, real_factor: float) -> None:
+    """Return if integers up to `magnitude` times the factor, and a zero point, fit into int32.
+
+    Raises
+    ------
+    UnsupportedModelError: they may not.
+    """
+    shift = quantize_multiplier(real_factor).shift
+    if magnitude * 2.0 ** max(shift, 0) + _LARGEST_ZERO_POINT >= 2**31:
+        raise UnsupportedModelError(
+            f"integers up to {magnitude} times {real_factor} may not fit into 32 bits"
+        )
+
+
+def farthest(quantisation: Quantisation) -> int:
+    """The greatest distance of an integer from the zero point."""
+    least, greatest = integer_limits(quantisation.dtype)
+    return max(abs(greatest - quantisation.zero_point), abs(quantisation.zero_point - least))
