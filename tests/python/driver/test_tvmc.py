@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tflite import BuiltinOperator
 
-from tflite_file import one_operator_model
+import onnx_models
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 
@@ -56,16 +55,18 @@ def test_error_is_one_line_and_status_1(tmp_path):
 
 
 def test_log_of_tvm_is_shown_only_on_request(tmp_path):
-    model = one_operator_model(operator=BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_RNN)
-    (tmp_path / "model.tflite").write_bytes(model)
-    command = (TVMC, "compile", "model.tflite")
+    graph = onnx_models.Graph()
+    data, shape = graph.input("x", [4, 3]), graph.input("shape", [2], "int64")
+    graph.node("Reshape", graph.node("Relu", data), shape, outputs=["y"])
+    (tmp_path / "model.onnx").write_bytes(graph.proto("y").SerializeToString())
+    command = (TVMC, "compile", "model.onnx")
     quiet = run(*command, cwd=tmp_path)
     verbose = run(*command, cwd=tmp_path, env={**os.environ, "TVM_LOG_DEBUG": "1"})
     assert quiet.returncode == verbose.returncode == 1
     (line,) = quiet.stderr.splitlines()
     assert line in verbose.stderr.splitlines()
     assert "BlockBuilder destroyed" in verbose.stderr
-    assert os.listdir(tmp_path) == ["model.tflite"]
+    assert os.listdir(tmp_path) == ["model.onnx"]
 
 
 def test_version_and_help():

@@ -51,14 +51,18 @@ FUNCTIONS = {
             g.emit(relax.op.multiply(x, number(0.5))),
             g.emit(
                 relax.op.add(
-                    number(1), g.emit(relax.op.erf(g.emit(relax.op.multiply(x, number(0.70710678)))))
+                    number(1),
+                    g.emit(relax.op.erf(g.emit(relax.op.multiply(x, number(0.70710678))))),
                 )
             ),
         ),
         (0.05, -100),
     ),
     "one over x": (lambda g, x: relax.op.divide(number(1), x), (0.01, 3)),
-    "a quantised number": (lambda g, x: relax.op.divide(x, g.dequantise(np.int64(7) + np.zeros(1), 0.3, 1)), (0.06, 3)),
+    "a quantised number": (
+        lambda g, x: relax.op.divide(x, g.dequantise(np.int64(7) + np.zeros(1), 0.3, 1)),
+        (0.06, 3),
+    ),
     "greater of two": (lambda g, x: relax.op.maximum(g.emit(relax.op.tanh(x)), x), (0.1, 0)),
 }  # fmt: skip
 
