@@ -17,13 +17,12 @@ from pathlib import Path
 from random import Random
 
 import usmp
-from tflite_differences import compare
+from tflite_differences import LONGEST_MESSAGE, compare
 from tflite_mutations import Mutant, draw_mutant
 from usmp.relax.import_tflite import import_tflite
 
 MEMORY_BYTES = 1 << 30
 """What a mutant may take beyond what the importer itself does."""
-LONGEST_MESSAGE = 1600
 FAULT = "fault in usmp"
 TVM_FAILED = "TVM's importer failed"
 

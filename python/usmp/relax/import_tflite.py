@@ -25,7 +25,7 @@ from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.state_info import StateInfo
 from usmp.relax.check_tflite import check_tflite
-from usmp.relax.one_line import one_line
+from usmp.relax.one_line import one_line, printable
 from usmp.relax.tflite import (
     CONVERTERS,
     MOVES,
@@ -49,6 +49,16 @@ def import_tflite(content: bytes) -> IRModule:
     UnsupportedModelError: the content is damaged or not TFLite, an input has a dynamic shape, or
         an operator cannot be imported.
     """
+    try:
+        return _import(content)
+    except UnsupportedModelError as error:
+        # Names in the file may hold anything.
+        if str(error).isprintable():
+            raise
+        raise UnsupportedModelError(printable(str(error))) from error
+
+
+def _import(content: bytes) -> IRModule:
     model = check_tflite(content)
     graph = model.Subgraphs(0)
     inputs = [TfliteTensor(model, graph, int(graph.Inputs(i))) for i in range(graph.InputsLength())]
@@ -183,17 +193,17 @@ class _FloatConverter(OperatorConverter):  # type: ignore[misc]
             self._take_named_outputs(operator)
             return
         if len(operator.outputs) == 1:
-            self.context.set(operator.output, result)
+            self.context.set_moved(operator, result)
             return
         for index, tensor in enumerate(operator.outputs):
-            self.context.set(tensor, result[index])
+            self.context.set_moved(operator, result[index], tensor)
 
     def _take_named_outputs(self, operator: TfliteOperator) -> None:
         """Some converters return nothing and enter their outputs by name."""
         for tensor in operator.outputs:
             name = get_tensor_name(self.subgraph, tensor.index)
             if self.exp_tab.has_expr(name):
-                self.context.set(tensor, self.exp_tab.get_expr(name))
+                self.context.set_moved(operator, self.exp_tab.get_expr(name), tensor)
 
     def has_expr(self, input_tensor_idx: int) -> bool:
         """Whether the tensor is computed."""

@@ -22,6 +22,11 @@ def convert_space_to_batch(context: Context, operator: TfliteOperator) -> None:
             raise operator.unsupported(
                 f"axis {axis} has {extent} elements with padding, no multiple of the block's {size}"
             )
+        if axis < len(output.shape) and output.shape[axis] != extent // size:
+            raise operator.unsupported(
+                f'output "{output.name}" has shape {list(output.shape)}; '
+                f"axis {axis} should have {extent // size} elements"
+            )
     value = 0 if output.quantisation is None else operator.quantisation(output).zero_point
     moved = quantised.space_to_batch(context.builder, context.value(data), block, paddings, value)
     context.set_moved(operator, moved)
@@ -50,8 +55,8 @@ def convert_batch_to_space(context: Context, operator: TfliteOperator) -> None:
 def _block_and_amounts(operator: TfliteOperator) -> tuple[list[int], list[tuple[int, int]]]:
     """Extents of a block, and two numbers for each of its axes."""
     data = operator.input(0)
-    block: np.ndarray = operator.constant(1).reshape(-1)
-    amounts = operator.constant(2)
+    block: np.ndarray = operator.integers(1).reshape(-1)
+    amounts = operator.integers(2)
     axes = len(block)
     if axes == 0 or axes >= len(data.shape) or amounts.shape != (axes, 2):
         raise operator.unsupported(

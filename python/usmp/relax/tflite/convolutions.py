@@ -137,6 +137,7 @@ def _accumulator(operator: TfliteOperator, bias_type: int) -> str:
     bias = operator.optional_input(2)
     if bias is None:
         return "int32" if bias_type == tflite.TensorType.INT32 else "int64"
+    require_types(operator, bias, "bias", ("int32", "int64"))
     return bias.dtype
 
 

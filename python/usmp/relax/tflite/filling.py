@@ -61,7 +61,7 @@ def convert_broadcast_to(context: Context, operator: TfliteOperator) -> None:
 @converts("TILE", moves=True)
 def convert_tile(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, how often it is repeated on each axis."""
-    data, repeats = operator.input(0), operator.constant(1).reshape(-1)
+    data, repeats = operator.input(0), operator.integers(1).reshape(-1)
     if len(repeats) != len(data.shape) or (len(repeats) and repeats.min() < 0):
         raise operator.unsupported(
             f"data of shape {list(data.shape)} repeated {repeats.tolist()} times"

@@ -197,6 +197,21 @@ class TfliteOperator:
             )
         return tensor.data
 
+    def integers(self, index: int) -> np.ndarray:
+        """A constant input of int32 or int64, such as axes or sizes.
+
+        Raises
+        ------
+        UnsupportedModelError: it is computed, or of another type.
+        """
+        tensor = self.input(index)
+        if tensor.dtype not in ("int32", "int64"):
+            raise self.unsupported(
+                f'input {index}, "{tensor.name}", is of type {tensor.dtype}; '
+                "supported: int32, int64"
+            )
+        return self.constant(index)
+
     @property
     def output(self) -> TfliteTensor:
         """The only output.

@@ -36,7 +36,7 @@ def padding_amounts(operator: TfliteOperator) -> list[tuple[int, int]]:
     ------
     UnsupportedModelError: they are computed, negative, or not a pair for each axis.
     """
-    data, paddings = operator.input(0), operator.constant(1)
+    data, paddings = operator.input(0), operator.integers(1)
     if paddings.shape != (len(data.shape), 2):
         raise operator.unsupported(
             f"paddings of shape {list(paddings.shape)} for data of shape {list(data.shape)}; "

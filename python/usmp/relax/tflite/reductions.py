@@ -87,7 +87,7 @@ def _axis(operator: TfliteOperator) -> int:
     UnsupportedModelError: it is computed, or not one of the input's, or the input is empty.
     """
     data = operator.input(0)
-    given = [int(axis) for axis in operator.constant(1).reshape(-1)]
+    given = [int(axis) for axis in operator.integers(1).reshape(-1)]
     rank = len(data.shape)
     if len(given) != 1 or not -rank <= given[0] < rank or math.prod(data.shape) == 0:
         raise operator.unsupported(f"axes {given} of an input of shape {list(data.shape)}")
@@ -104,7 +104,7 @@ def _axes(operator: TfliteOperator) -> list[int]:
     """
     data, output = operator.input(0), operator.output
     rank = len(data.shape)
-    given = [int(axis) for axis in operator.constant(1).reshape(-1)]
+    given = [int(axis) for axis in operator.integers(1).reshape(-1)]
     if not all(-rank <= axis < rank for axis in given):
         raise operator.unsupported(f"axes {given} of an input of {rank} axes")
     axes = sorted({axis % rank for axis in given})

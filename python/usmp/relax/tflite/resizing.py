@@ -40,7 +40,7 @@ def _sides(
     operator: TfliteOperator,
     options: tflite.ResizeNearestNeighborOptions | tflite.ResizeBilinearOptions,
 ) -> tuple[Resize, Resize]:
-    data, size = operator.input(0), operator.constant(1).reshape(-1)
+    data, size = operator.input(0), operator.integers(1).reshape(-1)
     require_rank(operator, data, "input", (4,))
     if len(size) != 2 or size.min() < 1 or 0 in data.shape:
         raise operator.unsupported(

@@ -17,7 +17,7 @@ from usmp.relax.tflite.strided_ranges import AxisRange, strided_ranges
 def convert_slice(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, where each axis begins, and how many elements follow; -1 means all."""
     data = operator.input(0)
-    begins, sizes = operator.constant(1).reshape(-1), operator.constant(2).reshape(-1)
+    begins, sizes = operator.integers(1).reshape(-1), operator.integers(2).reshape(-1)
     if not len(begins) == len(sizes) == len(data.shape):
         raise operator.unsupported(
             f"{len(begins)} begins and {len(sizes)} sizes for data of shape {list(data.shape)}"
@@ -61,7 +61,7 @@ def convert_split_v(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, the sizes of the parts, axis; at most one size is -1, which means the rest."""
     data = operator.input(0)
     axis = _split_axis(operator, data, 2)
-    sizes = [int(size) for size in operator.constant(1).reshape(-1)]
+    sizes = [int(size) for size in operator.integers(1).reshape(-1)]
     if sizes.count(-1) == 1:
         rest = data.shape[axis] - sum(size for size in sizes if size >= 0)
         sizes = [rest if size == -1 else size for size in sizes]
@@ -131,7 +131,7 @@ def _cut(
 
 
 def _split_axis(operator: TfliteOperator, data: TfliteTensor, index: int) -> int:
-    axes = operator.constant(index)
+    axes = operator.integers(index)
     if axes.size != 1:
         raise operator.unsupported(f"an axis of shape {list(axes.shape)}")
     return positive_axis(operator, int(axes.reshape(-1)[0]), len(data.shape))

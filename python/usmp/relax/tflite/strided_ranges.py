@@ -35,7 +35,7 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[AxisRange], tuple[int
     """
     options = operator.options(tflite.StridedSliceOptions)
     extents = operator.input(0).shape
-    begins, ends, strides = (operator.constant(i).reshape(-1).tolist() for i in (1, 2, 3))
+    begins, ends, strides = (operator.integers(i).reshape(-1).tolist() for i in (1, 2, 3))
     if not len(begins) == len(ends) == len(strides):
         raise operator.unsupported(
             f"{len(begins)} begins, {len(ends)} ends and {len(strides)} strides"

@@ -18,7 +18,7 @@ from usmp.relax.tflite.strided_ranges import AxisRange
 def convert_transpose(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, and the axis of it that each axis of the output is."""
     data = operator.input(0)
-    order = [int(axis) for axis in operator.constant(1).reshape(-1)]
+    order = [int(axis) for axis in operator.integers(1).reshape(-1)]
     if sorted(order) != list(range(len(data.shape))):
         raise operator.unsupported(
             f"{order} is not an order of the axes of data of shape {list(data.shape)}"
@@ -31,7 +31,7 @@ def convert_reverse(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, the axes that run backwards."""
     data = operator.input(0)
     ranges = [AxisRange(0, extent) for extent in data.shape]
-    for axis in operator.constant(1).reshape(-1).tolist():
+    for axis in operator.integers(1).reshape(-1).tolist():
         place = positive_axis(operator, int(axis), len(data.shape))
         if data.shape[place] > 1:
             ranges[place] = AxisRange(data.shape[place] - 1, -1, -1)
