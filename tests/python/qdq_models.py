@@ -58,15 +58,26 @@ def qdq_module(body: Callable, *inputs: tuple[Shape, str]) -> IRModule:
     return builder.get()
 
 
+ZERO_POINTS = {"int8": -3, "uint8": 120, "int16": 0}
+"""Of the inputs that `between` dequantises."""
+
+
 def between(body: Callable, *shapes: Shape, dtype="int8", scale=0.1, out=(0.2, 4), out_dtype=None):
-    """A module with `body(graph, x0, ...)` between R.dequantize of each input and R.quantize."""
-    zero_point = 120 if dtype == "uint8" else -3 if dtype == "int8" else 0
+    """A module with `body(graph, x0, ...)` between R.dequantize of each input and R.quantize; there
+    are several results if `out` is a list of scales and zero points."""
+    return qdq_module(
+        lambda graph, *params: parts_between(graph, body, params, dtype, scale, out, out_dtype),
+        *((shape, dtype) for shape in shapes),
+    )
 
-    def whole(graph, *params):
-        inputs = [graph.dequantise(p, scale, zero_point, dtype) for p in params]
-        return graph.quantise(graph.emit(body(graph, *inputs)), *out, out_dtype or dtype)
 
-    return qdq_module(whole, *((shape, dtype) for shape in shapes))
+def parts_between(graph: Qdq, body, params, dtype="int8", scale=0.1, out=(0.2, 4), out_dtype=None):
+    """What `between` is a module of."""
+    inputs = [graph.dequantise(p, scale, ZERO_POINTS[dtype], dtype) for p in params]
+    result = graph.emit(body(graph, *inputs))
+    if isinstance(out, list):
+        return tuple(graph.quantise(result, *each, out_dtype or dtype) for each in out)
+    return graph.quantise(result, *out, out_dtype or dtype)
 
 
 def inputs_of(mod: IRModule, seed: int = 0) -> dict[str, np.ndarray]:
@@ -92,21 +103,26 @@ def float_outputs(mod: IRModule, inputs: dict[str, np.ndarray]) -> list[np.ndarr
     return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
 
 
-def steps_apart(mod: IRModule, seed: int = 0) -> int:
+def steps_apart(mod: IRModule) -> int:
     """The greatest difference of an integer that the built module gives from the float operators'.
 
     An output of floats must be the same, up to the last bits.
     """
+    return max(steps_of_outputs(mod))
+
+
+def steps_of_outputs(mod: IRModule, seed: int = 0) -> list[int]:
+    """The same for each output."""
     inputs = inputs_of(mod, seed)
     actual, expected = usmp.build(mod).run(inputs).values(), float_outputs(mod, inputs)
-    greatest = 0
+    steps = []
     for ours, theirs in zip(actual, expected, strict=True):
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
         if ours.dtype == np.float32:
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
-        elif ours.size:
-            greatest = max(greatest, int(np.abs(ours.astype(int) - theirs).max()))
-    return greatest
+        difference = np.abs(ours.astype(int) - theirs) if ours.dtype != np.float32 else np.zeros(1)
+        steps.append(int(difference.max(initial=0)))
+    return steps
 
 
 def calls_of(mod: IRModule) -> list[str]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from tvm import relax
 
-from qdq_models import between, float_counts, integer_calls, steps_apart
+from qdq_models import (
+    between,
+    float_counts,
+    integer_calls,
+    parts_between,
+    qdq_module,
+    steps_apart,
+)
 
 SHAPE = (1, 3, 7, 6)
 SAME = (0.1, -3)
@@ -21,14 +28,15 @@ POOLS = {
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-@pytest.mark.parametrize("out", [SAME, (0.037, 9), (0.4, -100)], ids=str)
 @pytest.mark.parametrize("form", POOLS)
-def test_average_pools(form, out, layout):
+def test_average_pools(form, layout):
     options = {"count_include_pad": POOLS[form].get("counts", False), "layout": layout}
     options |= {key: value for key, value in POOLS[form].items() if key != "counts"}
+    outs = [SAME, (0.037, 9), (0.4, -100)]
     shape = SHAPE if layout == "NCHW" else (1, 7, 6, 3)
-    mod = between(lambda g, x: relax.op.nn.avg_pool2d(x, **options), shape, out=out)
-    assert integer_calls(mod) == ["average_pool"]
+    mod = between(lambda g, x: relax.op.nn.avg_pool2d(x, **options), shape, out=outs)
+    assert [call.split("_pool")[0] for call in integer_calls(mod)] == ["average"] * 3
+    assert float_counts(mod) == {}
     assert steps_apart(mod) <= 1
 
 
@@ -52,6 +60,7 @@ def test_activations_of_pools():
     assert steps_apart(mod) <= 1
 
 
+TYPES = [("int8", 0.1, (0.09, 5)), ("uint8", 0.1, (0.09, 99)), ("int16", 0.002, (0.09, 0))]
 REDUCTIONS = {
     "rows and columns": lambda x: relax.op.mean(x, [2, 3]),
     "kept": lambda x: relax.op.mean(x, [2, 3], keepdims=True),
@@ -65,15 +74,18 @@ REDUCTIONS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 @pytest.mark.parametrize("form", REDUCTIONS)
-def test_reductions(form, dtype):
-    zero_point = {"int8": 5, "uint8": 99, "int16": 0}[dtype]
-    scale = 0.002 if dtype == "int16" else 0.1
-    mod = between(
-        lambda g, x: REDUCTIONS[form](x), SHAPE, dtype=dtype, scale=scale, out=(0.09, zero_point)
-    )
-    assert integer_calls(mod) == ["sum" if "sum" in form else "mean"]
+def test_reductions(form):
+    def whole(graph, *params):
+        return tuple(
+            parts_between(graph, lambda g, x: REDUCTIONS[form](x), [x], dtype, scale, out)
+            for x, (dtype, scale, out) in zip(params, TYPES, strict=True)
+        )
+
+    mod = qdq_module(whole, *((SHAPE, dtype) for dtype, _, _ in TYPES))
+    kind = "sum" if "sum" in form else "mean"
+    assert [call.rstrip("_12") for call in integer_calls(mod)] == [kind] * 3
+    assert float_counts(mod) == {}
     assert steps_apart(mod) <= 1
 
 
