@@ -233,6 +233,30 @@ def test_onnx_model(tvmc):
     assert main["inputs"].keys() == {"x"}
 
 
+def test_quantised_onnx_model(tvmc):
+    """The summary counts what is computed in float."""
+    graph = onnx_models.Graph()
+    x = graph.through(graph.input("x", [1, 4]), 0.5)
+    y = graph.through(graph.node("Div", x, graph.constant([[1, 2, 3, 4]], "float32")), 0.5)
+    graph.node("Softmax", y, outputs=["y"])
+    Path("half.onnx").write_bytes(graph.model("y"))
+    outcome = tvmc("compile", "half.onnx", "-o", "out.tar")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    expected = "2 operators of the quantised model are computed in float: divide (1), softmax (1)."
+    assert expected in " ".join(outcome.stdout.split())
+    assert metadata_of(Path("out.tar"))["default"]["float_operators"] == {"divide": 1, "softmax": 1}
+
+
+def test_summary_of_integers_only_speaks_of_no_float(tvmc):
+    graph = onnx_models.Graph()
+    x = graph.through(graph.input("x", [1, 4]), 0.5)
+    graph.rename(graph.through(graph.node("Relu", x), 0.5), "y")
+    Path("whole.onnx").write_bytes(graph.model("y"))
+    outcome = tvmc("compile", "whole.onnx", "-o", "out.tar")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert "in float" not in " ".join(outcome.stdout.split())
+
+
 def test_damaged_onnx_model(refused):
     Path("small.onnx").write_bytes(onnx_models.small_model()[:-5])
     assert refused("compile", "small.onnx").startswith(
