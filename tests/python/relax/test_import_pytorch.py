@@ -73,7 +73,9 @@ def test_models_are_like_pytorch(make):
     ("make", "is_per_channel"),
     [(Cnn, True), (Residual, True), (Residual, False), (Mobile, True), (Perceptron, True)],
 )
-def test_quantised_models_are_like_pytorch(make, is_per_channel):
+def test_quantised_models_are_like_pytorch(make, is_per_channel, monkeypatch):
+    """As they are imported: integer operators, which round otherwise, have tests of their own."""
+    monkeypatch.setattr("usmp.relax.use_integer_operators", lambda mod: mod)
     module = quantised(seeded(make), is_per_channel)
     x = example_of(make, 9)
     factory = built(module, x)
