@@ -12,8 +12,8 @@ from tvm.ir import Call, GenericConst
 from usmp.relax.check_static_shapes import flatten_types
 from usmp.relax.qdq.moves import VIEWS
 
-_UNCOUNTED = ("relax.quantize", "relax.dequantize", *VIEWS)
-"""The ends of the integers, and what copies nothing."""
+_UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *VIEWS)
+"""The ends of the integers, and what looks at no element."""
 
 
 def float_operators(main: relax.Function) -> Counter[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 from tvm.ir import Call
@@ -51,15 +52,21 @@ _FUNCTIONS: dict[str, Function] = {
     "relax.nn.gelu_tanh": _gelu_tanh,
 }
 
-COMBINATIONS: dict[str, Callable[[float, float], float]] = {
+COMBINATIONS: dict[str, Callable[..., float]] = {
     "relax.add": lambda a, b: a + b,
     "relax.subtract": lambda a, b: a - b,
     "relax.multiply": lambda a, b: a * b,
     "relax.divide": _divide,
+    "relax.power": math.pow,
     "relax.maximum": max,
     "relax.minimum": min,
+    "relax.greater": operator.gt,
+    "relax.greater_equal": operator.ge,
+    "relax.less": operator.lt,
+    "relax.less_equal": operator.le,
+    "relax.where": lambda condition, a, b: a if condition else b,
 }
-"""Functions of two numbers."""
+"""Functions of several numbers."""
 
 
 def function_of(call: Call) -> Function | None:

@@ -88,8 +88,8 @@ class _Composition:
             raise _NotAFunction
         if call.op.name in COMBINATIONS:
             combine = COMBINATIONS[call.op.name]
-            left, right = (self.function(argument) for argument in call.args)
-            return lambda x: combine(left(x), right(x))
+            parts = [self.function(argument) for argument in call.args]
+            return lambda x: combine(*(part(x) for part in parts))
         outer = function_of(call)
         if outer is None:
             raise _NotAFunction

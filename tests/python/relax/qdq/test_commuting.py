@@ -194,3 +194,16 @@ def test_a_change_of_scale_that_may_overflow_stays_in_float():
     mod = between(lambda g, x: x, (300,), dtype="int16", scale=100.0, out=(1e-4, 0))
     assert integer_calls(mod) == ["dequantize", "quantize"]
     assert steps_apart(mod) == 0
+
+
+def test_rows_of_a_constant_table():
+    """An embedding: the table is rescaled at compile time, its rows are taken at run time."""
+
+    def whole(graph, indices):
+        table = graph.dequantise(
+            np.arange(-60, 60).reshape(8, 15), 0.1 + np.arange(8), [0] * 8, axis=0
+        )
+        return graph.quantise(graph.emit(relax.op.take(table, indices, 0)), 5.0, 3)
+
+    mod = qdq_module(whole, ((4,), "int8"))
+    assert integer_calls(mod) == ["take"]

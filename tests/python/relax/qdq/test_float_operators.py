@@ -21,6 +21,7 @@ def test_operators_before_between_and_after_the_integers_count():
 
 def test_changes_of_type_and_of_shape_do_not():
     def whole(graph, image):
+        graph.emit(relax.op.shape_of(image))
         x = graph.quantise(graph.emit(relax.op.reshape(image, (10,))))
         return graph.emit(relax.op.reshape(graph.dequantise(x), (5, 2)))
 

@@ -67,6 +67,13 @@ FUNCTIONS = {
         lambda g, x: relax.op.divide(x, g.dequantise(np.array([7]), 0.3, 1)),
         (0.06, 3),
     ),
+    "power": (lambda g, x: relax.op.power(x, number(3)), (10.0, 3)),
+    "choice": (
+        lambda g, x: relax.op.where(
+            g.emit(relax.op.greater(x, number(0.2))), x, g.emit(relax.op.tanh(x))
+        ),
+        (0.1, 0),
+    ),
     "greater of two": (lambda g, x: relax.op.maximum(g.emit(relax.op.tanh(x)), x), (0.1, 0)),
 }
 
@@ -122,6 +129,10 @@ REFUSED = {
         ),
         {"divide": 1, "permute_dims": 1},
     ),
+    "no power": (
+        lambda: between(lambda g, x: relax.op.power(x, number(0.5)), (300,)),
+        {"power": 1},
+    ),
     "no number": (
         lambda: between(lambda g, x: relax.op.divide(x, x), (300,)),
         {"divide": 1},
@@ -150,7 +161,7 @@ def test_what_stays_in_float(reason):
     make, counts = REFUSED[reason]
     mod = make()
     assert float_counts(mod) == counts
-    if reason != "no number":  # what R.quantize makes of that is not defined
+    if reason not in ("no number", "no power"):  # what R.quantize makes of that is not defined
         assert steps_apart(mod) == 0
 
 
