@@ -11,6 +11,7 @@ import tflite
 from tvm.ir.transform import PassContext
 
 import usmp
+from c_program import SANITIZERS, run_as_program
 from litert import Reference
 from micro import Micro
 from poison import POISON, poison_dead_memory
@@ -134,3 +135,16 @@ def test_dead_memory_is_never_read(shared_model, name):
     poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
     assert str(POISON) in poisoned.source
     assert_equal_on_random_inputs(poisoned, Micro(path), runs=5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_run_clean_under_sanitizers(shared_model, tmp_path, name):
+    path = shared_model(name)
+    reference = Micro(path)
+    runs = [reference.random_inputs(seed) for seed in range(4)]
+    expected = [next(iter(reference.run(inputs).values())).ravel() for inputs in runs]
+    data = b"".join(next(iter(inputs.values())).tobytes() for inputs in runs)
+    output = run_as_program(build(path, use_workspace_io=True), tmp_path, SANITIZERS, data)
+    np.testing.assert_array_equal(
+        np.frombuffer(output, expected[0].dtype), np.concatenate(expected)
+    )

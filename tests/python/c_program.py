@@ -1,0 +1,46 @@
+"""The archive's C in a program with a `main` of an application, built and run on this host."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import usmp
+from usmp.runtime.host import compile_c
+
+SANITIZERS = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+MAIN_C = """
+#include <stdio.h>
+#include "tvmgen_default.h"
+static uint8_t input[TVMGEN_DEFAULT_{INPUT}_SIZE] __attribute__((aligned(16)));
+static uint8_t output[TVMGEN_DEFAULT_{OUTPUT}_SIZE] __attribute__((aligned(16)));
+int main(void) {{
+  struct tvmgen_default_inputs inputs = {{input}};
+  struct tvmgen_default_outputs outputs = {{output}};
+  while (fread(input, 1, sizeof(input), stdin) == sizeof(input)) {{
+    if (tvmgen_default_run(&inputs, &outputs) != 0) return 1;
+    fwrite(output, 1, sizeof(output), stdout);
+  }}
+  return 0;
+}}
+"""
+
+
+def run_as_program(
+    factory: usmp.AOTExecutorFactoryModule, directory: Path, flags: list[str], data: bytes
+) -> bytes:
+    """Build the archive's C with a `main` of an application, and run it on `data`."""
+    for name, content in factory.files().items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    names = {"INPUT": factory.interface.inputs[0], "OUTPUT": factory.interface.outputs[0]}
+    main = MAIN_C.format(**{macro: t.c_name.upper() for macro, t in names.items()})
+    (directory / "main.c").write_text(main)
+    program = directory / "program"
+    sources = [str(p) for p in sorted(directory.rglob("*.c"))]
+    include = directory / "codegen/host/include"
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    compile_c([*strict, *flags, f"-I{include}", *sources, "-lm"], program)
+    return subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True).stdout
