@@ -23,7 +23,8 @@ CLEAN = (
     "refused when built",
     "built, too large to run",
     "runs, no reference",
-    "runs like the reference",
+    "runs like tflite-micro",
+    "runs like LiteRT",
 )
 """What may become of a mutant; everything else is a finding."""
 
@@ -57,7 +58,8 @@ def sweep(first: int, count: int, of_real: float = 0.05, built: float = 0.0) -> 
     Parameters
     ----------
     of_real: how often a mutant is one of a real model.
-    built: how often a mutant that imports is also built, run, and compared with tflite-micro.
+    built: how often a mutant that imports is also built, run, and compared with
+        tflite-micro, or with LiteRT where that does not run it.
     """
     stop = first + count
     while first < stop:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import struct
 from collections.abc import Iterator
-from functools import cache
 from math import prod
-from typing import Any
 
 import tflite
 
 from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.read_tflite import (
+    READER_ERRORS,
+    builtin_code,
+    called_once,
+    is_readable,
+    operator_name,
+    tensor_name,
+    vector,
+)
 
 _IDENTIFIER = b"TFL3"
 _OFFSET_BYTES = 4
@@ -21,16 +26,6 @@ _MISSING = -1
 
 _LARGEST_BYTES = 2**31 - 1
 """Of a tensor: the emitted C counts elements in 32 bits."""
-
-_READER_ERRORS = (
-    struct.error,
-    IndexError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-)
-"""How the flatbuffer readers report an offset that points nowhere."""
 
 _ITEM_BYTES = {
     tflite.TensorType.FLOAT32: 4,
@@ -61,10 +56,6 @@ _RUN_SUBGRAPHS = (
 )
 """Operators that run other subgraphs, beside CALL_ONCE."""
 
-_OPERATOR_NAMES: dict[int, str] = {
-    number: name for name, number in vars(tflite.BuiltinOperator).items() if name.isupper()
-}
-
 
 def check_tflite(content: bytes) -> tflite.Model:
     """The model in `content`, if it can be planned as far as the file alone tells.
@@ -94,79 +85,12 @@ def check_tflite(content: bytes) -> tflite.Model:
         _check_calls(model)
     except UnsupportedModelError:
         raise
-    except _READER_ERRORS as error:
+    except READER_ERRORS as error:
         raise UnsupportedModelError(
             f"the file is damaged or truncated: an offset in it points outside its "
             f"{len(content)} bytes; convert or copy the model again"
         ) from error
     return model
-
-
-def tensor_name(graph: tflite.SubGraph, index: int) -> str:
-    """The tensor's name, or one made of its index."""
-    name: bytes | None = graph.Tensors(index).Name()
-    return name.decode("utf-8", errors="replace") if name else f"tensor_{index}"
-
-
-def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
-    """What the operator is called, as in "CONV_2D" or 'CUSTOM "Mine"'."""
-    number = _builtin_code(model, operator)
-    if number == tflite.BuiltinOperator.CUSTOM:
-        custom: bytes = model.OperatorCodes(operator.OpcodeIndex()).CustomCode() or b""
-        return f'CUSTOM "{custom.decode("utf-8", errors="replace")}"'
-    return _OPERATOR_NAMES.get(number, str(number))
-
-
-def read_options(operator: tflite.Operator, kind: type) -> Any | None:
-    """The operator's options, read as `kind`; None if they do not lie in the file."""
-    options, table = kind(), operator.BuiltinOptions()
-    try:
-        options.Init(table.Bytes, table.Pos)
-    except _READER_ERRORS:
-        return None
-    return options if _is_readable(options) else None
-
-
-def _is_readable(table: Any) -> bool:
-    """Whether every field of a table of the file lies in the file."""
-    try:
-        for name in _field_names(type(table).__name__):
-            getattr(table, name)()
-    except _READER_ERRORS:
-        return False
-    return True
-
-
-@cache
-def _field_names(kind: str) -> list[str]:
-    """The methods of a kind of table that take nothing and return a field, or facts of one."""
-    return [
-        name
-        for name, method in vars(getattr(tflite, kind)).items()
-        if inspect.isfunction(method) and method.__code__.co_argcount == 1
-    ]
-
-
-def called_once(operator: tflite.Operator) -> int:
-    """The index of the subgraph that a CALL_ONCE runs before everything else, in the first run.
-
-    Raises
-    ------
-    UnsupportedModelError: the operator does not tell.
-    """
-    table = operator.BuiltinOptions()
-    if table is None or operator.BuiltinOptionsType() != tflite.BuiltinOptions.CallOnceOptions:
-        raise UnsupportedModelError(
-            "the file is damaged: a CALL_ONCE does not tell which subgraph it runs"
-        )
-    options = tflite.CallOnceOptions()
-    options.Init(table.Bytes, table.Pos)
-    return int(options.InitSubgraphIndex())
-
-
-def _builtin_code(model: tflite.Model, operator: tflite.Operator) -> int:
-    code = model.OperatorCodes(operator.OpcodeIndex())
-    return int(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
 
 
 def _check_counts(model: tflite.Model, size: int) -> None:
@@ -205,10 +129,10 @@ def _check_possible(counts: dict[str, int], size: int) -> None:
 
 def _check_input_shapes(graph: tflite.SubGraph) -> None:
     tensors = graph.TensorsLength()
-    for index in _vector(graph, "Inputs"):
+    for index in vector(graph, "Inputs"):
         _check_index(index, tensors, "the graph's input", "tensor")
-        shape = _vector(graph.Tensors(index), "Shape")
-        signature = _vector(graph.Tensors(index), "ShapeSignature")
+        shape = vector(graph.Tensors(index), "Shape")
+        signature = vector(graph.Tensors(index), "ShapeSignature")
         if any(extent < 0 for extent in signature[1:]) or any(extent <= 0 for extent in shape):
             raise UnsupportedModelError(
                 f'input "{tensor_name(graph, index)}" has a dynamic shape, {signature or shape}; '
@@ -226,7 +150,7 @@ def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int, where
             f"the file is damaged: the name of tensor {index}{where} is not text"
         ) from error
     _check_index(tensor.Buffer(), model.BuffersLength(), what, "buffer")
-    shape = _vector(tensor, "Shape")
+    shape = vector(tensor, "Shape")
     if any(extent < 0 for extent in shape):
         raise UnsupportedModelError(f"the file is damaged: {what} has shape {shape}")
     stored = model.Buffers(tensor.Buffer()).DataLength()
@@ -256,19 +180,19 @@ def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int, where
 
 def _check_quantisation(tensor: tflite.Tensor, what: str) -> None:
     quantisation = tensor.Quantization()
-    if not _is_readable(tensor) or (quantisation is not None and not _is_readable(quantisation)):
+    if not is_readable(tensor) or (quantisation is not None and not is_readable(quantisation)):
         raise UnsupportedModelError(
             f"the file is damaged: a field of {what} points outside the file"
         )
     if quantisation is None:
         return
-    scales = _vector(quantisation, "Scale")
+    scales = vector(quantisation, "Scale")
     for scale in scales:
         if not (math.isfinite(scale) and scale >= 0):
             raise UnsupportedModelError(
                 f"the file is damaged: {what} has the quantisation scale {scale}"
             )
-    zero_points = _vector(quantisation, "ZeroPoint")
+    zero_points = vector(quantisation, "ZeroPoint")
     if len(zero_points) not in (0, 1, len(scales)):
         raise UnsupportedModelError(
             f"the file is damaged: {what} has {len(scales)} quantisation scales "
@@ -277,37 +201,50 @@ def _check_quantisation(tensor: tflite.Tensor, what: str) -> None:
 
 
 def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) -> None:
-    """Indices that refer to something, in an order in which each tensor is written, then read."""
+    """Indices that refer to something, in an order in which tensors are written once, then read."""
     tensors = graph.TensorsLength()
-    written = {*_vector(graph, "Inputs")}
+    written: set[int] = set()
+    settled: set[int] = set()
     for index in range(tensors):
         tensor = graph.Tensors(index)
-        has_content = model.Buffers(tensor.Buffer()).DataLength() > 0
-        if has_content or tensor.IsVariable() or 0 in _vector(tensor, "Shape"):
+        if model.Buffers(tensor.Buffer()).DataLength() > 0:
+            settled.add(index)
+        if tensor.IsVariable() or 0 in vector(tensor, "Shape"):
             written.add(index)
+    for index in vector(graph, "Inputs"):
+        _check_index(index, tensors, f"the graph's input{where}", "tensor")
+        _settle(graph, index, settled, f"the graph's input{where}")
+    written |= settled
     for position in range(graph.OperatorsLength()):
         operator = graph.Operators(position)
         what = f"operator {position}{where}"
         codes = model.OperatorCodesLength()
         _check_index(operator.OpcodeIndex(), codes, what, "operator code")
         operator_name(model, operator)  # fails if the code's table is damaged
-        if not _is_readable(operator):
+        if not is_readable(operator):
             raise UnsupportedModelError(
                 f"the file is damaged: a field of {what} points outside the file"
             )
-        for index in _vector(operator, "Intermediates"):
+        for index in vector(operator, "Intermediates"):
             if index != _MISSING:
                 _check_index(index, tensors, what, "tensor")
-        for index in _vector(operator, "Inputs"):
+        for index in vector(operator, "Inputs"):
             if index != _MISSING:
                 _check_index(index, tensors, what, "tensor")
                 _check_written(graph, index, written, what)
-        for index in _vector(operator, "Outputs"):
+        for index in vector(operator, "Outputs"):
             _check_index(index, tensors, what, "tensor")
+            _settle(graph, index, settled, what)
             written.add(index)
-    for index in _vector(graph, "Outputs"):
+    outputs = vector(graph, "Outputs")
+    for index in outputs:
         _check_index(index, tensors, f"the graph's output{where}", "tensor")
         _check_written(graph, index, written, f"the graph's output{where}")
+        if outputs.count(index) > 1:
+            raise UnsupportedModelError(
+                f'tensor "{tensor_name(graph, index)}" is given as {outputs.count(index)} '
+                f"outputs{where}; make each a tensor of its own"
+            )
 
 
 def _check_calls(model: tflite.Model) -> None:
@@ -316,7 +253,7 @@ def _check_calls(model: tflite.Model) -> None:
     for position, operator in _operators(model, 0):
         what = f"operator {position}"
         _check_runs_nothing(model, operator, what)
-        if _builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
+        if builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
             continue
         if operator.InputsLength() or operator.OutputsLength():
             raise UnsupportedModelError(f"{what} (CALL_ONCE) has inputs or outputs")
@@ -331,7 +268,7 @@ def _check_calls(model: tflite.Model) -> None:
         for position, operator in _operators(model, number):
             what = f"operator {position} of subgraph {number}"
             _check_runs_nothing(model, operator, what)
-            if _builtin_code(model, operator) == tflite.BuiltinOperator.CALL_ONCE:
+            if builtin_code(model, operator) == tflite.BuiltinOperator.CALL_ONCE:
                 raise UnsupportedModelError(
                     f"{what} is CALL_ONCE, and so is what runs this subgraph; an initialisation "
                     "that runs another one is not supported"
@@ -345,7 +282,7 @@ def _operators(model: tflite.Model, number: int) -> Iterator[tuple[int, tflite.O
 
 
 def _check_runs_nothing(model: tflite.Model, operator: tflite.Operator, what: str) -> None:
-    if _builtin_code(model, operator) in _RUN_SUBGRAPHS:
+    if builtin_code(model, operator) in _RUN_SUBGRAPHS:
         raise UnsupportedModelError(
             f"{what} ({operator_name(model, operator)}) runs other subgraphs; supported is only "
             "CALL_ONCE, which initialises variables: convert the model without control flow"
@@ -367,7 +304,16 @@ def _check_written(graph: tflite.SubGraph, index: int, written: set[int], what: 
         )
 
 
-def _vector(table: Any, field: str) -> list[Any]:
-    """The numbers of a vector; none if the file leaves it out."""
-    values = getattr(table, f"{field}AsNumpy")()
-    return [] if isinstance(values, int) else list(values.tolist())
+def _settle(graph: tflite.SubGraph, index: int, settled: set[int], what: str) -> None:
+    """Note that the tensor has its content from here.
+
+    Raises
+    ------
+    UnsupportedModelError: it has it from somewhere else.
+    """
+    if index in settled:
+        raise UnsupportedModelError(
+            f'the file is damaged: {what} writes tensor "{tensor_name(graph, index)}", '
+            "which is a constant, an input, or written before"
+        )
+    settled.add(index)

@@ -109,7 +109,8 @@ def activation_limits(activation: str, output: Quantisation) -> OutputLimits:
 
 def quantize_value(real: float, quantisation: Quantisation) -> int:
     """The integer nearest to `real`, ties away from zero, computed in float32 and not clamped."""
-    ratio = float(np.float32(real) / np.float32(quantisation.scale))
+    with np.errstate(over="ignore"):
+        ratio = float(np.float32(real) / np.float32(quantisation.scale))
     if not math.isfinite(ratio) or abs(ratio) >= 2**31:
         raise UnsupportedModelError(
             f"{real} has no integer at scale {quantisation.scale}: the scale is too small"

@@ -20,7 +20,13 @@ from usmp.relax.quantised import (
 )
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
-from usmp.relax.tflite.options import fused_limits, make_window, require_rank, require_types
+from usmp.relax.tflite.options import (
+    fused_limits,
+    make_window,
+    require_rank,
+    require_symmetric_int16,
+    require_types,
+)
 
 _NHWC = Layout("NHWC")
 _WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
@@ -147,6 +153,7 @@ def _check(operator: TfliteOperator) -> None:
     require_types(operator, data, "input", tuple(_WEIGHT_TYPES))
     require_types(operator, operator.input(1), "weight", _WEIGHT_TYPES[data.dtype])
     require_types(operator, operator.output, "output", (data.dtype,))
+    require_symmetric_int16(operator, (data, operator.output))
 
 
 def _check_images(operator: TfliteOperator) -> None:
@@ -197,7 +204,8 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
         raise operator.unsupported("shuffled weights are not supported")
     outputs, depth = weight.shape
     size = int(np.prod(data.shape))
-    if depth == 0 or size % depth or int(np.prod(output.shape)) != size // depth * outputs:
+    fits = depth > 0 and size % depth == 0 and output.shape[-1:] == (outputs,)
+    if not fits or int(np.prod(output.shape)) != size // depth * outputs:
         raise operator.unsupported(
             f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
             f"{list(weight.shape)}"

@@ -38,6 +38,8 @@ def convert_pack(context: Context, operator: TfliteOperator) -> None:
     """The inputs one after the other along a new axis."""
     options = operator.options(tflite.PackOptions)
     inputs = _given_inputs(operator)
+    if options.ValuesCount() != len(inputs):
+        raise operator.unsupported(f"{len(inputs)} inputs; its options say {options.ValuesCount()}")
     shape = inputs[0].shape
     axis = positive_axis(operator, options.Axis(), len(shape) + 1)
     parts = []

@@ -10,8 +10,8 @@ import numpy as np
 import tflite
 
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.check_tflite import operator_name, read_options, tensor_name
 from usmp.relax.quantised.parameters import Quantisation
+from usmp.relax.read_tflite import operator_name, read_options, tensor_name
 
 _DTYPES = {
     tflite.TensorType.FLOAT32: "float32",

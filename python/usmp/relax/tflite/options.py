@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import tflite
 
 from usmp.relax.quantised import OutputLimits, Quantisation, activation_limits
@@ -11,6 +13,8 @@ from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 _ACTIVATIONS: dict[int, str] = {
     number: name for name, number in vars(tflite.ActivationFunctionType).items() if name.isupper()
 }
+_LONGEST_REACH = 2**15 - 1
+"""Of kernels and strides: the reference kernels keep paddings in 16 bits."""
 
 
 def fused_activation(activation: int) -> str:
@@ -107,6 +111,21 @@ def require_same_quantisation(
         )
 
 
+def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTensor]) -> None:
+    """Return if no tensor of int16 has a zero point: the reference kernels ignore it.
+
+    Raises
+    ------
+    UnsupportedModelError: one has.
+    """
+    for tensor in tensors:
+        if tensor.dtype == "int16" and operator.quantisation(tensor).zero_point != 0:
+            raise operator.unsupported(
+                f'"{tensor.name}" is of type int16 and has zero point '
+                f"{operator.quantisation(tensor).zero_point}; required: 0"
+            )
+
+
 def make_window(
     operator: TfliteOperator,
     kernel: tuple[int, int],
@@ -121,10 +140,11 @@ def make_window(
     UnsupportedModelError: impossible options, or an output of another shape than they give.
     """
     data, output = operator.input(0).shape, operator.output.shape
-    if min(*strides, *dilations, *kernel) < 1:
+    reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    if min(*strides, *dilations, *kernel) < 1 or max(*strides, *reach) > _LONGEST_REACH:
         raise operator.unsupported(
             f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} "
-            "must be at least 1"
+            f"must be at least 1 and reach over at most {_LONGEST_REACH} elements"
         )
     sides = [
         window_side(operator, data[1 + side], kernel[side], strides[side], dilations[side], padding)

@@ -67,7 +67,10 @@ def convert_mirror_pad(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, paddings (axes, 2)."""
     options = operator.options(tflite.MirrorPadOptions)
     data, amounts = operator.input(0), padding_amounts(operator)
-    repeats_border = options.Mode() == tflite.MirrorPadMode.SYMMETRIC
+    modes = {tflite.MirrorPadMode.REFLECT: False, tflite.MirrorPadMode.SYMMETRIC: True}
+    if options.Mode() not in modes:
+        raise operator.unsupported(f"mode {options.Mode()}; supported: REFLECT (0), SYMMETRIC (1)")
+    repeats_border = modes[options.Mode()]
     for extent, pair in zip(data.shape, amounts, strict=True):
         longest = extent if repeats_border else extent - 1
         if max(pair) > longest:

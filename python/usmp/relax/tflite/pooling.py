@@ -20,6 +20,10 @@ def convert_pool(context: Context, operator: TfliteOperator) -> None:
     require_types(operator, output, "output", (data.dtype,))
     require_rank(operator, data, "input", (4,))
     require_rank(operator, output, "output", (4,))
+    if (data.shape[0], data.shape[3]) != (output.shape[0], output.shape[3]):
+        raise operator.unsupported(
+            f"shapes {list(data.shape)} -> {list(output.shape)}; batch and channels must be alike"
+        )
     before, after = operator.quantisation(data), operator.quantisation(output)
     if abs(before.scale - after.scale) > 1e-6 or before.zero_point != after.zero_point:
         raise operator.unsupported(

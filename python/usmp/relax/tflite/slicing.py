@@ -84,6 +84,10 @@ def convert_unpack(context: Context, operator: TfliteOperator) -> None:
         raise operator.unsupported(
             f"an axis of {data.shape[axis]} elements for {len(operator.outputs)} outputs"
         )
+    if options.Num() != len(operator.outputs):
+        raise operator.unsupported(
+            f"{len(operator.outputs)} outputs; its options say {options.Num()}"
+        )
     shape = (*data.shape[:axis], *data.shape[axis + 1 :])
     value = context.value(data)
     for index, output in enumerate(operator.outputs):

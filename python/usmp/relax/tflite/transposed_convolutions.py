@@ -15,7 +15,13 @@ from usmp.relax.quantised import (
 )
 from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator
-from usmp.relax.tflite.options import fused_limits, require_rank, require_types, window_side
+from usmp.relax.tflite.options import (
+    fused_limits,
+    require_rank,
+    require_symmetric_int16,
+    require_types,
+    window_side,
+)
 
 _WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
 _BIAS_TYPES = {"int8": ("int32",), "int16": ("int64", "int16"), "uint8": ("int32",)}
@@ -56,6 +62,7 @@ def _check(operator: TfliteOperator) -> None:
     require_types(operator, data, "input", tuple(_WEIGHT_TYPES))
     require_types(operator, weight, "weight", _WEIGHT_TYPES[data.dtype])
     require_types(operator, output, "output", (data.dtype,))
+    require_symmetric_int16(operator, (data, output))
     for tensor, what in ((weight, "weight"), (data, "input"), (output, "output")):
         require_rank(operator, tensor, what, (4,))
     given = operator.input(0).data

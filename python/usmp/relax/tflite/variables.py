@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from usmp.relax.check_tflite import called_once
+from usmp.relax.read_tflite import called_once
 from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor, operators_of
 from usmp.relax.tflite.states import State, variable_of
