@@ -6,6 +6,7 @@ import tvm
 from tvm import relax
 
 from usmp.relax.contiguous_parts import MOVES, part_offsets
+from usmp.relax.element_wise_tables import fuse_tables
 from usmp.relax.fold_constants import fold_constants
 from usmp.relax.fuse_cuts import fuse_cuts
 from usmp.relax.in_place_operators import keep_in_place_operators
@@ -63,6 +64,7 @@ FuseOperators = tvm.transform.Sequential(
         tvm.transform.module_pass(fuse_cuts, opt_level=0, name="usmp.FuseCuts"),
         relax.transform.AnnotateTIROpPattern(),
         tvm.transform.module_pass(fold_constants, opt_level=0, name="usmp.FoldConstants"),
+        tvm.transform.module_pass(fuse_tables, opt_level=0, name="usmp.FuseTables"),
         relax.transform.FuseOps(),
         relax.transform.FuseTIR(),
         relax.transform.DeadCodeElimination(),

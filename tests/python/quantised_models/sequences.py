@@ -146,6 +146,18 @@ def activation_after_conv(code: str, y: Spec, table: Options | None) -> bytes:
     return chain.finish(chain.apply(code, [x], y, table))
 
 
+def swish() -> bytes:
+    """x * sigmoid(x) of what a convolution computes, read by a convolution and by a mean."""
+    chain = Chain()
+    x = chain.conv(chain.input(IMAGE), 6, Window(), 0.05, 10)
+    spec = chain.specs[x]
+    gate = chain.apply("LOGISTIC", [x], Spec(spec.shape, 1 / 256, -128))
+    y = chain.apply("MUL", [x, gate], Spec(spec.shape, 0.03, -110), options("MulOptions"))
+    table = options("ReducerOptions", keep_dims=True)
+    mean = chain.apply("MEAN", [y, int32(1, 2)], Spec((1, 1, 1, 6), 0.02, -100), table)
+    return chain.finish(chain.conv(y, 3, POINT), mean)
+
+
 def gated() -> bytes:
     """x * sigmoid(conv(x)): squeeze and excite without the squeeze."""
     chain = Chain()
@@ -268,6 +280,7 @@ CALLS = {
     "product_of_activations": (product_of_activations, ()),
     "chosen_row": (chosen_row, ()),
     "gated": (gated, ()),
+    "swish": (swish, ()),
     "turned": (turned, ()),
     "reshaped_input_and_output": (reshaped_input_and_output, ()),
 }

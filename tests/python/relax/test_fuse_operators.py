@@ -3,7 +3,9 @@
 import numpy as np
 from tvm import relax
 
+from quantised_models.sequences import swish
 from usmp.relax.fuse_operators import FuseOperators
+from usmp.relax.import_tflite import import_tflite
 
 
 def calls(mod):
@@ -69,3 +71,8 @@ def test_batch_norm_is_taken_apart(model, random_array):
 
     mod = FuseOperators(model(body, ("x", (1, 3, 4, 4), "float32")))
     assert len(calls(mod)) == 1
+
+
+def test_tables_join_the_operator_before_them():
+    mod = FuseOperators(import_tflite(swish()))
+    assert calls(mod)[0] == "fused_conv2d_logistic_multiply"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from tvm import relax, te
 
+from usmp.relax.element_wise_tables import ELEMENT_WISE
+
 _OUT_ELEMENT_WISE_FUSABLE = 4
 """TVM's OpPatternKind of convolutions and matrix products."""
 
@@ -17,6 +19,7 @@ def call_operator(
     compute: Callable[..., te.Tensor],
     arguments: Sequence[relax.Expr | np.ndarray],
     takes_epilogue: bool = False,
+    is_element_wise: bool = False,
 ) -> relax.Expr:
     """A call of the PrimFunc that `compute` gives for tensors like `arguments`.
 
@@ -25,8 +28,12 @@ def call_operator(
     name: what the PrimFunc is called in the emitted C.
     arguments: tensors; arrays become constants.
     takes_epilogue: whether element-wise operators that read the result are fused into it.
+    is_element_wise: whether it is such an operator, which TVM sees by itself unless the place of
+        what it reads depends on the data.
     """
     attributes = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else None
+    if is_element_wise:
+        attributes = ELEMENT_WISE
     tensors = [relax.const(a) if isinstance(a, np.ndarray) else a for a in arguments]
     return builder.call_te(compute, *tensors, primfunc_name_hint=name, primfunc_attrs=attributes)
 

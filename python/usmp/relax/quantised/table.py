@@ -30,7 +30,7 @@ def tabulated(
         return te.compute(shape_of(source), element, "output")
 
     source = data
-    return call_operator(builder, name, compute, [data, table])
+    return call_operator(builder, name, compute, [data, table], is_element_wise=True)
 
 
 def exponential(x: np.float32) -> np.float32:
