@@ -1,7 +1,8 @@
 """TFLite flatbuffers to Relax.
 
 An operator that reads or writes 8-bit or 16-bit integers is converted here, in integer arithmetic,
-and so is one that only moves elements; any other one by TVM's importer.
+and so is one that only moves elements, or a transposed convolution; any other one by TVM's
+importer.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ CONVERTERS: dict[str, Converter] = {}
 """Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
 
 MOVES: set[str] = set()
-"""Operators that move elements and compute nothing: their converters take every type."""
+"""Operators whose converters take every type: most only move elements, and compute nothing."""
 
 
 def converts(*names: str, moves: bool = False) -> Callable[[Converter], Converter]:

@@ -1,11 +1,15 @@
-"""TRANSPOSE_CONV on integers."""
+"""TRANSPOSE_CONV."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import tflite
+from tvm import relax
 
 from usmp.relax import quantised
+from usmp.relax.float_transposed_convolution import float_transpose_conv2d
 from usmp.relax.quantised import (
     Layout,
     Rescale,
@@ -16,6 +20,7 @@ from usmp.relax.quantised import (
 from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import (
+    fused_activation,
     fused_limits,
     require_rank,
     require_symmetric_int16,
@@ -23,38 +28,70 @@ from usmp.relax.tflite.options import (
     window_side,
 )
 
-_WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
-_BIAS_TYPES = {"int8": ("int32",), "int16": ("int64", "int16"), "uint8": ("int32",)}
+_WEIGHT_TYPES = {
+    "int8": ("int8", "int4"),
+    "int16": ("int8",),
+    "uint8": ("uint8",),
+    "float32": ("float32",),
+}
+_BIAS_TYPES = {
+    "int8": ("int32",),
+    "int16": ("int64", "int16"),
+    "uint8": ("int32",),
+    "float32": ("float32",),
+}
+_FLOAT_LIMITS = {
+    "NONE": (-math.inf, math.inf),
+    "RELU": (0.0, math.inf),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU6": (0.0, 6.0),
+}
 
 
-@converts("TRANSPOSE_CONV")
+@converts("TRANSPOSE_CONV", moves=True)
 def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
     """Inputs: output shape, weight (output channels, height, width, channels), data, bias."""
     options = operator.options(tflite.TransposeConvOptions)
     weight, data, output = operator.input(1), operator.input(2), operator.output
     _check(operator)
+    if data.dtype == "float32":
+        _convert_float(context, operator, options)
+        return
     scales = operator.weight_quantisation(weight, 0)
     if any(scales.zero_points) and data.dtype != "uint8":
         raise operator.unsupported(f"the weight has zero point {scales.zero_points[0]}, not 0")
-    strides = (options.StrideH(), options.StrideW())
-    if min(strides) < 1:
-        raise operator.unsupported(f"strides {list(strides)} must be at least 1")
-    rows, columns = (
-        _side(operator, axis, stride, options.Padding())
-        for axis, stride in zip((1, 2), strides, strict=True)
-    )
     result = quantised.transpose_conv2d(
         context.builder,
         context.value(data),
         operator.constant(1),
         _bias(operator),
-        (rows, columns),
+        _sides(operator, options),
         operator.quantisation(data),
         _rescale(operator, options.FusedActivationFunction()),
         Layout("NHWC"),
         scales.zero_points[0],
     )
     context.set(output, result)
+
+
+def _convert_float(
+    context: Context, operator: TfliteOperator, options: tflite.TransposeConvOptions
+) -> None:
+    result = float_transpose_conv2d(
+        context.builder,
+        context.value(operator.input(2)),
+        operator.constant(1),
+        _bias(operator),
+        _sides(operator, options),
+    )
+    activation = fused_activation(options.FusedActivationFunction())
+    if activation not in _FLOAT_LIMITS:
+        raise operator.unsupported(
+            f"fused activation {activation}; supported: {', '.join(_FLOAT_LIMITS)}"
+        )
+    if activation != "NONE":
+        result = relax.op.clip(context.builder.emit(result), *_FLOAT_LIMITS[activation])
+    context.set(operator.output, result)
 
 
 def _check(operator: TfliteOperator) -> None:
@@ -93,6 +130,19 @@ def _rescale(operator: TfliteOperator, activation: int) -> Rescale:
         fused_limits(operator, activation, output),
         Rounding.ONCE_16_BITS if data.dtype == "int16" else Rounding.TWICE,
     )
+
+
+def _sides(
+    operator: TfliteOperator, options: tflite.TransposeConvOptions
+) -> tuple[TransposedSide, TransposedSide]:
+    strides = (options.StrideH(), options.StrideW())
+    if min(strides) < 1:
+        raise operator.unsupported(f"strides {list(strides)} must be at least 1")
+    rows, columns = (
+        _side(operator, axis, stride, options.Padding())
+        for axis, stride in zip((1, 2), strides, strict=True)
+    )
+    return rows, columns
 
 
 def _side(operator: TfliteOperator, axis: int, stride: int, padding: int) -> TransposedSide:
