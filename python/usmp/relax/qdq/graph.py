@@ -11,6 +11,7 @@ from tvm import relax
 from tvm.ir import Call, GenericConst
 
 from usmp.relax.quantised import OutputLimits, Quantisation
+from usmp.relax.quantised.emit import shape_of
 
 INTEGER_TYPES = ("int8", "uint8", "int16")
 
@@ -46,7 +47,9 @@ class Graph:
 
     def match(self, expr: relax.Expr, output: Output) -> relax.Expr | None:
         """The integers that an R.quantize to `output` makes of a float `expr`; None if no integer
-        operators are known that compute them."""
+        operators are known that compute them, or there are no elements."""
+        if 0 in shape_of(expr):
+            return None
         key = (expr, output) if isinstance(expr, tvm.ir.Var) else None
         if key in self.known:
             return self.known[key]

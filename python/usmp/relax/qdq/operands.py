@@ -11,6 +11,7 @@ from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.qdq.graph import INTEGER_TYPES, Graph
 from usmp.relax.qdq.moves import Move, move_of
 from usmp.relax.quantised import Quantisation
+from usmp.relax.quantised.emit import shape_of
 from usmp.relax.quantised.parameters import integer_limits, quantize_value
 
 
@@ -63,6 +64,8 @@ class IntegerConstant:
 
 def integers(graph: Graph, expr: relax.Expr) -> IntegerTensor | None:
     """The computed integers that a float tensor comes from, one scale for all of them."""
+    if 0 in shape_of(expr):
+        return None
     moves: list[Move] = []
     while (move := move_of(graph, expr)) is not None:
         moves.append(move)
@@ -74,7 +77,7 @@ def integers(graph: Graph, expr: relax.Expr) -> IntegerTensor | None:
     if dtype not in INTEGER_TYPES or str(call.attrs.out_dtype) != "float32":
         return None
     quantisation = graph.quantisation(call, dtype)
-    if quantisation is None or not quantisation.is_per_tensor or 0 in call.args[0].ty.shape:
+    if quantisation is None or not quantisation.is_per_tensor:
         return None
     placed = []
     for move in reversed(moves):

@@ -202,7 +202,20 @@ def test_scales_of_the_caller_stay_in_float():
     assert float_counts(mod) == {"relu": 1}
 
 
-@pytest.mark.parametrize("shape", [(0,), (2, 0, 3)])
-def test_tensors_of_no_elements(shape):
-    mod = between(lambda g, x: relax.op.mean(g.emit(relax.op.nn.relu(x)), [0]), shape)
+EMPTY = {
+    "given": lambda g, x: relax.op.nn.relu(x),
+    "mean of nothing": lambda g, x: relax.op.mean(g.emit(relax.op.nn.relu(x)), [0]),
+    "mean of a slice": lambda g, x: relax.op.mean(nothing_of(g, x), [0]),
+    "sum": lambda g, x: relax.op.sum(nothing_of(g, x), [0]),
+    "extreme": lambda g, x: relax.op.max(nothing_of(g, x), [0]),
+}
+
+
+def nothing_of(graph, x):
+    return graph.emit(relax.op.strided_slice(x, [0], [0], [0]))
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_tensors_of_no_elements_stay_in_float(name):
+    mod = between(EMPTY[name], (2, 3) if "slice" in name else (0, 3))
     assert integer_calls(mod)[-1] == "quantize"

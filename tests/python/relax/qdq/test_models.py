@@ -113,12 +113,6 @@ PYTORCH_MODELS = {
         {},
         0.00519,
     ),
-    "Mobile": (
-        "quantize conv2d clamp conv2d1 clamp1 depthwise_conv2d clamp2 conv2d2 add average_pool "
-        "fully_connected dequantize",
-        {},
-        0.00569,
-    ),
     "Perceptron": (
         "quantize fully_connected fully_connected1 fully_connected2 dequantize",
         {},

@@ -9,7 +9,7 @@ from tvm import relax
 
 from qdq_models import float_counts, qdq_module, steps_apart
 
-EXAMPLES = 12
+EXAMPLES = 6
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 
 dtypes = st.sampled_from(sorted(LIMITS))
@@ -124,7 +124,7 @@ MOVES = {
     "permute": lambda g, x: relax.op.permute_dims(x),
     "rows": lambda g, x: relax.op.reshape(x, (-1,)),
     "pad": lambda g, x: relax.op.nn.pad(x, [1, 2] * len(x.ty.shape), "constant", 0.3),
-    "slice": lambda g, x: relax.op.strided_slice(x, [0], [0], [-1], [2]),
+    "slice": lambda g, x: relax.op.strided_slice(x, [0], [0], [1000], [2]),
     "flip": lambda g, x: relax.op.flip(x, 0),
     "relu": lambda g, x: relax.op.nn.relu(x),
     "clip": lambda g, x: relax.op.clip(x, -0.4, 3.0),
