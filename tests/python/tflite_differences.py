@@ -68,7 +68,10 @@ def compare(content: bytes, mod: IRModule, seed: int) -> tuple[str, str]:
     except BaseException as error:  # whatever else it is, it is a finding
         return "exception when built", f"{type(error).__name__}: {error}"
     main = factory.metadata["modules"]["default"]["memory"]["functions"]["main"][0]
-    inputs, _ = graph_tensors(content)
+    try:
+        inputs, _ = graph_tensors(content)
+    except KeyError as error:
+        return "runs, no reference", f"tensors of type {error}"
     runs = [random_inputs(inputs, seed + number) for number in range(RANDOM_INPUTS)]
     if all(t.limits[0] <= t.zero_point <= t.limits[1] for t in inputs):
         runs += extreme_inputs(inputs)
@@ -117,9 +120,7 @@ def _run_c(
         built = _command([*command, "-o", folder / "program"])
         if built.returncode:
             return "C compiler refuses", built.stderr.decode(errors="replace")[:2000]
-        fed = b"".join(
-            b"".join(run[name].tobytes() for name in main["inputs"]) + b"." for run in runs
-        )
+        fed = b"".join(b"".join(a.tobytes() for a in run.values()) + b"." for run in runs)
         try:
             done = _command([folder / "program"], fed)
         except subprocess.TimeoutExpired:
@@ -151,23 +152,20 @@ def _size(info: Mapping[str, Any]) -> int:
     return math.prod(info["shape"]) * np.dtype(info["dtype"]).itemsize
 
 
-def _split(data: bytes, outputs: Mapping[str, Any], count: int) -> list[dict[str, np.ndarray]]:
-    results, at = [], 0
-    for _ in range(count):
-        result = {}
-        for name, info in outputs.items():
-            size = _size(info)
-            array = np.frombuffer(data[at : at + size], info["dtype"])
-            result[name] = array.reshape(info["shape"])
-            at += size
-        results.append(result)
+def _split(data: bytes, outputs: Mapping[str, Any], count: int) -> list[list[np.ndarray]]:
+    """The outputs of each run, in order."""
+    results: list[list[np.ndarray]] = [[] for _ in range(count)]
+    at = 0
+    for result in results:
+        for info in outputs.values():
+            array = np.frombuffer(data[at : at + _size(info)], info["dtype"])
+            result.append(array.reshape(info["shape"]))
+            at += _size(info)
     return results
 
 
-def _run(
-    reference: Micro | Reference, runs: list[dict[str, np.ndarray]]
-) -> list[dict[str, np.ndarray]]:
-    return [{k: v.copy() for k, v in reference.run(inputs).items()} for inputs in runs]
+def _run(reference: Micro | Reference, runs: list[dict[str, np.ndarray]]) -> list[list[np.ndarray]]:
+    return [[value.copy() for value in reference.run(inputs).values()] for inputs in runs]
 
 
 def _in_child(task: Callable[[], Any]) -> tuple[str, Any]:
@@ -192,13 +190,12 @@ def _in_child(task: Callable[[], Any]) -> tuple[str, Any]:
         return pickle.loads(path.read_bytes())
 
 
-def _difference(ours: list[dict[str, np.ndarray]], theirs: list[dict[str, np.ndarray]]) -> str:
+def _difference(ours: list[list[np.ndarray]], theirs: list[list[np.ndarray]]) -> str:
     """What the reference gives that we do not, if anything."""
     for run, (actual, expected) in enumerate(zip(ours, theirs, strict=True)):
-        for name, value in expected.items():
-            mine = actual[name]
+        for output, (mine, value) in enumerate(zip(actual, expected, strict=True)):
             if mine.shape != value.shape or mine.dtype != value.dtype:
-                return f"{DIFFERS}: {name} is {value.dtype}{value.shape}"
+                return f"{DIFFERS}: output {output} is {value.dtype}{value.shape}"
             if value.dtype.kind == "f":
                 # What is no number has no one answer: a maximum of it and 0 may be either.
                 known = np.isfinite(value)
@@ -208,7 +205,7 @@ def _difference(ours: list[dict[str, np.ndarray]], theirs: list[dict[str, np.nda
             if not same:
                 at = np.flatnonzero(mine.ravel() != value.ravel())[:6]
                 return (
-                    f"{DIFFERS}: run {run}, {name}: {value.ravel()[at].tolist()} for "
+                    f"{DIFFERS}: run {run}, output {output}: {value.ravel()[at].tolist()} for "
                     f"{mine.ravel()[at].tolist()} at {at.tolist()}"
                 )
     return ""

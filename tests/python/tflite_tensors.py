@@ -40,16 +40,17 @@ class GraphTensor:
 def graph_tensors(content: bytes) -> tuple[list[GraphTensor], list[GraphTensor]]:
     """The inputs and the outputs of a model file."""
     graph = tflite.Model.GetRootAsModel(content, 0).Subgraphs(0)
-    inputs = [_tensor(graph.Tensors(graph.Inputs(i))) for i in range(graph.InputsLength())]
-    outputs = [_tensor(graph.Tensors(graph.Outputs(i))) for i in range(graph.OutputsLength())]
+    inputs = [_tensor(graph, graph.Inputs(i)) for i in range(graph.InputsLength())]
+    outputs = [_tensor(graph, graph.Outputs(i)) for i in range(graph.OutputsLength())]
     return inputs, outputs
 
 
-def _tensor(tensor: tflite.Tensor) -> GraphTensor:
+def _tensor(graph: tflite.SubGraph, index: int) -> GraphTensor:
+    tensor = graph.Tensors(index)
     quantisation = tensor.Quantization()
     has_zero_point = quantisation is not None and quantisation.ZeroPointLength() > 0
     return GraphTensor(
-        tensor.Name().decode(),
+        tensor.Name().decode() if tensor.Name() else f"tensor_{index}",
         tuple(int(tensor.Shape(axis)) for axis in range(tensor.ShapeLength())),
         _TYPES[tensor.Type()],
         int(quantisation.ZeroPoint(0)) if has_zero_point else 0,

@@ -112,7 +112,7 @@ def _check_joinable(
 def _is_quantised_like_output(operator: TfliteOperator, tensor: TfliteTensor) -> bool:
     given, wanted = tensor.quantisation, operator.output.quantisation
     if given is None or wanted is None:
-        return True
+        return given is wanted
     return (given.scales, given.zero_points) == (wanted.scales, wanted.zero_points)
 
 

@@ -14,4 +14,4 @@ def convert_reshape(context: Context, operator: TfliteOperator) -> None:
     data, output = operator.input(0), operator.output
     if math.prod(data.shape) != math.prod(output.shape):
         raise operator.unsupported(f"shapes {list(data.shape)} -> {list(output.shape)}")
-    context.set(output, reshaped(context, context.value(data), output.shape))
+    context.set_moved(operator, reshaped(context, context.value(data), output.shape))
