@@ -73,9 +73,12 @@ def _batch(first: int, count: int, of_real: float, built: float) -> Iterator[Out
     worker = Path(__file__).with_name("tflite_fuzz_worker.py")
     with tempfile.TemporaryDirectory() as folder:
         noise = Path(folder) / "stderr"
-        arguments = [first, count, of_real, built, noise]
+        arguments = [first, count, of_real, built]
         command = [sys.executable, "-X", "faulthandler", str(worker), *map(str, arguments)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        with (
+            noise.open("ab") as stderr,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr) as process,
+        ):
             if _line(process, START_SECONDS) != "ready":
                 process.kill()
                 raise RuntimeError(f"the process that imports mutants did not start: {command}")

@@ -136,6 +136,24 @@ def _check_is_computable(tensor: TfliteTensor) -> None:
         )
 
 
+def _check_is_not_hybrid(operator: TfliteOperator) -> None:
+    """Return unless real numbers are multiplied by integer weights.
+
+    Raises
+    ------
+    UnsupportedModelError: they are.
+    """
+    inputs = [tensor for tensor in operator.inputs if tensor is not None]
+    weights = [t for t in inputs if t.dtype in _INTEGER_ACTIVATIONS and t.data is not None]
+    data = [t for t in inputs if t.dtype == "float32" and t.data is None]
+    if operator.name not in MOVES and weights and data:
+        raise operator.unsupported(
+            f'data "{data[0].name}" of float32 with weight "{weights[0].name}" of '
+            f'{weights[0].dtype} ("dynamic range" quantisation) is not supported; quantise the '
+            "data too (full integer quantisation), or nothing"
+        )
+
+
 def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator) -> None:
     """Append one operator.
 
@@ -149,6 +167,7 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
             _check_is_computable(tensor)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
         if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
+            _check_is_not_hybrid(operator)
             CONVERTERS[operator.name](context, operator)
         elif not is_integer:
             floats.convert(operator)
@@ -164,6 +183,29 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
         raise operator.unsupported(
             f"its conversion failed, a fault in usmp, please report it: {one_line(error)}"
         ) from error
+
+
+def _check_constants(operator: TfliteOperator) -> None:
+    """Return if the operator reads no constant as something else than it is.
+
+    Raises
+    ------
+    UnsupportedModelError: it does.
+    """
+    for tensor in operator.inputs:
+        if tensor is None or operator.name == "DENSIFY":
+            continue
+        if tensor.table.Sparsity() is not None:
+            raise operator.unsupported(
+                f'tensor "{tensor.name}" is sparse, and read by another operator than DENSIFY; '
+                "convert the model without sparsity"
+            )
+        is_read = operator.name == "DEQUANTIZE" and tensor.data is not None
+        if tensor.dtype == "float16" and not is_read:
+            raise operator.unsupported(
+                f'tensor "{tensor.name}" is of type float16; supported only for constants that '
+                "DEQUANTIZE reads"
+            )
 
 
 class _FloatConverter(OperatorConverter):  # type: ignore[misc]
@@ -183,6 +225,7 @@ class _FloatConverter(OperatorConverter):  # type: ignore[misc]
         convert = self.convert_map.get(_TVM_NAMES.get(operator.name, operator.name))
         if convert is None:
             raise operator.unsupported("TVM's TFLite importer does not support it")
+        _check_constants(operator)
         self.exp_tab.exprs.clear()
         try:
             result = convert(op=operator.table)

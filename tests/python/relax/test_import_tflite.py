@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import time
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import tflite
 
 import usmp
 from tflite_file import one_operator_model
+from tflite_mutations import mutated_bytes, structure_of
 from usmp.relax.import_tflite import import_tflite
 
 MUTANTS = 400
@@ -131,61 +132,11 @@ def test_truncated_at_every_hundredth_byte(content):
         )
 
 
-def positions_of_structure(content: bytes) -> list[int]:
-    """The bytes outside the weights: those on which everything else depends."""
-    model = tflite.Model.GetRootAsModel(content, 0)
-    weights: set[int] = set()
-    for index in range(model.BuffersLength()):
-        buffer = model.Buffers(index)
-        if buffer.DataLength() > 64:
-            start = buffer._tab.Vector(buffer._tab.Offset(4))
-            weights.update(range(start, start + buffer.DataLength()))
-    return [position for position in range(len(content)) if position not in weights]
-
-
-def mutant(content: bytes, positions: list[int], seed: int) -> bytes:
-    """A damaged copy: bits, bytes, words, lengths, offsets, exchanged or moved parts."""
-    generator = random.Random(seed)
-    data = bytearray(content)
-
-    def position() -> int:
-        return (
-            generator.choice(positions)
-            if generator.random() < 0.8
-            else generator.randrange(len(data))
-        )
-
-    kind = generator.choice(["bit", "byte", "bytes", "word", "cut", "insert", "delete", "swap"])
-    if kind == "bit":
-        data[position()] ^= 1 << generator.randrange(8)
-    elif kind in ("byte", "bytes"):
-        for _ in range(1 if kind == "byte" else 12):
-            data[position()] = generator.randrange(256)
-    elif kind == "word":
-        at = position() & ~3
-        value = generator.choice(
-            [0, 1, 15, len(data), 2**31 - 1, 2**32 - 1, generator.getrandbits(32)]
-        )
-        data[at : at + 4] = value.to_bytes(4, "little")
-    elif kind == "cut":
-        del data[generator.randrange(len(data)) :]
-    elif kind == "insert":
-        at = position()
-        data[at:at] = generator.randbytes(generator.choice([1, 2, 4, 8]))
-    elif kind == "delete":
-        at = position()
-        del data[at : at + generator.choice([1, 2, 4, 8])]
-    else:
-        a, b = position() & ~3, position() & ~3
-        data[a : a + 4], data[b : b + 4] = data[b : b + 4], data[a : a + 4]
-    return bytes(data)
-
-
 def test_mutated_models_are_imported_or_refused(content):
-    positions = positions_of_structure(content)
+    positions = structure_of(content)
     refused = built = 0
     for seed in range(MUTANTS):
-        damaged = mutant(content, positions, seed)
+        damaged = mutated_bytes(content, positions, Random(seed))
         start = time.process_time()
         try:
             mod = import_tflite(damaged)

@@ -1,0 +1,53 @@
+"""What depends on constants alone is computed at compile time, unless it calls C functions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import usmp
+from micro import Micro
+from quantised_models.model import Spec, random_constant
+from tflite_builder import Graph, options, write_model
+from usmp.relax.import_tflite import import_tflite
+
+X = Spec((2, 3), 0.05, -7)
+SUM = Spec((2, 3), 0.08, 4)
+ADD = options("AddOptions", fused_activation_function=0)
+
+
+def two_sums() -> bytes:
+    """A sum of two constants, and the sum of that and the input."""
+    graph = Graph()
+    x = graph.input(X.shape, X.dtype, X.quantisation)
+    constant = random_constant(X)
+    c = graph.constant(constant.data, constant.quantisation)
+    s, y = (graph.tensor(SUM.shape, SUM.dtype, SUM.quantisation) for _ in range(2))
+    graph.operator("ADD", [c, c], [s], ADD)
+    graph.operator("ADD", [x, s], [y], ADD)
+    graph.output(y)
+    return write_model(graph)
+
+
+def test_a_quantised_operator_on_constants():
+    """TVM would call a function that only the emitted C has: the process would end."""
+    content = two_sums()
+    factory, reference = usmp.build(import_tflite(content)), Micro(content)
+    for seed in range(5):
+        inputs = reference.random_inputs(seed)
+        np.testing.assert_array_equal(
+            factory.run(inputs)["t3"], reference.run(inputs)["t3"], strict=True
+        )
+
+
+def test_other_operators_on_constants_are_folded():
+    graph = Graph()
+    x, y = graph.input((4,), "float32"), graph.tensor((4,), "float32")
+    left, right = (graph.constant(np.full(4, number, np.float32)) for number in (3, 5))
+    product = graph.tensor((4,), "float32")
+    graph.operator("MUL", [left, right], [product], options("MulOptions"))
+    graph.operator("ADD", [x, product], [y], ADD)
+    graph.output(y)
+    factory = usmp.build(import_tflite(write_model(graph)))
+    functions = factory.metadata["modules"]["default"]["memory"]["functions"]
+    assert len(functions["operator_functions"]) == 1
+    np.testing.assert_array_equal(factory.run({"t0": np.zeros(4, "f4")})["t1"], np.full(4, 15))
