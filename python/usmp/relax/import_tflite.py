@@ -145,7 +145,9 @@ def _check_is_not_hybrid(operator: TfliteOperator) -> None:
     """
     inputs = [tensor for tensor in operator.inputs if tensor is not None]
     weights = [t for t in inputs if t.dtype in _INTEGER_ACTIVATIONS and t.data is not None]
-    data = [t for t in inputs if t.dtype == "float32" and t.data is None]
+    data = [
+        t for t in inputs if t.dtype == "float32" and t.data is None and not t.table.IsVariable()
+    ]
     if operator.name not in MOVES and weights and data:
         raise operator.unsupported(
             f'data "{data[0].name}" of float32 with weight "{weights[0].name}" of '
