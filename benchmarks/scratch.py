@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from random_inputs import random_inputs
 from rich.console import Console
 from rich.table import Table
 
@@ -53,21 +54,6 @@ def scratch_bytes(factory: usmp.AOTExecutorFactoryModule) -> int:
     """Bytes allocated inside operators."""
     buffers = factory.memory_plan.buffers
     return sum(int(b.size_bytes) for b in buffers if b.function != MAIN_FUNCTION_NAME)
-
-
-def random_inputs(factory: usmp.AOTExecutorFactoryModule) -> dict[str, np.ndarray]:
-    """Normal floats, or integers from their whole range."""
-    generator = np.random.default_rng(0)
-    inputs = {}
-    for tensor in factory.interface.inputs:
-        dtype, shape = np.dtype(str(tensor.info.dtype)), list(tensor.info.shape)
-        if dtype.kind == "f":
-            inputs[str(tensor.info.name)] = generator.standard_normal(shape).astype(dtype)
-        else:
-            limits = np.iinfo(dtype)
-            values = generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-            inputs[str(tensor.info.name)] = values
-    return inputs
 
 
 def speed_ratio(

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from random_inputs import random_inputs
 from rich.console import Console
 from rich.table import Table
 from tflite_micro.python.tflite_micro import runtime
@@ -63,22 +64,6 @@ def compare(path: Path, flags: list[str]) -> tuple[str, str, str, str]:
     theirs, ours = (1e3 * min(t) for t in times)
     verdict = "identical" if same else "DIFFERENT"
     return verdict, f"{theirs:.3f}", f"{ours:.3f}", f"{theirs / ours:.2f}"
-
-
-def random_inputs(factory: usmp.AOTExecutorFactoryModule) -> dict[str, np.ndarray]:
-    """Normal floats, or integers from their whole range."""
-    generator = np.random.default_rng(0)
-    inputs = {}
-    for tensor in factory.interface.inputs:
-        shape = [int(extent) for extent in tensor.info.shape]
-        dtype = np.dtype(str(tensor.info.dtype))
-        if dtype.kind == "f":
-            inputs[str(tensor.info.name)] = generator.standard_normal(shape).astype(dtype)
-        else:
-            limits = np.iinfo(dtype)
-            values = generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-            inputs[str(tensor.info.name)] = values
-    return inputs
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from tvm import relax
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax import quantised
 from usmp.relax.qdq.graph import Graph, Output
-from usmp.relax.qdq.products import quantised_operand
+from usmp.relax.qdq.products import quantised_operands
 from usmp.relax.qdq.room import farthest, require_room
 from usmp.relax.quantised import Quantisation
 
@@ -26,10 +26,10 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     call = graph.call(expr, *_OPERATORS)
     if call is None:
         return None
-    operands = [quantised_operand(graph, argument) for argument in call.args]
-    if any(operand is None for operand in operands):
+    operands = quantised_operands(graph, call)
+    if operands is None:
         return None
-    (left, first), (right, second) = (o for o in operands if o is not None)
+    (left, first), (right, second) = operands
     after = output.quantisation
     if not first.dtype == second.dtype == after.dtype:
         return None

@@ -51,10 +51,10 @@ def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax
     call = graph.call(expr, "relax.matmul")
     if call is None or any(len(shape_of(argument)) < 2 for argument in call.args):
         return None
-    operands = [quantised_operand(graph, argument) for argument in call.args]
-    if any(operand is None for operand in operands):
+    operands = quantised_operands(graph, call)
+    if operands is None:
         return None
-    (left, first), (right, second) = (o for o in operands if o is not None)
+    (left, first), (right, second) = operands
     after = output.quantisation
     if "int16" in (first.dtype, second.dtype, after.dtype):
         return None
@@ -65,7 +65,15 @@ def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax
     return clamped(graph, result, output)
 
 
-def quantised_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quantisation] | None:
+def quantised_operands(
+    graph: Graph, call: Call
+) -> tuple[tuple[relax.Expr, Quantisation], tuple[relax.Expr, Quantisation]] | None:
+    """Both operands of a call as integers of one scale, if they are."""
+    left, right = (_quantised_operand(graph, argument) for argument in call.args)
+    return None if left is None or right is None else (left, right)
+
+
+def _quantised_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quantisation] | None:
     """Integers of one scale, computed or constant."""
     data = integers(graph, expr)
     if data is not None:

@@ -111,16 +111,23 @@ def _at_common_scale(
 ) -> Combination:
     """`combine` of both terms at a common scale, at the scale of the output."""
     first, second, output = quantisations
-    one = tirx.IntImm("int32", 1 << left_shift)
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         total = combine(
-            apply_multiplier(centred(left, first.zero_point) * one, factors[0]),
-            apply_multiplier(centred(right, second.zero_point) * one, factors[1]),
+            _scaled(left, first, left_shift, factors[0]),
+            _scaled(right, second, left_shift, factors[1]),
         )
         return limits.shifted(apply_multiplier(total, factors[2]), output.zero_point)
 
     return function
+
+
+def _scaled(
+    value: tirx.Expr, quantisation: Quantisation, left_shift: int, factor: QuantizedMultiplier
+) -> tirx.Expr:
+    """What a value stands for, times a factor, with `left_shift` bits below the point."""
+    term = centred(value, quantisation.zero_point) * tirx.IntImm("int32", 1 << left_shift)
+    return apply_multiplier(term, factor)
 
 
 def add_all(
@@ -256,13 +263,9 @@ def compare(
         raise UnsupportedModelError(
             f"{name} of int8 of scales {first.scale} and {second.scale}; less than 1 is supported"
         )
-    one = tirx.IntImm("int32", 1 << 8)
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
-        return operator(
-            apply_multiplier(centred(left, first.zero_point) * one, factors[0]),
-            apply_multiplier(centred(right, second.zero_point) * one, factors[1]),
-        )
+        return operator(_scaled(left, first, 8, factors[0]), _scaled(right, second, 8, factors[1]))
 
     return elementwise(builder, name, function, [left, right])
 

@@ -45,9 +45,7 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    strides = (options.StrideH(), options.StrideW())
-    dilations = (options.DilationHFactor(), options.DilationWFactor())
-    window = make_window(operator, (height, width), strides, dilations, options.Padding())
+    window = _window(operator, options, (height, width))
     _convolve(
         context,
         operator,
@@ -73,9 +71,7 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    strides = (options.StrideH(), options.StrideW())
-    dilations = (options.DilationHFactor(), options.DilationWFactor())
-    window = make_window(operator, (height, width), strides, dilations, options.Padding())
+    window = _window(operator, options, (height, width))
     _convolve(
         context,
         operator,
@@ -87,6 +83,16 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
         options.FusedActivationFunction(),
         "int64" if data.dtype == "int16" else "int32",
     )
+
+
+def _window(
+    operator: TfliteOperator,
+    options: tflite.Conv2DOptions | tflite.DepthwiseConv2DOptions,
+    kernel: tuple[int, int],
+) -> Window:
+    strides = (options.StrideH(), options.StrideW())
+    dilations = (options.DilationHFactor(), options.DilationWFactor())
+    return make_window(operator, kernel, strides, dilations, options.Padding())
 
 
 def _convolve(
