@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 import tflite
 import tvm
 from tvm import relax
@@ -27,6 +26,7 @@ from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.state_info import StateInfo
 from usmp.relax.check_tflite import check_tflite
 from usmp.relax.one_line import one_line, printable
+from usmp.relax.read_tflite import vector
 from usmp.relax.tflite import (
     CONVERTERS,
     MOVES,
@@ -62,10 +62,8 @@ def import_tflite(content: bytes) -> IRModule:
 def _import(content: bytes) -> IRModule:
     model = check_tflite(content)
     graph = model.Subgraphs(0)
-    inputs = [TfliteTensor(model, graph, int(graph.Inputs(i))) for i in range(graph.InputsLength())]
-    outputs = [
-        TfliteTensor(model, graph, int(graph.Outputs(i))) for i in range(graph.OutputsLength())
-    ]
+    inputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Inputs")]
+    outputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Outputs")]
     for tensor in (*inputs, *outputs):
         _check_is_computable(tensor)
     operators = operators_of(model, graph)
@@ -85,8 +83,8 @@ def _import(content: bytes) -> IRModule:
         builder.emit_func_output(result, [*params, *(state.before for state in context.states)])
     mod = builder.get()
     states = [
-        StateInfo(str(state.before.name), len(outputs) + index, _stored(state.initial))
-        for index, state in enumerate(context.states)
+        StateInfo(str(s.before.name), len(outputs) + index, tvm.runtime.tensor(s.initial))
+        for index, s in enumerate(context.states)
     ]
     main = mod["main"].with_attrs(
         {
@@ -108,12 +106,6 @@ def _main_function(builder: relax.BlockBuilder) -> Iterator[None]:
         except BaseException:
             builder.emit_func_output(relax.Tuple([]), [])
             raise
-
-
-def _stored(initial: np.ndarray) -> tvm.runtime.Tensor:
-    """What a state starts from; a single number if all of its elements are alike."""
-    is_uniform = initial.size > 0 and (initial == initial.reshape(-1)[0]).all()
-    return tvm.runtime.tensor(np.array(initial.reshape(-1)[0]) if is_uniform else initial)
 
 
 def _readers(operators: list[TfliteOperator], outputs: list[TfliteTensor]) -> Counter[int]:
@@ -138,6 +130,8 @@ def _check_is_computable(tensor: TfliteTensor) -> None:
 
 def _check_is_not_hybrid(operator: TfliteOperator) -> None:
     """Return unless real numbers are multiplied by integer weights.
+
+    A state (a variable tensor) is no data: its converter names it if its type is wrong.
 
     Raises
     ------

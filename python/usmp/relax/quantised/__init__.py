@@ -19,12 +19,11 @@ from usmp.relax.quantised.arithmetic import (
     divide,
     extreme_of_two,
     multiply_elements,
-    select,
     squared_difference,
     subtract,
 )
 from usmp.relax.quantised.blocks import batch_to_space, space_to_batch
-from usmp.relax.quantised.conversion import cast, dequantize, quantize, requantize
+from usmp.relax.quantised.conversion import dequantize, quantize, requantize
 from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
 from usmp.relax.quantised.cumulative import cumulative_sum
 from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
@@ -75,7 +74,6 @@ __all__ = [
     "average_pool",
     "batch_matmul",
     "batch_to_space",
-    "cast",
     "clamp",
     "compare",
     "conv2d",
@@ -113,7 +111,6 @@ __all__ = [
     "resize_bilinear_uint8",
     "resize_nearest",
     "rsqrt",
-    "select",
     "softmax",
     "softmax_int16",
     "space_to_batch",

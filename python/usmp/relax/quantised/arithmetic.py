@@ -268,13 +268,3 @@ def compare(
         return operator(_scaled(left, first, 8, factors[0]), _scaled(right, second, 8, factors[1]))
 
     return elementwise(builder, name, function, [left, right])
-
-
-def select(
-    builder: relax.BlockBuilder,
-    condition: relax.Expr | np.ndarray,
-    left: relax.Expr | np.ndarray,
-    right: relax.Expr | np.ndarray,
-) -> relax.Expr:
-    """left where the condition (bool) holds, right elsewhere; all of one quantisation."""
-    return elementwise(builder, "select", tirx.Select, [condition, left, right])

@@ -7,7 +7,7 @@ from tvm import relax, tirx
 from usmp.relax.quantised.elementwise import elementwise
 from usmp.relax.quantised.epilogue import centred
 from usmp.relax.quantised.fixed_point import apply_multiplier, quantize_multiplier
-from usmp.relax.quantised.parameters import Quantisation, integer_limits
+from usmp.relax.quantised.parameters import Quantisation
 
 
 def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantisation) -> relax.Expr:
@@ -53,20 +53,3 @@ def requantize(
         return limits.shifted(scaled, after.zero_point)
 
     return elementwise(builder, "requantize", function, [data])
-
-
-def cast(builder: relax.BlockBuilder, data: relax.Expr, dtype: str) -> relax.Expr:
-    """The stored numbers in another type: integers wrap, floats outside the type are its limits."""
-
-    def function(value: tirx.Expr) -> tirx.Expr:
-        if str(value.dtype) == dtype:
-            return value
-        if dtype == "bool":
-            return value != tirx.const(0, value.dtype)
-        if not dtype.startswith("float") and str(value.dtype).startswith("float"):
-            least, greatest = integer_limits(dtype)
-            low, high = tirx.FloatImm(value.dtype, least), tirx.FloatImm(value.dtype, greatest)
-            value = tirx.min(tirx.max(value, low), high)
-        return value.astype(dtype)
-
-    return elementwise(builder, "cast", function, [data])

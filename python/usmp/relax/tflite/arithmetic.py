@@ -32,7 +32,7 @@ def convert_arithmetic(context: Context, operator: TfliteOperator) -> None:
     left, right, output = operator.input(0), operator.input(1), operator.output
     first, second, result = (operator.quantisation(t) for t in (left, right, output))
     activation = operator.options(kind).FusedActivationFunction()
-    limits = fused_limits(operator, activation, result)
+    limits = fused_limits(activation, result)
     values = (context.value(left), context.value(right))
     context.set(output, function(context.builder, *values, (first, second, result), limits))
 
@@ -92,7 +92,7 @@ def convert_comparison(context: Context, operator: TfliteOperator) -> None:
     require_types(operator, left, "input", ("int8", "int16", "uint8"))
     require_types(operator, right, "input", (left.dtype,))
     require_types(operator, output, "output", ("bool",))
-    _check_broadcast(operator, 2)
+    _check_broadcast(operator)
     first, second = (_quantisation(operator, index) for index in (0, 1))
     values = (context.value(left), context.value(right))
     name = operator.name.lower()
@@ -107,37 +107,22 @@ def _quantisation(operator: TfliteOperator, index: int) -> Quantisation:
     return Quantisation(tensor.dtype, (1.0,), (0,))
 
 
-@converts("SELECT_V2")
-def convert_select(context: Context, operator: TfliteOperator) -> None:
-    """Elements of one of two tensors of the same quantisation."""
-    condition, left, right = (operator.input(index) for index in range(3))
-    output = operator.output
-    require_types(operator, condition, "condition", ("bool",))
-    require_types(operator, left, "input", ("int8", "int16", "uint8"))
-    for tensor in (right, output):
-        require_types(operator, tensor, "tensor", (left.dtype,))
-        require_same_quantisation(operator, left, tensor)
-    _check_broadcast(operator, 3)
-    values = (context.value(tensor) for tensor in (condition, left, right))
-    context.set(output, quantised.select(context.builder, *values))
-
-
 def _check_pair(operator: TfliteOperator, types: tuple[str, ...]) -> None:
     left, right, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, left, "input", types)
     require_types(operator, right, "input", (left.dtype,))
     require_types(operator, output, "output", (left.dtype,))
-    _check_broadcast(operator, 2)
+    _check_broadcast(operator)
 
 
-def _check_broadcast(operator: TfliteOperator, count: int) -> None:
-    """Return if the inputs, broadcast together, have the shape of the output.
+def _check_broadcast(operator: TfliteOperator) -> None:
+    """Return if both inputs, broadcast together, have the shape of the output.
 
     Raises
     ------
     UnsupportedModelError: they have not.
     """
-    shapes = [operator.input(index).shape for index in range(count)]
+    shapes = [operator.input(index).shape for index in (0, 1)]
     output = operator.output
     try:
         shape = np.broadcast_shapes(*shapes)

@@ -11,6 +11,7 @@ import tvm
 from tvm import relax
 
 from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.quantised.emit import shape_of
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 from usmp.relax.tflite.states import State, Variables
 
@@ -32,6 +33,8 @@ def converts(*names: str, moves: bool = False) -> Callable[[Converter], Converte
 
     def register(converter: Converter) -> Converter:
         for name in names:
+            if name in CONVERTERS:
+                raise ValueError(f"{name} has two converters")
             CONVERTERS[name] = converter
         if moves:
             MOVES.update(names)
@@ -91,27 +94,27 @@ class Context:
     def set_moved(
         self, operator: TfliteOperator, value: relax.Expr, tensor: TfliteTensor | None = None
     ) -> None:
-        """Append `value`, elements of an input in another order; `tensor` is the only output.
+        """Append `value`, elements of an input in another order; `tensor` is
+        by default the only output.
 
         Raises
         ------
         UnsupportedModelError: the file gives the tensor another shape or element type.
         """
         tensor = operator.output if tensor is None else tensor
-        is_bound = isinstance(value, tvm.ir.Var)
-        bound = value if is_bound else self.builder.emit(value)
-        shape = tuple(int(extent) for extent in bound.ty.shape)
-        if (shape, str(bound.ty.dtype)) != (tensor.shape, tensor.dtype):
+        self.set(tensor, value)
+        moved = self.values[tensor.index]
+        shape, dtype = shape_of(moved), str(moved.ty.dtype)
+        if (shape, dtype) != (tensor.shape, tensor.dtype):
             raise operator.unsupported(
                 f'output "{tensor.name}" is {tensor.dtype}{list(tensor.shape)}; '
-                f"the inputs and options give {bound.ty.dtype}{list(shape)}"
+                f"the inputs and options give {dtype}{list(shape)}"
             )
-        self.values[tensor.index] = bound
 
 
 def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
     """`value` in another shape; itself if it has that shape."""
-    if tuple(int(extent) for extent in value.ty.shape) == tuple(shape):
+    if shape_of(value) == tuple(shape):
         return value
     if 0 in shape:
         # There an extent of 0 would mean that of `value`.

@@ -35,13 +35,3 @@ def convert_dequantize(context: Context, operator: TfliteOperator) -> None:
     require_same_shape(operator, data, output)
     before = operator.quantisation(data)
     context.set(output, quantised.dequantize(context.builder, context.value(data), before))
-
-
-@converts("CAST")
-def convert_cast(context: Context, operator: TfliteOperator) -> None:
-    """The numbers as they are stored, whatever they stand for."""
-    data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", ("float32", "bool", *_SMALL, "int32", "int64"))
-    require_types(operator, output, "output", ("float32", "bool", *_SMALL, "int32", "int64"))
-    require_same_shape(operator, data, output)
-    context.set(output, quantised.cast(context.builder, context.value(data), output.dtype))

@@ -24,6 +24,7 @@ from usmp.relax.tflite.options import (
     fused_limits,
     make_window,
     require_rank,
+    require_shape,
     require_symmetric_int16,
     require_types,
 )
@@ -182,7 +183,7 @@ def _rescale(
     if data.dtype == "uint8" and weight.is_per_tensor:
         products = [float(np.float32(data.scale) * np.float32(weight.scale))]
     factors = tuple(quantize_multiplier(product / output.scale) for product in products)
-    limits = fused_limits(operator, activation, output)
+    limits = fused_limits(activation, output)
     rounding = Rounding.ONCE_16_BITS if accumulator == "int64" else Rounding.TWICE
     return Rescale(factors, output.zero_point, limits, rounding)
 
@@ -192,10 +193,7 @@ def _bias(operator: TfliteOperator, outputs: int, accumulator: str) -> np.ndarra
     if tensor is None:
         return None
     require_types(operator, tensor, "bias", (accumulator,))
-    if tensor.shape != (outputs,):
-        raise operator.unsupported(
-            f'bias "{tensor.name}" has shape {list(tensor.shape)}; it should be [{outputs}]'
-        )
+    require_shape(operator, tensor, "bias", (outputs,))
     return operator.constant(2)
 
 
@@ -256,6 +254,6 @@ def _multiply_computed(context: Context, operator: TfliteOperator, activation: i
         context.value(weight),
         (quantisations[0], quantisations[1], quantisations[2]),
         (False, True),
-        fused_limits(operator, activation, quantisations[2]),
+        fused_limits(activation, quantisations[2]),
     )
     context.set(output, reshaped(context, context.builder.emit(product), output.shape))

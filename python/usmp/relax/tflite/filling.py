@@ -7,8 +7,8 @@ from tvm import relax
 
 from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
-from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
-from usmp.relax.tflite.options import require_rank, require_types
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import require_rank, require_shape_operand, require_types
 
 _NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float32", "bool")
 
@@ -34,7 +34,7 @@ def convert_zeros_like(context: Context, operator: TfliteOperator) -> None:
 def convert_fill(context: Context, operator: TfliteOperator) -> None:
     """Inputs: the shape of the output, the value of each element."""
     shape = operator.output.shape
-    _check_shape_operand(operator, 0, shape)
+    _check_shape_operand(operator, 0)
     value = operator.input(1)
     if value.shape not in ((), (1,)):
         raise operator.unsupported(f"a value of shape {list(value.shape)}, not one number")
@@ -46,7 +46,7 @@ def convert_fill(context: Context, operator: TfliteOperator) -> None:
 def convert_broadcast_to(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, the shape of the output."""
     data, shape = operator.input(0), operator.output.shape
-    _check_shape_operand(operator, 1, shape)
+    _check_shape_operand(operator, 1)
     try:
         fits = np.broadcast_shapes(data.shape, shape) == shape
     except ValueError:
@@ -127,12 +127,6 @@ def convert_dynamic_update_slice(context: Context, operator: TfliteOperator) -> 
     context.set_moved(operator, replaced)
 
 
-def _check_shape_operand(operator: TfliteOperator, index: int, shape: tuple[int, ...]) -> None:
-    """A shape that is given as a tensor is that of the output, or computed: then it must be."""
-    given: TfliteTensor = operator.input(index)
-    require_types(operator, given, "shape", ("int32", "int64"))
-    if given.data is not None and tuple(given.data.reshape(-1).tolist()) != shape:
-        raise operator.unsupported(
-            f"the shape is given as {given.data.reshape(-1).tolist()}; "
-            f'output "{operator.output.name}" has {list(shape)}'
-        )
+def _check_shape_operand(operator: TfliteOperator, index: int) -> None:
+    require_types(operator, operator.input(index), "shape", ("int32", "int64"))
+    require_shape_operand(operator, index)

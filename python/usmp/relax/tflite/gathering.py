@@ -10,8 +10,7 @@ from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 from usmp.relax.tflite.options import positive_axis, require_rank, require_types
-from usmp.relax.tflite.slicing import part
-from usmp.relax.tflite.strided_ranges import AxisRange
+from usmp.relax.tflite.slicing import part_along
 
 _INDEX_TYPES = ("int32", "int64", "int16")
 
@@ -104,10 +103,8 @@ def _take_one(
 ) -> None:
     """A single known index selects a slice, which may need no copy."""
     data = operator.input(0)
-    ranges = [AxisRange(0, extent) for extent in data.shape]
-    ranges[axis] = AxisRange(index, index + 1)
     value = context.value(data)
-    row = part(value, ranges)
+    row = part_along(value, axis, index, index + 1)
     row = row if row is value else context.builder.emit(row)
     shape = (*data.shape[:axis], *ones, *data.shape[axis + 1 :])
     context.set_moved(operator, reshaped(context, row, shape))

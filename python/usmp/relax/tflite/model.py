@@ -11,7 +11,7 @@ import tflite
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.quantised.parameters import Quantisation
-from usmp.relax.read_tflite import operator_name, read_options, tensor_name
+from usmp.relax.read_tflite import operator_name, read_options, tensor_name, vector
 
 _DTYPES = {
     tflite.TensorType.FLOAT32: "float32",
@@ -60,8 +60,7 @@ class TfliteTensor:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Its extents; empty for a scalar."""
-        shape = self.table.ShapeAsNumpy()
-        return () if isinstance(shape, int) else tuple(int(extent) for extent in shape)
+        return tuple(vector(self.table, "Shape"))
 
     @cached_property
     def dtype(self) -> str:
@@ -103,22 +102,20 @@ class TfliteTensor:
         UnsupportedModelError: there are scales and no zero points.
         """
         table = self.table.Quantization()
-        scales = None if table is None else table.ScaleAsNumpy()
-        if scales is None or isinstance(scales, int) or len(scales) == 0:
+        scales = [] if table is None else vector(table, "Scale")
+        if not scales or self.dtype not in _QUANTISED:
             return None
-        if self.dtype not in _QUANTISED:
-            return None
-        zero_points = table.ZeroPointAsNumpy()
-        if isinstance(zero_points, int) or len(zero_points) == 0:
+        zero_points = vector(table, "ZeroPoint")
+        if not zero_points:
             raise UnsupportedModelError(
                 f'tensor "{self.name}" has {len(scales)} quantisation scales and no zero point'
             )
         if len(zero_points) == 1:
-            zero_points = np.repeat(zero_points, len(scales))
+            zero_points *= len(scales)
         return Quantisation(
             "int8" if self.dtype == "int4" else self.dtype,
-            tuple(float(scale) for scale in scales),
-            tuple(int(zero_point) for zero_point in zero_points),
+            tuple(scales),
+            tuple(zero_points),
             int(table.QuantizedDimension()),
         )
 
@@ -294,13 +291,12 @@ def operators_of(model: tflite.Model, graph: tflite.SubGraph) -> list[TfliteOper
     operators = []
     for position in range(graph.OperatorsLength()):
         table = graph.Operators(position)
-        inputs = [table.Inputs(i) for i in range(table.InputsLength())]
         operators.append(
             TfliteOperator(
                 position,
                 operator_name(model, table),
-                tuple(None if index < 0 else tensors[index] for index in inputs),
-                tuple(tensors[table.Outputs(i)] for i in range(table.OutputsLength())),
+                tuple(None if i < 0 else tensors[i] for i in vector(table, "Inputs")),
+                tuple(tensors[i] for i in vector(table, "Outputs")),
                 table,
                 model,
             )

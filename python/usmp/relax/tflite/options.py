@@ -34,17 +34,14 @@ def positive_axis(operator: TfliteOperator, axis: int, rank: int) -> int:
     return axis + rank if axis < 0 else axis
 
 
-def fused_limits(operator: TfliteOperator, activation: int, output: Quantisation) -> OutputLimits:
-    """What the operator may write, given its fused activation.
+def fused_limits(activation: int, output: Quantisation) -> OutputLimits:
+    """What an operator may write, given its fused activation.
 
     Raises
     ------
     UnsupportedModelError: the activation is not supported.
     """
-    try:
-        return activation_limits(fused_activation(activation), output)
-    except ValueError as error:
-        raise operator.unsupported(str(error)) from error
+    return activation_limits(fused_activation(activation), output)
 
 
 def require_types(
@@ -75,6 +72,37 @@ def require_rank(
         raise operator.unsupported(
             f'{what} "{tensor.name}" has shape {list(tensor.shape)}; '
             f"supported: {' or '.join(str(rank) for rank in ranks)} axes"
+        )
+
+
+def require_shape(
+    operator: TfliteOperator, tensor: TfliteTensor, what: str, expected: tuple[int, ...]
+) -> None:
+    """Return if the tensor has these extents.
+
+    Raises
+    ------
+    UnsupportedModelError: it has others.
+    """
+    if tensor.shape != expected:
+        raise operator.unsupported(
+            f'{what} "{tensor.name}" has shape {list(tensor.shape)}; it should be {list(expected)}'
+        )
+
+
+def require_shape_operand(operator: TfliteOperator, index: int) -> None:
+    """Return if the input that gives the shape of the output gives that, or is computed: then it
+    must.
+
+    Raises
+    ------
+    UnsupportedModelError: it gives another.
+    """
+    given, output = operator.input(index).data, operator.output
+    if given is not None and tuple(given.reshape(-1).tolist()) != output.shape:
+        raise operator.unsupported(
+            f"the shape is given as {given.reshape(-1).tolist()}; "
+            f'output "{output.name}" has {list(output.shape)}'
         )
 
 

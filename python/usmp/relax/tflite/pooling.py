@@ -33,6 +33,6 @@ def convert_pool(context: Context, operator: TfliteOperator) -> None:
     kernel = (options.FilterHeight(), options.FilterWidth())
     strides = (options.StrideH(), options.StrideW())
     window = make_window(operator, kernel, strides, (1, 1), options.Padding())
-    limits = fused_limits(operator, options.FusedActivationFunction(), after)
+    limits = fused_limits(options.FusedActivationFunction(), after)
     pool = quantised.average_pool if operator.name == "AVERAGE_POOL_2D" else quantised.max_pool
     context.set(output, pool(context.builder, context.value(data), window, limits, Layout("NHWC")))

@@ -12,8 +12,8 @@ from tvm import relax
 from usmp.relax import quantised
 from usmp.relax.quantised import Gate, Quantisation, SvdfWeights
 from usmp.relax.tflite.context import Context, converts
-from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
-from usmp.relax.tflite.options import fused_activation, require_rank, require_types
+from usmp.relax.tflite.model import TfliteOperator
+from usmp.relax.tflite.options import fused_activation, require_rank, require_shape, require_types
 from usmp.relax.tflite.states import State
 
 _GATES = ("input", "forget", "cell", "output")
@@ -73,10 +73,10 @@ def _check_svdf(operator: TfliteOperator, rank: int) -> None:
     filters = features.shape[0]
     if rank < 1 or filters % rank:
         raise operator.unsupported(f"{filters} filters are not a multiple of rank {rank}")
-    _require_shape(operator, features, "weight", (filters, data.shape[1]))
-    _require_shape(operator, time, "weight", (filters, time.shape[1]))
-    _require_shape(operator, bias, "bias", (filters // rank,))
-    _require_shape(operator, operator.output, "output", (data.shape[0], filters // rank))
+    require_shape(operator, features, "weight", (filters, data.shape[1]))
+    require_shape(operator, time, "weight", (filters, time.shape[1]))
+    require_shape(operator, bias, "bias", (filters // rank,))
+    require_shape(operator, operator.output, "output", (data.shape[0], filters // rank))
 
 
 def _check_bias_scale(operator: TfliteOperator, expected: float) -> None:
@@ -104,7 +104,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
     outer, features = data.shape[:2], data.shape[2]
     batch = outer[1] if options.TimeMajor() else outer[0]
     units = operator.input(6).shape[0] if operator.input(6).shape else 0
-    _require_shape(operator, output, "output", (*outer, units))
+    require_shape(operator, output, "output", (*outer, units))
     gates = [_gate(operator, index, units, features) for index in range(len(_GATES))]
     parameters = quantised.LstmParameters(
         (gates[0], gates[1], gates[2], gates[3]),
@@ -154,10 +154,10 @@ def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Ga
     name = f"{_GATES[index]} gate's"
     for weight, columns in ((of_data, features), (of_state, units)):
         require_types(operator, operator.input(weight), f"{name} weight", ("int8",))
-        _require_shape(operator, operator.input(weight), f"{name} weight", (units, columns))
+        require_shape(operator, operator.input(weight), f"{name} weight", (units, columns))
     bias_type = _BIAS_TYPES[operator.input(0).dtype]
     require_types(operator, operator.input(bias), f"{name} bias", (bias_type,))
-    _require_shape(operator, operator.input(bias), f"{name} bias", (units,))
+    require_shape(operator, operator.input(bias), f"{name} bias", (units,))
     return Gate(
         operator.constant(of_data),
         _symmetric_scale(operator, of_data),
@@ -165,15 +165,6 @@ def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Ga
         _symmetric_scale(operator, of_state),
         operator.constant(bias),
     )
-
-
-def _require_shape(
-    operator: TfliteOperator, tensor: TfliteTensor, what: str, expected: tuple[int, ...]
-) -> None:
-    if tensor.shape != expected:
-        raise operator.unsupported(
-            f'{what} "{tensor.name}" has shape {list(tensor.shape)}; it should be {list(expected)}'
-        )
 
 
 def _symmetric_scale(operator: TfliteOperator, index: int) -> float:
@@ -206,7 +197,7 @@ def _variable(
         raise operator.unsupported(
             f'input {index}, "{tensor.name}", is not a variable tensor, which the state must be'
         )
-    _require_shape(operator, tensor, "state", shape)
+    require_shape(operator, tensor, "state", shape)
     if tensor.index not in context.variable_tensors:
         # The reference runtime starts from the zero point for int8 only, and else from 0.
         start = operator.quantisation(tensor).zero_point if tensor.dtype == "int8" else 0

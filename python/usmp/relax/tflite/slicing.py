@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import tflite
 from tvm import relax
 
+from usmp.relax.quantised.emit import shape_of
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 from usmp.relax.tflite.options import positive_axis
@@ -91,15 +92,13 @@ def convert_unpack(context: Context, operator: TfliteOperator) -> None:
     shape = (*data.shape[:axis], *data.shape[axis + 1 :])
     value = context.value(data)
     for index, output in enumerate(operator.outputs):
-        ranges = [AxisRange(0, extent) for extent in data.shape]
-        ranges[axis] = AxisRange(index, index + 1)
-        row = context.builder.emit(part(value, ranges))
+        row = context.builder.emit(part_along(value, axis, index, index + 1))
         context.set_moved(operator, reshaped(context, row, shape), output)
 
 
 def part(value: relax.Expr, ranges: Sequence[AxisRange]) -> relax.Expr:
     """The elements of `value` in a range of each axis; itself if that is all of them."""
-    extents = [int(extent) for extent in value.ty.shape]
+    extents = shape_of(value)
     cut = [
         axis
         for axis, (extent, wanted) in enumerate(zip(extents, ranges, strict=True))
@@ -117,6 +116,13 @@ def part(value: relax.Expr, ranges: Sequence[AxisRange]) -> relax.Expr:
     )
 
 
+def part_along(value: relax.Expr, axis: int, begin: int, end: int) -> relax.Expr:
+    """The elements of `value` in a range of one axis; itself if that is all of them."""
+    ranges = [AxisRange(0, extent) for extent in shape_of(value)]
+    ranges[axis] = AxisRange(begin, end)
+    return part(value, ranges)
+
+
 def _cut(
     context: Context,
     operator: TfliteOperator,
@@ -128,9 +134,7 @@ def _cut(
     value = context.value(data)
     begin = 0
     for output, size in zip(operator.outputs, sizes, strict=True):
-        ranges = [AxisRange(0, extent) for extent in data.shape]
-        ranges[axis] = AxisRange(begin, begin + size)
-        context.set_moved(operator, part(value, ranges), output)
+        context.set_moved(operator, part_along(value, axis, begin, begin + size), output)
         begin += size
 
 

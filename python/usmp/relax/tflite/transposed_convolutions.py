@@ -12,6 +12,7 @@ from usmp.relax import quantised
 from usmp.relax.float_transposed_convolution import float_transpose_conv2d
 from usmp.relax.quantised import (
     Layout,
+    Quantisation,
     Rescale,
     Rounding,
     TransposedSide,
@@ -23,6 +24,8 @@ from usmp.relax.tflite.options import (
     fused_activation,
     fused_limits,
     require_rank,
+    require_shape,
+    require_shape_operand,
     require_symmetric_int16,
     require_types,
     window_side,
@@ -67,7 +70,7 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
         _bias(operator),
         _sides(operator, options),
         operator.quantisation(data),
-        _rescale(operator, options.FusedActivationFunction()),
+        _rescale(operator, scales, options.FusedActivationFunction()),
         Layout("NHWC"),
         scales.zero_points[0],
     )
@@ -102,12 +105,7 @@ def _check(operator: TfliteOperator) -> None:
     require_symmetric_int16(operator, (data, output))
     for tensor, what in ((weight, "weight"), (data, "input"), (output, "output")):
         require_rank(operator, tensor, what, (4,))
-    given = operator.input(0).data
-    if given is not None and tuple(given.reshape(-1).tolist()) != output.shape:
-        raise operator.unsupported(
-            f"the shape is given as {given.reshape(-1).tolist()}; "
-            f'output "{output.name}" has {list(output.shape)}'
-        )
+    require_shape_operand(operator, 0)
     fits = data.shape[3] == weight.shape[3] and data.shape[0] == output.shape[0]
     if not fits or weight.shape[0] != output.shape[3] or 0 in weight.shape:
         raise operator.unsupported(
@@ -116,18 +114,17 @@ def _check(operator: TfliteOperator) -> None:
         )
 
 
-def _rescale(operator: TfliteOperator, activation: int) -> Rescale:
+def _rescale(operator: TfliteOperator, weight: Quantisation, activation: int) -> Rescale:
     """Factors as the reference kernels compute them: those on uint8 multiply the scales of data
     and weight in single precision."""
     data, output = operator.quantisation(operator.input(2)), operator.quantisation(operator.output)
-    scales = operator.weight_quantisation(operator.input(1), 0).scales
-    products = [data.scale * scale for scale in scales]
+    products = [data.scale * scale for scale in weight.scales]
     if data.dtype == "uint8":
-        products = [float(np.float32(data.scale) * np.float32(scale)) for scale in scales]
+        products = [float(np.float32(data.scale) * np.float32(scale)) for scale in weight.scales]
     return Rescale(
         tuple(quantize_multiplier(product / output.scale) for product in products),
         output.zero_point,
-        fused_limits(operator, activation, output),
+        fused_limits(activation, output),
         Rounding.ONCE_16_BITS if data.dtype == "int16" else Rounding.TWICE,
     )
 
@@ -158,9 +155,6 @@ def _bias(operator: TfliteOperator) -> np.ndarray | None:
     if tensor is None:
         return None
     require_types(operator, tensor, "bias", _BIAS_TYPES[operator.input(2).dtype])
-    if tensor.shape != (outputs,):
-        raise operator.unsupported(
-            f'bias "{tensor.name}" has shape {list(tensor.shape)}; it should be [{outputs}]'
-        )
+    require_shape(operator, tensor, "bias", (outputs,))
     bias = operator.constant(3)
     return bias.astype(np.int64) if bias.dtype == np.int16 else bias

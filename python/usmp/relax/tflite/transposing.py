@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import tflite
 from tvm import relax
 
+from usmp.relax.quantised.emit import shape_of
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import positive_axis, require_rank
@@ -86,7 +87,7 @@ def _rearrange(
 
 def transposed(context: Context, value: relax.Expr, order: Sequence[int]) -> relax.Expr:
     """The axes in another order; a reshape if only axes of one element change their place."""
-    extents = [int(extent) for extent in value.ty.shape]
+    extents = shape_of(value)
     long_axes = [axis for axis in order if extents[axis] != 1]
     if long_axes == sorted(long_axes):
         return reshaped(context, value, [extents[axis] for axis in order])

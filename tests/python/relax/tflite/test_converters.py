@@ -9,6 +9,8 @@ import usmp
 from quantised_models.model import Constant, Spec, int32, one_operator, scalar
 from tflite_builder import options, per_channel
 from usmp.relax.import_tflite import import_tflite
+from usmp.relax.tflite.context import converts
+from usmp.relax.tflite.convolutions import convert_conv2d
 
 X = Spec((2, 3), 0.05, -7)
 REDUCER = options("ReducerOptions", keep_dims=False)
@@ -156,3 +158,8 @@ def test_slopes_that_do_not_go_with_the_data():
     assert message_of("PRELU", [X, slopes], X) == (
         "slopes of shape [2] do not go with data of [2, 3]"
     )
+
+
+def test_an_operator_has_one_converter():
+    with pytest.raises(ValueError, match="^CONV_2D has two converters$"):
+        converts("CONV_2D")(convert_conv2d)
