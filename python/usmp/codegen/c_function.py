@@ -10,12 +10,13 @@ from tvm.ir import PointerType, Var
 from tvm.tirx import IntImm
 
 from usmp.analysis.addresses import is_op
+from usmp.analysis.nodes import mentions
 from usmp.codegen.c_expression import ExpressionPrinter, value_type
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import UnsupportedInC, c_type, is_narrow_integer, memory_type
 from usmp.codegen.calls import extern_names, may_have_effects, reads_memory
 from usmp.codegen.names import Scope
-from usmp.codegen.variables import mentions, scalar_allocations, used_variables, written_only
+from usmp.codegen.variables import scalar_allocations, used_variables, written_only
 from usmp.codegen.written_parameters import WrittenParameters, pointed
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 

@@ -7,6 +7,7 @@ from tvm import tirx
 from tvm.ir import Call, TensorLoad, Var
 
 from usmp.analysis.addresses import is_op
+from usmp.analysis.nodes import nodes_of
 from usmp.codegen.calls import may_have_effects
 
 
@@ -22,7 +23,7 @@ def used_variables(body: tirx.Stmt) -> set[Var]:
     def on_bind(stmt: tirx.Bind) -> tvm_ffi.WalkResult:
         declared[stmt.var] = stmt.value
         if may_have_effects(stmt.value):
-            used.update(_variables(stmt.value))
+            used.update(nodes_of(stmt.value, Var))
         return tvm_ffi.WalkResult.SKIP
 
     def on_allocation(stmt: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
@@ -43,8 +44,8 @@ def used_variables(body: tirx.Stmt) -> set[Var]:
     while pending:
         value = declared.pop(pending.pop(), None)
         if value is not None:
-            pending += _variables(value)
-            used.update(_variables(value))
+            pending += nodes_of(value, Var)
+            used.update(nodes_of(value, Var))
     return used
 
 
@@ -92,19 +93,3 @@ def written_only(body: tirx.Stmt, scalars: set[Var]) -> set[Var]:
     loaded: set[Var] = set()
     tvm_ffi.structural_walk(body, (TensorLoad, lambda load: loaded.add(load.source)))
     return scalars - loaded
-
-
-def mentions(node: tirx.Stmt | tirx.Expr, var: Var) -> bool:
-    """Whether `var` occurs anywhere in `node`."""
-    return var in _variables(node)
-
-
-def _variables(node: tirx.Stmt | tirx.Expr) -> set[Var]:
-    found: set[Var] = set()
-
-    def on_variable(variable: Var) -> tvm_ffi.WalkResult:
-        found.add(variable)
-        return tvm_ffi.WalkResult.SKIP
-
-    tvm_ffi.structural_walk(node, (Var, on_variable), order="pre")
-    return found

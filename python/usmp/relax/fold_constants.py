@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
+
+from usmp.analysis.nodes import nodes_of
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
 
@@ -31,11 +32,4 @@ def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
 
 def _calls_c(func: tirx.PrimFunc) -> bool:
     """Whether the function calls another one that is written in C."""
-    found: list[Call] = []
-
-    def on_call(call: Call) -> None:
-        if getattr(call.op, "name", None) in _EXTERNAL:
-            found.append(call)
-
-    tvm_ffi.structural_walk(func.body, (Call, on_call))
-    return bool(found)
+    return any(getattr(call.op, "name", None) in _EXTERNAL for call in nodes_of(func.body, Call))

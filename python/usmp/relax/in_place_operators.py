@@ -7,9 +7,10 @@ argument, one that does not could overwrite what these are still to read.
 from __future__ import annotations
 
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
+
+from usmp.analysis.nodes import nodes_of
 
 _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
@@ -17,16 +18,13 @@ _OPAQUE = 8
 
 def in_place_operators(mod: IRModule) -> set[str]:
     """The names of the PrimFuncs that Relax functions of `mod` call in place."""
-    names: set[str] = set()
-
-    def on_call(call: Call) -> None:
-        if getattr(call.op, "name", None) == "relax.call_tir_inplace":
-            names.add(str(call.args[0].name_hint))
-
-    for func in mod.functions.values():
-        if isinstance(func, relax.Function):
-            tvm_ffi.structural_walk(func.body, (Call, on_call))
-    return names
+    return {
+        str(call.args[0].name_hint)
+        for func in mod.functions.values()
+        if isinstance(func, relax.Function)
+        for call in nodes_of(func.body, Call)
+        if getattr(call.op, "name", None) == "relax.call_tir_inplace"
+    }
 
 
 def keep_in_place_operators(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

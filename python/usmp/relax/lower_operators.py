@@ -33,11 +33,11 @@ _FLATTEN = tvm.transform.Sequential(
 
 def lower_operators(mod: IRModule) -> IRModule:
     """Lower every PrimFunc of `mod` from blocks and shaped buffers to flat loops over pointers."""
-    flat = skip_padding(_FLATTEN(mod))
+    flat = _FLATTEN(mod)
     lowered = IRModule(flat.functions, attrs=flat.attrs)
     for global_var, func in flat.functions.items():
         if isinstance(func, tirx.PrimFunc):
-            lowered.update_func(global_var, pass_buffers_as_pointers(func))
+            lowered.update_func(global_var, pass_buffers_as_pointers(skip_padding(func)))
     return lowered
 
 

@@ -94,13 +94,11 @@ class MainCalls:
         return statements
 
     def statements(self) -> list[tirx.Stmt]:
-        """The calls in TIR; each tensor is passed as a pointer."""
-        statements = []
-        for call in self.calls:
-            operator = call.operator or self.copy_function(call.arguments[0])
-            pointers = [buffer.data for buffer in call.arguments]
-            statements.append(tirx.Evaluate(Call(operator, pointers, ret_ty=tvm.ir.TupleType([]))))
-        return statements
+        """The calls in TIR."""
+        return [
+            call_statement(call.operator or self.copy_function(call.arguments[0]), call.arguments)
+            for call in self.calls
+        ]
 
     def mentions(self, buffer: tirx.Buffer) -> list[int]:
         """The positions of the calls that take the tensor or what shares its memory."""
@@ -181,3 +179,9 @@ class MainCalls:
         variable = GlobalVar(f"usmp_{key[0]}_{number}")
         self._by_content[key] = variable
         self.functions[variable] = tirx.PrimFunc(pointers, tirx.SeqStmt([*declarations, loop]))
+
+
+def call_statement(operator: GlobalVar, tensors: Iterable[tirx.Buffer]) -> tirx.Stmt:
+    """A call in TIR; each tensor is passed as a pointer."""
+    pointers = [tensor.data for tensor in tensors]
+    return tirx.Evaluate(Call(operator, pointers, ret_ty=tvm.ir.TupleType([])))

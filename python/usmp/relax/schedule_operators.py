@@ -13,8 +13,11 @@ from contextlib import suppress
 
 import tvm_ffi
 from tvm import s_tir, tirx
-from tvm.ir import Call, IRModule, Op, TensorLoad
+from tvm.ir import Call, IRModule, TensorLoad
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
+
+from usmp.analysis.addresses import is_op
+from usmp.analysis.nodes import nodes_of
 
 
 def schedule_operators(mod: IRModule) -> IRModule:
@@ -72,31 +75,19 @@ def _is_dear_to_repeat(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
 
 
 def _is_dear(body: tirx.Stmt) -> bool:
-    found: list[tirx.Expr] = []
-
-    def on_call(call: Call) -> None:
-        if isinstance(call.op, Op) and call.op.name == "tirx.call_pure_extern":
-            found.append(call)
-
-    def on_division(division: tirx.Div) -> None:
-        if str(division.ty.dtype).startswith("int"):
-            found.append(division)
-
-    tvm_ffi.structural_walk(body, [(Call, on_call), (tirx.Div, on_division)])
-    return bool(found)
+    calls_c = any(is_op(call, "tirx.call_pure_extern") for call in nodes_of(body, Call))
+    return calls_c or any(
+        str(division.ty.dtype).startswith("int") for division in nodes_of(body, tirx.Div)
+    )
 
 
 def _number_of_loads(reader: s_tir.SBlock, stage: s_tir.SBlock) -> int:
     """In how many places a reader reads what a stage writes."""
     written = [region.source for region in stage.writes]
-    loads: list[TensorLoad] = []
-
-    def on_load(load: TensorLoad) -> None:
-        if any(load.source.same_as(buffer) for buffer in written):
-            loads.append(load)
-
-    tvm_ffi.structural_walk(reader.body, (TensorLoad, on_load))
-    return len(loads)
+    return sum(
+        any(load.source.same_as(buffer) for buffer in written)
+        for load in nodes_of(reader.body, TensorLoad)
+    )
 
 
 def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:

@@ -17,21 +17,18 @@ from collections.abc import Iterable
 
 import tvm_ffi
 from tvm import sym, tirx
-from tvm.ir import Call, IRModule, Op, TensorLoad
+from tvm.ir import Call, TensorLoad
+
+from usmp.analysis.addresses import is_op
+from usmp.analysis.nodes import mentions, nodes_of
 
 _IF_THEN_ELSE = "prim.if_then_else"
 
 
-def skip_padding(mod: IRModule) -> IRModule:
-    """Guard accumulations of padding in every PrimFunc of flat loops."""
-    skipped = IRModule(mod.functions, attrs=mod.attrs)
-    for variable, func in mod.functions.items():
-        if isinstance(func, tirx.PrimFunc):
-            body = tvm_ffi.structural_map(
-                func.body, [(tirx.BufferStore, _guard), (tirx.For, _hoist)]
-            )
-            skipped.update_func(variable, func.with_body(body))
-    return skipped
+def skip_padding(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """Guard accumulations of padding in a PrimFunc of flat loops."""
+    body = tvm_ffi.structural_map(func.body, [(tirx.BufferStore, _guard), (tirx.For, _hoist)])
+    return func.with_body(body)
 
 
 def _guard(store: tirx.BufferStore) -> tirx.Stmt:
@@ -62,14 +59,7 @@ def _is_element(expr: tirx.Expr, store: tirx.BufferStore) -> bool:
 
 
 def _conditionals(expr: tirx.Expr) -> list[Call]:
-    found: list[Call] = []
-
-    def on_call(call: Call) -> None:
-        if isinstance(call.op, Op) and call.op.name == _IF_THEN_ELSE:
-            found.append(call)
-
-    tvm_ffi.structural_walk(expr, (Call, on_call))
-    return found
+    return [call for call in nodes_of(expr, Call) if is_op(call, _IF_THEN_ELSE)]
 
 
 def _replaced(expr: tirx.Expr, old: Call, new: tirx.Expr) -> tirx.Expr:
@@ -87,14 +77,7 @@ def _is_neutral(operation: type, operand: tirx.Expr) -> bool:
 
 
 def _reads_memory(expr: tirx.Expr) -> bool:
-    found = False
-
-    def on_load(_: TensorLoad) -> None:
-        nonlocal found
-        found = True
-
-    tvm_ffi.structural_walk(expr, (TensorLoad, on_load))
-    return found
+    return bool(nodes_of(expr, TensorLoad))
 
 
 def _hoist(loop: tirx.For) -> tirx.Stmt:
@@ -105,8 +88,8 @@ def _hoist(loop: tirx.For) -> tirx.Stmt:
     conjuncts = list(_conjuncts(body.condition))
     if any(_reads_memory(conjunct) for conjunct in conjuncts):
         return loop
-    inner = [c for c in conjuncts if _mentions(c, loop.loop_var)]
-    outer = [c for c in conjuncts if not _mentions(c, loop.loop_var)]
+    inner = [c for c in conjuncts if mentions(c, loop.loop_var)]
+    outer = [c for c in conjuncts if not mentions(c, loop.loop_var)]
     if not outer:
         return loop
     content = tirx.IfThenElse(tirx.all(*inner), body.then_case, None) if inner else body.then_case
@@ -130,14 +113,3 @@ def _conjuncts(condition: tirx.Expr) -> Iterable[tirx.Expr]:
         yield from _conjuncts(condition.b)
     else:
         yield condition
-
-
-def _mentions(expr: tirx.Expr, variable: tirx.Var) -> bool:
-    found = False
-
-    def on_variable(var: tirx.Var) -> None:
-        nonlocal found
-        found = found or var.same_as(variable)
-
-    tvm_ffi.structural_walk(expr, (tirx.Var, on_variable))
-    return found

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tvm import relax, tirx
-from tvm.ir import Call, TupleType
 
 from usmp.objects.attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
-from usmp.relax.check_static_shapes import flatten_types
-from usmp.relax.main_calls import MainCalls
+from usmp.relax.check_static_shapes import flatten_types, has_static_shape
+from usmp.relax.main_calls import MainCalls, call_statement
 
 FLAG_NAME = "states_are_set"
 """The state that tells a first run: memory is zero at first, so this is 0 until the states have
@@ -67,7 +66,7 @@ def _check_types(state: StateInfo, before: relax.TensorType, after: relax.Tensor
 
 
 def _shape_and_dtype(ty: relax.TensorType) -> tuple[list[int], str]:
-    if isinstance(ty, TupleType) or not isinstance(getattr(ty, "shape", None), relax.ShapeExpr):
+    if not has_static_shape(ty):
         raise ValueError(f"a state must be a tensor of static shape, not {ty}")
     return [int(extent) for extent in ty.shape], str(ty.dtype)
 
@@ -97,8 +96,7 @@ def set_once(
             operator, sources = calls.fill_function(buffer, values.reshape(-1)[0].item()), []
         else:
             operator, sources = calls.copy_function(buffer), [constant(state)]
-        pointers = [source.data for source in (*sources, buffer)]
-        setting.append(tirx.Evaluate(Call(operator, pointers, ret_ty=TupleType([]))))
+        setting.append(call_statement(operator, [*sources, buffer]))
     if not setting:
         return []
     is_set = flag()

@@ -43,8 +43,7 @@ def match_constant(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr
     real = real_constant(graph, expr)
     if real is None or np.isnan(real).any():
         return None
-    values = operands.quantised(real, output.quantisation)
-    return relax.const(np.clip(values, output.limits.minimum, output.limits.maximum))
+    return relax.const(_stored(real, output))
 
 
 def match_clamp(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
@@ -77,10 +76,15 @@ def _clamped(output: Output, low: float, high: float) -> Output | None:
     """`output` within real limits; None if one of them is not a number."""
     if np.isnan(low) or np.isnan(high):
         return None
-    cuts = operands.quantised(np.array([low, high]), output.quantisation)
-    limits = output.limits
-    least, greatest = (min(max(int(c), limits.minimum), limits.maximum) for c in cuts)
-    return replace(output, limits=replace(limits, minimum=least, maximum=greatest))
+    least, greatest = (int(cut) for cut in _stored(np.array([low, high]), output))
+    return replace(output, limits=replace(output.limits, minimum=least, maximum=greatest))
+
+
+def _stored(real: np.ndarray, output: Output) -> np.ndarray:
+    """What R.quantize makes of constants, within the limits of the output."""
+    values = operands.quantised(real, output.quantisation)
+    stored: np.ndarray = np.clip(values, output.limits.minimum, output.limits.maximum)
+    return stored
 
 
 def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
@@ -91,9 +95,7 @@ def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | N
     value = graph.match(move.source, output)
     if value is None:
         return None
-    new = int(operands.quantised(np.array(move.fill or 0.0), output.quantisation))
-    limits = output.limits
-    return move.rebuild(value, min(max(new, limits.minimum), limits.maximum))
+    return move.rebuild(value, int(_stored(np.array(move.fill or 0.0), output)))
 
 
 def match_join(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:

@@ -7,7 +7,7 @@ from tvm import relax
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax import quantised
 from usmp.relax.qdq.graph import Graph, Output
-from usmp.relax.qdq.products import quantised_operands
+from usmp.relax.qdq.operands import quantised_operands
 from usmp.relax.qdq.room import farthest, require_room
 from usmp.relax.quantised import Quantisation
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from usmp.analysis.nodes import nodes_of
 from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_static_shapes import main_function
@@ -75,14 +75,8 @@ def use_integer_operators(mod: IRModule) -> IRModule:
 
 
 def _is_quantised(main: relax.Function) -> bool:
-    found: list[Call] = []
-
-    def on_call(call: Call) -> None:
-        if getattr(call.op, "name", None) in ("relax.quantize", "relax.dequantize"):
-            found.append(call)
-
-    tvm_ffi.structural_walk(main.body, (Call, on_call))
-    return bool(found)
+    names = {getattr(call.op, "name", None) for call in nodes_of(main.body, Call)}
+    return not names.isdisjoint(("relax.quantize", "relax.dequantize"))
 
 
 @mutator

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from tvm import relax
+from tvm.ir import Call
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.qdq.graph import INTEGER_TYPES, Graph
@@ -114,6 +115,25 @@ def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
         return None
     quantisation = graph.quantisation(call, str(values.dtype))
     return None if quantisation is None else IntegerConstant(values, quantisation)
+
+
+def quantised_operands(
+    graph: Graph, call: Call
+) -> tuple[tuple[relax.Expr, Quantisation], tuple[relax.Expr, Quantisation]] | None:
+    """Both operands of a call as integers of one scale, if they are."""
+    left, right = (_quantised_operand(graph, argument) for argument in call.args)
+    return None if left is None or right is None else (left, right)
+
+
+def _quantised_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quantisation] | None:
+    """Integers of one scale, computed or constant."""
+    data = integers(graph, expr)
+    if data is not None:
+        return data.emit(graph.builder), data.quantisation
+    stored = integer_constant(graph, expr)
+    if stored is None or not stored.quantisation.is_per_tensor:
+        return None
+    return relax.const(np.ascontiguousarray(stored.values)), stored.quantisation
 
 
 def real_constant(graph: Graph, expr: relax.Expr) -> np.ndarray | None:

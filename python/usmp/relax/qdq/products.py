@@ -9,10 +9,9 @@ from tvm.ir import Call
 from usmp.relax import quantised
 from usmp.relax.qdq.graph import Graph, Output
 from usmp.relax.qdq.images import reshaped
-from usmp.relax.qdq.operands import integer_constant, integers
+from usmp.relax.qdq.operands import integer_constant, integers, quantised_operands
 from usmp.relax.qdq.room import farthest, require_room
 from usmp.relax.qdq.weights import is_supported, rescale_and_bias, with_bias
-from usmp.relax.quantised import Quantisation
 from usmp.relax.quantised.emit import shape_of
 
 
@@ -63,25 +62,6 @@ def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax
     require_room(reach, first.scale * second.scale / after.scale)
     result = quantised.batch_matmul(graph.builder, left, right, (first, second, after))
     return clamped(graph, result, output)
-
-
-def quantised_operands(
-    graph: Graph, call: Call
-) -> tuple[tuple[relax.Expr, Quantisation], tuple[relax.Expr, Quantisation]] | None:
-    """Both operands of a call as integers of one scale, if they are."""
-    left, right = (_quantised_operand(graph, argument) for argument in call.args)
-    return None if left is None or right is None else (left, right)
-
-
-def _quantised_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quantisation] | None:
-    """Integers of one scale, computed or constant."""
-    data = integers(graph, expr)
-    if data is not None:
-        return data.emit(graph.builder), data.quantisation
-    stored = integer_constant(graph, expr)
-    if stored is None or not stored.quantisation.is_per_tensor:
-        return None
-    return relax.const(np.ascontiguousarray(stored.values)), stored.quantisation
 
 
 def clamped(graph: Graph, value: Call, output: Output) -> relax.Expr:

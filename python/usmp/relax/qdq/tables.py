@@ -97,11 +97,12 @@ class _Composition:
         return lambda x: outer(inner(x))
 
     def _enter(self, data: IntegerTensor) -> None:
-        if self.source is None:
+        first = self.source
+        if first is None:
             self.source = data
-        same = self.source.source.same_as(data.source) and not (data.moves or self.source.moves)
-        is_first = self.source is data
-        if not is_first and not (same and self.source.quantisation == data.quantisation):
+            return
+        same = first.source.same_as(data.source) and not (first.moves or data.moves)
+        if not (same and first.quantisation == data.quantisation):
             raise _NotAFunction
 
 
