@@ -10,10 +10,16 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, TensorLoad, Var
 
+import usmp
 from usmp.objects import BufferInfoKind, WorkspacePoolInfo
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 
 POISON = 0xA5
+
+
+def poisoned(factory: usmp.AOTExecutorFactoryModule) -> usmp.AOTExecutorFactoryModule:
+    """The same model, whose C overwrites dead memory; its loops do so over `poisoned`."""
+    return usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
 
 
 def poison_dead_memory(mod: IRModule) -> IRModule:
@@ -36,19 +42,17 @@ def poison_dead_memory(mod: IRModule) -> IRModule:
     states = {name for name, buffer in plan.items() if buffer.kind == BufferInfoKind.STATE}
     calls = [i for i, s in enumerate(statements) if isinstance(s, tirx.Evaluate | tirx.IfThenElse)]
     mentioned = {i: _mentioned(statements[i], views) for i in calls}
-    poisoned: list[tirx.Stmt] = []
+    body: list[tirx.Stmt] = []
     for index, statement in enumerate(statements):
         if calls and index == calls[0]:
-            poisoned += _fill(workspace, pools, plan, states)
-        poisoned.append(statement)
+            body += _fill(workspace, pools, plan, states)
+        body.append(statement)
         if index in mentioned:
             past = set().union(*(mentioned[i] for i in calls if i <= index))
             future = set().union(*(mentioned[i] for i in calls if i > index))
-            poisoned += _fill(workspace, pools, plan, past & future | states)
+            body += _fill(workspace, pools, plan, past & future | states)
     result = IRModule(mod.functions, attrs=mod.attrs)
-    result.update_func(
-        mod.get_global_var(MAIN_FUNCTION_NAME), main.with_body(tirx.SeqStmt(poisoned))
-    )
+    result.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), main.with_body(tirx.SeqStmt(body)))
     return result
 
 

@@ -14,7 +14,7 @@ import usmp
 from c_program import SANITIZERS, run_as_program
 from compilers import require
 from litert import Reference
-from poison import POISON, poison_dead_memory
+from poison import poisoned
 
 FLOAT_MODELS = [
     "tflm_hello_world_float",
@@ -86,12 +86,12 @@ def test_digits_agree_with_the_reference(digits_model, digits_images):
 def test_dead_memory_is_never_read(digits_model, digits_images, algorithm):
     images, _ = digits_images
     factory = build(digits_model, algorithm=algorithm)
-    poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
-    assert str(POISON) in poisoned.source
+    overwritten = poisoned(factory)
+    assert "poisoned" in overwritten.source
     for image in images[:20]:
         inputs = {"image": image[None]}
         np.testing.assert_array_equal(
-            poisoned.run(inputs)["probabilities"], factory.run(inputs)["probabilities"]
+            overwritten.run(inputs)["probabilities"], factory.run(inputs)["probabilities"]
         )
 
 
@@ -100,11 +100,11 @@ def test_dead_memory_is_never_read(digits_model, digits_images, algorithm):
 def test_dead_memory_of_float_models_is_never_read(shared_model, name, algorithm):
     path = shared_model(name)
     factory = build(path, algorithm=algorithm)
-    poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
+    overwritten = poisoned(factory)
     reference = Reference(path)
     inputs = reference.random_inputs(0)
     expected = reference.run(inputs)
-    for tensor, value in poisoned.run(inputs).items():
+    for tensor, value in overwritten.run(inputs).items():
         np.testing.assert_allclose(value, expected[tensor], rtol=1e-5, atol=1e-7)
 
 

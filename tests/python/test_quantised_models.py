@@ -14,7 +14,7 @@ import usmp
 from c_program import SANITIZERS, run_as_program
 from litert import Reference
 from micro import Micro
-from poison import POISON, poison_dead_memory
+from poison import poisoned
 
 RUNS = 100
 TFLITE_MICRO_HEADS = {
@@ -132,9 +132,9 @@ def test_pads_belong_to_the_convolution_behind(shared_model):
 def test_dead_memory_is_never_read(shared_model, name):
     path = shared_model(name)
     factory = build(path)
-    poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
-    assert str(POISON) in poisoned.source
-    assert_equal_on_random_inputs(poisoned, Micro(path), runs=5)
+    overwritten = poisoned(factory)
+    assert "poisoned" in overwritten.source
+    assert_equal_on_random_inputs(overwritten, Micro(path), runs=5)
 
 
 @pytest.mark.parametrize("name", MODELS)

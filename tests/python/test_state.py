@@ -11,7 +11,7 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
-from poison import POISON, poison_dead_memory
+from poison import poisoned
 from relax_models import PARAMS, Attention, X
 from state_models import Streaming, streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
@@ -91,9 +91,9 @@ def test_state_is_kept_between_runs(options, limits):
 @pytest.mark.parametrize("limits", [(), (16, 112, 64)], ids=str)
 def test_memory_that_is_not_kept_may_be_overwritten(algorithm, limits):
     factory = build({"algorithm": algorithm}, **pools(*limits))
-    poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
-    assert str(POISON) in poisoned.source
-    check(poisoned.load())
+    overwritten = poisoned(factory)
+    assert "poisoned" in overwritten.source
+    check(overwritten.load())
 
 
 def test_states_share_bytes_with_nothing(factory):

@@ -11,7 +11,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from micro import Micro
-from poison import poison_dead_memory
+from poison import poisoned
 from quantised_models.recurrent import Lstm, Svdf, add_lstm, lstm, lstm_graph, svdf, svdf_graph
 from tflite_builder import ABSENT, Graph, options, per_channel, per_tensor, write_model
 from tflite_tensors import graph_tensors, random_inputs
@@ -176,8 +176,7 @@ def test_constants_are_those_of_the_file():
 )
 def test_memory_that_is_not_kept_may_be_overwritten(content):
     factory = build(content)
-    poisoned = usmp.AOTExecutorFactoryModule(poison_dead_memory(factory.ir_mod), "default")
-    assert_equals_micro(poisoned.load(), content)
+    assert_equals_micro(poisoned(factory).load(), content)
 
 
 def with_large_sums(zero_point: int) -> bytes:
