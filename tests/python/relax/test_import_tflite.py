@@ -12,18 +12,12 @@ import tflite
 import usmp
 from tflite_file import one_operator_model
 from tflite_mutations import mutated_bytes, structure_of
+from tflite_refusals import message_of
 from usmp.relax.import_tflite import import_tflite
 
 MUTANTS = 400
 BUILT = 3
 LONGEST_SECONDS = 10
-
-
-def message_of(content: bytes) -> str:
-    with pytest.raises(usmp.UnsupportedModelError) as error:
-        import_tflite(content)
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 @pytest.fixture

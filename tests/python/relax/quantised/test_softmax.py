@@ -10,6 +10,7 @@ import pytest
 import usmp
 from quantised_models.model import Spec, one_operator
 from tflite_builder import options
+from tflite_refusals import message_of
 from usmp.relax.import_tflite import import_tflite
 from usmp.relax.quantised.sigmoid import sigmoid_table
 from usmp.relax.quantised.softmax import exponentials
@@ -22,12 +23,6 @@ from usmp.relax.quantised.softmax_int16 import (
 
 def softmax(x: Spec, y: Spec, beta: float = 1.0) -> bytes:
     return one_operator("SOFTMAX", [x], [y], options("SoftmaxOptions", beta=beta))
-
-
-def message_of(content: bytes) -> str:
-    with pytest.raises(usmp.UnsupportedModelError) as error:
-        import_tflite(content)
-    return str(error.value)
 
 
 @pytest.mark.parametrize(("scale", "beta"), [(0.05, 1.0), (0.1, 2.0), (1.0, 1.0), (0.3, 0.5)])

@@ -13,6 +13,7 @@ from ai_edge_litert import schema_py_generated as schema
 import usmp
 from quantised_models.model import Constant, Spec, int32, one_operator, scalar
 from tflite_builder import Graph, Quantisation, options, per_channel, per_tensor, write_model
+from tflite_refusals import message_of, refusal
 from usmp.relax import import_tflite as importer
 from usmp.relax.import_tflite import import_tflite
 from usmp.relax.tflite import CONVERTERS
@@ -24,20 +25,6 @@ WEIGHT = Constant(np.ones((4, 3), np.int8), per_tensor(0.1))
 DENSE = options("FullyConnectedOptions")
 CONV = options("Conv2DOptions", padding=0, stride_h=1, stride_w=1)
 POOL = options("Pool2DOptions", padding=0, stride_h=1, stride_w=1, filter_height=1, filter_width=1)
-
-
-def message_of(content: bytes) -> str:
-    with pytest.raises(usmp.UnsupportedModelError) as error:
-        import_tflite(content)
-    return str(error.value)
-
-
-def refusal(code: str, inputs: list, output: Spec, table=None) -> str:
-    """What follows the operator's name, place and output."""
-    message = message_of(one_operator(code, inputs, [output], table))
-    prefix = f'operator 0 ({code}, output "t{len(inputs)}"): '
-    assert message.startswith(prefix)
-    return message.removeprefix(prefix)
 
 
 def with_schema(content: bytes, change) -> bytes:

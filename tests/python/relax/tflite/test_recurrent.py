@@ -14,6 +14,7 @@ from micro import Micro
 from poison import poisoned
 from quantised_models.recurrent import Lstm, Svdf, add_lstm, lstm, lstm_graph, svdf, svdf_graph
 from tflite_builder import ABSENT, Graph, options, per_channel, per_tensor, write_model
+from tflite_refusals import message_of
 from tflite_tensors import graph_tensors, random_inputs
 from usmp.relax.import_tflite import import_tflite
 from usmp.runtime import HostModule
@@ -212,12 +213,6 @@ def test_mnist_lstm_takes_little_memory(shared_model):
     (peak,) = (pool["peak_bytes"] for pool in pools if pool["kind"] == "workspace")
     assert peak <= MNIST_ARENA_BYTES + 256
     assert_equals_micro(factory.load(), content)
-
-
-def message_of(content: bytes) -> str:
-    with pytest.raises(usmp.UnsupportedModelError) as error:
-        import_tflite(content)
-    return str(error.value)
 
 
 def with_part(position: int, columns: int = 7) -> bytes:
