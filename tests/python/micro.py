@@ -13,7 +13,9 @@ from typing import IO
 import numpy as np
 from tflite_micro.python.tflite_micro.runtime import Interpreter
 
+import usmp
 from tflite_tensors import graph_tensors, random_inputs
+from usmp.runtime import HostModule
 
 ARENA_BYTES = 4 << 20
 
@@ -47,6 +49,19 @@ class Micro:
         with _reason_from_stderr("run"):
             self._interpreter.invoke()
         return {t.name: self._interpreter.get_output(i) for i, t in enumerate(self.outputs)}
+
+
+def assert_equals_micro(
+    model: usmp.AOTExecutorFactoryModule | HostModule, content: bytes, runs: int
+) -> None:
+    """Byte for byte on random inputs, from the first run on: state is what it is at first."""
+    reference = Micro(content)
+    for seed in range(runs):
+        inputs = reference.random_inputs(seed)
+        actual, expected = model.run(inputs), reference.run(inputs)
+        assert {k: v.tobytes() for k, v in actual.items()} == {
+            k: v.tobytes() for k, v in expected.items()
+        }
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from micro import Micro
+from micro import assert_equals_micro
 from poison import poisoned
 from quantised_models.recurrent import Lstm, Svdf, add_lstm, lstm, lstm_graph, svdf, svdf_graph
 from tflite_builder import ABSENT, Graph, options, per_channel, per_tensor, write_model
@@ -47,18 +47,6 @@ def states_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, int]:
     """Names of the states, and their bytes."""
     placed = buffers_of(factory, "workspace")
     return {b["name"]: b["size"] for b in placed if b["kind"] == "state"}
-
-
-def assert_equals_micro(module: HostModule, content: bytes, runs: int = RUNS) -> None:
-    """From the first run on: neither may have run before."""
-    tensors, _ = graph_tensors(content)
-    reference = Micro(content)
-    for seed in range(runs):
-        inputs = random_inputs(tensors, seed)
-        actual, expected = module.run(inputs), reference.run(inputs)
-        assert {k: v.tobytes() for k, v in actual.items()} == {
-            k: v.tobytes() for k, v in expected.items()
-        }
 
 
 def edited(graph: Graph, position: int, **fields: object) -> bytes:
@@ -122,7 +110,7 @@ def test_svdf_keeps_its_state_and_no_scratch():
 def test_only_states_of_int8_start_from_their_zero_point(content, flag):
     factory = build(content)
     assert ("states_are_set" in states_of(factory)) == flag
-    assert_equals_micro(factory.load(), content)
+    assert_equals_micro(factory.load(), content, RUNS)
 
 
 @pytest.mark.parametrize(
@@ -134,14 +122,14 @@ def test_reset_starts_afresh(content):
     first, second = ({k: v.tobytes() for k, v in module.run(inputs).items()} for _ in range(2))
     assert first != second
     module.reset()
-    assert_equals_micro(module, content)
+    assert_equals_micro(module, content, RUNS)
 
 
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_stack_of_lstms(use_workspace_io):
     factory = build(stack(), use_workspace_io=use_workspace_io)
     assert list(states_of(factory).values()) == [14, 14, 8, 8]
-    assert_equals_micro(factory.load(), stack())
+    assert_equals_micro(factory.load(), stack(), RUNS)
     assert build(stack(), use_workspace_io=use_workspace_io).source == factory.source
 
 
@@ -158,7 +146,7 @@ def test_equal_lstms_share_their_constants():
     graph.output(once, twice)
     factory = build(write_model(graph))
     assert len(buffers_of(factory, "constant")) == 1 + 3 * 4
-    assert_equals_micro(factory.load(), write_model(graph))
+    assert_equals_micro(factory.load(), write_model(graph), RUNS)
 
 
 def test_svdf_needs_no_table():
@@ -177,7 +165,7 @@ def test_constants_are_those_of_the_file():
 )
 def test_memory_that_is_not_kept_may_be_overwritten(content):
     factory = build(content)
-    assert_equals_micro(poisoned(factory).load(), content)
+    assert_equals_micro(poisoned(factory).load(), content, RUNS)
 
 
 def with_large_sums(zero_point: int) -> bytes:
@@ -202,8 +190,8 @@ def test_no_undefined_behaviour(case):
     """What overflows in the reference kernels wraps around."""
     factory = build(WRAPPING[case])
     interface = factory.metadata["modules"]["default"]
-    assert_equals_micro(HostModule(factory.files(), interface, UNDEFINED), WRAPPING[case])
-    assert_equals_micro(HostModule(factory.files(), interface, STRICT), WRAPPING[case])
+    assert_equals_micro(HostModule(factory.files(), interface, UNDEFINED), WRAPPING[case], RUNS)
+    assert_equals_micro(HostModule(factory.files(), interface, STRICT), WRAPPING[case], RUNS)
 
 
 def test_mnist_lstm_takes_little_memory(shared_model):
@@ -212,7 +200,7 @@ def test_mnist_lstm_takes_little_memory(shared_model):
     pools = factory.metadata["modules"]["default"]["memory"]["pools"]
     (peak,) = (pool["peak_bytes"] for pool in pools if pool["kind"] == "workspace")
     assert peak <= MNIST_ARENA_BYTES + 256
-    assert_equals_micro(factory.load(), content)
+    assert_equals_micro(factory.load(), content, RUNS)
 
 
 def with_part(position: int, columns: int = 7) -> bytes:
