@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
+from tflite_tensors import graph_tensors, random_inputs
+
 
 class Reference:
     """A model in the reference runtime."""
 
     def __init__(self, model: Path | bytes) -> None:
-        content = model if isinstance(model, bytes) else model.read_bytes()
+        self._content = model if isinstance(model, bytes) else model.read_bytes()
         self._interpreter = Interpreter(
-            model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+            model_content=self._content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
         )
         self._interpreter.allocate_tensors()
         self._inputs = self._interpreter.get_input_details()
@@ -23,18 +25,8 @@ class Reference:
 
     def random_inputs(self, seed: int) -> dict[str, np.ndarray]:
         """Normal floats; integers from the whole range of their type."""
-        generator = np.random.default_rng(seed)
-        inputs = {}
-        for tensor in self._inputs:
-            dtype, shape = np.dtype(tensor["dtype"]), tensor["shape"]
-            if dtype.kind == "f":
-                inputs[tensor["name"]] = generator.standard_normal(shape).astype(dtype)
-            else:
-                limits = np.iinfo(dtype)
-                inputs[tensor["name"]] = generator.integers(
-                    limits.min, limits.max, shape, dtype, endpoint=True
-                )
-        return inputs
+        inputs, _ = graph_tensors(self._content)
+        return random_inputs(inputs, seed)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name."""
