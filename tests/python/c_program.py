@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import usmp
@@ -28,19 +29,27 @@ int main(void) {{
 
 
 def run_as_program(
-    factory: usmp.AOTExecutorFactoryModule, directory: Path, flags: list[str], data: bytes
+    factory: usmp.AOTExecutorFactoryModule, directory: Path, flags: Sequence[str], data: bytes
 ) -> bytes:
     """Build the archive's C with a `main` of an application, and run it on `data`."""
-    for name, content in factory.files().items():
+    names = {"INPUT": factory.interface.inputs[0], "OUTPUT": factory.interface.outputs[0]}
+    main = MAIN_C.format(**{macro: t.c_name.upper() for macro, t in names.items()})
+    program = build_program(factory.files(), main, directory, flags)
+    return subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def build_program(
+    files: Mapping[str, bytes], main: str, directory: Path, flags: Sequence[str]
+) -> Path:
+    """Write an archive's files and `main` to `directory`, and build them in strict C99."""
+    for name, content in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    names = {"INPUT": factory.interface.inputs[0], "OUTPUT": factory.interface.outputs[0]}
-    main = MAIN_C.format(**{macro: t.c_name.upper() for macro, t in names.items()})
     (directory / "main.c").write_text(main)
     program = directory / "program"
     sources = [str(p) for p in sorted(directory.rglob("*.c"))]
     include = directory / "codegen/host/include"
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
     compile_c([*strict, *flags, f"-I{include}", *sources, "-lm"], program)
-    return subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True).stdout
+    return program

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
+from c_program import SANITIZERS, build_program
 from poison import poisoned
 from relax_models import PARAMS, Attention, X
 from state_models import Streaming, streaming_model
@@ -20,8 +20,6 @@ from usmp.runtime import HostModule
 RUNS = 6
 INPUTS = np.random.default_rng(0).standard_normal((RUNS, 1, 8)).astype(np.float32)
 STATE_BYTES = 3 * 8 * 4 + 2 + 8 * 4 + 1
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
-SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 def pools(*limits: int) -> dict[str, WorkspaceMemoryPools]:
@@ -203,15 +201,12 @@ GARBAGE = """memset(ram0, 0x55, sizeof(ram0));
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 def test_an_application_under_sanitizers(tmp_path, before, limits, io):
     factory = build({"use_workspace_io": io}, **({} if limits is None else pools(*limits)))
-    for name, content in factory.files().items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
     texts = {"pools": "", "passed": "", "comma": "", "before": before}
     if limits is not None:
         texts |= {"pools": EXTERNAL, "passed": "&pools", "comma": ", "}
-    (tmp_path / "main.c").write_text(MAIN_C % texts)
-    output = program_output(tmp_path)
+    program = build_program(factory.files(), MAIN_C % texts, tmp_path, SANITIZERS)
+    done = subprocess.run([program], input=INPUTS.tobytes(), capture_output=True, check=True)
+    output = done.stdout
     reference = Streaming()
     for index, x in enumerate(INPUTS):
         if index == 3:
@@ -223,17 +218,6 @@ def test_an_application_under_sanitizers(tmp_path, before, limits, io):
         )
         np.testing.assert_array_equal(np.frombuffer(record[32:], np.int32), expected["z"])
     assert len(output) == RUNS * 40
-
-
-def program_output(folder: Path) -> bytes:
-    sources = [*folder.glob("codegen/host/src/*.c"), folder / "main.c"]
-    include = f"-I{folder}/codegen/host/include"
-    command = ["gcc", *STRICT, *SANITIZERS, include, *sources, "-lm", "-o", folder / "program"]
-    subprocess.run(command, check=True)
-    done = subprocess.run(
-        [folder / "program"], input=INPUTS.tobytes(), capture_output=True, check=True
-    )
-    return done.stdout
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
