@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,6 +176,7 @@ def perceptron() -> bytes:
     return graph.model("scores")
 
 
+@functools.cache
 def quantised(content: bytes, activations: str = "int8", is_per_channel: bool = True) -> bytes:
     """A float model after onnxruntime's static quantisation: QDQ form, int8 weights, int32 biases,
     calibrated on random inputs."""

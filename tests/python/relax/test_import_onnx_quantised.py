@@ -9,9 +9,8 @@ import pytest
 import tvm_ffi
 from tvm.ir import Call, GenericConst
 
-import onnx_models
 import usmp
-from onnx_models import Graph, Reference, mobile_block, perceptron, residual_cnn
+from onnx_models import Graph, Reference, mobile_block, perceptron, quantised, residual_cnn
 from qdq_models import float_outputs
 from usmp.relax.import_onnx import import_onnx
 
@@ -25,20 +24,6 @@ def calls_of(mod) -> list[Call]:
     return calls
 
 
-@pytest.fixture(scope="module")
-def quantised_model():
-    """A model as onnxruntime's tool quantises it, made once."""
-    made: dict[tuple, bytes] = {}
-
-    def make(name: str, activations: str, is_per_channel: bool) -> bytes:
-        key = (name, activations, is_per_channel)
-        if key not in made:
-            made[key] = onnx_models.quantised(MODELS[name](), activations, is_per_channel)
-        return made[key]
-
-    return make
-
-
 @pytest.mark.parametrize(
     ("name", "operators"),
     [
@@ -47,8 +32,8 @@ def quantised_model():
         ("perceptron", "add matmul"),
     ],
 )
-def test_only_float_operators_stand_between_quantisers(quantised_model, name, operators):
-    mod = import_onnx(quantised_model(name, "int8", True), HERE)
+def test_only_float_operators_stand_between_quantisers(name, operators):
+    mod = import_onnx(quantised(MODELS[name](), "int8", True), HERE)
     calls = calls_of(mod)
     names = {call.op.name.removeprefix("relax.").removeprefix("nn.") for call in calls}
     assert names == {"quantize", "dequantize", *operators.split()}
@@ -57,8 +42,8 @@ def test_only_float_operators_stand_between_quantisers(quantised_model, name, op
             assert all(isinstance(argument, GenericConst) for argument in call.args[1:])
 
 
-def test_weights_and_biases_stay_integers(quantised_model):
-    mod = import_onnx(quantised_model("residual_cnn", "int8", True), HERE)
+def test_weights_and_biases_stay_integers():
+    mod = import_onnx(quantised(residual_cnn(), "int8", True), HERE)
     constants = [
         (str(call.args[0].ty.dtype), call.args[0].value.shape, call.args[1].value.shape)
         for call in calls_of(mod)

@@ -11,9 +11,8 @@ import tvm_ffi
 from onnx import numpy_helper
 from tvm import tirx
 
-import onnx_models
 import usmp
-from onnx_models import Reference, mobile_block, perceptron, residual_cnn
+from onnx_models import Reference, mobile_block, perceptron, quantised, residual_cnn
 from qdq_models import float_counts, integer_calls
 from usmp.relax import lower_to_aot
 from usmp.relax.import_onnx import import_onnx
@@ -62,20 +61,6 @@ def floats_between_operators(mod) -> list[str]:
     return names
 
 
-@pytest.fixture(scope="module")
-def quantised_model():
-    """A model as onnxruntime's tool quantises it, made once."""
-    made: dict[tuple, bytes] = {}
-
-    def make(name: str, activations: str, is_per_channel: bool = True) -> bytes:
-        key = (name, activations, is_per_channel)
-        if key not in made:
-            made[key] = onnx_models.quantised(MODELS[name][0](), activations, is_per_channel)
-        return made[key]
-
-    return make
-
-
 def integer_bytes(content: bytes) -> int:
     """The weights and biases of a file, without scales and shapes."""
     tensors = map(numpy_helper.to_array, onnx.ModelProto.FromString(content).graph.initializer)
@@ -84,10 +69,10 @@ def integer_bytes(content: bytes) -> int:
 
 @pytest.mark.parametrize("activations", ["int8", "uint8"])
 @pytest.mark.parametrize("name", MODELS)
-def test_onnx(quantised_model, name, activations):
-    content = quantised_model(name, activations)
+def test_onnx(name, activations):
+    make, calls, steps = MODELS[name]
+    content = quantised(make(), activations)
     mod = import_onnx(content, Path("."))
-    _, calls, steps = MODELS[name]
     assert integer_calls(mod) == calls.split()
     assert float_counts(mod) == {}
     assert floats_between_operators(mod) == []
