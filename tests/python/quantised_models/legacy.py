@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from tflite_builder import options
 
-from .activations import function, resize, softmax
+from .activations import function, resize, softmax, unary
 from .arithmetic import Binary, binary
 from .fully_connected import TransposeConv, transpose_conv
-from .model import Constant, QuantisedModel, Spec, int32, models, one_operator
+from .model import Constant, QuantisedModel, Spec, models, one_operator
 from .pooling import Reduction, reduction
 from .shapes import (
     IMAGE,
     WHOLE,
     concatenation,
+    gather,
     pad,
     pad_v2,
     reshape,
@@ -30,13 +32,6 @@ from .windows import Window
 
 X = Spec((1, 4, 5, 3), 0.05, 121, "uint8")
 PROBABILITY = (1 / 256, 0)
-
-
-def gather(x: Spec, axis: int, positions: list[int]) -> bytes:
-    """One GATHER with constant positions."""
-    table = options("GatherOptions", axis=axis)
-    shape = np.empty(x.shape, np.int8).take(positions, axis).shape
-    return one_operator("GATHER", [x, int32(*positions)], [x(*shape)], table)
 
 
 def prelu(x: Spec, y: Spec) -> bytes:
@@ -85,18 +80,13 @@ QUANTISATIONS = {
 SQUARES = Binary(X, Spec(X.shape, 0.05, 121, "uint8"), Spec(X.shape, 0.05, 121, "uint8"))
 
 
-def quantise(x: Spec, y: Spec) -> bytes:
-    """One QUANTIZE."""
-    return one_operator("QUANTIZE", [x], [y])
-
-
 _CATALOGUE = [
     *models("transpose_conv_uint8", transpose_conv, TRANSPOSED),
     *models("uint8", function, FUNCTIONS),
     *models("softmax_uint8", softmax, SOFTMAXES),
     *models("concatenation_uint8", concatenation, CONCATENATIONS),
     *models("mean_uint8", reduction, {label: ("MEAN", case) for label, case in MEANS.items()}),
-    *models("quantize_uint8", quantise, QUANTISATIONS),
+    *models("quantize_uint8", partial(unary, "QUANTIZE"), QUANTISATIONS),
     *models("maximum_uint8", binary, {"plain": ("MAXIMUM", SQUARES)}),
     *models("minimum_uint8", binary, {"plain": ("MINIMUM", SQUARES)}),
     *models("pad_uint8", pad, {"plain": (X, IMAGE)}),

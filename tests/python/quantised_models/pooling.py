@@ -113,7 +113,6 @@ def reduction(code: str, case: Reduction) -> bytes:
     return one_operator(code, [case.x, axes], [case.y], table)
 
 
-_FEATURES_LOWEST = Spec((1, 6, 5, 7), 0.05, -128)
 _X16 = Spec((1, 6, 5, 7), 0.0003, 0, "int16")
 MEANS = {
     "height_width": Reduction(),

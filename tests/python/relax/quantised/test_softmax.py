@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import usmp
-from quantised_models.model import Spec, one_operator
-from tflite_builder import options
+from quantised_models.activations import softmax
+from quantised_models.model import Spec
 from tflite_refusals import message_of
 from usmp.relax.import_tflite import import_tflite
 from usmp.relax.quantised.sigmoid import sigmoid_table
@@ -19,10 +19,6 @@ from usmp.relax.quantised.softmax_int16 import (
     reciprocal_corrections,
     reciprocal_table,
 )
-
-
-def softmax(x: Spec, y: Spec, beta: float = 1.0) -> bytes:
-    return one_operator("SOFTMAX", [x], [y], options("SoftmaxOptions", beta=beta))
 
 
 @pytest.mark.parametrize(("scale", "beta"), [(0.05, 1.0), (0.1, 2.0), (1.0, 1.0), (0.3, 0.5)])
@@ -58,7 +54,7 @@ def body_and_scratch(content: bytes) -> tuple[str, int]:
 
 
 def test_no_scratch_memory_and_one_reciprocal_a_row():
-    body, scratch = body_and_scratch(softmax(Spec((3, 10), 0.05, 3), Spec((3, 10), 1 / 256, -128)))
+    body, scratch = body_and_scratch(softmax(Spec((3, 10), 0.05, 3), 1.0))
     assert scratch == 0
     row, column = body.split("for (int32_t column")
     assert row.count("tvmgen_one_over_one_plus(") == 1
@@ -68,14 +64,14 @@ def test_no_scratch_memory_and_one_reciprocal_a_row():
 
 def test_argument_that_is_read_in_several_places_is_computed_once():
     x, y = Spec((3, 10), 0.0003, 0, "int16"), Spec((3, 10), 1 / 32768, 0, "int16")
-    body, scratch = body_and_scratch(softmax(x, y))
+    body, scratch = body_and_scratch(softmax(x, 1.0, y))
     assert scratch == 0
     # Once for the sum of the row, once for the shares of it.
     assert body.count("tvmgen_multiply_by_quantized_multiplier(") == 2
 
 
 def test_other_output_scale():
-    content = softmax(Spec((1, 4), 0.1, 0), Spec((1, 4), 0.01, -128))
+    content = softmax(Spec((1, 4), 0.1, 0), 1.0, Spec((1, 4), 0.01, -128))
     assert message_of(content) == (
         'operator 0 (SOFTMAX, output "t1"): the int8 output has scale 0.009999999776482582 '
         "and zero point -128; required: 0.00390625 and -128"
@@ -83,7 +79,7 @@ def test_other_output_scale():
 
 
 def test_rows_that_are_too_long():
-    content = softmax(Spec((1, 4096), 0.1, 0), Spec((1, 4096), 1 / 256, -128))
+    content = softmax(Spec((1, 4096), 0.1, 0), 1.0)
     assert message_of(content) == (
         'operator 0 (SOFTMAX, output "t1"): a softmax of 4096 elements a row; '
         "at most 4095 are supported"
@@ -91,12 +87,12 @@ def test_rows_that_are_too_long():
 
 
 def test_int16_with_a_zero_point():
-    content = softmax(Spec((1, 4), 0.1, 5, "int16"), Spec((1, 4), 1 / 32768, 0, "int16"))
+    content = softmax(Spec((1, 4), 0.1, 5, "int16"), 1.0, Spec((1, 4), 1 / 32768, 0, "int16"))
     assert message_of(content) == (
         'operator 0 (SOFTMAX, output "t1"): the int16 input has zero point 5; required: 0'
     )
 
 
 def test_scale_too_small():
-    content = softmax(Spec((1, 4), 1e-9, 0), Spec((1, 4), 1 / 256, -128))
+    content = softmax(Spec((1, 4), 1e-9, 0), 1.0)
     assert "more than 2**-26 is supported" in message_of(content)
