@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
-from tvm.ir import Call, IRModule
+from tvm.ir import Call, GenericConst, IRModule
 from tvm.script import relax as R
 
 import usmp
@@ -142,6 +142,24 @@ def calls_of(mod: IRModule) -> list[str]:
 
     tvm_ffi.structural_walk(mod["main"].body, (relax.VarBinding, on_binding))
     return [name for name in names if name not in ("reshape", "squeeze", "expand_dims", "flatten")]
+
+
+def raw_calls_of(mod: IRModule) -> list[Call]:
+    """Every call in `main`, in order."""
+    calls: list[Call] = []
+    tvm_ffi.structural_walk(mod["main"].body, (Call, calls.append))
+    return calls
+
+
+def assert_between_quantisers(mod: IRModule, operators: Iterable[str]) -> None:
+    """`main` calls these float operators and quantisers, whose scales and zero points are
+    constant, and nothing else."""
+    calls = raw_calls_of(mod)
+    names = {call.op.name.removeprefix("relax.").removeprefix("nn.") for call in calls}
+    assert names == {"quantize", "dequantize", *operators}
+    for call in calls:
+        if call.op.name in ("relax.quantize", "relax.dequantize"):
+            assert all(isinstance(argument, GenericConst) for argument in call.args[1:])
 
 
 def integer_calls(mod: IRModule) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import Call, GlobalVar, TensorLoad
+from tvm.ir import Call, TensorLoad
 
 import usmp
+from main_calls import called
 from poison import poisoned
 from state_programs import program
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
@@ -30,15 +30,6 @@ def part(b, value, begin, end):
 
 def join(b, *values, axis=0):
     return b.emit(relax.op.concat(list(values), axis))
-
-
-def called(main):
-    names = []
-    tvm_ffi.structural_walk(
-        main.body,
-        (Call, lambda c: names.append(c.op.name_hint) if isinstance(c.op, GlobalVar) else None),
-    )
-    return names
 
 
 def views(main):

@@ -6,22 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tvm_ffi
-from tvm.ir import Call, GenericConst
+from tvm.ir import GenericConst
 
 import usmp
 from onnx_models import Graph, Reference, mobile_block, perceptron, quantised, residual_cnn
-from qdq_models import float_outputs
+from qdq_models import assert_between_quantisers, float_outputs, raw_calls_of
 from usmp.relax.import_onnx import import_onnx
 
 HERE = Path(".")
 MODELS = {"residual_cnn": residual_cnn, "mobile_block": mobile_block, "perceptron": perceptron}
-
-
-def calls_of(mod) -> list[Call]:
-    calls: list[Call] = []
-    tvm_ffi.structural_walk(mod["main"].body, (Call, calls.append))
-    return calls
 
 
 @pytest.mark.parametrize(
@@ -34,19 +27,14 @@ def calls_of(mod) -> list[Call]:
 )
 def test_only_float_operators_stand_between_quantisers(name, operators):
     mod = import_onnx(quantised(MODELS[name](), "int8", True), HERE)
-    calls = calls_of(mod)
-    names = {call.op.name.removeprefix("relax.").removeprefix("nn.") for call in calls}
-    assert names == {"quantize", "dequantize", *operators.split()}
-    for call in calls:
-        if call.op.name in ("relax.quantize", "relax.dequantize"):
-            assert all(isinstance(argument, GenericConst) for argument in call.args[1:])
+    assert_between_quantisers(mod, operators.split())
 
 
 def test_weights_and_biases_stay_integers():
     mod = import_onnx(quantised(residual_cnn(), "int8", True), HERE)
     constants = [
         (str(call.args[0].ty.dtype), call.args[0].value.shape, call.args[1].value.shape)
-        for call in calls_of(mod)
+        for call in raw_calls_of(mod)
         if call.op.name == "relax.dequantize" and isinstance(call.args[0], GenericConst)
     ]
     shapes = [(8, 3, 3, 3), (16, 8, 3, 3), (16, 16, 3, 3), (16, 8, 1, 1), (10, 16)]

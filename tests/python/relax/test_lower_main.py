@@ -5,11 +5,11 @@ import pytest
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import Call, GlobalVar
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from main_calls import called
 from usmp.build import build
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.objects.errors import UnsupportedModelError
@@ -21,15 +21,6 @@ F4 = ("x", (4,), "float32")
 
 def main_of(mod):
     return lower_to_aot(mod)["__tvm_main__"]
-
-
-def called(func):
-    names = []
-    tvm_ffi.structural_walk(
-        func.body,
-        (Call, lambda c: names.append(c.op.name_hint) if isinstance(c.op, GlobalVar) else None),
-    )
-    return names
 
 
 def allocations(func, constant=False):

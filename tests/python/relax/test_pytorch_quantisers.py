@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tvm_ffi
-from tvm.ir import Call, GenericConst
+from tvm.ir import GenericConst
 
 import usmp
 from pytorch_models import (
@@ -20,6 +19,7 @@ from pytorch_models import (
     seeded,
     torch,
 )
+from qdq_models import assert_between_quantisers, raw_calls_of
 from usmp.relax.import_pytorch import import_pytorch
 
 X = torch.tensor([[-40.0, -1.25, -0.75, 0.0, 0.75, 1.25, 40.0]])
@@ -33,15 +33,9 @@ def dequantise(x, *arguments, form="per_tensor"):
     return getattr(torch.ops.quantized_decomposed, f"dequantize_{form}")(x, *arguments)
 
 
-def calls_of(mod) -> list[Call]:
-    calls: list[Call] = []
-    tvm_ffi.structural_walk(mod["main"].body, (Call, calls.append))
-    return calls
-
-
 def check_like_pytorch(module, *operators: str) -> None:
     mod = import_pytorch(exported(module, X))
-    assert [call.op.name for call in calls_of(mod)] == [f"relax.{name}" for name in operators]
+    assert [call.op.name for call in raw_calls_of(mod)] == [f"relax.{name}" for name in operators]
     (output,) = usmp.build(mod).run({"x": X.numpy()}).values()
     expected = module(X).numpy()
     assert output.dtype == expected.dtype
@@ -78,7 +72,7 @@ class TensorParameters(nn.Module):
 
 def test_parameters_in_tensors():
     check_like_pytorch(TensorParameters(), "quantize", "dequantize")
-    for call in calls_of(import_pytorch(exported(TensorParameters(), X))):
+    for call in raw_calls_of(import_pytorch(exported(TensorParameters(), X))):
         assert [argument.value.shape for argument in call.args[1:]] == [(), ()]
 
 
@@ -119,12 +113,9 @@ def test_parameters_computed_at_run_time():
 )
 def test_only_float_operators_stand_between_quantisers(make, operators):
     mod = import_pytorch(exported(quantised(seeded(make)), example_of(make)))
-    calls = calls_of(mod)
-    names = {call.op.name.removeprefix("relax.").removeprefix("nn.") for call in calls}
-    assert names == {"quantize", "dequantize", *operators.split()}
-    for call in calls:
+    assert_between_quantisers(mod, operators.split())
+    for call in raw_calls_of(mod):
         if call.op.name in ("relax.quantize", "relax.dequantize"):
-            assert all(isinstance(argument, GenericConst) for argument in call.args[1:])
             assert call.args[2].value.dtype == "int8"
 
 
@@ -132,7 +123,7 @@ def test_weights_stay_integers():
     mod = import_pytorch(exported(quantised(seeded(Perceptron)), example_of(Perceptron)))
     weights = [
         (call.args[0].value.dtype, call.args[0].value.shape, call.args[1].value.shape)
-        for call in calls_of(mod)
+        for call in raw_calls_of(mod)
         if call.op.name == "relax.dequantize" and isinstance(call.args[0], GenericConst)
     ]
     assert sorted(weights) == [
