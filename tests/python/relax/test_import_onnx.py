@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import re
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import onnx
@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import usmp
+from byte_mutations import mutated_bytes
 from onnx_models import Graph, Reference, mobile_block, perceptron, residual_cnn, small_model
 from usmp.relax.import_onnx import import_onnx
 
@@ -344,26 +345,6 @@ def test_activations_of_16_bits_have_no_c():
     assert "element type float16 has no portable C99 type" in str(error.value)
 
 
-def mutant(content: bytes, seed: int) -> bytes:
-    """A damaged copy: bits, bytes, cut, inserted, deleted."""
-    generator = random.Random(seed)
-    data = bytearray(content)
-    at = generator.randrange(len(data))
-    kind = generator.choice(["bit", "byte", "bytes", "cut", "insert", "delete"])
-    if kind == "bit":
-        data[at] ^= 1 << generator.randrange(8)
-    elif kind in ("byte", "bytes"):
-        for _ in range(1 if kind == "byte" else 8):
-            data[generator.randrange(len(data))] = generator.randrange(256)
-    elif kind == "cut":
-        del data[at:]
-    elif kind == "insert":
-        data[at:at] = generator.randbytes(generator.choice([1, 2, 4]))
-    else:
-        del data[at : at + generator.choice([1, 2, 4])]
-    return bytes(data)
-
-
 def test_mutated_models_are_imported_or_refused():
     graph = Graph()
     x = graph.input("x", ["N", 2, 6, 6])
@@ -374,8 +355,9 @@ def test_mutated_models_are_imported_or_refused():
     content = graph.model("y")
     refused = 0
     for seed in range(MUTANTS):
+        damaged = mutated_bytes(content, range(len(content)), Random(seed))
         try:
-            import_onnx(mutant(content, seed), HERE)
+            import_onnx(damaged, HERE)
         except usmp.UnsupportedModelError as error:
             assert "\n" not in str(error)
             refused += 1

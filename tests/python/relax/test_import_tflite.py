@@ -10,8 +10,9 @@ import pytest
 import tflite
 
 import usmp
+from byte_mutations import mutated_bytes
 from tflite_file import one_operator_model
-from tflite_mutations import mutated_bytes, structure_of
+from tflite_mutations import structure_of
 from tflite_refusals import message_of
 from usmp.relax.import_tflite import import_tflite
 
