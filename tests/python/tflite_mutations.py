@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
-import flatbuffers
 import tflite
-from ai_edge_litert import schema_py_generated as schema
 
 from byte_mutations import mutated_bytes
 from conftest import ROOT, SHARED
 from quantised_models import CATALOGUE
 from tflite_field_mutations import FIELD_MUTATIONS
+from tflite_tables import with_schema
 
 LARGEST_MODEL = 400_000
 
@@ -78,11 +78,12 @@ def structure_of(content: bytes) -> list[int]:
 
 def mutated_fields(content: bytes, generator: Random) -> tuple[bytes, str]:
     """One to three fields of the tables are other ones; and which."""
-    model = schema.ModelT.InitFromPackedBuf(content, 0)
-    changes = []
-    for _ in range(generator.choice([1, 1, 1, 2, 3])):
-        mutate = generator.choice(FIELD_MUTATIONS)
-        changes.append(f"{mutate.__name__}({mutate(model, generator)})")
-    builder = flatbuffers.Builder()
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output()), "; ".join(changes)
+    changes: list[str] = []
+
+    def mutate(model: Any) -> None:
+        for _ in range(generator.choice([1, 1, 1, 2, 3])):
+            mutation = generator.choice(FIELD_MUTATIONS)
+            changes.append(f"{mutation.__name__}({mutation(model, generator)})")
+
+    damaged = with_schema(content, mutate)
+    return damaged, "; ".join(changes)

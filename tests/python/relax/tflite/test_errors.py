@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -14,6 +13,7 @@ import usmp
 from quantised_models.model import Constant, Spec, int32, one_operator, scalar
 from tflite_builder import Graph, Quantisation, options, per_channel, per_tensor, write_model
 from tflite_refusals import message_of, refusal
+from tflite_tables import with_schema
 from usmp.relax import import_tflite as importer
 from usmp.relax.import_tflite import import_tflite
 from usmp.relax.tflite import CONVERTERS
@@ -25,15 +25,6 @@ WEIGHT = Constant(np.ones((4, 3), np.int8), per_tensor(0.1))
 DENSE = options("FullyConnectedOptions")
 CONV = options("Conv2DOptions", padding=0, stride_h=1, stride_w=1)
 POOL = options("Pool2DOptions", padding=0, stride_h=1, stride_w=1, filter_height=1, filter_width=1)
-
-
-def with_schema(content: bytes, change) -> bytes:
-    """The file after `change` to the objects of its tables."""
-    model = schema.ModelT.InitFromPackedBuf(content, 0)
-    change(model)
-    builder = flatbuffers.Builder()
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
 
 
 # ---- operators
