@@ -90,6 +90,9 @@ LOGISTICS = {
     "wide": ((0.3, 20), LOGISTIC),
     "lowest_zero_point": ((0.04, -128), LOGISTIC),
     "highest_zero_point": ((0.04, 127), LOGISTIC),
+    # So coarse that the zero point itself gives the least value.
+    "scale_8": ((8.0, 3), LOGISTIC),
+    "scale_16": ((16.0, -7), LOGISTIC),
     "int16": ((0.0003, 0), (1 / 32768, 0), "int16"),
     "int16_power_of_two": ((1 / 4096, 0), (1 / 32768, 0), "int16"),
 }
@@ -99,6 +102,9 @@ TANHS = {
     "wide": ((0.3, 20), TANH),
     "lowest_zero_point": ((0.02, -128), TANH),
     "highest_zero_point": ((0.02, 127), TANH),
+    # So coarse that the zero point itself gives the least value.
+    "scale_8": ((8.0, 3), TANH),
+    "scale_16": ((16.0, -7), TANH),
     "int16": ((0.0001, 0), (1 / 32768, 0), "int16"),
     "int16_power_of_two": ((1 / 4096, 0), (1 / 32768, 0), "int16"),
 }

@@ -186,8 +186,11 @@ def _fixed_point_argument(value: int, before: Quantisation) -> int | float:
     factor = QuantizedMultiplier(math.floor(mantissa * 2**31 + 0.5), shift)
     radius = input_radius(_INTEGER_BITS, shift)
     difference = value - before.zero_point
-    if abs(difference) >= radius:
-        return math.copysign(math.inf, difference)
+    # As the reference kernels do, the lower end first: from scale 8 on, the radius is 0.
+    if difference <= -radius:
+        return -math.inf
+    if difference >= radius:
+        return math.inf
     return factor.apply(difference)
 
 
