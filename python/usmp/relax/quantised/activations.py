@@ -165,8 +165,6 @@ def _tanh(x: np.float32) -> np.float32:
 def logistic_int8(value: int, before: Quantisation) -> int:
     """LOGISTIC of one int8, as an int8 of scale 1/256 and zero point -128."""
     argument = _fixed_point_argument(value, before)
-    if isinstance(argument, float):
-        return -128 if argument < 0 else 127
     result = round_shift_right(gemmlowp.logistic(argument, _INTEGER_BITS), 31 - 8)
     return min(max(result - 128, -128), 127)
 
@@ -174,23 +172,21 @@ def logistic_int8(value: int, before: Quantisation) -> int:
 def tanh_int8(value: int, before: Quantisation) -> int:
     """TANH of one int8, as an int8 of scale 1/128 and zero point 0."""
     argument = _fixed_point_argument(value, before)
-    if isinstance(argument, float):
-        return -128 if argument < 0 else 127
     result = round_shift_right(gemmlowp.tanh(argument, _INTEGER_BITS), 31 - 7)
     return min(max(result, -128), 127)
 
 
-def _fixed_point_argument(value: int, before: Quantisation) -> int | float:
-    """The real number of an integer in Q4.27; an infinity if that cannot hold it."""
+def _fixed_point_argument(value: int, before: Quantisation) -> int:
+    """The real number of an integer in Q4.27, moved into what that can hold."""
     mantissa, shift = math.frexp(before.scale * 2 ** (31 - _INTEGER_BITS))
     factor = QuantizedMultiplier(math.floor(mantissa * 2**31 + 0.5), shift)
     radius = input_radius(_INTEGER_BITS, shift)
     difference = value - before.zero_point
     # As the reference kernels do, the lower end first: from scale 8 on, the radius is 0.
     if difference <= -radius:
-        return -math.inf
+        return -gemmlowp.INT32_MAX
     if difference >= radius:
-        return math.inf
+        return gemmlowp.INT32_MAX
     return factor.apply(difference)
 
 

@@ -28,9 +28,10 @@ def average_pool(
         count = window.taps_inside(y, x)
         half = tirx.truncdiv(count, tirx.IntImm("int32", 2))
         zero = tirx.IntImm("int32", 0)
-        return tirx.truncdiv(tirx.Select(total > zero, total + half, total - half), count)
+        rounded = tirx.Select(total > zero, total + half, total - half)
+        return limits.clamp(tirx.truncdiv(rounded, count))
 
-    return _pool(builder, "average_pool", data, window, te.sum, 0, mean, limits, layout)
+    return _pool(builder, "average_pool", data, window, te.sum, 0, mean, layout)
 
 
 def rescaled_average_pool(
@@ -60,7 +61,7 @@ def rescaled_average_pool(
         return limits.shifted(multiply(centred, multiplier, shift), after.zero_point)
 
     outside = before.zero_point if counts_padding else 0
-    return _pool(builder, "average_pool", data, window, te.sum, outside, mean, limits, layout)
+    return _pool(builder, "average_pool", data, window, te.sum, outside, mean, layout)
 
 
 def _chosen(count: tirx.Expr, counts: Sequence[int], values: Sequence[int]) -> tirx.Expr:
@@ -80,9 +81,11 @@ def max_pool(
 ) -> relax.Expr:
     """The greatest element under the kernel; input and output have the same quantisation."""
     least, _ = integer_limits("int32")
-    return _pool(
-        builder, "max_pool", data, window, te.max, least, lambda total, y, x: total, limits, layout
-    )
+
+    def clamped(greatest: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
+        return limits.clamp(greatest)
+
+    return _pool(builder, "max_pool", data, window, te.max, least, clamped, layout)
 
 
 def _pool(
@@ -93,10 +96,12 @@ def _pool(
     reduce: Callable[..., tirx.Expr],
     outside: int,
     finish: Callable[[tirx.Expr, tirx.Var, tirx.Var], tirx.Expr],
-    limits: OutputLimits,
     layout: Layout,
 ) -> relax.Expr:
-    """`reduce` over the window, in which elements outside the data are `outside`; then `finish`."""
+    """`reduce` over the window, in which elements outside the data are `outside`.
+
+    `finish` gives the output element of a reduced int32, row and column.
+    """
     batch, _, _, channels = layout.named(shape_of(data))
     shape = layout.order(batch, *window.output, channels)
 
@@ -116,7 +121,7 @@ def _pool(
 
         def output(*indices: tirx.Var) -> tirx.Expr:
             _, y, x, _ = layout.named(indices)
-            return limits.clamp(finish(accumulator[indices], y, x))
+            return finish(accumulator[indices], y, x)
 
         return te.compute(shape, output, "output")
 
