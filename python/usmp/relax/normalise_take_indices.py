@@ -9,6 +9,7 @@ from tvm.ir import Call, GenericConst, IRModule, Op
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_static_shapes import has_static_shape, main_function
+from usmp.relax.quantised.emit import shape_of
 
 
 def normalise_take_indices(mod: IRModule) -> IRModule:
@@ -39,7 +40,7 @@ def _normalised(call: Call) -> Call:
     data, indices = call.args
     if not isinstance(indices, GenericConst) or not has_static_shape(data.ty):
         return call
-    shape = [int(extent) for extent in data.ty.shape]
+    shape = list(shape_of(data))
     # Without an axis, the tensor has but one.
     axis = 0 if call.attrs.axis is None else int(call.attrs.axis)
     extent = shape[axis]

@@ -17,8 +17,7 @@ def elementwise(
     inputs: Sequence[relax.Expr | np.ndarray],
 ) -> relax.Expr:
     """`function` of the corresponding elements of inputs that are broadcast together."""
-    shapes = [tuple(i.shape) if isinstance(i, np.ndarray) else shape_of(i) for i in inputs]
-    shape = np.broadcast_shapes(*shapes)
+    shape = np.broadcast_shapes(*(shape_of(tensor) for tensor in inputs))
 
     def compute(*tensors: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:

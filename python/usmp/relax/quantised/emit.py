@@ -38,6 +38,7 @@ def call_operator(
     return builder.call_te(compute, *tensors, primfunc_name_hint=name, primfunc_attrs=attributes)
 
 
-def shape_of(tensor: relax.Expr) -> tuple[int, ...]:
-    """The extents of a tensor of static shape."""
-    return tuple(int(extent) for extent in tensor.ty.shape)
+def shape_of(tensor: relax.Expr | np.ndarray) -> tuple[int, ...]:
+    """The extents of an array, or of a tensor of static shape."""
+    shape = tensor.shape if isinstance(tensor, np.ndarray) else tensor.ty.shape
+    return tuple(int(extent) for extent in shape)

@@ -26,14 +26,14 @@ def gather(
     batch_axes: how many first axes of data and indices are the same.
     """
     extents = shape_of(data)
-    index_shape = _shape(indices)
+    index_shape = shape_of(indices)
     picked = len(index_shape) - batch_axes
     shape = (*extents[:axis], *index_shape[batch_axes:], *extents[axis + 1 :])
 
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
             index = indices[(*i[:batch_axes], *i[axis : axis + picked])]
-            place = _nearest(index, 0, extents[axis] - 1)
+            place = _nearest(index, extents[axis] - 1)
             return data[(*i[:axis], place, *i[axis + picked :])]
 
         return te.compute(shape, element, "output")
@@ -51,13 +51,13 @@ def gather_nd(
     indices: (..., n) integers: a position on each of the first n axes of the data.
     """
     extents = shape_of(data)
-    *outer, axes = _shape(indices)
+    *outer, axes = shape_of(indices)
     shape = (*outer, *extents[axes:])
 
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
             place = [
-                _nearest(indices[(*i[: len(outer)], tirx.IntImm("int32", axis))], 0, extent - 1)
+                _nearest(indices[(*i[: len(outer)], tirx.IntImm("int32", axis))], extent - 1)
                 for axis, extent in enumerate(extents[:axes])
             ]
             return data[(*place, *i[len(outer) :])]
@@ -89,7 +89,7 @@ def update_slice(
                 if size == extent:
                     place.append(i[axis])
                     continue
-                begin = _nearest(begins[tirx.IntImm("int32", axis)], 0, extent - size)
+                begin = _nearest(begins[tirx.IntImm("int32", axis)], extent - size)
                 inside += [i[axis] >= begin, i[axis] < begin + size]
                 place.append(i[axis] - begin)
             return tirx.if_then_else(tirx.all(*inside), update[tuple(place)], data[i])
@@ -99,11 +99,7 @@ def update_slice(
     return call_operator(builder, "update_slice", compute, [data, update, begins])
 
 
-def _shape(indices: relax.Expr | np.ndarray) -> tuple[int, ...]:
-    return tuple(indices.shape) if isinstance(indices, np.ndarray) else shape_of(indices)
-
-
-def _nearest(index: tirx.Expr, least: int, greatest: int) -> tirx.Expr:
-    """An index moved into limits, as int32."""
-    low, high = tirx.IntImm("int32", least), tirx.IntImm("int32", greatest)
+def _nearest(index: tirx.Expr, greatest: int) -> tirx.Expr:
+    """An index moved between 0 and a limit, as int32."""
+    low, high = tirx.IntImm("int32", 0), tirx.IntImm("int32", greatest)
     return tirx.max(tirx.min(index.astype("int32"), high), low)

@@ -35,15 +35,25 @@ class Resize:
     align_corners: bool
     half_pixel_centers: bool
 
+    @property
+    def _spans(self) -> tuple[int, int]:
+        """What is as long in the data as in the output, in elements of each."""
+        less = 1 if self.align_corners and self.output > 1 else 0
+        return self.data - less, self.output - less
+
+    @property
+    def _single_scale(self) -> np.float32:
+        """Elements of the data for one of the output, in single precision."""
+        extent, count = self._spans
+        return np.float32(extent) / np.float32(count)
+
     def nearest(self) -> np.ndarray:
         """The element of the data for each one of the output, in single precision: int16 or int32.
 
         TFLite's GetNearestNeighbor.
         """
         single = np.float32
-        corners = self.align_corners and self.output > 1
-        less = 1 if corners else 0
-        scale = single(self.data - less) / single(self.output - less)
+        scale = self._single_scale
         offset = single(0.5 if self.half_pixel_centers else 0)
         places = [float((single(index) + offset) * scale) for index in range(self.output)]
         chosen = [round_half_away(p) if self.align_corners else int(np.floor(p)) for p in places]
@@ -55,8 +65,7 @@ class Resize:
 
         TFLite's ComputeInterpolationValuesInteger.
         """
-        less = 1 if self.align_corners and self.output > 1 else 0
-        extent, count = self.data - less, self.output - less
+        extent, count = self._spans
         scale = ((extent << _BITS) + count // 2) // count
         place = index * scale
         return place + (scale // 2 - (1 << (_BITS - 1))) if self.half_pixel_centers else place
@@ -68,8 +77,7 @@ class Resize:
         TFLite's ComputeInterpolationValues.
         """
         single = np.float32
-        less = 1 if self.align_corners and self.output > 1 else 0
-        scale = single(self.data - less) / single(self.output - less)
+        scale = self._single_scale
         places = np.arange(self.output, dtype=single)
         half = single(0.5)
         places = (places + half) * scale - half if self.half_pixel_centers else places * scale
@@ -86,8 +94,7 @@ def resize_nearest(
     layout: Layout,
 ) -> relax.Expr:
     """Each element of the output is the nearest one of the data, an image of any type."""
-    batch, _, _, channels = layout.named(shape_of(data))
-    shape = layout.order(batch, sides[0].output, sides[1].output, channels)
+    shape = _output_shape(data, sides, layout)
     tables = [side.nearest() for side in sides]
     regular = [_is_regular(side, table) for side, table in zip(sides, tables, strict=True)]
 
@@ -111,6 +118,13 @@ def resize_nearest(
     return call_operator(builder, "resize_nearest", compute, [data, *constants])
 
 
+def _output_shape(
+    data: relax.Expr, sides: tuple[Resize, Resize], layout: Layout
+) -> tuple[int, ...]:
+    batch, _, _, channels = layout.named(shape_of(data))
+    return layout.order(batch, sides[0].output, sides[1].output, channels)
+
+
 def _is_regular(side: Resize, table: np.ndarray) -> bool:
     """Whether a division gives the same as the table, without its bytes."""
     indices = np.arange(side.output, dtype=np.int64)
@@ -129,8 +143,7 @@ def resize_bilinear(
     ----------
     data: an image of int8 or int16.
     """
-    batch, _, _, channels = layout.named(shape_of(data))
-    shape = layout.order(batch, sides[0].output, sides[1].output, channels)
+    shape = _output_shape(data, sides, layout)
     dtype = str(data.ty.dtype)
     # 128 * (2 * 2**10)**2 is less than 2**31: 8-bit elements need no wider sum.
     wide = "int32" if dtype == "int8" else "int64"
@@ -170,8 +183,7 @@ def resize_bilinear_uint8(
     layout: Layout,
 ) -> relax.Expr:
     """As `resize_bilinear`, of uint8, in single precision: so do TFLite's reference kernels."""
-    batch, _, _, channels = layout.named(shape_of(data))
-    shape = layout.order(batch, sides[0].output, sides[1].output, channels)
+    shape = _output_shape(data, sides, layout)
 
     def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:

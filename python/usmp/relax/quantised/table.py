@@ -20,6 +20,7 @@ def tabulated(
     dtype: str,
 ) -> relax.Expr:
     """`function` of each element of `data` (int8 or uint8), as elements of type `dtype`."""
+    shape = shape_of(data)
     least, greatest = integer_limits(str(data.ty.dtype))
     table = np.array([function(value) for value in range(least, greatest + 1)], dtype)
 
@@ -27,10 +28,20 @@ def tabulated(
         def element(*indices: tirx.Var) -> tirx.Expr:
             return table[data[indices].astype("int32") - tirx.IntImm("int32", least)]
 
-        return te.compute(shape_of(source), element, "output")
+        return te.compute(shape, element, "output")
 
-    source = data
     return call_operator(builder, name, compute, [data, table], is_element_wise=True)
+
+
+def nearest_integer(steps: float, after: Quantisation) -> int:
+    """The integer so many steps from the zero point, ties away from it, moved into the type.
+
+    The least one for what is not a number.
+    """
+    least, greatest = integer_limits(after.dtype)
+    if not abs(steps) < 2**30:
+        return greatest if steps > 0 else least
+    return min(max(round_half_away(steps) + after.zero_point, least), greatest)
 
 
 def exponential(x: np.float32) -> np.float32:
@@ -47,14 +58,10 @@ def tabulated_real(
     after: Quantisation,
 ) -> relax.Expr:
     """A function of real numbers, computed in single precision for each integer."""
-    least, greatest = integer_limits(after.dtype)
     inverse = np.float32(1) / np.float32(after.scale)
 
     def of_integer(value: int) -> int:
         real = np.float32(before.scale) * np.float32(value - before.zero_point)
-        result = float(function(real) * inverse)
-        if not abs(result) < 2**30:
-            return greatest if result > 0 else least
-        return min(max(round_half_away(result) + after.zero_point, least), greatest)
+        return nearest_integer(float(function(real) * inverse), after)
 
     return tabulated(builder, name, data, of_integer, after.dtype)

@@ -67,11 +67,9 @@ class Window:
         """Whether a position lies in the data; None if every position does."""
         conditions: list[tirx.Expr] = []
         for side in (0, 1):
-            last = (self.output[side] - 1) * self.strides[side] - self.padding[side]
-            last += (self.kernel[side] - 1) * self.dilations[side]
             if self.padding[side] > 0:
                 conditions.append(position[side] >= 0)
-            if last >= self.data[side]:
+            if self._reaches_beyond(side):
                 conditions.append(position[side] < self.data[side])
         return tirx.all(*conditions) if conditions else None
 
@@ -81,7 +79,7 @@ class Window:
         for side, index in enumerate((y, x)):
             extent = tirx.IntImm("int32", self.kernel[side])
             origin = index * self.strides[side] - self.padding[side]
-            if self.inside_on(side):
+            if self.padding[side] <= 0 and not self._reaches_beyond(side):
                 counts.append(extent)
                 continue
             first = tirx.max(tirx.IntImm("int32", 0), tirx.IntImm("int32", 0) - origin)
@@ -101,8 +99,8 @@ class Window:
             counts.append({min(last, self.data[side] - o) - max(0, -o) for o in origins})
         return sorted({rows * columns for rows in counts[0] for columns in counts[1]})
 
-    def inside_on(self, side: int) -> bool:
-        """Whether no tap ever leaves the data on one side (0: rows, 1: columns)."""
+    def _reaches_beyond(self, side: int) -> bool:
+        """Whether a tap is ever at a row (side 0) or column (side 1) after the last of the data."""
         last = (self.output[side] - 1) * self.strides[side] - self.padding[side]
         last += (self.kernel[side] - 1) * self.dilations[side]
-        return self.padding[side] <= 0 and last < self.data[side]
+        return last >= self.data[side]
