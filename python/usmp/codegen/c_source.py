@@ -196,6 +196,7 @@ def _reset_definition(interface: Interface) -> list[str]:
         pool = _pool_address(interface, str(state.pool_name))
         place = f"(uint8_t*){pool} + {int(state.byte_offset)}"
         lines.append(f"  memset({place}, 0, {int(state.size_bytes)});")
-    if not any(interface.states_in(pool) for pool in interface.external_pools):
-        lines += ["  (void)workspace_pools;"] * bool(interface.external_pools)
+    external = interface.external_pools
+    if external and not any(interface.states_in(pool) for pool in external):
+        lines.append("  (void)workspace_pools;")
     return ["\n".join([*lines, "}\n"])]

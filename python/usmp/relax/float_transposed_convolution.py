@@ -6,7 +6,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.transposed_convolution import TransposedSide
+from usmp.relax.quantised.transposed_convolution import TransposedSide, reached
 
 
 def float_transpose_conv2d(
@@ -36,16 +36,11 @@ def float_transpose_conv2d(
         inner = te.reduce_axis((0, channels), "ic")
 
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
-            positions, taps, conditions = [], [], []
-            for side, index, step in zip(sides, (y, x), steps, strict=True):
-                before = int(step.dom.extent) - 1 - step
-                positions.append(side.position(index, before))
-                taps.append(side.tap(index, before))
-                conditions += side.conditions(positions[-1], taps[-1], step)
+            positions, taps, condition = reached(sides, (y, x), steps, ascending=True)
             product = data[(b, *positions, inner)] * weight[(c, *taps, inner)]
-            if not conditions:
+            if condition is None:
                 return product
-            return tirx.if_then_else(tirx.all(*conditions), product, tirx.FloatImm("float32", 0))
+            return tirx.if_then_else(condition, product, tirx.FloatImm("float32", 0))
 
         shape = (batch, sides[0].output, sides[1].output, outputs)
         total = te.compute(

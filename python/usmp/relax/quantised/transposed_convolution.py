@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,29 @@ class TransposedSide:
         return conditions
 
 
+def reached(
+    sides: tuple[TransposedSide, TransposedSide],
+    output: tuple[tirx.Var, tirx.Var],
+    steps: Sequence[tirx.IterVar],
+    *,
+    ascending: bool = False,
+) -> tuple[list[tirx.Expr], list[tirx.Expr], tirx.Expr | None]:
+    """Row and column in the data and in the kernel, and whether both exist; None if always.
+
+    Parameters
+    ----------
+    output: row and column in the output.
+    ascending: whether the steps go through the data in its order, and not backwards.
+    """
+    positions, taps, conditions = [], [], []
+    for side, index, step in zip(sides, output, steps, strict=True):
+        back = int(step.dom.extent) - 1 - step if ascending else step
+        positions.append(side.position(index, back))
+        taps.append(side.tap(index, back))
+        conditions += side.conditions(positions[-1], taps[-1], step)
+    return positions, taps, tirx.all(*conditions) if conditions else None
+
+
 def transpose_conv2d(
     builder: relax.BlockBuilder,
     data: relax.Expr,
@@ -87,15 +111,10 @@ def transpose_conv2d(
         inner = te.reduce_axis((0, channels), "ic")
 
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
-            positions, taps, conditions = [], [], []
-            for side, index, step in zip(sides, (y, x), steps, strict=True):
-                positions.append(side.position(index, step))
-                taps.append(side.tap(index, step))
-                conditions += side.conditions(positions[-1], taps[-1], step)
+            positions, taps, condition = reached(sides, (y, x), steps)
             value = data[layout.order(b, positions[0], positions[1], inner)]
-            condition = tirx.all(*conditions) if conditions else None
             taken = value_inside(condition, value, quantisation.zero_point)
-            return taken * centred(weight[c, taps[0], taps[1], inner], weight_zero_point)
+            return taken * centred(weight[(c, *taps, inner)], weight_zero_point)
 
         shape = (batch, sides[0].output, sides[1].output, outputs)
         axes = [*steps, inner]
