@@ -19,8 +19,9 @@ from usmp.relax.qdq.graph import Graph, Output
 from usmp.relax.qdq.images import pool_window, reshaped
 from usmp.relax.qdq.moves import move_of
 from usmp.relax.qdq.operands import integers, real_constant
-from usmp.relax.qdq.room import farthest, require_room
+from usmp.relax.qdq.room import require_room
 from usmp.relax.quantised.emit import shape_of
+from usmp.relax.quantised.parameters import farthest
 
 
 def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:

@@ -8,8 +8,9 @@ from usmp.objects.errors import UnsupportedModelError
 from usmp.relax import quantised
 from usmp.relax.qdq.graph import Graph, Output
 from usmp.relax.qdq.operands import quantised_operands
-from usmp.relax.qdq.room import farthest, require_room
+from usmp.relax.qdq.room import require_room
 from usmp.relax.quantised import Quantisation
+from usmp.relax.quantised.parameters import farthest
 
 _OPERATORS = {
     "relax.add": quantised.add,

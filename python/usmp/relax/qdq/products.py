@@ -10,9 +10,10 @@ from usmp.relax import quantised
 from usmp.relax.qdq.graph import Graph, Output
 from usmp.relax.qdq.images import reshaped
 from usmp.relax.qdq.operands import integer_constant, integers, quantised_operands
-from usmp.relax.qdq.room import farthest, require_room
+from usmp.relax.qdq.room import require_room
 from usmp.relax.qdq.weights import is_supported, rescale_and_bias, with_bias
 from usmp.relax.quantised.emit import shape_of
+from usmp.relax.quantised.parameters import farthest
 
 
 def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:

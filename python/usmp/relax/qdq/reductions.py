@@ -11,8 +11,9 @@ from usmp.relax.qdq.graph import Graph, Output
 from usmp.relax.qdq.images import image_layout, pool_window, reshaped
 from usmp.relax.qdq.operands import integers
 from usmp.relax.qdq.products import clamped
-from usmp.relax.qdq.room import farthest, require_room
+from usmp.relax.qdq.room import require_room
 from usmp.relax.quantised.emit import shape_of
+from usmp.relax.quantised.parameters import farthest
 
 _POOLS = ("relax.nn.avg_pool1d", "relax.nn.avg_pool2d")
 _ADAPTIVE = ("relax.nn.adaptive_avg_pool1d", "relax.nn.adaptive_avg_pool2d")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.quantised import Quantisation, quantize_multiplier
-from usmp.relax.quantised.parameters import integer_limits
+from usmp.relax.quantised import quantize_multiplier
 
 _LARGEST_ZERO_POINT = 2**16
 
@@ -21,9 +20,3 @@ def require_room(magnitude: int, real_factor: float) -> None:
         raise UnsupportedModelError(
             f"integers up to {magnitude} times {real_factor} may not fit into 32 bits"
         )
-
-
-def farthest(quantisation: Quantisation) -> int:
-    """The greatest distance of an integer from the zero point."""
-    least, greatest = integer_limits(quantisation.dtype)
-    return max(abs(greatest - quantisation.zero_point), abs(quantisation.zero_point - least))

@@ -19,7 +19,7 @@ from usmp.relax.quantised.fixed_point import (
     apply_multiplier,
     quantize_multiplier,
 )
-from usmp.relax.quantised.parameters import OutputLimits, Quantisation
+from usmp.relax.quantised.parameters import OutputLimits, Quantisation, require_no_zero_points
 
 Quantisations = tuple[Quantisation, Quantisation, Quantisation]
 Combination = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
@@ -84,7 +84,7 @@ def squared_difference(
     ------
     UnsupportedModelError: int16 with zero points other than 0.
     """
-    _require_no_zero_points(quantisations)
+    require_no_zero_points(quantisations)
     first, second, output = quantisations
     twice = 2.0 * max(first.scale, second.scale)
     # The greatest numbers of bits for which the square does not overflow.
@@ -172,7 +172,7 @@ def multiply_elements(
     ------
     UnsupportedModelError: int16 with zero points other than 0.
     """
-    _require_no_zero_points(quantisations)
+    require_no_zero_points(quantisations)
     first, second, output = quantisations
     factor = quantize_multiplier(first.scale * second.scale / output.scale)
 
@@ -206,12 +206,6 @@ def divide(
         return limits.shifted(quotient, output.zero_point)
 
     return elementwise(builder, "divide", function, [left, right])
-
-
-def _require_no_zero_points(quantisations: Quantisations) -> None:
-    zero_points = [q.zero_point for q in quantisations]
-    if quantisations[0].dtype == "int16" and any(zero_points):
-        raise UnsupportedModelError(f"int16 tensors have zero points {zero_points}; required: 0")
 
 
 def extreme_of_two(

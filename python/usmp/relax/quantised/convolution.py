@@ -126,7 +126,7 @@ def sum_and_rescale(
     """The two stages of a convolution: accumulators, and what becomes of each."""
     accumulator = te.compute(
         layout.order(*shape),
-        lambda *i: te.sum(product(*layout.named(i)).astype(rescale.accumulator), axes),
+        lambda *i: te.sum(product(*layout.named(i)).astype(rescale.rounding.accumulator), axes),
         "accumulator",
     )
 

@@ -38,7 +38,8 @@ def fully_connected(
 
         def product(row: tirx.Var, c: tirx.Var) -> tirx.Expr:
             left = centred(data[row, k], quantisation.zero_point)
-            return (left * centred(weight[c, k], weight_zero_point)).astype(rescale.accumulator)
+            term = left * centred(weight[c, k], weight_zero_point)
+            return term.astype(rescale.rounding.accumulator)
 
         shape = (rows, weight.shape[0])
         accumulator = te.compute(shape, lambda r, c: te.sum(product(r, c), k), "accumulator")

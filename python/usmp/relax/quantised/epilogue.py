@@ -42,7 +42,8 @@ class Epilogue:
             return self.rescale.finish(scaled)
         rest = list(constants)
         if self.has_bias:
-            accumulator = accumulator + rest.pop(0)[channel].astype(self.rescale.accumulator)
+            dtype = self.rescale.rounding.accumulator
+            accumulator = accumulator + rest.pop(0)[channel].astype(dtype)
         return self.rescale.apply(accumulator, channel, rest)
 
 
@@ -65,7 +66,7 @@ def make_epilogue(
     ------
     UnsupportedModelError: the accumulators may overflow.
     """
-    accumulators = accumulator_range(weight, bias, data, rescale.accumulator)
+    accumulators = accumulator_range(weight, bias, data, rescale.rounding.accumulator)
     if bias is not None and not bias.any():
         bias = None
     if len(rescale.factors) > 1 and rescale.rounding is Rounding.TWICE:

@@ -37,7 +37,7 @@ class QuantizedMultiplier:
 
     def apply(self, value: int) -> int:
         """`value` times the factor, a 32-bit integer, rounded as `multiply` does."""
-        shifted = _wrap_int32(value << max(self.shift, 0))
+        shifted = wrap_int32(value << max(self.shift, 0))
         high = (shifted * self.multiplier + (1 << 30)) >> 31
         right = max(-self.shift, 0)
         return round_shift_right(high, right)
@@ -49,7 +49,8 @@ def round_shift_right(value: int, exponent: int) -> int:
     return (value >> exponent) + int((value & mask) > (mask >> 1) + (value < 0))
 
 
-def _wrap_int32(value: int) -> int:
+def wrap_int32(value: int) -> int:
+    """The low 32 bits of `value`, with a sign."""
     return (value + 2**31) % 2**32 - 2**31
 
 
@@ -89,6 +90,11 @@ class Rounding(Enum):
     ONCE_16_BITS = MULTIPLY_BY_QUANTIZED_MULTIPLIER_64
     """Accumulators of 64 bits: with the upper 16 bits of the multiplier."""
 
+    @property
+    def accumulator(self) -> str:
+        """The type of the accumulators."""
+        return "int64" if self is Rounding.ONCE_16_BITS else "int32"
+
     def check(self, shift: int) -> None:
         """Return if a factor may have this shift.
 
@@ -117,7 +123,7 @@ def multiply(
     """
     if isinstance(shift, int):
         rounding.check(shift)
-    return tirx.call_pure_extern("int32", rounding.value, value, _int32(multiplier), _int32(shift))
+    return tirx.call_pure_extern("int32", rounding.value, value, int32(multiplier), int32(shift))
 
 
 def apply_multiplier(value: tirx.Expr, factor: QuantizedMultiplier) -> tirx.Expr:
@@ -144,5 +150,6 @@ def one_over_one_plus(value: tirx.Expr) -> tirx.Expr:
     return tirx.call_pure_extern("int32", ONE_OVER_ONE_PLUS, value)
 
 
-def _int32(value: tirx.Expr | int) -> tirx.Expr:
+def int32(value: tirx.Expr | int) -> tirx.Expr:
+    """A constant, or an expression in this type."""
     return tirx.IntImm("int32", value) if isinstance(value, int) else value.astype("int32")

@@ -6,7 +6,7 @@ take and give these raw integers. They are evaluated at compile time, to fill ta
 
 from __future__ import annotations
 
-from usmp.relax.quantised.fixed_point import round_shift_right
+from usmp.relax.quantised.fixed_point import round_shift_right, wrap_int32
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 ONE_Q0 = INT32_MAX
@@ -25,11 +25,6 @@ _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
 def saturate(value: int) -> int:
     """`value` moved into the 32-bit integers."""
     return min(max(value, INT32_MIN), INT32_MAX)
-
-
-def wrap(value: int) -> int:
-    """The low 32 bits of `value`, with a sign."""
-    return (value - INT32_MIN) % 2**32 + INT32_MIN
 
 
 def multiply(a: int, b: int) -> int:
@@ -68,7 +63,7 @@ def _exp_between_minus_quarter_and_0(value: int) -> int:
     x4 = multiply(x2, x2)
     cubic = multiply(round_shift_right(x4, 2) + x3, _THIRD)
     series = round_shift_right(cubic + x2, 1)
-    return wrap(_EXP_OF_MINUS_EIGHTH + multiply(_EXP_OF_MINUS_EIGHTH, x + series))
+    return wrap_int32(_EXP_OF_MINUS_EIGHTH + multiply(_EXP_OF_MINUS_EIGHTH, x + series))
 
 
 def one_over_one_plus(value: int) -> int:

@@ -7,14 +7,13 @@ from tvm import relax, te, tirx
 from usmp.objects.intrinsics import LOGARITHM
 from usmp.relax.quantised.activations import input_radius
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.relax.quantised.fixed_point import apply_multiplier, int32, quantize_multiplier
 from usmp.relax.quantised.parameters import Quantisation, require_output
 from usmp.relax.quantised.softmax import (
     DIFFERENCE_BITS,
     difference_factor,
     exponentials,
     greatest_of_rows,
-    int32,
     require_summable,
     sum_of_exponentials,
 )

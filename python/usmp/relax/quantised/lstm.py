@@ -99,11 +99,6 @@ class LstmParameters:
         return Rounding.ONCE_16_BITS if self.data.dtype == "int16" else Rounding.TWICE
 
     @property
-    def accumulator(self) -> str:
-        """The type of these sums."""
-        return "int64" if self.rounding is Rounding.ONCE_16_BITS else "int32"
-
-    @property
     def cell_power(self) -> int:
         """The logarithm of the cell state's scale.
 
@@ -197,7 +192,7 @@ class _Tensors:
 
 def _check_sums(gate: Gate, parameters: LstmParameters) -> None:
     """Return if the sums of a gate always fit their type."""
-    dtype = parameters.accumulator
+    dtype = parameters.rounding.accumulator
     accumulator_range(gate.data_weight, gate.bias, parameters.data, dtype)
     accumulator_range(gate.hidden_weight, None, parameters.hidden, dtype)
 
@@ -239,7 +234,7 @@ def _set_gates(
     place: of the step in data and output.
     b, u: the row of the batch, and the unit.
     """
-    dtype = parameters.accumulator
+    dtype = parameters.rounding.accumulator
     of_data = [Local.of(f"{name}_of_data", dtype) for name in _NAMES]
     of_hidden = [Local.of(f"{name}_of_hidden", dtype) for name in _NAMES]
 

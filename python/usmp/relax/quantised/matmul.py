@@ -12,7 +12,12 @@ from usmp.relax.quantised.elementwise import broadcast_indices
 from usmp.relax.quantised.emit import call_operator
 from usmp.relax.quantised.epilogue import centred
 from usmp.relax.quantised.fixed_point import Rounding, multiply, quantize_multiplier
-from usmp.relax.quantised.parameters import OutputLimits, Quantisation, integer_limits
+from usmp.relax.quantised.parameters import (
+    OutputLimits,
+    Quantisation,
+    farthest,
+    require_no_zero_points,
+)
 
 
 def batch_matmul(
@@ -36,17 +41,15 @@ def batch_matmul(
     UnsupportedModelError: int16 with zero points other than 0, or sums that may leave int32.
     """
     first, second, after = quantisations
-    wide = after.dtype == "int16"
-    if wide and any(q.zero_point for q in quantisations):
-        zero_points = [q.zero_point for q in quantisations]
-        raise UnsupportedModelError(f"int16 tensors have zero points {zero_points}; required: 0")
+    require_no_zero_points(quantisations)
+    rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
     factor = quantize_multiplier(first.scale * second.scale / after.scale)
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
         shapes = [[int(extent) for extent in tensor.shape] for tensor in (left, right)]
         rows, depth = _swapped(shapes[0][-2:], transposed[0])
         _, columns = _swapped(shapes[1][-2:], transposed[1])
-        if not wide:
+        if rounding is Rounding.TWICE:
             _require_summable(depth, first, second)
         batches = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
         k = te.reduce_axis((0, depth), "k")
@@ -65,13 +68,12 @@ def batch_matmul(
             x = element(left, tuple(batch), _swapped([row, k], transposed[0]), first)
             y = element(right, tuple(batch), _swapped([k, column], transposed[1]), second)
             # A single product fits into int32, of int16 too.
-            return te.sum((x * y).astype("int64" if wide else "int32"), k)
+            return te.sum((x * y).astype(rounding.accumulator), k)
 
         shape = (*batches, rows, columns)
         accumulator = te.compute(shape, product, "accumulator")
 
         def output(*indices: tirx.Var) -> tirx.Expr:
-            rounding = Rounding.ONCE_16_BITS if wide else Rounding.TWICE
             total = accumulator(*indices)
             scaled = multiply(total, factor.multiplier, factor.shift, rounding)
             return (limits or after.limits()).shifted(scaled, after.zero_point)
@@ -86,12 +88,9 @@ def _swapped(pair: list[Any], swap: bool) -> list[Any]:
 
 
 def _require_summable(depth: int, first: Quantisation, second: Quantisation) -> None:
-    farthest = []
-    for quantisation in (first, second):
-        least, greatest = integer_limits(quantisation.dtype)
-        farthest.append(max(greatest - quantisation.zero_point, quantisation.zero_point - least))
-    if depth * farthest[0] * farthest[1] >= 2**31:
+    largest = farthest(first) * farthest(second)
+    if depth * largest >= 2**31:
         raise UnsupportedModelError(
             f"sums of {depth} products may leave the 32-bit integers; "
-            f"at most {(2**31 - 1) // (farthest[0] * farthest[1])} are supported"
+            f"at most {(2**31 - 1) // largest} are supported"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,6 +127,12 @@ def round_half_away(value: float) -> int:
     return magnitude if value >= 0 else -magnitude
 
 
+def farthest(quantisation: Quantisation) -> int:
+    """The greatest distance of an integer from the zero point."""
+    least, greatest = integer_limits(quantisation.dtype)
+    return max(greatest - quantisation.zero_point, quantisation.zero_point - least)
+
+
 def is_about(quantisation: Quantisation, scale: float, zero_point: int) -> bool:
     """Whether it is this one; the scale may be off by a thousandth."""
     return abs(quantisation.scale - scale) <= 1e-3 * scale and quantisation.zero_point == zero_point
@@ -142,4 +149,29 @@ def require_output(after: Quantisation, scale: float, zero_point: int) -> None:
         raise UnsupportedModelError(
             f"the {after.dtype} output has scale {after.scale} and zero point "
             f"{after.zero_point}; required: {scale} and {zero_point}"
+        )
+
+
+def require_no_zero_points(quantisations: Sequence[Quantisation]) -> None:
+    """Return if all zero points are 0, or the type, which is that of all, may have others.
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with zero points other than 0.
+    """
+    zero_points = [q.zero_point for q in quantisations]
+    if quantisations[0].dtype == "int16" and any(zero_points):
+        raise UnsupportedModelError(f"int16 tensors have zero points {zero_points}; required: 0")
+
+
+def require_symmetric_input(before: Quantisation) -> None:
+    """Return if the zero point is 0.
+
+    Raises
+    ------
+    UnsupportedModelError: it is another.
+    """
+    if before.zero_point != 0:
+        raise UnsupportedModelError(
+            f"the {before.dtype} input has zero point {before.zero_point}; required: 0"
         )

@@ -38,11 +38,6 @@ class Rescale:
         for factor in self.factors:
             self.rounding.check(factor.shift)
 
-    @property
-    def accumulator(self) -> str:
-        """The type of the accumulators."""
-        return "int64" if self.rounding is Rounding.ONCE_16_BITS else "int32"
-
     def constants(self) -> list[np.ndarray]:
         """What the operator must be given as tensors: nothing for a single factor."""
         if len(self.factors) == 1:

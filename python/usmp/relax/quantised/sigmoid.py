@@ -6,6 +6,7 @@ The argument is scaled so that 3 * 2**12 stands for 1; tanh(x) = 2 * sigmoid(2 *
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from tvm import relax, te, tirx
@@ -13,7 +14,8 @@ from tvm import relax, te, tirx
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.intrinsics import INTERPOLATED_LOGISTIC, INTERPOLATED_TANH, SIGMOID_INDEX
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.parameters import Quantisation
+from usmp.relax.quantised.fixed_point import int32
+from usmp.relax.quantised.parameters import Quantisation, require_symmetric_input
 
 ARGUMENT_FACTOR = 3
 """What integers of scale 2**-12 are multiplied by."""
@@ -40,34 +42,34 @@ def interpolated_sigmoid(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation
 ) -> relax.Expr:
     """sigmoid(x), in 15 fractional bits."""
-    multiplier, shift = _argument_scale(before, (0,))
-
-    def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
-        def element(*indices: tirx.Var) -> tirx.Expr:
-            argument = scaled_argument(data[indices].astype("int32"), multiplier, shift)
-            return logistic_of(argument, table).astype("int16")
-
-        return te.compute(shape, element, "output")
-
-    shape = shape_of(data)
-    return call_operator(builder, "logistic", compute, [data, sigmoid_table()])
+    return _by_table(builder, "logistic", data, _argument_scale(before, (0,)), logistic_of)
 
 
 def interpolated_tanh(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantisation
 ) -> relax.Expr:
     """tanh(x), in 15 fractional bits."""
-    multiplier, shift = _argument_scale(before, (0, 1))
+    return _by_table(builder, "tanh", data, _argument_scale(before, (0, 1)), tanh_of)
+
+
+def _by_table(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    scale: tuple[int, int],
+    function: Callable[[tirx.Expr, te.Tensor], tirx.Expr],
+) -> relax.Expr:
+    """`function` of each element, scaled by a multiplier and a shift, and of `sigmoid_table`."""
+    shape = shape_of(data)
 
     def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:
-            argument = scaled_argument(data[indices].astype("int32"), multiplier, shift)
-            return tanh_of(argument, table).astype("int16")
+            argument = scaled_argument(data[indices].astype("int32"), *scale)
+            return function(argument, table).astype("int16")
 
         return te.compute(shape, element, "output")
 
-    shape = shape_of(data)
-    return call_operator(builder, "tanh", compute, [data, sigmoid_table()])
+    return call_operator(builder, name, compute, [data, sigmoid_table()])
 
 
 def _argument_scale(before: Quantisation, direct_shifts: tuple[int, ...]) -> tuple[int, int]:
@@ -77,10 +79,7 @@ def _argument_scale(before: Quantisation, direct_shifts: tuple[int, ...]) -> tup
     ----------
     direct_shifts: a scale of 2**(shift - 12) needs no rounding for these shifts.
     """
-    if before.zero_point != 0:
-        raise UnsupportedModelError(
-            f"the int16 input has zero point {before.zero_point}; required: 0"
-        )
+    require_symmetric_input(before)
     power = power_of_two(before.scale)
     if power is not None and power + 12 in direct_shifts:
         return ARGUMENT_FACTOR << (power + 12), 0
@@ -107,10 +106,10 @@ def power_of_two(scale: float) -> int | None:
 
 def scaled_argument(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
     """`value` (int32) times the multiplier, shifted to the right and rounded."""
-    product = value * _int32(multiplier)
+    product = value * int32(multiplier)
     if shift == 0:
         return product
-    return (product + _int32(1 << (shift - 1))) >> _int32(shift)
+    return (product + int32(1 << (shift - 1))) >> int32(shift)
 
 
 def logistic_of(argument: tirx.Expr, table: te.Tensor | tirx.Buffer) -> tirx.Expr:
@@ -128,11 +127,7 @@ def _interpolated(
 ) -> tirx.Expr:
     # The function adds 1 itself: for an index that might overflow, TVM changes to 64 bits.
     low, high = (
-        table[tirx.call_pure_extern("int32", SIGMOID_INDEX, argument, _int32(bits), _int32(next_))]
+        table[tirx.call_pure_extern("int32", SIGMOID_INDEX, argument, int32(bits), int32(next_))]
         for next_ in (0, 1)
     )
     return tirx.call_pure_extern("int32", function, argument, low, high)
-
-
-def _int32(value: int) -> tirx.Expr:
-    return tirx.IntImm("int32", value)

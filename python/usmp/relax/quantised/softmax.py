@@ -13,6 +13,7 @@ from usmp.relax.quantised.activations import input_radius
 from usmp.relax.quantised.emit import call_operator, shape_of
 from usmp.relax.quantised.fixed_point import (
     QuantizedMultiplier,
+    int32,
     leading_zeros,
     multiply,
     one_over_one_plus,
@@ -151,8 +152,3 @@ def difference_factor(scale: float, beta: float) -> QuantizedMultiplier:
             f"a softmax of beta {beta} on an input of scale {scale}; more than 2**-26 is supported"
         )
     return factor
-
-
-def int32(value: int) -> tirx.Expr:
-    """A constant."""
-    return tirx.IntImm("int32", value)

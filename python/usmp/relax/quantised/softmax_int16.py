@@ -14,8 +14,19 @@ from tvm import relax, te, tirx
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.fixed_point import apply_multiplier, leading_zeros, quantize_multiplier
-from usmp.relax.quantised.parameters import Quantisation, require_output, round_half_away
+from usmp.relax.quantised.fixed_point import (
+    apply_multiplier,
+    int32,
+    leading_zeros,
+    quantize_multiplier,
+)
+from usmp.relax.quantised.parameters import (
+    Quantisation,
+    require_output,
+    require_symmetric_input,
+    round_half_away,
+)
+from usmp.relax.quantised.softmax import greatest_of_rows
 
 _STEPS = 512
 _LARGEST_DEPTH = (2**31 - 1) // 32767
@@ -42,10 +53,7 @@ def softmax_int16(
     """
     rows, depth = shape_of(data)
     require_output(after, 1 / 32768, 0)
-    if before.zero_point != 0:
-        raise UnsupportedModelError(
-            f"the int16 input has zero point {before.zero_point}; required: 0"
-        )
+    require_symmetric_input(before)
     if depth > _LARGEST_DEPTH:
         raise UnsupportedModelError(
             f"a softmax of {depth} elements a row; at most {_LARGEST_DEPTH} are supported"
@@ -54,13 +62,13 @@ def softmax_int16(
     factor = quantize_multiplier(before.scale * beta / (10.0 / 65535.0))
 
     def compute(data: te.Tensor, exponentials: te.Tensor, corrections: te.Tensor) -> te.Tensor:
-        k, j = te.reduce_axis((0, depth), "k"), te.reduce_axis((0, depth), "j")
-        greatest = te.compute((rows,), lambda r: te.max(data[r, k], k), "greatest")
+        greatest = greatest_of_rows(data)
+        j = te.reduce_axis((0, depth), "j")
 
         def exponentials_of_rows(name: str) -> Callable[..., tirx.Expr]:
             def argument(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
                 difference = data[row, column].astype("int32") - greatest[row].astype("int32")
-                return _inside(apply_multiplier(difference, factor) + _int32(32767))
+                return _inside(apply_multiplier(difference, factor) + int32(32767))
 
             arguments = te.compute((rows, depth), argument, name)
             return lambda r, c: _interpolate(
@@ -75,10 +83,11 @@ def softmax_int16(
 
         def fraction(row: tirx.Expr) -> tirx.Expr:
             # The highest bit of the sum becomes bit 30: above it, there is room for one half.
-            shift = leading_zeros(total[row]) - _int32(1)
+            # Not by `zeros`: without a call, the stage would be repeated wherever it is read.
+            shift = leading_zeros(total[row]) - int32(1)
             normal = (total[row] << shift).astype("uint32")
             rounded = (normal + tirx.const(1 << 13, "uint32")) >> tirx.const(14, "uint32")
-            return _inside(rounded.astype("int32") - _int32(3 << 15))
+            return _inside(rounded.astype("int32") - int32(3 << 15))
 
         fractions = te.compute((rows,), fraction, "fraction")
 
@@ -88,10 +97,10 @@ def softmax_int16(
         scale = te.compute((rows,), reciprocal, "reciprocal")
 
         def output(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
-            right = _int32(31) - zeros[row]
-            half = _int32(1) << (right - _int32(1))
+            right = int32(31) - zeros[row]
+            half = int32(1) << (right - int32(1))
             share = (dividend(row, column) * scale[row] + half) >> right
-            return tirx.min(tirx.max(share, _int32(0)), _int32(32767)).astype("int16")
+            return tirx.min(tirx.max(share, int32(0)), int32(32767)).astype("int16")
 
         return te.compute((rows, depth), output, "output")
 
@@ -101,14 +110,14 @@ def softmax_int16(
 
 def _inside(argument: tirx.Expr) -> tirx.Expr:
     """Moved into int16."""
-    return tirx.min(tirx.max(argument, _int32(-32768)), _int32(32767))
+    return tirx.min(tirx.max(argument, int32(-32768)), int32(32767))
 
 
 def _interpolate(argument: tirx.Expr, at: Callable[[tirx.Expr], tirx.Expr]) -> tirx.Expr:
     """The value at `argument`, an int16, of a table whose entries are `at`."""
-    index = (argument >> _int32(7)) + _int32(_STEPS // 2)
-    low, high = at(index), at(index + _int32(1))
-    return low + (((high - low) * (argument & _int32(127)) + _int32(64)) >> _int32(7))
+    index = (argument >> int32(7)) + int32(_STEPS // 2)
+    low, high = at(index), at(index + int32(1))
+    return low + (((high - low) * (argument & int32(127)) + int32(64)) >> int32(7))
 
 
 def exponential_table() -> np.ndarray:
@@ -138,8 +147,8 @@ def _rounded_quotient(index: int) -> int:
 
 
 def _reciprocal_at(index: tirx.Expr, corrections: te.Tensor) -> tirx.Expr:
-    denominator = index + _int32(_STEPS)
-    quotient = tirx.truncdiv(denominator + _int32(_STEPS << 16), denominator * _int32(2))
+    denominator = index + int32(_STEPS)
+    quotient = tirx.truncdiv(denominator + int32(_STEPS << 16), denominator * int32(2))
     return quotient + corrections[index].astype("int32")
 
 
@@ -165,7 +174,3 @@ def interpolation_table(
 
 def _round(value: np.float32) -> np.float32:
     return np.float32(round_half_away(float(value)))
-
-
-def _int32(value: int) -> tirx.Expr:
-    return tirx.IntImm("int32", value)
