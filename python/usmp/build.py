@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,6 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
-from tvm.target import Target
 
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_source import print_source
@@ -32,17 +31,16 @@ from usmp.objects.attributes import (
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.relax import lower_to_aot
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
 from usmp.transform import ConvertForLoopsToSerial, UnifiedStaticMemoryPlanner
 
-SUPPORTED_TARGETS = ("c",)
-
 
 def build(
     mod: IRModule,
-    target: str | Target = "c",
+    target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
     executor: str | Executor | None = None,
     workspace_memory_pools: WorkspaceMemoryPools | None = None,
     constant_memory_pools: ConstantMemoryPools | None = None,
@@ -59,7 +57,8 @@ def build(
     ----------
     mod: a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
         (see `StateInfo`).
-    target: "c".
+    target: "c", "llvm" with options as "llvm -mcpu=cortex-m3", or several with accelerators, as
+        "accel,c"; see `usmp.objects.targets`.
     executor: "aot", or an `Executor` with options.
     workspace_memory_pools: memories for everything that is written; one internal pool by default.
     constant_memory_pools: memories for constants; one internal pool by default.
@@ -73,7 +72,7 @@ def build(
         pools that are too small.
     TypeError: something else in the place of memory pools.
     """
-    target = supported_target(target)
+    targets = parse_targets(target)
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
@@ -83,7 +82,7 @@ def build(
         mod = bind_params(mod, params)
     mod = _lower(mod)
     mod = ConvertForLoopsToSerial()(mod)
-    mod = tirx.transform.BindTarget(target)(mod)
+    mod = tirx.transform.BindTarget(targets.cpu)(mod)
     mod = mod.with_attr(EXECUTOR_ATTR, executor)
     if workspace_memory_pools is not None:
         mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
@@ -92,27 +91,6 @@ def build(
     with _planner_context():
         mod = UnifiedStaticMemoryPlanner()(mod)
     return AOTExecutorFactoryModule(mod, module_name)
-
-
-def supported_target(target: str | Target) -> Target:
-    """The target, if code can be made for it.
-
-    Raises
-    ------
-    ValueError: it cannot.
-    """
-    try:
-        parsed = Target(target)
-    except Exception as error:
-        raise ValueError(
-            f'unknown target "{target}"; supported: {", ".join(SUPPORTED_TARGETS)}'
-        ) from error
-    if parsed.kind.name not in SUPPORTED_TARGETS:
-        raise ValueError(
-            f'target "{parsed.kind.name}" is not supported; '
-            f"supported: {', '.join(SUPPORTED_TARGETS)}"
-        )
-    return parsed
 
 
 def _check_type(value: object, expected: type, what: str) -> None:

@@ -48,7 +48,8 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
                                              int64_t write_bandwidth_bytes_per_cycle,
                                              int64_t read_latency_cycles,
                                              int64_t write_latency_cycles,
-                                             TargetBursts target_burst_bytes, bool is_internal)
+                                             TargetBursts target_burst_bytes, bool is_internal,
+                                             ffi::String section_name)
     : PoolProperties{size_hint_bytes,
                      clock_frequency_hz,
                      read_bandwidth_bytes_per_cycle,
@@ -56,7 +57,8 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
                      read_latency_cycles,
                      write_latency_cycles,
                      std::move(target_burst_bytes),
-                     is_internal} {
+                     is_internal,
+                     std::move(section_name)} {
   const std::string owner = "a memory pool";
   RequireAtLeast(kUnrestricted, size_hint_bytes, "size_hint_bytes", owner);
   RequireAtLeast(kUnrestricted, clock_frequency_hz, "clock_frequency_hz", owner);
@@ -204,7 +206,8 @@ void DefineProperties(refl::ObjectDef<Owner>* def) {
       .def_ro("read_latency_cycles", &Owner::read_latency_cycles)
       .def_ro("write_latency_cycles", &Owner::write_latency_cycles)
       .def_ro("_target_bursts", &Owner::target_burst_bytes)
-      .def_ro("is_internal", &Owner::is_internal);
+      .def_ro("is_internal", &Owner::is_internal)
+      .def_ro("section_name", &Owner::section_name);
 }
 
 }  // namespace
@@ -212,7 +215,7 @@ void DefineProperties(refl::ObjectDef<Owner>* def) {
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<PoolInfoPropertiesObj> properties;
   properties.def(
-      refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, TargetBursts, bool>());
+      refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, TargetBursts, bool, ffi::String>());
   DefineProperties(&properties);
 
   refl::ObjectDef<PoolInfoObj> pool(refl::init(false));

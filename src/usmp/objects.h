@@ -49,6 +49,8 @@ struct PoolProperties {
   TargetBursts target_burst_bytes;
   /*! \brief The compiler emits the pool itself; the user does not pass it. */
   bool is_internal = false;
+  /*! \brief Section that the linker script places in this memory; empty: the compiler's choice. */
+  ffi::String section_name;
 };
 
 class PoolInfoPropertiesObj : public ffi::Object, public PoolProperties {
@@ -58,7 +60,7 @@ class PoolInfoPropertiesObj : public ffi::Object, public PoolProperties {
                         int64_t read_bandwidth_bytes_per_cycle,
                         int64_t write_bandwidth_bytes_per_cycle, int64_t read_latency_cycles,
                         int64_t write_latency_cycles, TargetBursts target_burst_bytes,
-                        bool is_internal);
+                        bool is_internal, ffi::String section_name);
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.PoolInfoProperties", PoolInfoPropertiesObj, ffi::Object);

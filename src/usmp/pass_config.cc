@@ -49,6 +49,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<ffi::String>("tir.usmp.algorithm");
   RegisterOption<bool>("tir.usmp.use_workspace_io");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
+  RegisterOption<ffi::String>("tir.usmp.placement");
 }
 
 }  // namespace usmp

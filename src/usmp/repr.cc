@@ -61,7 +61,13 @@ void PrintProperties(std::ostream& os, const PoolProperties& properties,
     });
     separator = ", ";
   }
-  if (properties.is_internal) os << separator << "is_internal=True";
+  if (properties.is_internal) {
+    os << separator << "is_internal=True";
+    separator = ", ";
+  }
+  if (!properties.section_name.empty()) {
+    os << separator << "section_name=" << Quoted(properties.section_name);
+  }
 }
 
 void PrintPool(std::ostream& os, const PoolInfoObj& pool, const ffi::Function& fn_repr) {

@@ -208,9 +208,13 @@ def test_target(target):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("llvm", 'target "llvm" is not supported; supported: c'),
-        ("nope", 'unknown target "nope"; supported: c'),
-        (None, 'unknown target "None"; supported: c'),
+        ("cuda", 'target "cuda" is not supported; supported: c, llvm'),
+        (
+            "nope",
+            'unknown target "nope"; supported: c, llvm, and names of accelerators beside one of '
+            'these, as in "accel,c"',
+        ),
+        (None, 'unknown target "None"; supported: c, llvm'),
     ],
 )
 def test_wrong_target(target, message):

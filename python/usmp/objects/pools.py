@@ -5,6 +5,7 @@ Source: RFC 0009 of apache/tvm-rfcs, "Guide-level explanation", use cases U1 to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ from usmp.objects.ffi_object import ValueObject
 
 READ_WRITE_ACCESS = "rw"
 READ_ONLY_ACCESS = "ro"
+_SECTION_NAME = re.compile(r"[A-Za-z0-9_.$,-]+")
 
 Targets: TypeAlias = str | Target | Iterable[Any] | Mapping[Any, str]
 """Who may access a pool: a target, several, or several with "rw" or "ro"; see :class:`PoolInfo`."""
@@ -40,11 +42,15 @@ class PoolInfoProperties(ValueObject):
         Target to burst length in bytes; a target that is missing bursts one byte.
     is_internal
         The compiler emits the pool itself, so the user does not pass it.
+    section_name
+        Section of the object file that the linker script places in this memory, such as
+        ".dtcm_bss"; empty leaves it to the compiler.
 
     Raises
     ------
     ValueError
-        A number is below the smallest that has a meaning.
+        A number is below the smallest that has a meaning, or `section_name` is no name of a
+        section.
     """
 
     size_hint_bytes: int
@@ -54,6 +60,7 @@ class PoolInfoProperties(ValueObject):
     read_latency_cycles: int
     write_latency_cycles: int
     is_internal: bool
+    section_name: str
     _target_bursts: Array[tuple[Any, int]]
 
     def __init__(
@@ -66,7 +73,13 @@ class PoolInfoProperties(ValueObject):
         write_latency_cycles: int = 0,
         target_burst_bytes: Mapping[Any, int] | None = None,
         is_internal: bool = False,
+        section_name: str = "",
     ) -> None:
+        if section_name and not _SECTION_NAME.fullmatch(section_name):
+            raise ValueError(
+                f'section_name must be the name of a section, such as ".dtcm_bss", '
+                f'not "{section_name}"'
+            )
         self.__ffi_init__(
             size_hint_bytes,
             clock_frequency_hz,
@@ -76,6 +89,7 @@ class PoolInfoProperties(ValueObject):
             write_latency_cycles,
             list((target_burst_bytes or {}).items()),
             is_internal,
+            section_name,
         )
 
     @property
@@ -105,6 +119,7 @@ class PoolInfo(ValueObject):
     read_latency_cycles: int
     write_latency_cycles: int
     is_internal: bool
+    section_name: str
     _target_bursts: Array[tuple[Any, int]]
 
     def __init__(self) -> None:
@@ -249,6 +264,7 @@ class ConstantPoolInfo(PoolInfo):
             write_latency_cycles=self.write_latency_cycles,
             target_burst_bytes=self.target_burst_bytes,
             is_internal=self.is_internal,
+            section_name=self.section_name,
         )
         return ConstantPoolInfo(self.pool_name, self.target_access, constants, properties)
 

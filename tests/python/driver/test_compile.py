@@ -157,9 +157,13 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--target=llvm"], 'target "llvm" is not supported; supported: c'),
-        (["--target=nope"], 'unknown target "nope"; supported: c'),
-        (["--target="], 'unknown target ""; supported: c'),
+        (["--target=cuda"], 'target "cuda" is not supported; supported: c, llvm'),
+        (
+            ["--target=nope"],
+            'unknown target "nope"; supported: c, llvm, and names of accelerators beside one of '
+            'these, as in "accel,c"',
+        ),
+        (["--target="], 'unknown target ""; supported: c, llvm'),
         (["--executor=graph"], 'unknown executor "graph"; supported: aot'),
         (["--output-format=so"], 'unknown output format "so"; supported: mlf'),
         (["--module-name="], "module_name is empty; it is the prefix of the C symbols"),
@@ -181,7 +185,7 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
         (
             ["--pass-config", "tir.usmp.nope=1"],
             'unknown pass option "tir.usmp.nope"; those of the planner are tir.usmp.algorithm, '
-            "tir.usmp.custom_algorithm, tir.usmp.enable, tir.usmp.use_workspace_io",
+            "tir.usmp.custom_algorithm, tir.usmp.enable, tir.usmp.placement, tir.usmp.use_workspace_io",
         ),
         (
             ["--pass-config", "tir.usmp.enable=2"],

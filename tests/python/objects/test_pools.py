@@ -22,6 +22,7 @@ PROPERTIES = {
     "read_latency_cycles": 3,
     "write_latency_cycles": 2,
     "is_internal": True,
+    "section_name": ".dtcm_bss",
 }
 DEFAULTS = {
     "size_hint_bytes": -1,
@@ -31,6 +32,7 @@ DEFAULTS = {
     "read_latency_cycles": 0,
     "write_latency_cycles": 0,
     "is_internal": False,
+    "section_name": "",
 }
 TARGET = Target("c")
 

@@ -1,0 +1,148 @@
+"""Which targets is a model built for? One CPU, and the accelerators beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tvm.target import Target
+
+CPU_TARGETS = ("c", "llvm")
+"""Kinds of targets that code can be made for."""
+
+_ACCELERATOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_OPTIONS = ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")
+_LISTS = ("mattr",)
+
+OneTarget: TypeAlias = str | Target | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BuildTargets:
+    """What a model is built for.
+
+    Parameters
+    ----------
+    cpu: runs the main function, and every operator that no accelerator takes.
+    accelerators: names of the targets that the user's own functions run on, most wanted first;
+        the names of their patterns in `tvm.relax.backend.pattern_registry` begin with them.
+    """
+
+    cpu: Target
+    accelerators: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, as pools name those that may access them; accelerators first."""
+        return [*self.accelerators, str(self.cpu.kind.name)]
+
+
+def parse_targets(targets: OneTarget | Sequence[OneTarget] | BuildTargets) -> BuildTargets:
+    """Read "c", "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3", "accel,c" or a list of these.
+
+    Raises
+    ------
+    ValueError: not one CPU among them, a name or an option that is not known, or a name twice.
+    """
+    if isinstance(targets, BuildTargets):
+        return targets
+    cpus: list[Target] = []
+    accelerators: list[str] = []
+    for target in _split(targets):
+        parsed = _parse_one(target)
+        if isinstance(parsed, Target):
+            cpus.append(parsed)
+        elif parsed in accelerators:
+            raise ValueError(f'the target "{parsed}" is named twice')
+        else:
+            accelerators.append(parsed)
+    supported = ", ".join(CPU_TARGETS)
+    if not cpus:
+        unknown = f'unknown target "{accelerators[0]}"' if accelerators else "no target"
+        raise ValueError(
+            f"{unknown}; supported: {supported}, "
+            'and names of accelerators beside one of these, as in "accel,c"'
+        )
+    if len(cpus) > 1:
+        raise ValueError(
+            f"{len(cpus)} targets run the model's main function; name one of {supported}"
+        )
+    return BuildTargets(cpus[0], tuple(accelerators))
+
+
+def accelerator_target(name: str) -> Target:
+    """The target of PrimFuncs that run on an accelerator; pools name it by `name`."""
+    return Target({"kind": "ext_dev", "keys": [name]})
+
+
+def accelerator_of(target: Target | None) -> str | None:
+    """The name of the accelerator that `target` means, or None."""
+    if target is None or target.kind.name != "ext_dev":
+        return None
+    return str(next(iter(target.keys), "")) or None
+
+
+def _split(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
+    """The single targets: commas divide them, but not the features of "-mattr=+dsp,+fp"."""
+    if isinstance(targets, Target | Mapping):
+        return [targets]
+    if isinstance(targets, str):
+        # What is JSON is TVM's own form of one target.
+        if targets.lstrip().startswith("{"):
+            return [targets]
+        return [part.strip() for part in re.split(r",(?![+-])", targets)]
+    if not isinstance(targets, Sequence):
+        raise ValueError(f'unknown target "{targets}"; supported: {", ".join(CPU_TARGETS)}')
+    return [part for target in targets for part in _split(target)]
+
+
+def _parse_one(target: OneTarget) -> Target | str:
+    """A CPU's target, or the name of an accelerator."""
+    if isinstance(target, Mapping):
+        parsed: Target | str = _target(target, str(target))
+    else:
+        parsed = target if isinstance(target, Target) else _parse_text(target)
+    if isinstance(parsed, Target) and parsed.kind.name not in CPU_TARGETS:
+        accelerator = accelerator_of(parsed)
+        if accelerator is not None:
+            return accelerator
+        raise ValueError(
+            f'target "{parsed.kind.name}" is not supported; supported: {", ".join(CPU_TARGETS)}'
+        )
+    return parsed
+
+
+def _parse_text(text: str) -> Target | str:
+    kind, *options = text.split() or [""]
+    if kind.startswith("{"):
+        return _target(text, text)
+    if kind in CPU_TARGETS:
+        return _target({"kind": kind, **dict(_option(option, text) for option in options)}, text)
+    if kind in Target.list_kinds():
+        return _target(kind, text)
+    if options or not _ACCELERATOR_NAME.fullmatch(kind):
+        raise ValueError(f'unknown target "{text}"; supported: {", ".join(CPU_TARGETS)}')
+    return kind
+
+
+def _target(description: object, text: str) -> Target:
+    try:
+        return Target(description)
+    except Exception as error:
+        raise ValueError(
+            f'unknown target "{text}": {str(error).splitlines()[0]}; '
+            f"supported: {', '.join(CPU_TARGETS)}"
+        ) from error
+
+
+def _option(option: str, text: str) -> tuple[str, object]:
+    """One "-name=value" of a target."""
+    name, separator, value = option.lstrip("-").partition("=")
+    if not option.startswith("-") or not separator or name not in _OPTIONS:
+        raise ValueError(
+            f'target "{text}": unknown option "{option}"; supported: '
+            + ", ".join(f"-{known}=" for known in _OPTIONS)
+        )
+    return name, value.split(",") if name in _LISTS else value
