@@ -15,7 +15,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.codegen.c_header import print_header
-from usmp.codegen.c_source import print_source
+from usmp.codegen.c_source import print_sources
 from usmp.codegen.interface import Interface, interface_of
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import (
@@ -31,6 +31,7 @@ from usmp.objects.attributes import (
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.relax import lower_to_aot
 from usmp.relax.bind_params import bind_params
@@ -76,6 +77,8 @@ def build(
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
+    config = PassContext.current().config
+    check_workspace_io(executor, bool(config.get("tir.usmp.use_workspace_io", False)))
     if not module_name:
         raise ValueError("module_name is empty; it is the prefix of the C symbols")
     if params:
@@ -154,10 +157,15 @@ class AOTExecutorFactoryModule:
         """The text of `tvmgen_<module_name>.h`."""
         return print_header(self.interface)
 
-    @cached_property
+    @property
     def source(self) -> str:
-        """The text of `<module_name>_lib0.c`."""
-        return print_source(self.ir_mod, self.interface)
+        """The text of `<module_name>_lib0.c`: the operators, and all the rest of a C interface."""
+        return self.sources[0]
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
+        return print_sources(self.ir_mod, self.interface)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -166,7 +174,7 @@ class AOTExecutorFactoryModule:
 
     def files(self) -> dict[str, bytes]:
         """The files of the archive: path -> content."""
-        return archive_files(self.ir_mod, self.interface, self.header, self.source)
+        return archive_files(self.ir_mod, self.interface, self.header, self.sources)
 
     def export_model_library_format(self, path: str | Path) -> None:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""

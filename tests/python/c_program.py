@@ -26,14 +26,29 @@ int main(void) {{
   return 0;
 }}
 """
+WORKSPACE_IO_MAIN_C = """
+#include <stdio.h>
+#include "tvmgen_default.h"
+int main(void) {{
+  struct tvmgen_default_inputs inputs = tvmgen_default_map_inputs();
+  struct tvmgen_default_outputs outputs = tvmgen_default_map_outputs();
+  while (fread(inputs.{input}, TVMGEN_DEFAULT_{INPUT}_SIZE, 1, stdin) == 1) {{
+    if (tvmgen_default_run() != 0) return 1;
+    fwrite(outputs.{output}, TVMGEN_DEFAULT_{OUTPUT}_SIZE, 1, stdout);
+  }}
+  return 0;
+}}
+"""
 
 
 def run_as_program(
     factory: usmp.AOTExecutorFactoryModule, directory: Path, flags: Sequence[str], data: bytes
 ) -> bytes:
     """Build the archive's C with a `main` of an application, and run it on `data`."""
-    names = {"INPUT": factory.interface.inputs[0], "OUTPUT": factory.interface.outputs[0]}
-    main = MAIN_C.format(**{macro: t.c_name.upper() for macro, t in names.items()})
+    interface = factory.interface
+    names = {"input": interface.inputs[0].c_name, "output": interface.outputs[0].c_name}
+    text = WORKSPACE_IO_MAIN_C if interface.has_workspace_io else MAIN_C
+    main = text.format(**names, **{key.upper(): name.upper() for key, name in names.items()})
     program = build_program(factory.files(), main, directory, flags)
     return subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True).stdout
 

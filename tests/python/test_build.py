@@ -155,7 +155,7 @@ def test_wrong_params(params, message):
         ("int", "tvmgen_int"),
         ("7", "tvmgen_7"),
         ("../net", "tvmgen____net"),
-        ('q"/*\n*/é', "tvmgen_q_______"),
+        ('q"/*\n*/é', "tvmgen_q________"),
     ],
 )
 def test_module_name_is_the_prefix_in_c(name, prefix):

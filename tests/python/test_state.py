@@ -168,15 +168,16 @@ MAIN_C = """
 static float x[8], y[8];
 static int32_t z[2];
 int main(void) {
-  struct tvmgen_default_inputs inputs = {x};
-  struct tvmgen_default_outputs outputs = {y, z};
+  %(tensors)s
   int runs = 0;
   %(before)s
   while (fread(x, sizeof(x), 1, stdin) == 1) {
     if (runs++ == 3) {
       tvmgen_default_reset(%(passed)s);
     }
-    if (tvmgen_default_run(&inputs, &outputs%(comma)s%(passed)s) != 0) return 1;
+    %(copy_in)s
+    if (tvmgen_default_run(%(arguments)s) != 0) return 1;
+    %(copy_out)s
     fwrite(y, sizeof(y), 1, stdout);
     fwrite(z, sizeof(z), 1, stdout);
   }
@@ -188,6 +189,12 @@ static uint8_t ram0[TVMGEN_DEFAULT_RAM0_WORKSPACE_POOL_SIZE] __attribute__((alig
 static uint8_t ram1[TVMGEN_DEFAULT_RAM1_WORKSPACE_POOL_SIZE] __attribute__((aligned(16)));
 static struct tvmgen_default_workspace_pools pools = {ram0, ram1};
 """
+OWN_TENSORS = """struct tvmgen_default_inputs inputs = {x};
+  struct tvmgen_default_outputs outputs = {y, z};"""
+PLACED_TENSORS = """struct tvmgen_default_inputs inputs = tvmgen_default_map_inputs(%(passed)s);
+  struct tvmgen_default_outputs outputs = tvmgen_default_map_outputs(%(passed)s);"""
+COPY_IN = "memcpy(inputs.x, x, sizeof(x));"
+COPY_OUT = "memcpy(y, outputs.y, sizeof(y)); memcpy(z, outputs.z, sizeof(z));"
 GARBAGE = """memset(ram0, 0x55, sizeof(ram0));
   memset(ram1, 0x55, sizeof(ram1));
   tvmgen_default_reset(&pools);"""
@@ -201,9 +208,16 @@ GARBAGE = """memset(ram0, 0x55, sizeof(ram0));
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 def test_an_application_under_sanitizers(tmp_path, before, limits, io):
     factory = build({"use_workspace_io": io}, **({} if limits is None else pools(*limits)))
-    texts = {"pools": "", "passed": "", "comma": "", "before": before}
+    texts = {"pools": "", "passed": "", "before": before}
     if limits is not None:
-        texts |= {"pools": EXTERNAL, "passed": "&pools", "comma": ", "}
+        texts |= {"pools": EXTERNAL, "passed": "&pools"}
+    arguments = [texts["passed"]] if texts["passed"] else []
+    if io:
+        texts |= {"tensors": PLACED_TENSORS % texts, "copy_in": COPY_IN, "copy_out": COPY_OUT}
+    else:
+        arguments = ["&inputs", "&outputs", *arguments]
+        texts |= {"tensors": OWN_TENSORS, "copy_in": "", "copy_out": ""}
+    texts["arguments"] = ", ".join(arguments)
     program = build_program(factory.files(), MAIN_C % texts, tmp_path, SANITIZERS)
     done = subprocess.run([program], input=INPUTS.tobytes(), capture_output=True, check=True)
     output = done.stdout

@@ -17,7 +17,7 @@ from planner_views import offsets as planned_offsets
 from relax_models import Attention
 from usmp import Executor, WorkspaceMemoryPools, build
 from usmp.analysis import memory_pressure
-from usmp.codegen.c_source import print_source
+from usmp.codegen.c_source import print_sources
 from usmp.codegen.interface import interface_of
 from usmp.objects import (
     BufferInfo,
@@ -230,14 +230,6 @@ def test_7_gaps_were_filled_by_hill_climb_only(algorithm):
     assert max(ends) == 160
 
 
-@pytest.mark.parametrize(
-    "options", [{"interface-api": "packed"}, {"unpacked-api": False}], ids=["packed", "unpacked"]
-)
-def test_8_external_pools_were_lost_with_the_packed_interface(options):
-    with pytest.raises(ValueError, match="is not supported"):
-        Executor("aot", options)
-
-
 ONE, TWO = (tvm.runtime.tensor(np.full(4, value, "int8")) for value in (1, 2))
 
 
@@ -248,6 +240,22 @@ class ConstantsOnly:
         one = T.alloc_buffer((4,), "int8", annotations={"constant_data": ONE})
         two = T.alloc_buffer((4,), "int8", annotations={"constant_data": TWO})
         y[0] = one[0] + two[0]
+
+
+def test_8_external_pools_were_lost_with_the_packed_interface():
+    """They are arguments of the packed function, after the inputs and outputs."""
+    packed = Executor("aot", {"interface-api": "packed"})
+    main = ConstantsOnly["__tvm_main__"].with_attrs(
+        {INPUT_TENSORS_ATTR: [], OUTPUT_TENSORS_ATTR: [TensorInfo("y", [4], "int8")]}
+    )
+    mod = tvm.IRModule({"__tvm_main__": main}).with_attr("executor", packed)
+    planned = plan(mod, [], [ConstantPoolInfo("rom", [C])])
+    _, source = print_sources(planned, interface_of(planned, "default"))
+    assert (
+        "  tvmgen_default___tvm_main__(\n"
+        "      (int8_t*)addresses[0],\n"
+        "      (const uint8_t*)addresses[1]);\n" in source
+    )
 
 
 def test_9_constant_pools_were_one_blob_and_needed_a_workspace_pool():
@@ -343,7 +351,7 @@ def test_13_names_that_are_no_c_identifiers_came_into_the_code():
     functions = {v: f for v, f in TwoCallLevels.functions.items() if v.name_hint != "__tvm_main__"}
     mod = tvm.IRModule({**functions, TwoCallLevels.get_global_var("__tvm_main__"): main})
     planned = plan(mod, use_workspace_io=True)
-    source = print_source(planned, interface_of(planned, "default"))
+    (source,) = print_sources(planned, interface_of(planned, "default"))
     assert "places.serving_x_0 = " in source
     assert "serving/x" not in source and "1/y" not in source
 

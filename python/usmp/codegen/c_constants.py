@@ -15,8 +15,8 @@ from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo
 _LINE_LENGTH = 98
 
 
-def print_constant_pool(pool: AllocatedPoolInfo, name: str, alignment: int = 16) -> str:
-    """The definition of an internal constant pool.
+def print_constant_pool(pool: AllocatedPoolInfo, name: str, attributes: str) -> str:
+    """The definition of an internal constant pool, with attributes of the C compiler.
 
     Every byte of the pool belongs to a member, so that the compiler adds no padding: offsets are
     those of the plan on every machine, and the data does not depend on its byte order.
@@ -24,7 +24,7 @@ def print_constant_pool(pool: AllocatedPoolInfo, name: str, alignment: int = 16)
     members: list[str] = []
     values: list[str] = []
     scope = Scope()
-    size = _size_of_struct(pool)
+    size = struct_size_bytes(pool)
     for info, gap in _with_gaps(pool, size):
         if gap:
             members.append(f"  uint8_t {scope.unique('padding')}[{gap}];")
@@ -38,9 +38,8 @@ def print_constant_pool(pool: AllocatedPoolInfo, name: str, alignment: int = 16)
             values.append("  {\n" + _values(data, str(info.data.dtype)) + "\n  },")
     struct = "\n".join(members)
     content = "\n".join(values)
-    size_check = f"typedef char {name}_has_size[sizeof({name}) == {size} ? 1 : -1];"
-    declared = f"static const struct {{\n{struct}\n}} {name} TVMGEN_ALIGNED({alignment})"
-    return f"{declared} = {{\n{content}\n}};\n{size_check}\n"
+    declared = f"static const struct {{\n{struct}\n}} {name} {attributes}"
+    return f"{declared} = {{\n{content}\n}};\n"
 
 
 def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
@@ -53,6 +52,12 @@ def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
     return bytes(content)
 
 
+def struct_size_bytes(pool: AllocatedPoolInfo) -> int:
+    """Bytes of the pool, up to a whole number of its largest elements, as C sizes a struct."""
+    unit = max((_array(info).itemsize for info in _constants(pool)), default=1)
+    return -(-int(pool.allocated_size) // unit) * unit
+
+
 def _constants(pool: AllocatedPoolInfo) -> list[ConstantInfo]:
     assert isinstance(pool.pool_info, ConstantPoolInfo)
     return list(pool.pool_info.constant_info_array)
@@ -62,12 +67,6 @@ def _array(info: ConstantInfo) -> np.ndarray:
     data: Any = info.data
     array: np.ndarray = data.numpy()
     return array
-
-
-def _size_of_struct(pool: AllocatedPoolInfo) -> int:
-    """Bytes of the pool, up to a whole number of its largest elements, as C sizes a struct."""
-    unit = max((_array(info).itemsize for info in _constants(pool)), default=1)
-    return -(-int(pool.allocated_size) // unit) * unit
 
 
 def _with_gaps(pool: AllocatedPoolInfo, size: int) -> Iterator[tuple[ConstantInfo | None, int]]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from usmp.codegen.c_constants import print_constant_pool
-from usmp.codegen.c_header import (
-    comment_text,
-    map_declaration,
-    reset_declaration,
-    run_declaration,
-)
+from usmp.codegen.c_header import map_declaration, reset_declaration, run_declaration
+from usmp.codegen.c_macros import comment_text
+from usmp.codegen.c_pools import pool_symbol, print_internal_pools
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
-from usmp.codegen.interface import Interface, Pool, Tensor
-from usmp.codegen.names import Scope
+from usmp.codegen.interface import Interface, Tensor
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,12 @@ class MainFunction:
         """Its declaration as a function of another object file, without the semicolon."""
         return f"extern void {self.c_name}({', '.join(self.parameter_types) or 'void'})"
 
+    def call(self, arguments: Sequence[str]) -> str:
+        """The statement that calls it."""
+        casts = zip(self.parameter_types, arguments, strict=True)
+        passed = ",\n      ".join(f"({type_name}){argument}" for type_name, argument in casts)
+        return f"  {self.c_name}(\n      {passed});" if passed else f"  {self.c_name}();"
+
 
 def print_preamble(interface: Interface) -> str:
     """What a source file of the model begins with: headers, macros, types."""
@@ -53,7 +55,7 @@ def print_entry_points(interface: Interface, main: MainFunction) -> str:
     """The internal pools, and the functions of the header around `main`."""
     return "\n".join(
         [
-            *(_pool_definition(interface, pool) for pool in interface.pools if pool.is_internal),
+            *print_internal_pools(interface),
             *_map_definitions(interface),
             _run_definition(interface, main),
             *_reset_definition(interface),
@@ -68,36 +70,12 @@ def print_entry_point_source(interface: Interface, main: MainFunction) -> str:
     )
 
 
-def taken_symbols(interface: Interface) -> list[str]:
-    """The names that this file defines or may define, which no operator may have."""
-    taken = _entry_points(interface)
-    for pool in interface.pools:
-        taken += [_pool_symbol(interface, pool), f"{_pool_symbol(interface, pool)}_has_size"]
-    return taken
-
-
-def _entry_points(interface: Interface) -> list[str]:
-    return [f"{interface.prefix}_{name}" for name in ("run", "reset", "map_inputs", "map_outputs")]
-
-
-def _pool_symbol(interface: Interface, pool: Pool) -> str:
-    """The name of an internal pool; the prefix keeps it apart from whatever else is in scope."""
-    return Scope(_entry_points(interface)).unique(f"{interface.prefix}_{pool.c_name}")
-
-
-def _pool_definition(interface: Interface, pool: Pool) -> str:
-    symbol = _pool_symbol(interface, pool)
-    if pool.is_constant:
-        return print_constant_pool(pool.info, symbol, pool.alignment_bytes)
-    size, alignment = max(pool.size_bytes, 1), pool.alignment_bytes
-    return f"static uint8_t {symbol}[{size}] TVMGEN_ALIGNED({alignment});\n"
-
-
 def _pool_address(interface: Interface, name: str) -> str:
-    pool = next(p for p in interface.pools if p.info.pool_info.pool_name == name)
+    """The address of a pool in the entry points of the C interface."""
+    pool = next(p for p in interface.pools if p.name == name)
     if not pool.is_internal:
         return f"workspace_pools->{pool.c_name}"
-    symbol = _pool_symbol(interface, pool)
+    symbol = pool_symbol(interface, pool)
     return f"&{symbol}" if pool.is_constant else symbol
 
 
@@ -115,7 +93,10 @@ def _map_definitions(interface: Interface) -> list[str]:
     for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):
         lines = [f"{map_declaration(interface, what)} {{"]
         lines.append(f"  struct {interface.prefix}_{what} places;")
-        lines += [f"  places.{t.c_name} = {_place(interface, t)};" for t in tensors]
+        assignments = [f"  places.{t.c_name} = {_place(interface, t)};" for t in tensors]
+        lines += assignments
+        if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
+            lines.append("  (void)workspace_pools;")
         lines += ["  return places;", "}\n"]
         definitions.append("\n".join(lines))
     return definitions
@@ -125,9 +106,7 @@ def _run_definition(interface: Interface, main: MainFunction) -> str:
     """The entry point: hands tensors and pools to the main function."""
     lines = [f"{run_declaration(interface)} {{"]
     arguments = []
-    if interface.has_workspace_io:
-        lines += _copies(interface, "inputs", interface.inputs)
-    else:
+    if not interface.has_workspace_io:
         arguments += [f"inputs->{tensor.c_name}" for tensor in interface.inputs]
         arguments += [f"outputs->{tensor.c_name}" for tensor in interface.outputs]
         lines += [
@@ -135,28 +114,9 @@ def _run_definition(interface: Interface, main: MainFunction) -> str:
             for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs))
             if not tensors
         ]
-    arguments += [_pool_address(interface, p.info.pool_info.pool_name) for p in interface.pools]
-    passed = ",\n      ".join(
-        f"({type_name}){argument}"
-        for type_name, argument in zip(main.parameter_types, arguments, strict=True)
-    )
-    lines.append(f"  {main.c_name}(\n      {passed});" if passed else f"  {main.c_name}();")
-    if interface.has_workspace_io:
-        lines += _copies(interface, "outputs", interface.outputs)
-    lines += ["  return 0;", "}\n"]
+    arguments += [_pool_address(interface, pool.name) for pool in interface.pools]
+    lines += [main.call(arguments), "  return 0;", "}\n"]
     return "\n".join(lines)
-
-
-def _copies(interface: Interface, what: str, tensors: list[Tensor]) -> list[str]:
-    """Move tensors that the application keeps elsewhere into, or out of, the workspace."""
-    lines = []
-    for tensor in tensors:
-        place, user = _place(interface, tensor), f"{what}->{tensor.c_name}"
-        target, source = (place, user) if what == "inputs" else (user, place)
-        lines.append(f"  if ({what} != 0 && (uint8_t*){user} != {place}) {{")
-        lines.append(f"    memmove({target}, {source}, {int(tensor.info.size_bytes)});")
-        lines.append("  }")
-    return lines or [f"  (void){what};"]
 
 
 def _reset_definition(interface: Interface) -> list[str]:

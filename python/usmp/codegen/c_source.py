@@ -11,10 +11,11 @@ from usmp.codegen.c_entry_points import (
     MainFunction,
     print_entry_points,
     print_preamble,
-    taken_symbols,
 )
 from usmp.codegen.c_function import parameter_types, print_function
 from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_packed import print_packed_source
+from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.calls import is_call_by_name
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope, replace_forbidden
@@ -22,8 +23,12 @@ from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
 
-def print_source(mod: IRModule, interface: Interface) -> str:
-    """The C99 source of a planned module; everything in it but the entry points is static.
+def print_sources(mod: IRModule, interface: Interface) -> list[str]:
+    """The sources of a planned module, `<module>_lib<N>.c` at index N.
+
+    The first is C99, with the operators and all the rest of a C interface; everything in it but
+    the entry points is static. A packed interface is a source of its own, for C11, and then the
+    main function is external.
 
     Raises
     ------
@@ -34,16 +39,19 @@ def print_source(mod: IRModule, interface: Interface) -> str:
     c_names = _c_names(interface, order)
     written = WrittenParameters(functions)
     helpers = Helpers()
-    bodies = [print_function(n, functions[n], c_names, written, helpers) for n in order]
+    *operators, body = [print_function(n, functions[n], c_names, written, helpers) for n in order]
     types = parameter_types(functions[MAIN_FUNCTION_NAME], written.of(MAIN_FUNCTION_NAME))
+    main = MainFunction(c_names[MAIN_FUNCTION_NAME], types)
     parts = [
         print_preamble(interface),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
-        *(f"{body}\n" for body in bodies),
-        print_entry_points(interface, MainFunction(c_names[MAIN_FUNCTION_NAME], types)),
+        *(f"{operator}\n" for operator in operators),
     ]
-    return "\n".join(parts)
+    if not interface.is_packed:
+        return ["\n".join([*parts, f"{body}\n", print_entry_points(interface, main)])]
+    external = f"{main.declaration};\n\n{body.removeprefix('static ')}\n"
+    return ["\n".join([*parts, external]), print_packed_source(interface, main)]
 
 
 def _lowered_for_c(mod: IRModule) -> dict[str, tirx.PrimFunc]:

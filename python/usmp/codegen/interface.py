@@ -24,6 +24,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
+from usmp.objects.executor import executor_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,32 @@ class Pool:
 
     info: AllocatedPoolInfo
     c_name: str
+
+    @property
+    def name(self) -> str:
+        """The user's name of the pool."""
+        return str(self.info.pool_info.pool_name)
+
+    @property
+    def kind(self) -> str:
+        """What it holds, in a word: "constant" or "workspace"."""
+        return "constant" if self.is_constant else "workspace"
+
+    @property
+    def macro_name(self) -> str:
+        """The part between the module's prefix and the meaning in the names of its macros."""
+        return f"{self.c_name}_{self.kind}_pool".upper()
+
+    @property
+    def section_name(self) -> str:
+        """The section of the object file that holds it; empty if the user named none."""
+        return str(self.info.pool_info.section_name)
+
+    @property
+    def size_hint_bytes(self) -> int | None:
+        """Bytes that the user gave the pool, if any were given."""
+        hint = int(self.info.pool_info.size_hint_bytes)
+        return hint if hint >= 0 else None
 
     @property
     def is_constant(self) -> bool:
@@ -70,7 +97,8 @@ class Pool:
 class Interface:
     """Everything that header, sources and metadata say about a model.
 
-    `states` are the buffers whose bytes are kept from one run to the next.
+    `states` are the buffers whose bytes are kept from one run to the next; `is_packed` says that
+    the model is called through TVM's packed functions, not from C.
     """
 
     module_name: str
@@ -78,6 +106,7 @@ class Interface:
     outputs: list[Tensor]
     pools: list[Pool]
     states: Sequence[PlacedBuffer] = ()
+    is_packed: bool = False
 
     @property
     def prefix(self) -> str:
@@ -111,8 +140,7 @@ class Interface:
 
     def states_in(self, pool: Pool) -> list[PlacedBuffer]:
         """The states that a pool holds."""
-        name = str(pool.info.pool_info.pool_name)
-        return [state for state in self.states if str(state.pool_name) == name]
+        return [state for state in self.states if str(state.pool_name) == pool.name]
 
 
 def interface_of(mod: IRModule, module_name: str) -> Interface:
@@ -120,7 +148,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
 
     Raises
     ------
-    ValueError: two names become the same C identifier.
+    ValueError: two names become the same C identifier, or a pool cannot be in its section.
     """
     main = mod[MAIN_FUNCTION_NAME]
     places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
@@ -133,6 +161,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]
+    check_sections(pools)
     plan = mod.attrs.get(MEMORY_PLAN_ATTR)
     buffers = list(plan.buffers) if plan is not None else []
     return Interface(
@@ -141,4 +170,42 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         tensors(OUTPUT_TENSORS_ATTR, "output tensor"),
         pools,
         [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE],
+        executor_of(mod).is_packed,
     )
+
+
+def check_sections(pools: Sequence[Pool]) -> None:
+    """Refuse what no linker can place: a section holds constants, or memory that is written.
+
+    Raises
+    ------
+    ValueError: a constant pool and a workspace pool in one section, constants in a section
+        without content (".bss"), or a workspace in one that is read-only.
+    """
+    holders: dict[str, Pool] = {}
+    for pool in pools:
+        section, what = pool.section_name, f'{pool.kind} pool "{pool.name}"'
+        if not section:
+            continue
+        other = holders.setdefault(section, pool)
+        if other.is_constant != pool.is_constant:
+            raise ValueError(
+                f'section "{section}" cannot hold both {other.kind} pool "{other.name}" and {what}:'
+                " one is constant, the other written; give one of them another section_name"
+            )
+        refused = _CONTENTLESS if pool.is_constant else _READ_ONLY
+        if _begins_with(section, refused):
+            why = "has no content" if pool.is_constant else "is read-only"
+            raise ValueError(
+                f'{what} cannot be in section "{section}", which {why}; '
+                "give the pool another section_name"
+            )
+
+
+_CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")
+_READ_ONLY = (".rodata", ".text")
+
+
+def _begins_with(section: str, names: Sequence[str]) -> bool:
+    """Whether a section is one of these, or a part of it, as ".bss.dtcm" is of ".bss"."""
+    return any(section == name or section.startswith(f"{name}.") for name in names)

@@ -11,6 +11,7 @@ import json
 import os
 import tarfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ _CPU = 1
 
 
 def archive_files(
-    mod: IRModule, interface: Interface, header: str, source: str
+    mod: IRModule, interface: Interface, header: str, sources: Sequence[str]
 ) -> dict[str, bytes]:
     """The files of the archive: path -> content."""
     name = replace_forbidden(interface.module_name)
@@ -43,7 +44,10 @@ def archive_files(
     return {
         METADATA_FILE: (json.dumps(metadata(mod, interface), indent=2) + "\n").encode(),
         f"codegen/host/include/{interface.prefix}.h": header.encode(),
-        f"codegen/host/src/{name}_lib0.c": source.encode(),
+        **{
+            f"codegen/host/src/{name}_lib{number}.c": source.encode()
+            for number, source in enumerate(sources)
+        },
         f"src/{name}.tir": (script.rstrip() + "\n").encode(),
     }
 
@@ -76,6 +80,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "export_datetime": _export_datetime(),
                 "target": [str(mod[MAIN_FUNCTION_NAME].attrs["target"].kind.name)],
                 "executors": ["aot"],
+                "interface_api": "packed" if interface.is_packed else "c",
                 "style": "full-model",
                 "external_dependencies": [],
                 "float_operators": _float_operators(mod),

@@ -31,8 +31,11 @@ MATH_FUNCTIONS = frozenset(stem + suffix for stem in _MATH_STEMS for suffix in (
 
 
 def replace_forbidden(name: str) -> str:
-    """`name` as a part of a C identifier: every other character becomes an underscore."""
-    return re.sub(r"[^0-9A-Za-z_]", "_", name)
+    """`name` as a part of a C identifier: every other byte of its UTF-8 becomes an underscore.
+
+    So did TVM 0.18, on which the names of members and macros in applications depend.
+    """
+    return re.sub(rb"[^0-9A-Za-z]", b"_", name.encode("utf-8", "surrogatepass")).decode()
 
 
 def sanitise(name: str) -> str:

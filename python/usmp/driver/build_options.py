@@ -24,6 +24,16 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
             help=f"alignment of each buffer in {side} pools (16)",
         )
     parser.add_argument(
+        "--executor-aot-interface-api",
+        metavar="{c,packed}",
+        help="how the model is called: from C (c), or by TVM's runtime (packed)",
+    )
+    for option, text in (
+        ("unpacked-api", "1 with interface api c, 0 with packed; need not be given"),
+        ("link-params", "1: constants are part of the code, as they always are"),
+    ):
+        parser.add_argument(f"--executor-aot-{option}", type=_truth, metavar="{0,1}", help=text)
+    parser.add_argument(
         "--pass-config",
         action="append",
         default=[],
@@ -51,9 +61,20 @@ def build_model(options: argparse.Namespace) -> Any:
         return usmp.build(mod, targets, executor, module_name=options.module_name)
 
 
-def _executor_options(options: argparse.Namespace) -> dict[str, int]:
-    given = {
-        "workspace-byte-alignment": options.executor_aot_workspace_byte_alignment,
-        "constant-byte-alignment": options.executor_aot_constant_byte_alignment,
-    }
+def _truth(text: str) -> bool:
+    truths = {"0": False, "false": False, "1": True, "true": True}
+    if text.lower() not in truths:
+        raise argparse.ArgumentTypeError(f"must be 0 or 1, not {text}")
+    return truths[text.lower()]
+
+
+def _executor_options(options: argparse.Namespace) -> dict[str, Any]:
+    names = (
+        "workspace-byte-alignment",
+        "constant-byte-alignment",
+        "interface-api",
+        "unpacked-api",
+        "link-params",
+    )
+    given = {name: getattr(options, f"executor_aot_{name.replace('-', '_')}") for name in names}
     return {name: value for name, value in given.items() if value is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tvm.ir import IRModule
@@ -12,6 +12,7 @@ from usmp.objects.attributes import EXECUTOR_ATTR
 from usmp.objects.ffi_object import FFIObject
 
 DEFAULT_BYTE_ALIGNMENT = 16
+INTERFACE_APIS = ("c", "packed")
 
 
 def _is_alignment(value: object) -> bool:
@@ -20,11 +21,15 @@ def _is_alignment(value: object) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
+def _is_truth(value: object) -> bool:
+    return value in (True, False)
+
+
 _OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
     "workspace-byte-alignment": (_is_alignment, "a power of two (bytes)"),
     "constant-byte-alignment": (_is_alignment, "a power of two (bytes)"),
-    "interface-api": (lambda value: value == "c", '"c" (the packed interface is not supported)'),
-    "unpacked-api": (lambda value: value in (True, 1), "true (the packed API is not supported)"),
+    "interface-api": (lambda value: value in INTERFACE_APIS, '"c" or "packed"'),
+    "unpacked-api": (_is_truth, "true or false"),
     "link-params": (lambda value: value in (True, 1), "true (constants are part of the code)"),
 }
 
@@ -37,12 +42,13 @@ class Executor(FFIObject):
     ----------
     name: "aot", the only executor: one C function that calls the operators in order.
     options: TVM's options of that executor: "workspace-byte-alignment" and
-        "constant-byte-alignment" (bytes, a power of two, 16 by default), "interface-api" ("c"),
-        "unpacked-api" and "link-params" (true).
+        "constant-byte-alignment" (bytes, a power of two, 16 by default), "interface-api" ("c" or
+        "packed"), "unpacked-api" (true with "c", false with "packed") and "link-params" (true).
 
     Raises
     ------
-    ValueError: an unknown executor or option, or a value that the option does not take.
+    ValueError: an unknown executor or option, a value that the option does not take, or two
+        values that do not go together.
     """
 
     name: str
@@ -58,7 +64,13 @@ class Executor(FFIObject):
             accepts, expected = _OPTIONS[option]
             if not accepts(value):
                 raise ValueError(f"option {option} of executor aot must be {expected}, not {value}")
+        _check_interface(options or {})
         self.__ffi_init__(name, dict(options or {}))
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the model is called through TVM's packed functions; if not, from C."""
+        return str(self.options.get("interface-api", "c")) == "packed"
 
     @property
     def workspace_byte_alignment(self) -> int:
@@ -69,6 +81,37 @@ class Executor(FFIObject):
     def constant_byte_alignment(self) -> int:
         """Alignment in bytes of every constant."""
         return int(self.options.get("constant-byte-alignment", DEFAULT_BYTE_ALIGNMENT))
+
+
+def _check_interface(options: Mapping[str, Any]) -> None:
+    """TVM 0.18's rules: of the C runtime for interface "c", of the C++ runtime for "packed"."""
+    interface = options.get("interface-api", "c")
+    is_packed = interface == "packed"
+    unpacked = bool(options.get("unpacked-api", not is_packed))
+    if is_packed and unpacked:
+        raise ValueError(
+            f'Need unpacked-api == false (got: {int(unpacked)}) with interface-api == "packed"; '
+            "leave unpacked-api out"
+        )
+    if not is_packed and not unpacked:
+        raise ValueError(
+            f'Either need interface-api == "packed" (got: {interface}) or unpacked-api == true '
+            f"(got: {int(unpacked)})"
+        )
+
+
+def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
+    """Refuse what the packed interface cannot give: it passes tensors, and has no places.
+
+    Raises
+    ------
+    ValueError: inputs and outputs shall be in the workspace of a model with a packed interface.
+    """
+    if executor.is_packed and use_workspace_io:
+        raise ValueError(
+            "tir.usmp.use_workspace_io option is only compatible with interface_api c. Please use "
+            "interface_api c to be able to enable tir.usmp.use_workspace_io"
+        )
 
 
 def executor_of(mod: IRModule) -> Executor:

@@ -14,8 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from usmp.runtime.host_calls import (
+    CInterface,
+    EntryPoints,
+    PackedInterface,
+    WorkspaceIOInterface,
+)
+
 DEFAULT_FLAGS = ("-O2",)
-_WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
 
 
@@ -49,19 +56,26 @@ class HostModule:
         main = metadata["memory"]["functions"]["main"][0]
         self.inputs: dict[str, dict[str, Any]] = main["inputs"]
         self.outputs: dict[str, dict[str, Any]] = main["outputs"]
-        self._prefix = _prefix(files)
+        self._has_state = bool(main.get("state_size_bytes"))
         self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
         directory = tempfile.mkdtemp(prefix="usmp-")
         self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
-        library = build_shared_library(files, self._pools, Path(directory), flags)
+        is_packed = metadata.get("interface_api") == "packed"
+        path = build_shared_library(files, self._pools, Path(directory), flags, is_packed)
         try:
-            self._library = ctypes.CDLL(str(library))
-            self._run = self._library[f"{self._prefix}_run"]
+            self._library = ctypes.CDLL(str(path))
+            self._entry_points = self._find_entry_points(path, _prefix(files), is_packed)
         except (OSError, AttributeError) as error:
             raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
-        self._run.restype = ctypes.c_int32
-        self._has_state = bool(main.get("state_size_bytes"))
         self._pool_memory = [self._provide(pool) for pool in self._pools]
+
+    def _find_entry_points(self, library: Path, prefix: str, is_packed: bool) -> EntryPoints:
+        if is_packed:
+            return PackedInterface(library, prefix)
+        tensors = [*self.inputs.values(), *self.outputs.values()]
+        has_workspace_io = any("pool" in info for info in tensors)
+        interface = WorkspaceIOInterface if has_workspace_io else CInterface
+        return interface(self._library, prefix)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run the model once.
@@ -83,8 +97,9 @@ class HostModule:
         results = {
             name: aligned_empty(info["shape"], info["dtype"]) for name, info in self.outputs.items()
         }
-        arguments = [_struct(arrays.values()), _struct(results.values()), *self._pool_arguments()]
-        status = self._run(*(ctypes.byref(argument) for argument in arguments))
+        status = self._entry_points.run(
+            list(arrays.values()), list(results.values()), self._pool_memory
+        )
         if status != 0:
             raise RuntimeError(f"model {self.name} returned {status}")
         return results
@@ -92,13 +107,7 @@ class HostModule:
     def reset(self) -> None:
         """Let the next run begin as the first one did; only state is kept between runs."""
         if self._has_state:
-            reset = self._library[f"{self._prefix}_reset"]
-            reset.restype = None
-            reset(*(ctypes.byref(pools) for pools in self._pool_arguments()))
-
-    def _pool_arguments(self) -> list[ctypes.Array[ctypes.c_void_p]]:
-        """The struct of the external pools, if the model takes one."""
-        return [_struct(self._pool_memory)] if self._pools else []
+            self._entry_points.reset(self._pool_memory)
 
     def _checked(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         expected = ", ".join(f"{n}: {i['dtype']}{i['shape']}" for n, i in self.inputs.items())
@@ -136,8 +145,11 @@ def build_shared_library(
     external_pools: Sequence[Mapping[str, Any]],
     directory: Path,
     flags: Sequence[str] = DEFAULT_FLAGS,
+    is_packed: bool = False,
 ) -> Path:
     """Compile the sources of an archive into a shared library in `directory`.
+
+    That of a packed interface is loaded into a process that has tvm-ffi, and needs its headers.
 
     Raises
     ------
@@ -157,8 +169,9 @@ def build_shared_library(
         path.write_text(_pool_definitions(_prefix(files), constants))
         sources.append(str(path))
     library = directory / "model.so"
-    include = directory / "codegen/host/include"
-    compile_c([*_WARNINGS, *flags, "-shared", "-fPIC", f"-I{include}", *sources, "-lm"], library)
+    options = [f"-std={'c11' if is_packed else 'c99'}", *_WARNINGS, *flags, "-shared", "-fPIC"]
+    include = [f"-I{directory / 'codegen/host/include'}", *(tvm_ffi_include() if is_packed else [])]
+    compile_c([*options, *include, *sources, "-lm"], library)
     return library
 
 
@@ -201,10 +214,12 @@ def aligned_empty(
     return raw[start : start + size].view(element).reshape(tuple(shape))
 
 
-def _struct(arrays: Any) -> ctypes.Array[ctypes.c_void_p]:
-    """A C struct of one pointer a member, in the memory layout of an array of pointers."""
-    addresses = [array.ctypes.data for array in arrays]
-    return (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+def tvm_ffi_include() -> list[str]:
+    """The compiler's options that find the headers of tvm-ffi; they are not ours to warn about."""
+    from tvm_ffi import libinfo
+
+    folders = dict.fromkeys([libinfo.find_include_path(), libinfo.find_dlpack_include_path()])
+    return [option for folder in folders for option in ("-isystem", folder)]
 
 
 def _prefix(files: Mapping[str, bytes]) -> str:

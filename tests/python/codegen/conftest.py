@@ -12,7 +12,7 @@ from compilers import require
 from usmp.codegen.c_function import print_function
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.c_source import print_source
+from usmp.codegen.c_source import print_sources
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
 from usmp.codegen.interface import interface_of
 from usmp.codegen.written_parameters import WrittenParameters
@@ -131,6 +131,6 @@ def emit(plan):
 
     def text(mod, *tensors, **options):
         planned, interface = plan(mod, *tensors, **options)
-        return print_header(interface), print_source(planned, interface)
+        return print_header(interface), print_sources(planned, interface)[0]
 
     return text

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 import tvm
 
-from usmp.codegen.c_constants import constant_pool_bytes, print_constant_pool
+from usmp.codegen.c_constants import (
+    constant_pool_bytes,
+    print_constant_pool,
+    struct_size_bytes,
+)
 from usmp.codegen.c_types import COMPILER_MACROS
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo
+
+ALIGNED = "TVMGEN_ALIGNED(16)"
 
 
 def pool(size_bytes, *constants):
@@ -31,7 +37,7 @@ def test_the_text_of_a_pool():
     small = pool(
         12, ("a/b", 0, np.array([1, -2], "int8")), ("x", 4, np.array([0.5, np.inf], "float32"))
     )
-    assert print_constant_pool(small, "flash") == (
+    assert print_constant_pool(small, "flash", ALIGNED) == (
         "static const struct {\n"
         "  int8_t a_b[2];  /* 2 bytes at 0 */\n"
         "  uint8_t padding[2];\n"
@@ -41,20 +47,19 @@ def test_the_text_of_a_pool():
         "  {0},\n"
         "  {\n    0.5f, INFINITY,\n  },\n"
         "};\n"
-        "typedef char flash_has_size[sizeof(flash) == 12 ? 1 : -1];\n"
     )
 
 
 def test_long_constants_are_broken_into_lines():
     data = np.arange(1000, 1100).astype("int32")
-    text = print_constant_pool(pool(400, ("x", 0, data)), "flash")
+    text = print_constant_pool(pool(400, ("x", 0, data)), "flash", ALIGNED)
     assert max(map(len, text.split("\n"))) <= 100
     assert text.count("\n") < 20
 
 
 def compiled(compile_c, info):
     """The bytes that a C compiler makes of a pool."""
-    text = print_constant_pool(info, "flash")
+    text = print_constant_pool(info, "flash", ALIGNED)
     library = compile_c(
         "#include <math.h>\n#include <stdint.h>\n"
         f"{COMPILER_MACROS}\n{text}\n"
@@ -64,6 +69,7 @@ def compiled(compile_c, info):
     library.start.restype = ctypes.c_void_p
     address = library.start()
     assert address % 16 == 0
+    assert library.size() == struct_size_bytes(info)
     return ctypes.string_at(address, library.size())
 
 
@@ -92,19 +98,13 @@ def test_limits_keep_their_bits(dtype, compile_c):
 
 def test_an_empty_constant_has_no_member(compile_c):
     info = pool(4, ("none", 0, np.zeros(0, "float32")), ("x", 0, np.array([7], "int32")))
-    assert "none" not in print_constant_pool(info, "flash")
+    assert "none" not in print_constant_pool(info, "flash", ALIGNED)
     assert compiled(compile_c, info) == np.array([7], "int32").tobytes()
-
-
-def test_a_constant_at_an_address_that_c_would_not_give_it_does_not_compile(compile_c):
-    info = pool(5, ("a", 0, np.array([1], "int8")), ("b", 1, np.array([1], "float32")))
-    with pytest.raises(AssertionError, match="flash_has_size"):
-        compiled(compile_c, info)
 
 
 def test_constants_of_one_name_are_told_apart():
     info = pool(2, ("x", 0, np.array([1], "int8")), ("x", 1, np.array([2], "int8")))
-    text = print_constant_pool(info, "flash")
+    text = print_constant_pool(info, "flash", ALIGNED)
     assert "int8_t x[1];" in text
     assert "int8_t x_1[1];" in text
 

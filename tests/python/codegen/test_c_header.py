@@ -2,43 +2,12 @@
 
 import subprocess
 
-import numpy as np
 import pytest
-import tvm
 
+from interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
-from usmp.codegen.interface import Interface, Pool, Tensor
-from usmp.objects import (
-    AllocatedPoolInfo,
-    ConstantInfo,
-    ConstantPoolInfo,
-    PoolAllocation,
-    PoolInfoProperties,
-    TensorInfo,
-    WorkspacePoolInfo,
-)
-
-
-def workspace(name="sram", size_bytes=64, internal=False):
-    properties = PoolInfoProperties(is_internal=internal)
-    return Pool(
-        AllocatedPoolInfo(WorkspacePoolInfo(name, ["c"], properties), size_bytes, 0, 16), name
-    )
-
-
-def constants(name="flash", internal=False):
-    infos = [ConstantInfo("x", 4, tvm.runtime.tensor(np.array([1, 258], "int16")))]
-    properties = PoolInfoProperties(is_internal=internal)
-    info = ConstantPoolInfo(name, ["c"], infos, properties)
-    return Pool(AllocatedPoolInfo(info, 8, 0, 16), name)
-
-
-def tensor(name, shape=(1, 4), dtype="int8", place=None, c_name=None):
-    return Tensor(TensorInfo(name, list(shape), dtype), c_name or name, place)
-
-
-def interface(inputs=(), outputs=(), pools=(), name="default"):
-    return Interface(name, list(inputs), list(outputs), list(pools))
+from usmp.codegen.c_macros import STATIC_ASSERT
+from usmp.objects import PoolAllocation
 
 
 def compiles(text, *flags, language="c"):
@@ -49,13 +18,14 @@ def compiles(text, *flags, language="c"):
 
 
 def test_a_whole_header():
-    model = interface([tensor("x")], [tensor("y", (3,), "float32")], [workspace(internal=True)])
+    model = interface([tensor("x")], [tensor("y", (3,), "float32")], [workspace(is_internal=True)])
     assert print_header(model) == (
         "#ifndef TVMGEN_DEFAULT_H_\n"
         "#define TVMGEN_DEFAULT_H_\n"
         "\n"
         "#include <stdint.h>\n"
         "\n"
+        f"{STATIC_ASSERT}\n"
         "#ifdef __cplusplus\n"
         'extern "C" {\n'
         "#endif\n"
@@ -79,6 +49,12 @@ def test_a_whole_header():
         ' * \\brief Bytes of workspace pool "sram" of TVM module "default"\n'
         " */\n"
         "#define TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_SIZE 64\n"
+        "\n"
+        "/*!\n"
+        ' * \\brief Bytes of which the address is a multiple: workspace pool "sram"'
+        ' of TVM module "default"\n'
+        " */\n"
+        "#define TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_ALIGNMENT 16\n"
         "\n"
         "/*!\n"
         ' * \\brief The inputs of TVM module "default", aligned for their element types\n'
@@ -139,7 +115,7 @@ def test_the_content_of_an_external_constant_pool():
 
 
 def test_an_internal_constant_pool_is_not_in_the_header():
-    assert "POOL_DATA" not in print_header(interface(pools=[constants(internal=True)]))
+    assert "POOL_DATA" not in print_header(interface(pools=[constants(is_internal=True)]))
 
 
 def test_map_functions_exist_if_tensors_are_in_the_workspace():
@@ -150,8 +126,47 @@ def test_map_functions_exist_if_tensors_are_in_the_workspace():
         "struct tvmgen_default_inputs tvmgen_default_map_inputs("
         "struct tvmgen_default_workspace_pools* workspace_pools);" in text
     )
-    assert "map_outputs" in text
+    assert (
+        "struct tvmgen_default_outputs tvmgen_default_map_outputs("
+        "struct tvmgen_default_workspace_pools* workspace_pools);" in text
+    )
+    assert (
+        "int32_t tvmgen_default_run(struct tvmgen_default_workspace_pools* workspace_pools);"
+        in text
+    )
     assert "map_" not in print_header(interface([tensor("x")], [tensor("y")], [pool]))
+
+
+def test_nothing_is_passed_if_all_is_internal():
+    pool = workspace(is_internal=True)
+    place = PoolAllocation(pool.info.pool_info, 16)
+    text = print_header(interface([tensor("x", place=place)], [tensor("y", place=place)], [pool]))
+    assert "struct tvmgen_default_inputs tvmgen_default_map_inputs(void);" in text
+    assert "struct tvmgen_default_outputs tvmgen_default_map_outputs(void);" in text
+    assert "int32_t tvmgen_default_run(void);" in text
+
+
+def test_the_packed_interface_has_macros_only():
+    pools = [workspace(), constants()]
+    text = print_header(interface([tensor("x")], [tensor("y")], pools, is_packed=True))
+    assert "struct" not in text
+    assert "int32_t" not in text
+    names = [line.split()[1] for line in text.split("\n") if line.startswith("#define TVMGEN_D")]
+    assert names == [
+        "TVMGEN_DEFAULT_H_",
+        "TVMGEN_DEFAULT_X_SIZE",
+        "TVMGEN_DEFAULT_Y_SIZE",
+        "TVMGEN_DEFAULT_WORKSPACE_SIZE",
+        "TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_SIZE",
+        "TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_ALIGNMENT",
+        "TVMGEN_DEFAULT_FLASH_CONSTANT_POOL_SIZE",
+        "TVMGEN_DEFAULT_FLASH_CONSTANT_POOL_ALIGNMENT",
+        "TVMGEN_DEFAULT_FLASH_CONSTANT_POOL_DATA",
+        "TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_ATTRIBUTES",
+        "TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_ASSERT(array)",
+        "TVMGEN_DEFAULT_FLASH_CONSTANT_POOL_ATTRIBUTES",
+        "TVMGEN_DEFAULT_FLASH_CONSTANT_POOL_ASSERT(array)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -174,25 +189,6 @@ def test_a_module_name_becomes_a_prefix():
     text = print_header(interface([tensor("x")], [tensor("y")], [], "my-model.v2"))
     assert "#ifndef TVMGEN_MY_MODEL_V2_H_" in text
     assert "int32_t tvmgen_my_model_v2_run(struct tvmgen_my_model_v2_inputs* inputs" in text
-
-
-@pytest.mark.parametrize(
-    ("inputs", "outputs", "macro"),
-    [
-        ([tensor("a", (1,)), tensor("A", (2,))], [], "TVMGEN_DEFAULT_A_SIZE"),
-        ([tensor("a", (1,))], [tensor("a", (2,))], "TVMGEN_DEFAULT_A_SIZE"),
-        ([tensor("workspace", (1,))], [], "TVMGEN_DEFAULT_WORKSPACE_SIZE"),
-        ([tensor("sram_workspace_pool", (1,))], [], "TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_SIZE"),
-    ],
-)
-def test_one_macro_for_two_sizes_is_refused(inputs, outputs, macro):
-    with pytest.raises(ValueError, match=f"would define {macro} twice"):
-        print_header(interface(inputs, outputs, [workspace()]))
-
-
-def test_one_macro_for_two_equal_sizes():
-    text = print_header(interface([tensor("a", (2,))], [tensor("a", (2,))], []))
-    assert compiles(text, "-std=c99")
 
 
 def test_a_model_without_tensors():

@@ -45,6 +45,7 @@ def test_metadata_has_the_fields_of_tvm(factory, module):
         "export_datetime": "1970-01-01 00:00:00Z",
         "target": ["c"],
         "executors": ["aot"],
+        "interface_api": "c",
         "style": "full-model",
         "external_dependencies": [],
         "float_operators": {},

@@ -6,7 +6,7 @@ import pytest
 import tvm
 
 from usmp import Executor
-from usmp.objects.executor import executor_of
+from usmp.objects.executor import check_workspace_io, executor_of
 
 
 def test_defaults():
@@ -32,6 +32,36 @@ def test_options_of_tvm():
 
 
 @pytest.mark.parametrize(
+    ("options", "is_packed"),
+    [
+        ({}, False),
+        ({"interface-api": "c"}, False),
+        ({"interface-api": "c", "unpacked-api": 1}, False),
+        ({"unpacked-api": True}, False),
+        ({"interface-api": "packed"}, True),
+        ({"interface-api": "packed", "unpacked-api": 0}, True),
+    ],
+)
+def test_interfaces(options, is_packed):
+    assert Executor("aot", options).is_packed is is_packed
+
+
+@pytest.mark.parametrize("interface", ["c", "packed"])
+@pytest.mark.parametrize("use_workspace_io", [False, True])
+def test_only_the_c_interface_has_places_in_the_workspace(interface, use_workspace_io):
+    executor = Executor("aot", {"interface-api": interface})
+    if interface == "c" or not use_workspace_io:
+        check_workspace_io(executor, use_workspace_io)
+        return
+    with pytest.raises(ValueError) as error:
+        check_workspace_io(executor, use_workspace_io)
+    assert str(error.value) == (
+        "tir.usmp.use_workspace_io option is only compatible with interface_api c. Please use "
+        "interface_api c to be able to enable tir.usmp.use_workspace_io"
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "options", "message"),
     [
         ("graph", None, 'unknown executor "graph"; supported: "aot"'),
@@ -54,15 +84,24 @@ def test_options_of_tvm():
         ),
         (
             "aot",
-            {"interface-api": "packed"},
-            'option interface-api of executor aot must be "c" '
-            "(the packed interface is not supported), not packed",
+            {"interface-api": "rpc"},
+            'option interface-api of executor aot must be "c" or "packed", not rpc',
         ),
         (
             "aot",
             {"unpacked-api": False},
-            "option unpacked-api of executor aot must be true (the packed API is not supported), "
-            "not False",
+            'Either need interface-api == "packed" (got: c) or unpacked-api == true (got: 0)',
+        ),
+        (
+            "aot",
+            {"unpacked-api": "no"},
+            "option unpacked-api of executor aot must be true or false, not no",
+        ),
+        (
+            "aot",
+            {"interface-api": "packed", "unpacked-api": True},
+            'Need unpacked-api == false (got: 1) with interface-api == "packed"; '
+            "leave unpacked-api out",
         ),
         (
             "aot",

@@ -1,0 +1,138 @@
+"""The macros of the header: sizes of tensors; sizes, alignment, placement and content of pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from usmp.codegen.c_constants import constant_pool_bytes
+from usmp.codegen.interface import Interface, Pool
+
+STATIC_ASSERT = """\
+#ifndef TVMGEN_STATIC_ASSERT
+#if defined(__cplusplus)
+#define TVMGEN_STATIC_ASSERT(condition, name) static_assert(condition, #name)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define TVMGEN_STATIC_ASSERT(condition, name) _Static_assert(condition, #name)
+#else
+#define TVMGEN_STATIC_ASSERT(condition, name) typedef char name[(condition) ? 1 : -1]
+#endif
+#endif
+"""
+"""An assertion at compile time, whose message is `name`, in every standard of C and C++."""
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A macro of the header.
+
+    Parameters
+    ----------
+    name: what follows the module's prefix.
+    value: its text; may have several lines.
+    text: what it means.
+    needs_gnu: whether only GCC and what is compatible with it have what `value` uses.
+    """
+
+    name: str
+    value: str
+    text: str
+    needs_gnu: bool = False
+
+
+def comment_text(text: str) -> str:
+    """`text` for the inside of a comment, which it must neither end nor begin."""
+    return text.replace("*/", "* /").replace("/*", "/ *")
+
+
+def brief(text: str) -> str:
+    """`text` as a comment for Doxygen."""
+    return f"/*!\n * \\brief {comment_text(text)}\n */"
+
+
+def print_macros(interface: Interface) -> list[str]:
+    """The definitions, those that need GCC together at the end.
+
+    Raises
+    ------
+    ValueError: two tensors or pools need the same macro for different values.
+    """
+    macros = _checked(interface, list(_macros(interface)))
+    plain = [_definition(interface, macro) for macro in macros if not macro.needs_gnu]
+    gnu = [_definition(interface, macro) for macro in macros if macro.needs_gnu]
+    if not gnu:
+        return plain
+    return [*plain, "#if defined(__GNUC__) || defined(__clang__)", *gnu, "#endif\n"]
+
+
+def _definition(interface: Interface, macro: Macro) -> str:
+    text = brief(f'{macro.text} of TVM module "{interface.module_name}"')
+    separator = "" if macro.value.startswith("(") else " "
+    return f"{text}\n#define {interface.macro_prefix}_{macro.name}{separator}{macro.value}\n"
+
+
+def _checked(interface: Interface, macros: list[Macro]) -> list[Macro]:
+    """The macros, unless two of one name differ: equal ones C lets stand twice."""
+    known: dict[str, Macro] = {}
+    for macro in macros:
+        other = known.setdefault(macro.name, macro)
+        if other.value != macro.value:
+            raise ValueError(
+                f"the header would define {interface.macro_prefix}_{macro.name} twice: "
+                f"{_short(other)}, and {_short(macro)}; rename one of the two"
+            )
+    return macros
+
+
+def _short(macro: Macro) -> str:
+    """Meaning and value, the value only if it is one word."""
+    return f"{macro.text} is {macro.value}" if macro.value.isdigit() else macro.text
+
+
+def _macros(interface: Interface) -> Iterator[Macro]:
+    for what, tensors in (("input", interface.inputs), ("output", interface.outputs)):
+        for tensor in tensors:
+            text = f'Bytes of {what} tensor "{tensor.info.name}"'
+            yield Macro(f"{tensor.c_name.upper()}_SIZE", str(int(tensor.info.size_bytes)), text)
+    workspace_bytes = str(interface.workspace_size_bytes)
+    yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
+    for pool in interface.pools:
+        name, quoted = pool.macro_name, f'{pool.kind} pool "{pool.name}"'
+        yield Macro(f"{name}_SIZE", str(pool.size_bytes), f"Bytes of {quoted}")
+        alignment = f"Bytes of which the address is a multiple: {quoted}"
+        yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
+        if not pool.is_internal:
+            yield from _macros_of_external_pool(interface, pool, quoted)
+
+
+def _macros_of_external_pool(interface: Interface, pool: Pool, quoted: str) -> Iterator[Macro]:
+    """What the application needs to define the array itself."""
+    if pool.is_constant:
+        text = f"Content, little-endian, of {quoted}"
+        yield Macro(f"{pool.macro_name}_DATA", _data(pool), text)
+    text = f"Section and alignment for the array of {quoted}"
+    yield Macro(f"{pool.macro_name}_ATTRIBUTES", _attributes(pool), text, needs_gnu=True)
+    text = f"Fails to compile if an array is too small or not aligned enough for {quoted}"
+    yield Macro(f"{pool.macro_name}_ASSERT", _assertion(interface, pool), text, needs_gnu=True)
+
+
+def _data(pool: Pool) -> str:
+    """The content, for the application to put where it belongs."""
+    words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info)]
+    lines = [" ".join(words[i : i + 16]) for i in range(0, len(words), 16)]
+    return "\\\n  " + " \\\n  ".join(lines)
+
+
+def _attributes(pool: Pool) -> str:
+    section = f'section("{pool.section_name}"), ' if pool.section_name else ""
+    return f"__attribute__(({section}aligned({pool.alignment_bytes})))"
+
+
+def _assertion(interface: Interface, pool: Pool) -> str:
+    macro = f"{interface.macro_prefix}_{pool.macro_name}"
+    name = f"{interface.prefix}_{pool.c_name}_{pool.kind}_pool"
+    return (
+        "(array) \\\n"
+        f"  TVMGEN_STATIC_ASSERT(sizeof(array) >= {macro}_SIZE, {name}_is_large_enough); \\\n"
+        f"  TVMGEN_STATIC_ASSERT(__alignof__(array) >= {macro}_ALIGNMENT, {name}_is_aligned)"
+    )

@@ -1,0 +1,98 @@
+"""Internal pools as C arrays, with assertions that the compiler gave them what the plan needs."""
+
+from __future__ import annotations
+
+from usmp.codegen.c_constants import print_constant_pool, struct_size_bytes
+from usmp.codegen.interface import Interface, Pool
+from usmp.codegen.names import Scope
+
+_SECTION_MACRO = """\
+#if defined(__GNUC__) || defined(__clang__)
+#define TVMGEN_SECTION(name) __attribute__((__section__(name)))
+#elif !defined(TVMGEN_SECTION)
+#error "Define TVMGEN_SECTION(name), which puts an object in a section"
+#endif
+"""
+
+
+def entry_point_symbols(interface: Interface) -> list[str]:
+    """The functions that an application may call."""
+    return [f"{interface.prefix}_{name}" for name in ("run", "reset", "map_inputs", "map_outputs")]
+
+
+def taken_symbols(interface: Interface) -> list[str]:
+    """The names that the entry points and pools need, which no operator may have."""
+    assertions = [name for pool in interface.pools for name in _assertion_names(interface, pool)]
+    return [*entry_point_symbols(interface), *_pool_symbols(interface), *assertions]
+
+
+def pool_symbol(interface: Interface, pool: Pool) -> str:
+    """The name of an internal pool; the prefix keeps it apart from whatever else is in scope."""
+    return Scope(entry_point_symbols(interface)).unique(f"{interface.prefix}_{pool.c_name}")
+
+
+def print_internal_pools(interface: Interface) -> list[str]:
+    """The definitions of the internal pools, and the assertions about all pools."""
+    internal = [pool for pool in interface.pools if pool.is_internal]
+    sections = [_SECTION_MACRO] if any(pool.section_name for pool in internal) else []
+    definitions = [_definition(interface, pool) for pool in internal]
+    assertions = [line for pool in interface.pools for line in _assertions(interface, pool)]
+    aligned = [_is_aligned(interface, pool) for pool in internal]
+    if aligned:
+        assertions += ["#if defined(__GNUC__) || defined(__clang__)", *aligned, "#endif"]
+    return [*sections, *definitions, *(["\n".join(assertions) + "\n"] if assertions else [])]
+
+
+def _pool_symbols(interface: Interface) -> list[str]:
+    return [pool_symbol(interface, pool) for pool in interface.pools]
+
+
+def _definition(interface: Interface, pool: Pool) -> str:
+    symbol, attributes = pool_symbol(interface, pool), f"TVMGEN_ALIGNED({pool.alignment_bytes})"
+    if pool.section_name:
+        attributes += f' TVMGEN_SECTION("{pool.section_name}")'
+    if pool.is_constant:
+        return print_constant_pool(pool.info, symbol, attributes)
+    return f"static uint8_t {symbol}[{_size_bytes(pool)}] {attributes};\n"
+
+
+def _size_bytes(pool: Pool) -> int:
+    """Bytes of the object in C: of a struct a whole number of elements, of an array at least 1."""
+    return struct_size_bytes(pool.info) if pool.is_constant else max(pool.size_bytes, 1)
+
+
+def _assertion_names(interface: Interface, pool: Pool) -> list[str]:
+    """The names of what is asserted of a pool: its size, its hint, its alignment."""
+    scope = Scope([*entry_point_symbols(interface), *_pool_symbols(interface)])
+    name = f"{interface.prefix}_{pool.c_name}"
+    return [
+        scope.unique(f"{name}_{what}") for what in ("has_size", "is_within_size_hint", "is_aligned")
+    ]
+
+
+def _assertions(interface: Interface, pool: Pool) -> list[str]:
+    has_size, is_within_hint, _ = _assertion_names(interface, pool)
+    size, lines = f"{interface.macro_prefix}_{pool.macro_name}_SIZE", []
+    if pool.is_internal:
+        size = f"sizeof({pool_symbol(interface, pool)})"
+        lines.append(f"TVMGEN_STATIC_ASSERT({size} == {_size_bytes(pool)}, {has_size});")
+    if pool.size_hint_bytes is not None:
+        hint = _checked_hint(pool, pool.size_hint_bytes)
+        lines.append(f"TVMGEN_STATIC_ASSERT({size} <= {hint}, {is_within_hint});")
+    return lines
+
+
+def _checked_hint(pool: Pool, hint: int) -> int:
+    if pool.is_internal and _size_bytes(pool) > hint:
+        raise ValueError(
+            f'{pool.kind} pool "{pool.name}" takes {_size_bytes(pool)} bytes as a C object, since '
+            f"C rounds its {pool.size_bytes} bytes up, but its size hint is {hint}; "
+            f"give it {_size_bytes(pool)}"
+        )
+    return hint
+
+
+def _is_aligned(interface: Interface, pool: Pool) -> str:
+    *_, name = _assertion_names(interface, pool)
+    symbol = pool_symbol(interface, pool)
+    return f"TVMGEN_STATIC_ASSERT(__alignof__({symbol}) >= {pool.alignment_bytes}, {name});"

@@ -1,0 +1,137 @@
+"""How the entry points of a loaded library are called: from C, or by tvm-ffi."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class EntryPoints(Protocol):
+    """The functions of one model in a library.
+
+    Inputs, outputs and pools are arrays in the order of the model; outputs and pools are written.
+    """
+
+    def run(
+        self,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        pools: Sequence[np.ndarray],
+    ) -> int:
+        """Run once; the status, 0 if all is well."""
+
+    def reset(self, pools: Sequence[np.ndarray]) -> None:
+        """Forget what is kept from one run to the next."""
+
+
+class CInterface:
+    """The functions of the header; inputs and outputs are the application's.
+
+    Raises
+    ------
+    AttributeError: the library lacks `run`.
+    """
+
+    def __init__(self, library: ctypes.CDLL, prefix: str) -> None:
+        self._library, self._prefix = library, prefix
+        self._run = library[f"{prefix}_run"]
+        self._run.restype = ctypes.c_int32
+
+    def run(
+        self,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        pools: Sequence[np.ndarray],
+    ) -> int:
+        """Call `run(inputs, outputs[, workspace_pools])`."""
+        return int(self._run(_struct(inputs), _struct(outputs), *_pool_struct(pools)))
+
+    def reset(self, pools: Sequence[np.ndarray]) -> None:
+        """Call `reset([workspace_pools])`."""
+        reset = self._library[f"{self._prefix}_reset"]
+        reset.restype = None
+        reset(*_pool_struct(pools))
+
+
+class WorkspaceIOInterface(CInterface):
+    """The functions of the header when inputs and outputs live in the workspace: they are copied
+    to and from the places that `map_inputs` and `map_outputs` give."""
+
+    def run(
+        self,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        pools: Sequence[np.ndarray],
+    ) -> int:
+        """Copy the inputs in, call `run([workspace_pools])`, copy the outputs out."""
+        for place, array in zip(self._places("inputs", inputs, pools), inputs, strict=True):
+            ctypes.memmove(place, array.ctypes.data, array.nbytes)
+        status = int(self._run(*_pool_struct(pools)))
+        for place, array in zip(self._places("outputs", outputs, pools), outputs, strict=True):
+            ctypes.memmove(array.ctypes.data, place, array.nbytes)
+        return status
+
+    def _places(
+        self, what: str, arrays: Sequence[np.ndarray], pools: Sequence[np.ndarray]
+    ) -> list[int]:
+        """The addresses of the inputs or outputs, which C returns as a struct of pointers."""
+        if not arrays:
+            return []
+        fields = [(f"place_{index}", ctypes.c_void_p) for index in range(len(arrays))]
+        places = self._library[f"{self._prefix}_map_{what}"]
+        places.restype = type("Places", (ctypes.Structure,), {"_fields_": fields})
+        found = places(*_pool_struct(pools))
+        return [getattr(found, name) or 0 for name, _ in fields]
+
+
+class PackedInterface:
+    """The functions of tvm-ffi.
+
+    Raises
+    ------
+    OSError: the library cannot be loaded.
+    """
+
+    def __init__(self, library: Path, prefix: str) -> None:
+        import tvm_ffi
+
+        try:
+            self._module: Any = tvm_ffi.load_module(str(library))
+        except RuntimeError as error:
+            raise OSError(str(error)) from error
+        self._prefix = prefix
+
+    def run(
+        self,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        pools: Sequence[np.ndarray],
+    ) -> int:
+        """Call `run(*inputs, *outputs, *pools)`, which raises what goes wrong."""
+        self._module[f"{self._prefix}_run"](*_tensors([*inputs, *outputs, *pools]))
+        return 0
+
+    def reset(self, pools: Sequence[np.ndarray]) -> None:
+        """Call `reset(*pools)`."""
+        self._module[f"{self._prefix}_reset"](*_tensors(pools))
+
+
+def _tensors(arrays: Iterable[np.ndarray]) -> list[Any]:
+    import tvm_ffi
+
+    return [tvm_ffi.from_dlpack(array) for array in arrays]
+
+
+def _struct(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+    """A C struct of one pointer a member, in the memory layout of an array of pointers; ctypes
+    passes it as its address."""
+    return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
+
+
+def _pool_struct(pools: Sequence[np.ndarray]) -> list[ctypes.Array[ctypes.c_void_p]]:
+    """The struct of the external pools, if the model takes one."""
+    return [_struct(pools)] if pools else []
