@@ -13,7 +13,13 @@ from tvm.target import Target
 import usmp
 from compilers import require
 from relax_models import PARAMS, Attention, X, attention
-from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -32,16 +38,27 @@ def build(name: str, scale: float = 1, io: bool = False, **pools) -> usmp.AOTExe
 def program_output(folder: Path, main: str, *models: usmp.AOTExecutorFactoryModule) -> np.ndarray:
     """The floats that `main`, linked with the models, prints for the input `X`."""
     for model in models:
-        for name, content in model.files().items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        written(folder, model)
     (folder / "main.c").write_text("#include <stdio.h>\n#include <string.h>\n" + main)
     sources = [*folder.glob("codegen/host/src/*.c"), folder / "main.c"]
     command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{folder}/codegen/host/include"]
     subprocess.run([*command, *sources, "-lm", "-o", folder / "program"], check=True)
-    done = subprocess.run([folder / "program"], input=X.tobytes(), capture_output=True, check=True)
-    return np.frombuffer(done.stdout, np.float32)
+    return np.frombuffer(output_of(folder), np.float32)
+
+
+def written(folder: Path, model: usmp.AOTExecutorFactoryModule) -> Path:
+    """The folder, after the files of the model were written there."""
+    for name, content in model.files().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def output_of(folder: Path) -> bytes:
+    """What the program prints for the input `X`."""
+    command = [folder / "program"]
+    return subprocess.run(command, input=X.tobytes(), stdout=subprocess.PIPE, check=True).stdout
 
 
 def test_two_models_in_one_program(tmp_path):
@@ -133,18 +150,164 @@ def test_header_compiles_alone(tmp_path, compiler, pools, io):
     subprocess.run([*compiler, *STRICT, "-c", source, "-o", tmp_path / "a.o"], check=True)
 
 
-def test_a_cpp_application_links_with_the_c(tmp_path):
-    for name, content in build("net").files().items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    include = f"-I{tmp_path}/codegen/host/include"
-    source, objects = tmp_path / "codegen/host/src/net_lib0.c", tmp_path / "net.o"
-    (tmp_path / "main.cc").write_text(
-        '#include "tvmgen_net.h"\nint main() { return tvmgen_net_run == nullptr; }\n'
+CPP_MAIN = """
+#include <cstdio>
+#include "tvmgen_net.h"
+alignas(16) static float x[16];
+alignas(16) static float y[64];
+TVMGEN_NET_SRAM_WORKSPACE_POOL_ATTRIBUTES static uint8_t
+    sram[TVMGEN_NET_SRAM_WORKSPACE_POOL_SIZE];
+TVMGEN_NET_SRAM_WORKSPACE_POOL_ASSERT(sram);
+TVMGEN_NET_FLASH_CONSTANT_POOL_ATTRIBUTES static const uint8_t flash[] = {
+    TVMGEN_NET_FLASH_CONSTANT_POOL_DATA};
+TVMGEN_NET_FLASH_CONSTANT_POOL_ASSERT(flash);
+int main() {
+  tvmgen_net_inputs inputs{x};
+  tvmgen_net_outputs outputs{y};
+  tvmgen_net_workspace_pools pools{};
+  pools.sram = sram;
+  pools.flash = const_cast<uint8_t*>(flash);
+  if (std::fread(x, sizeof(x), 1, stdin) != 1) return 1;
+  if (tvmgen_net_run(&inputs, &outputs, &pools) != 0) return 2;
+  return std::fwrite(y, sizeof(y), 1, stdout) != 1;
+}
+"""
+
+
+@pytest.mark.parametrize("standard", ["c++11", "c++17"])
+def test_a_cpp_application(tmp_path, standard):
+    folder = written(tmp_path, build("net", **EXTERNAL))
+    (folder / "main.cc").write_text(CPP_MAIN)
+    include = f"-I{folder}/codegen/host/include"
+    source = folder / "codegen/host/src/net_lib0.c"
+    subprocess.run(
+        ["gcc", "-std=c99", *STRICT, include, "-c", source, "-o", "net.o"], cwd=folder, check=True
     )
-    subprocess.run(["gcc", "-std=c99", include, "-c", source, "-o", objects], check=True)
-    command = ["g++", "-std=c++11", "-Wall", "-Wextra", "-pedantic", include]
-    program = tmp_path / "program"
-    subprocess.run([*command, tmp_path / "main.cc", objects, "-lm", "-o", program], check=True)
-    subprocess.run([program], check=True)
+    command = ["g++", f"-std={standard}", *STRICT, *SANITIZERS, include, "main.cc", "net.o"]
+    subprocess.run([*command, "-lm", "-o", "program"], cwd=folder, check=True)
+    output = np.frombuffer(output_of(folder), np.float32)
+    np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
+
+
+def symbols_of(folder, compiler, optimisation):
+    """Name -> the letter of `nm`, of the object file of a model."""
+    include, source = f"-I{folder}/codegen/host/include", folder / "codegen/host/src/net_lib0.c"
+    command = [*compiler, "-std=c99", *STRICT, optimisation, include, "-c", source]
+    subprocess.run([*command, "-o", folder / "net.o"], check=True)
+    listed = subprocess.run(["nm", folder / "net.o"], capture_output=True, text=True, check=True)
+    words = [line.split()[-2:] for line in listed.stdout.splitlines()]
+    return {name: letter for letter, name in words if not name.startswith((".", "$"))}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
+@pytest.mark.parametrize("optimisation", ["-O0", "-Os"])
+@pytest.mark.parametrize(
+    ("io", "pools", "entry_points", "memory"),
+    [
+        (False, {}, {"run"}, {"global_workspace"}),
+        (True, {}, {"run", "map_inputs", "map_outputs"}, {"global_workspace"}),
+        (True, EXTERNAL, {"run", "map_inputs", "map_outputs"}, set()),
+    ],
+    ids=["internal", "workspace-io", "external"],
+)
+def test_nothing_is_global_but_the_entry_points(
+    tmp_path, compiler, optimisation, io, pools, entry_points, memory
+):
+    """And nothing can be written but the internal workspace."""
+    require(compiler)
+    symbols = symbols_of(written(tmp_path, build("net", io=io, **pools)), [compiler], optimisation)
+    defined = {name: letter for name, letter in symbols.items() if letter != "U"}
+    external = {name for name, letter in defined.items() if letter.isupper()}
+    assert external == {f"tvmgen_net_{name}" for name in entry_points}
+    written_to = {name for name, letter in defined.items() if letter.upper() in "BDCGS"}
+    assert written_to == {f"tvmgen_net_{name}" for name in memory}
+
+
+# ---- written against the header of TVM 0.18
+
+USE_CASE_1 = """
+#include <stdio.h>
+#include <tvmgen_detection.h>
+static float input[TVMGEN_DETECTION_X_SIZE / sizeof(float)];
+static float output[TVMGEN_DETECTION_OUTPUT_SIZE / sizeof(float)];
+int main(int argc, char** argv) {
+  struct tvmgen_detection_outputs detection_outputs = {
+      .output = output,
+  };
+  struct tvmgen_detection_inputs detection_inputs = {
+      .x = input,
+  };
+  (void)argc; (void)argv;
+  if (fread(input, sizeof(input), 1, stdin) != 1) return 1;
+  if (tvmgen_detection_run(&detection_inputs, &detection_outputs) == -1) return -1;
+  return fwrite(output, sizeof(output), 1, stdout) != 1;
+}
+"""
+USE_CASE_3 = """
+#include <stdio.h>
+#include <tvmgen_detection.h>
+static float input[TVMGEN_DETECTION_X_SIZE / sizeof(float)];
+static float output[TVMGEN_DETECTION_OUTPUT_SIZE / sizeof(float)];
+int main(void) {
+  __attribute__((section(".data.tvm"), aligned(16)))
+  static uint8_t sram[TVMGEN_DETECTION_SRAM_WORKSPACE_POOL_SIZE];
+  __attribute__((section(".data.tvm"), aligned(16)))
+  static uint8_t flash[TVMGEN_DETECTION_FLASH_CONSTANT_POOL_SIZE] = {
+      TVMGEN_DETECTION_FLASH_CONSTANT_POOL_DATA
+  };
+  struct tvmgen_detection_workspace_pools tvmgen_detection_workspace_pools = {
+      .sram = sram,
+      .flash = flash,
+  };
+  struct tvmgen_detection_inputs tvmgen_detection_inputs = {.x = input};
+  struct tvmgen_detection_outputs tvmgen_detection_outputs = {.output = output};
+  if (fread(input, sizeof(input), 1, stdin) != 1) return 1;
+  if (tvmgen_detection_run(&tvmgen_detection_inputs, &tvmgen_detection_outputs,
+                           &tvmgen_detection_workspace_pools) == -1) {
+    return -1;
+  }
+  return fwrite(output, sizeof(output), 1, stdout) != 1;
+}
+"""
+USE_CASE_4 = """
+#include <stdio.h>
+#include <string.h>
+#include <tvmgen_detection.h>
+static float input[TVMGEN_DETECTION_X_SIZE / sizeof(float)];
+int main(void) {
+  __attribute__((section(".data.tvm"), aligned(16)))
+  static uint8_t dtcm[TVMGEN_DETECTION_DTCM_WORKSPACE_POOL_SIZE];
+  __attribute__((section(".data.tvm"), aligned(16)))
+  static uint8_t sram[TVMGEN_DETECTION_SRAM_WORKSPACE_POOL_SIZE];
+  struct tvmgen_detection_workspace_pools tvmgen_detection_workspace_pools = {
+      .dtcm = dtcm,
+      .sram = sram,
+  };
+  if (fread(input, sizeof(input), 1, stdin) != 1) return 1;
+  struct tvmgen_detection_inputs tvmgen_detection_inputs =
+      tvmgen_detection_map_inputs(&tvmgen_detection_workspace_pools);
+  memcpy(tvmgen_detection_inputs.x, input, sizeof(input));
+  struct tvmgen_detection_outputs tvmgen_detection_outputs =
+      tvmgen_detection_map_outputs(&tvmgen_detection_workspace_pools);
+  if (tvmgen_detection_run(&tvmgen_detection_workspace_pools) == -1) return -1;
+  return fwrite(tvmgen_detection_outputs.output, TVMGEN_DETECTION_OUTPUT_SIZE, 1, stdout) != 1;
+}
+"""
+TWO_POOLS = {
+    "workspace_memory_pools": WorkspaceMemoryPools(
+        [
+            WorkspacePoolInfo("dtcm", [Target("c")], PoolInfoProperties(size_hint_bytes=256)),
+            WorkspacePoolInfo("sram", [Target("c")]),
+        ]
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("main", "io", "pools"),
+    [(USE_CASE_1, False, {}), (USE_CASE_3, False, EXTERNAL), (USE_CASE_4, True, TWO_POOLS)],
+    ids=["U1", "U3", "U4"],
+)
+def test_applications_written_for_tvm_0_18(tmp_path, main, io, pools):
+    output = program_output(tmp_path, main, build("detection", io=io, **pools))
+    np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)

@@ -62,21 +62,21 @@ static void tvmgen_describe(const DLTensor* tensor, char* text, size_t size) {
 }
 
 static int tvmgen_is_contiguous(const DLTensor* tensor) {
-  int64_t stride = 1;
+  uint64_t stride = 1;
   int32_t axis;
   if (tensor->strides == NULL) return 1;
   for (axis = tensor->ndim - 1; axis >= 0; --axis) {
-    if (tensor->shape[axis] != 1 && tensor->strides[axis] != stride) return 0;
-    stride *= tensor->shape[axis];
+    if (tensor->shape[axis] != 1 && (uint64_t)tensor->strides[axis] != stride) return 0;
+    stride *= (uint64_t)tensor->shape[axis];
   }
   return 1;
 }
 
 static int tvmgen_has_shape(const DLTensor* tensor, const struct tvmgen_argument* expected) {
-  int64_t elements = 1;
+  uint64_t elements = 1;
   int32_t axis;
-  for (axis = 0; axis < tensor->ndim; ++axis) elements *= tensor->shape[axis];
-  if (expected->shape == NULL) return elements >= expected->size;
+  for (axis = 0; axis < tensor->ndim; ++axis) elements *= (uint64_t)tensor->shape[axis];
+  if (expected->shape == NULL) return elements >= (uint64_t)expected->size;
   if (tensor->ndim != expected->ndim) return 0;
   for (axis = 0; axis < tensor->ndim; ++axis) {
     if (tensor->shape[axis] != expected->shape[axis]) return 0;

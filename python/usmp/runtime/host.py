@@ -72,8 +72,7 @@ class HostModule:
     def _find_entry_points(self, library: Path, prefix: str, is_packed: bool) -> EntryPoints:
         if is_packed:
             return PackedInterface(library, prefix)
-        tensors = [*self.inputs.values(), *self.outputs.values()]
-        has_workspace_io = any("pool" in info for info in tensors)
+        has_workspace_io = hasattr(self._library, f"{prefix}_map_inputs")
         interface = WorkspaceIOInterface if has_workspace_io else CInterface
         return interface(self._library, prefix)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tvm
 
 import usmp
 from tflite_file import one_operator_model
@@ -64,15 +65,17 @@ def test_input_need_not_be_contiguous(module):
     np.testing.assert_array_equal(module.run({"x": np.repeat(X, 2, axis=1)[:, ::2]})["y"], Y)
 
 
-def test_input_is_not_written(factory, tmp_path):
+@pytest.mark.parametrize("interface", ["c", "workspace-io", "packed"])
+def test_input_is_not_written(interface, tmp_path):
     path = tmp_path / "relu.tflite"
     path.write_bytes(one_operator_model())
-    import tvm
-
-    with tvm.transform.PassContext(config={"tir.usmp.use_workspace_io": True}):
-        module = usmp.build(usmp.import_model(path)).load()
+    executor = usmp.Executor("aot", {"interface-api": "packed"} if interface == "packed" else {})
+    config = {"tir.usmp.use_workspace_io": interface == "workspace-io"}
+    with tvm.transform.PassContext(config=config):
+        module = usmp.build(usmp.import_model(path), executor=executor).load()
     x = X.copy()
-    np.testing.assert_array_equal(module.run({"x": x})["y"], Y)
+    for _ in range(2):
+        np.testing.assert_array_equal(module.run({"x": x})["y"], Y)
     np.testing.assert_array_equal(x, X)
 
 

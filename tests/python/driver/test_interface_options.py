@@ -1,0 +1,130 @@
+"""`tvmc`: how a compiled model is called, and names that C cannot tell apart."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tflite import BuiltinOperator
+
+from tflite_builder import Graph, write_model
+from tflite_file import one_operator_model
+
+X = np.array([[-1, 2, -3, 4]], np.float32)
+
+
+@pytest.fixture
+def model() -> Path:
+    """A model in the folder of the command: y = max(x, 0)."""
+    Path("relu.tflite").write_bytes(one_operator_model())
+    return Path("relu.tflite")
+
+
+def contents(path):
+    with tarfile.open(path) as tar:
+        return {entry.name: tar.extractfile(entry).read().decode() for entry in tar}
+
+
+@pytest.mark.parametrize(
+    ("options", "interface"),
+    [
+        ([], "c"),
+        (["--executor-aot-interface-api=c"], "c"),
+        (["--executor-aot-interface-api=c", "--executor-aot-unpacked-api=1"], "c"),
+        (["--executor-aot-unpacked-api=true", "--executor-aot-link-params=1"], "c"),
+        (["--executor-aot-interface-api=packed"], "packed"),
+        (["--executor-aot-interface-api=packed", "--executor-aot-unpacked-api=0"], "packed"),
+    ],
+    ids=" ".join,
+)
+def test_a_model_runs_through_either_interface(tvmc, model, options, interface):
+    assert tvmc("compile", model, "-o", "out.tar", *options).status == 0
+    files = contents("out.tar")
+    assert json.loads(files["./metadata.json"])["modules"]["default"]["interface_api"] == interface
+    is_packed = interface == "packed"
+    assert ("./codegen/host/src/default_lib1.c" in files) is is_packed
+    declaration = "int32_t tvmgen_default_run("
+    assert (declaration in files["./codegen/host/include/tvmgen_default.h"]) is not is_packed
+    np.savez("in.npz", x=X)
+    outcome = tvmc("run", "out.tar", "-i", "in.npz", "-o", "result.npz")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    np.testing.assert_array_equal(np.load("result.npz")["y"], np.maximum(X, 0))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            [
+                "--executor-aot-interface-api=packed",
+                "--pass-config=tir.usmp.use_workspace_io=1",
+            ],
+            "tir.usmp.use_workspace_io option is only compatible with interface_api c. "
+            "Please use interface_api c to be able to enable tir.usmp.use_workspace_io",
+        ),
+        (
+            ["--executor-aot-interface-api=rpc"],
+            'option interface-api of executor aot must be "c" or "packed", not rpc',
+        ),
+        (
+            ["--executor-aot-interface-api=c", "--executor-aot-unpacked-api=0"],
+            'Either need interface-api == "packed" (got: c) or unpacked-api == true (got: 0)',
+        ),
+        (
+            ["--executor-aot-interface-api=packed", "--executor-aot-unpacked-api=1"],
+            'Need unpacked-api == false (got: 1) with interface-api == "packed"; '
+            "leave unpacked-api out",
+        ),
+        (
+            ["--executor-aot-unpacked-api=maybe"],
+            "argument --executor-aot-unpacked-api: must be 0 or 1, not maybe "
+            "(see tvmc compile --help)",
+        ),
+        (
+            ["--executor-aot-link-params=0"],
+            "option link-params of executor aot must be true (constants are part of the code), "
+            "not False",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_interface(refused, model, options, message):
+    assert refused("compile", model, "-o", "out.tar", *options) == message
+
+
+def sum_of(names):
+    """A model of two inputs and an output."""
+    graph = Graph()
+    inputs = [graph.tensor([1, 4], "float32", name=name) for name in names]
+    y = graph.tensor([1, 4], "float32", name="y")
+    graph.operator(BuiltinOperator.ADD, inputs, [y])
+    graph.inputs.extend(inputs)
+    graph.output(y)
+    return write_model(graph)
+
+
+def test_inputs_that_become_one_name_in_c(refused, tvmc):
+    Path("sum.tflite").write_bytes(sum_of(["serving/x", "serving:x"]))
+    assert refused("compile", "sum.tflite", "-o", "out.tar") == (
+        'input tensor names "serving/x" and "serving:x" are both serving_x in C; '
+        "rename one of them in the model"
+    )
+
+
+def test_a_tensor_that_takes_the_name_of_the_workspace_size(refused, tvmc):
+    Path("relu.tflite").write_bytes(one_operator_model(names=("workspace", "y")))
+    assert refused("compile", "relu.tflite", "-o", "out.tar") == (
+        "the header would define TVMGEN_DEFAULT_WORKSPACE_SIZE twice: "
+        'Bytes of input tensor "workspace" is 16, and Bytes of all workspace pools is 0; '
+        "rename one of the two"
+    )
+
+
+def test_an_input_and_an_output_of_one_name_and_size(tvmc):
+    """They share a macro, as in TVM 0.18."""
+    Path("relu.tflite").write_bytes(one_operator_model(names=("a", "A")))
+    assert tvmc("compile", "relu.tflite", "-o", "out.tar").status == 0
+    assert tvmc("run", "out.tar").status == 0
