@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from usmp.codegen.c_constants import constant_pool_bytes
-from usmp.codegen.interface import Interface, Pool
+from usmp.codegen.c_expression import float_literal
+from usmp.codegen.interface import Interface, Pool, Tensor
 
 STATIC_ASSERT = """\
 #ifndef TVMGEN_STATIC_ASSERT
@@ -94,6 +95,7 @@ def _macros(interface: Interface) -> Iterator[Macro]:
         for tensor in tensors:
             text = f'Bytes of {what} tensor "{tensor.info.name}"'
             yield Macro(f"{tensor.c_name.upper()}_SIZE", str(int(tensor.info.size_bytes)), text)
+            yield from _quantisation(tensor, f'of {what} tensor "{tensor.info.name}"')
     workspace_bytes = str(interface.workspace_size_bytes)
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:
@@ -103,6 +105,16 @@ def _macros(interface: Interface) -> Iterator[Macro]:
         yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
         if not pool.is_internal:
             yield from _macros_of_external_pool(interface, pool, quoted)
+
+
+def _quantisation(tensor: Tensor, of_tensor: str) -> Iterator[Macro]:
+    """real = SCALE * (integer - ZERO_POINT); TVM 0.18 did not tell an application."""
+    scale, zero_point = tensor.info.scale, tensor.info.zero_point
+    if scale is None or zero_point is None:
+        return
+    name, literal = tensor.c_name.upper(), float_literal(scale, "float32")
+    yield Macro(f"{name}_SCALE", literal, f"Quantisation scale {of_tensor}")
+    yield Macro(f"{name}_ZERO_POINT", str(int(zero_point)), f"Zero point {of_tensor}")
 
 
 def _macros_of_external_pool(interface: Interface, pool: Pool, quoted: str) -> Iterator[Macro]:

@@ -53,6 +53,14 @@ OUTPUT_TENSORS_ATTR = "output_tensors"
 OUTPUT_NAMES_ATTR = "output_names"
 """On the Relax `main`: the names of the model's outputs, in order; states are not among them."""
 
+INPUT_QUANTISATION_ATTR = "input_quantisation"
+"""On the Relax `main`: name of an input -> `[scale, zero_point]`, or `[]` if its elements are what
+they are. Of inputs that it does not name, what dequantises them tells."""
+
+OUTPUT_QUANTISATION_ATTR = "output_quantisation"
+"""On the Relax `main`: the same for each of the model's outputs, in order. Without it, what
+quantises them tells."""
+
 STATES_ATTR = "states"
 """On the Relax `main`: a `StateInfo` for each tensor that the model keeps between runs."""
 

@@ -1,4 +1,5 @@
-"""What a user must know of a model's input or output to pass it: name, shape, element type."""
+"""What a user must know of a model's input or output to pass it: name, shape, element type, and
+what its integers stand for."""
 
 from __future__ import annotations
 
@@ -18,11 +19,16 @@ class TensorInfo(tvm_ffi.Object):
     name: the tensor's name in the model, unchanged.
     shape: extents, outermost first; all static.
     dtype: element type as numpy writes it, for instance "int8".
+    scale, zero_point: of integers that stand for real numbers,
+        real = scale * (integer - zero_point); both None for other tensors. A scale is a value of
+        float32.
     """
 
     name: str
     shape: list[int]
     dtype: str
+    scale: float | None = None
+    zero_point: int | None = None
 
     @property
     def size_bytes(self) -> int:

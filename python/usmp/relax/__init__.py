@@ -8,6 +8,7 @@ from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.relax.check_static_shapes import check_static_shapes
 from usmp.relax.frontend import import_model
 from usmp.relax.fuse_operators import FuseOperators
+from usmp.relax.io_quantisation import io_quantisation, tell_quantisation
 from usmp.relax.lower_main import lower_main
 from usmp.relax.lower_operators import lower_operators
 from usmp.relax.normalise_take_indices import normalise_take_indices
@@ -24,12 +25,14 @@ def lower_to_aot(mod: IRModule) -> IRModule:
     """
     check_static_shapes(mod)
     names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
+    quantisation = io_quantisation(mod["main"])
     mod = normalise_take_indices(mod)
     mod = use_integer_operators(mod)
     mod = FuseOperators(mod)
     mod = schedule_operators(mod)
     mod = lower_operators(mod)
-    return lower_main(mod, [str(name) for name in names] if names else None)
+    mod = lower_main(mod, [str(name) for name in names] if names else None)
+    return tell_quantisation(mod, quantisation)
 
 
 __all__ = ["import_model", "lower_to_aot"]

@@ -21,10 +21,16 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
     get_tensor_name,
 )
 
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
+from usmp.objects.attributes import (
+    INPUT_QUANTISATION_ATTR,
+    OUTPUT_NAMES_ATTR,
+    OUTPUT_QUANTISATION_ATTR,
+    STATES_ATTR,
+)
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.state_info import StateInfo
 from usmp.relax.check_tflite import check_tflite
+from usmp.relax.io_quantisation import parameters_of
 from usmp.relax.one_line import one_line, printable
 from usmp.relax.read_tflite import vector
 from usmp.relax.tflite import (
@@ -89,12 +95,25 @@ def _import(content: bytes) -> IRModule:
     main = mod["main"].with_attrs(
         {
             OUTPUT_NAMES_ATTR: [t.name for t in outputs],
+            INPUT_QUANTISATION_ATTR: {t.name: _quantisation(t) for t in inputs},
+            OUTPUT_QUANTISATION_ATTR: [_quantisation(t) for t in outputs],
             STATES_ATTR: states,
             "num_input": len(inputs),
         }
     )
     mod.update_func(mod.get_global_var("main"), main)
     return mod
+
+
+def _quantisation(tensor: TfliteTensor) -> list[float | int]:
+    """Scale and zero point of the whole tensor, if it has them.
+
+    TFLite takes a tensor with a scale and no zero point as not quantised.
+    """
+    try:
+        return list(parameters_of(tensor.quantisation) or ())
+    except UnsupportedModelError:
+        return []
 
 
 @contextmanager

@@ -2,12 +2,15 @@
 
 import subprocess
 
+import numpy as np
 import pytest
 
 from compilers import require
 from interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import print_macros
+from usmp.codegen.interface import Tensor
+from usmp.objects import TensorInfo
 
 COMPILERS = {
     "c99": ["gcc", "-std=c99", "-x", "c"],
@@ -192,3 +195,35 @@ def test_one_macro_for_two_equal_sizes(errors_of):
     text = print_header(interface([tensor("a", (2,))], [tensor("a", (2,))], []))
     assert text.count("#define TVMGEN_DEFAULT_A_SIZE 2\n") == 2
     assert errors_of(text) == ""
+
+
+def quantised(name, scale, zero_point):
+    return Tensor(TensorInfo(name, [4], "int8", scale, zero_point), name, None)
+
+
+def test_quantisation_of_inputs_and_outputs(errors_of):
+    x, y = quantised("x", float(np.float32(0.1)), -128), quantised("y", 2.0**-40, 3)
+    model = interface([x], [y, tensor("z")])
+    assert macro(model, "X_SCALE ") == "0.1f"
+    assert macro(model, "X_ZERO_POINT ") == "-128"
+    assert macro(model, "Y_SCALE ") == "9.094947e-13f"
+    assert macro(model, "Y_ZERO_POINT ") == "3"
+    assert macro(model, "Z_SCALE ") is None
+    assert macro(model, "Z_ZERO_POINT ") is None
+    (scale,) = (text for text in print_macros(model) if "DEFAULT_X_SCALE" in text)
+    assert '\\brief Quantisation scale of input tensor "x" of TVM module "default"\n' in scale
+    use = (
+        "float f(int i);\n"
+        "float f(int i) { return TVMGEN_DEFAULT_X_SCALE * (i-TVMGEN_DEFAULT_X_ZERO_POINT); }\n"
+    )
+    assert errors_of(print_header(model) + use) == ""
+
+
+def test_quantisations_that_need_one_macro():
+    model = interface([quantised("x", 0.5, 1)], [quantised("X", 0.25, 1)])
+    with pytest.raises(ValueError) as error:
+        print_macros(model)
+    assert str(error.value) == (
+        "the header would define TVMGEN_DEFAULT_X_SCALE twice: Quantisation scale of input tensor "
+        '"x", and Quantisation scale of output tensor "X"; rename one of the two'
+    )

@@ -1,0 +1,122 @@
+"""What the integers of a model's inputs and outputs stand for, for those who call the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tvm import relax
+from tvm.ir import Call, IRModule
+
+from usmp.analysis.nodes import nodes_of
+from usmp.objects import TensorInfo
+from usmp.objects.attributes import (
+    INPUT_QUANTISATION_ATTR,
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_QUANTISATION_ATTR,
+    OUTPUT_TENSORS_ATTR,
+)
+from usmp.relax.check_static_shapes import flatten_types
+from usmp.relax.qdq.graph import Graph
+from usmp.relax.quantised import Quantisation
+from usmp.relax.states import states_of
+
+Parameters = tuple[float, int] | None
+"""Scale and zero point of a whole tensor; None if it is not quantised, or along an axis."""
+
+
+@dataclass(frozen=True)
+class IOQuantisation:
+    """Of a model's inputs, by name, and of its outputs, in order."""
+
+    inputs: dict[str, Parameters]
+    outputs: list[Parameters]
+
+
+def parameters_of(quantisation: Quantisation | None) -> Parameters:
+    """Those that hold for the whole tensor, if there are such."""
+    if quantisation is None or not quantisation.is_per_tensor or quantisation.scale <= 0:
+        return None
+    return quantisation.scale, quantisation.zero_point
+
+
+def io_quantisation(main: relax.Function) -> IOQuantisation:
+    """Read from the attributes `input_quantisation` and `output_quantisation` of `main`, or else
+    from what dequantises its inputs and quantises its outputs."""
+    attrs = main.attrs or {}
+    graph = Graph(relax.BlockBuilder(), _bound(main).get, lambda *_: None)
+    inputs = _dequantised(main, graph)
+    for name, told in attrs.get(INPUT_QUANTISATION_ATTR, {}).items():
+        inputs[str(name)] = _read(told)
+    if OUTPUT_QUANTISATION_ATTR in attrs:
+        outputs = [_read(told) for told in attrs[OUTPUT_QUANTISATION_ATTR]]
+    else:
+        outputs = _quantised(main, graph)
+    return IOQuantisation(inputs, outputs)
+
+
+def tell_quantisation(mod: IRModule, quantisation: IOQuantisation) -> IRModule:
+    """Enter it in the `TensorInfo`s of `__tvm_main__`."""
+    main = mod[MAIN_FUNCTION_NAME]
+    inputs = [
+        _told(t, quantisation.inputs.get(str(t.name))) for t in main.attrs[INPUT_TENSORS_ATTR]
+    ]
+    pairs = zip(main.attrs[OUTPUT_TENSORS_ATTR], quantisation.outputs, strict=True)
+    outputs = [_told(tensor, parameters) for tensor, parameters in pairs]
+    told = IRModule(mod.functions, attrs=mod.attrs)
+    told.update_func(
+        mod.get_global_var(MAIN_FUNCTION_NAME),
+        main.with_attrs({INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}),
+    )
+    return told
+
+
+def _told(tensor: TensorInfo, parameters: Parameters) -> TensorInfo:
+    if parameters is None or str(tensor.dtype).startswith("float"):
+        return tensor
+    return TensorInfo(tensor.name, tensor.shape, tensor.dtype, *parameters)
+
+
+def _read(told: Sequence[float]) -> Parameters:
+    return (float(told[0]), int(told[1])) if len(told) == 2 else None
+
+
+def _bound(main: relax.Function) -> dict[relax.Var, relax.Expr]:
+    return {binding.var: binding.value for binding in nodes_of(main.body, relax.VarBinding)}
+
+
+def _dequantised(main: relax.Function, graph: Graph) -> dict[str, Parameters]:
+    """For each parameter, what all that dequantise it agree on."""
+    found: dict[relax.Var, set[Parameters]] = {param: set() for param in main.params}
+    for call in nodes_of(main.body, Call):
+        if getattr(call.op, "name", None) == "relax.dequantize":
+            source = graph.resolve(call.args[0])
+            if source in found:
+                quantisation = graph.quantisation(call, str(source.ty.dtype))
+                found[source].add(parameters_of(quantisation))
+    agreed = {param: parameters for param, parameters in found.items() if len(parameters) == 1}
+    return {str(param.name): next(iter(parameters)) for param, parameters in agreed.items()}
+
+
+def _quantised(main: relax.Function, graph: Graph) -> list[Parameters]:
+    """For each output, what quantises it last."""
+    results = _flatten(graph, main.body.body)
+    kept = {int(state.output) for state in states_of(main)}
+    if len(results) != len(flatten_types(main.body.body.ty)):
+        results = [None] * len(flatten_types(main.body.body.ty))
+    return [_quantiser(graph, r) for index, r in enumerate(results) if index not in kept]
+
+
+def _quantiser(graph: Graph, result: relax.Expr | None) -> Parameters:
+    call = None if result is None else graph.call(result, "relax.quantize")
+    if call is None:
+        return None
+    return parameters_of(graph.quantisation(call, str(call.attrs.out_dtype)))
+
+
+def _flatten(graph: Graph, expr: relax.Expr) -> list[relax.Expr | None]:
+    resolved = graph.resolve(expr)
+    if isinstance(resolved, relax.Tuple):
+        return [leaf for element in resolved.fields for leaf in _flatten(graph, element)]
+    return [resolved]

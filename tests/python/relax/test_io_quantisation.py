@@ -1,0 +1,149 @@
+"""What the integers of inputs and outputs stand for, from the model file to `__tvm_main__`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tvm import relax
+from tvm.ir.transform import PassContext
+
+import usmp
+from onnx_models import Graph as OnnxGraph
+from qdq_models import qdq_module
+from tflite_builder import Graph, Quantisation, options, per_channel, per_tensor, write_model
+from usmp.relax.import_onnx import import_onnx
+from usmp.relax.import_tflite import import_tflite
+
+SCALE = float(np.float32(0.1))
+
+
+def told(mod) -> dict[str, tuple[float | None, int | None]]:
+    """Scale and zero point of each input and output."""
+    attrs = usmp.build(mod).ir_mod["__tvm_main__"].attrs
+    return {
+        str(t.name): (t.scale, t.zero_point)
+        for t in (*attrs["input_tensors"], *attrs["output_tensors"])
+    }
+
+
+def reshape_model(dtype: str, quantisation: Quantisation | None) -> bytes:
+    graph = Graph()
+    x = graph.input((1, 4), dtype, quantisation, name="x")
+    y = graph.tensor((4,), dtype, quantisation, name="y")
+    shape = graph.constant(np.array([4], np.int32))
+    graph.operator("RESHAPE", [x, shape], [y])
+    graph.output(y)
+    return write_model(graph)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero_point"), [("int8", -128), ("uint8", 128), ("int16", 0), ("int32", 0)]
+)
+def test_tflite_says_it(dtype, zero_point):
+    mod = import_tflite(reshape_model(dtype, per_tensor(0.1, zero_point)))
+    assert told(mod) == {"x": (SCALE, zero_point), "y": (SCALE, zero_point)}
+
+
+@pytest.mark.parametrize(
+    "quantisation",
+    [
+        None,
+        per_tensor(0.0, 3),
+        Quantisation((0.1,), ()),
+        per_channel([0.1, 0.2, 0.3, 0.4], 1),
+    ],
+    ids=["none", "zero", "no-zero-point", "per-axis"],
+)
+def test_tflite_says_nothing_for_the_whole_tensor(quantisation):
+    mod = import_tflite(reshape_model("int8", quantisation))
+    assert told(mod) == {"x": (None, None), "y": (None, None)}
+
+
+def test_floats_of_tflite_stand_for_themselves():
+    graph = Graph()
+    x = graph.input((1, 4), "float32", per_tensor(0.1), name="x")
+    y = graph.tensor((1, 4), "int8", per_tensor(0.5, -3), name="y")
+    graph.operator("QUANTIZE", [x], [y])
+    graph.output(y)
+    assert told(import_tflite(write_model(graph))) == {"x": (None, None), "y": (0.5, -3)}
+
+
+def test_state_of_tflite_is_no_output(shared_model):
+    mod = usmp.import_model(shared_model("mww_okay_nabu_v2_int8"))
+    assert told(mod) == {
+        "serving_default_input_audio:0": (0.10196078568696976, -128),
+        "StatefulPartitionedCall:0": (0.00390625, 0),
+    }
+
+
+def test_input_that_becomes_a_constant():
+    mod = import_tflite(add_model())
+    factory = usmp.build(mod, params={"a": np.zeros((1, 4), np.int8)})
+    attrs = factory.ir_mod["__tvm_main__"].attrs
+    (b,) = attrs["input_tensors"]
+    assert (b.name, b.scale, b.zero_point) == ("b", 0.5, 2)
+
+
+def add_model() -> bytes:
+    graph = Graph()
+    a = graph.input((1, 4), "int8", per_tensor(0.25, 1), name="a")
+    b = graph.input((1, 4), "int8", per_tensor(0.5, 2), name="b")
+    y = graph.tensor((1, 4), "int8", per_tensor(1.0, 3), name="y")
+    graph.operator("ADD", [a, b], [y], options("AddOptions"))
+    graph.output(y)
+    return write_model(graph)
+
+
+def test_integers_of_onnx_by_what_reads_and_writes_them():
+    graph = OnnxGraph()
+    x = graph.dequantise(graph.input("x", [1, 4], "uint8"), 0.5, 7, "uint8")
+    y = graph.quantise(graph.node("Relu", x), 0.25, -5)
+    graph.rename(y, "y")
+    mod = import_onnx(graph.model("y", dtype="int8"), Path("."))
+    assert told(mod) == {"x": (0.5, 7), "y": (0.25, -5)}
+
+
+def test_float_input_that_is_quantised_in_the_graph_stays_float():
+    graph = OnnxGraph()
+    x = graph.through(graph.input("x", [1, 4]), 0.5, 7)
+    graph.rename(graph.through(graph.node("Relu", x), 0.25, -5), "y")
+    factory = usmp.build(import_onnx(graph.model("y"), Path(".")))
+    (tensor,) = factory.ir_mod["__tvm_main__"].attrs["input_tensors"]
+    assert (tensor.dtype, tensor.scale, tensor.zero_point) == ("float32", None, None)
+    assert told(import_onnx(graph.model("y"), Path("."))) == {"x": (None, None), "y": (None, None)}
+
+
+def test_readers_that_disagree_tell_nothing():
+    def body(graph, x):
+        return graph.dequantise(x, 0.5, 1), graph.dequantise(x, 0.25, 1)
+
+    mod = qdq_module(body, ((1, 4), "int8"))
+    assert told(mod)["x0"] == (None, None)
+
+
+def test_scales_along_an_axis_tell_nothing():
+    def body(graph, x):
+        return graph.quantise(graph.dequantise(x, [0.5, 0.25], [0, 0]), [0.5, 0.25], [0, 0])
+
+    mod = qdq_module(body, ((1, 2), "int8"))
+    assert told(mod) == {"x0": (None, None), "output": (None, None)}
+
+
+def test_outputs_in_a_tuple_keep_their_order():
+    def body(graph, x):
+        real = relax.op.nn.relu(graph.dequantise(x, 0.5, 1))
+        return graph.quantise(real, 0.25, 2), real, graph.quantise(real, 0.125, 3, "uint8")
+
+    assert told(qdq_module(body, ((1, 4), "int8"))) == {
+        "x0": (0.5, 1),
+        "output0": (0.25, 2),
+        "output1": (None, None),
+        "output2": (0.125, 3),
+    }
+
+
+def test_places_in_the_workspace_keep_it():
+    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+        assert told(import_tflite(add_model())) == {"a": (0.25, 1), "b": (0.5, 2), "y": (1.0, 3)}
