@@ -6,6 +6,7 @@ package registers the pass options `tir.usmp.*`.
 
 from usmp import _ffi as _ffi
 from usmp.build import AOTExecutorFactoryModule, build
+from usmp.export import export_model_library_format
 from usmp.include import get_include
 from usmp.objects import (
     AllocatedPoolInfo,
@@ -45,6 +46,7 @@ __all__ = [
     "WorkspaceMemoryPools",
     "WorkspacePoolInfo",
     "build",
+    "export_model_library_format",
     "get_include",
     "import_model",
     "load_archive",

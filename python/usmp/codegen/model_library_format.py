@@ -1,7 +1,9 @@
 """The Model Library Format: sources, header, metadata and planned TIR in one tar file.
 
-The layout is TVM 0.18's (format version 7), with the memory plan added under `memory.pools`.
-The archive holds no time and no name of a machine: the same model gives the same bytes.
+The layout is TVM 0.18's (format version 7), with the memory plan added under `memory.pools`;
+`docs/model-library-format.md` says what each key means. The archive holds no time and no name of a
+machine: the same model gives the same bytes. It has no `parameters/`, which TVM left empty with
+linked parameters: the constants are part of the sources, or of the header for external pools.
 """
 
 from __future__ import annotations
@@ -11,28 +13,31 @@ import json
 import os
 import tarfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tvm.ir import IRModule
+from tvm.target import Target
 
 from usmp.analysis import PoolUsage, memory_pressure, pool_usage
 from usmp.codegen.interface import Interface, Pool, Tensor
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.write_file import write_file
-from usmp.objects import BufferInfoKind, MemoryPlan
+from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
 )
+from usmp.objects.targets import accelerator_of
 
 FORMAT_VERSION = 7
 METADATA_FILE = "metadata.json"
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 _CPU = 1
-"""DLPack's number of the device that runs the code."""
+"""DLPack's number of the device that runs the code, unless an accelerator does."""
+_TARGET_OPTIONS = ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")
 
 
 def archive_files(
@@ -42,7 +47,7 @@ def archive_files(
     name = replace_forbidden(interface.module_name)
     script = mod.script(show_meta=False)
     return {
-        METADATA_FILE: (json.dumps(metadata(mod, interface), indent=2) + "\n").encode(),
+        METADATA_FILE: metadata_bytes(metadata(mod, interface)),
         f"codegen/host/include/{interface.prefix}.h": header.encode(),
         **{
             f"codegen/host/src/{name}_lib{number}.c": source.encode()
@@ -50,6 +55,11 @@ def archive_files(
         },
         f"src/{name}.tir": (script.rstrip() + "\n").encode(),
     }
+
+
+def metadata_bytes(content: dict[str, Any]) -> bytes:
+    """metadata.json as it stands in the archive."""
+    return (json.dumps(content, indent=2) + "\n").encode()
 
 
 def write_archive(files: dict[str, bytes], path: str | Path) -> None:
@@ -78,16 +88,17 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
             interface.module_name: {
                 "model_name": interface.module_name,
                 "export_datetime": _export_datetime(),
-                "target": [str(mod[MAIN_FUNCTION_NAME].attrs["target"].kind.name)],
+                "target": _targets(mod),
                 "executors": ["aot"],
                 "interface_api": "packed" if interface.is_packed else "c",
                 "style": "full-model",
                 "external_dependencies": [],
+                "c_prefix": interface.prefix,
                 "float_operators": _float_operators(mod),
                 "memory": {
                     "functions": {
                         "main": [_main_memory(interface)],
-                        "operator_functions": _operator_memory(mod, plan),
+                        "operator_functions": _operator_memory(mod, interface, plan),
                     },
                     "algorithm": str(plan.algorithm),
                     "memory_pressure_bytes": int(plan.memory_pressure),
@@ -96,6 +107,22 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
             }
         },
     }
+
+
+def _targets(mod: IRModule) -> list[str]:
+    """What runs the code, as `--target` takes it: the CPU, and accelerators by name."""
+    cpu = mod[MAIN_FUNCTION_NAME].attrs["target"]
+    given = {name: cpu.attrs[name] for name in _TARGET_OPTIONS if cpu.attrs.get(name)}
+    options = [f"-{name}={_option_text(value)}" for name, value in given.items()]
+    accelerators = {accelerator_of(f.attrs.get("target")) for f in mod.functions.values()}
+    return [
+        " ".join([str(cpu.kind.name), *options]),
+        *sorted(name for name in accelerators if name is not None),
+    ]
+
+
+def _option_text(value: str | Iterable[str]) -> str:
+    return value if isinstance(value, str) else ",".join(value)
 
 
 def _float_operators(mod: IRModule) -> dict[str, int]:
@@ -109,12 +136,22 @@ def _main_memory(interface: Interface) -> dict[str, Any]:
     return {
         "device": _CPU,
         "workspace_size_bytes": interface.workspace_size_bytes,
+        "workspace_pools": _size_by_pool(interface, is_constant=False),
         "constants_size_bytes": sum(p.size_bytes for p in interface.pools if p.is_constant),
+        "constant_pools": _size_by_pool(interface, is_constant=True),
         "io_size_bytes": sum(int(tensor.info.size_bytes) for tensor in tensors),
         "state_size_bytes": interface.state_size_bytes,
         "inputs": _tensors(interface.inputs),
         "outputs": _tensors(interface.outputs),
     }
+
+
+def _size_by_pool(interface: Interface, is_constant: bool) -> dict[str, int]:
+    return {_name(p): p.size_bytes for p in interface.pools if p.is_constant == is_constant}
+
+
+def _name(pool: Pool) -> str:
+    return str(pool.info.pool_info.pool_name)
 
 
 def _tensors(tensors: list[Tensor]) -> dict[str, Any]:
@@ -126,6 +163,11 @@ def _tensors(tensors: list[Tensor]) -> dict[str, Any]:
             "shape": [int(extent) for extent in tensor.info.shape],
             "c_name": tensor.c_name,
         }
+        if tensor.info.scale is not None and tensor.info.zero_point is not None:
+            entry["quantization"] = {
+                "scale": float(tensor.info.scale),
+                "zero_point": int(tensor.info.zero_point),
+            }
         if tensor.place is not None:
             entry["pool"] = str(tensor.place.pool_info.pool_name)
             entry["offset"] = int(tensor.place.byte_offset)
@@ -133,18 +175,23 @@ def _tensors(tensors: list[Tensor]) -> dict[str, Any]:
     return described
 
 
-def _operator_memory(mod: IRModule, plan: MemoryPlan) -> list[dict[str, Any]]:
-    """The planned scratch of each operator, in bytes live at once."""
+def _operator_memory(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
+    """What each operator itself allocates, in bytes live at once."""
+    constant = {_name(pool) for pool in interface.pools if pool.is_constant}
+    own: dict[str, list[PlacedBuffer]] = {}
+    for buffer in plan.buffers:
+        own.setdefault(str(buffer.function), []).append(buffer)
     operators = sorted(str(v.name_hint) for v in mod.functions if v.name_hint != MAIN_FUNCTION_NAME)
     return [
         {
             "function_name": name,
             "workspace": [
                 {
-                    "device": _CPU,
+                    "device": _device(mod[name].attrs.get("target")),
                     "workspace_size_bytes": memory_pressure(
-                        [b for b in plan.buffers if b.function == name]
+                        [b for b in own.get(name, []) if b.pool_name not in constant]
                     ),
+                    **_pressure_by_pool(own.get(name, []), constant),
                 }
             ],
         }
@@ -152,11 +199,25 @@ def _operator_memory(mod: IRModule, plan: MemoryPlan) -> list[dict[str, Any]]:
     ]
 
 
+def _device(target: Target | None) -> int:
+    return _CPU if target is None else int(target.get_target_device_type())
+
+
+def _pressure_by_pool(buffers: list[PlacedBuffer], constant: set[str]) -> dict[str, dict[str, int]]:
+    """For workspace pools and for constant pools, name -> most bytes live at once."""
+    by_pool: dict[str, list[PlacedBuffer]] = {}
+    for buffer in buffers:
+        by_pool.setdefault(str(buffer.pool_name), []).append(buffer)
+    sizes = {name: memory_pressure(held) for name, held in sorted(by_pool.items())}
+    return {
+        "workspace_pools": {name: size for name, size in sizes.items() if name not in constant},
+        "constant_pools": {name: size for name, size in sizes.items() if name in constant},
+    }
+
+
 def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
     usage = {use.pool_name: use for use in pool_usage(plan)}
-    return [
-        _pool(pool, plan, usage[str(pool.info.pool_info.pool_name)]) for pool in interface.pools
-    ]
+    return [_pool(pool, plan, usage[_name(pool)]) for pool in interface.pools]
 
 
 def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
@@ -179,6 +240,7 @@ def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
                 "function": str(buffer.function),
                 "offset": int(buffer.byte_offset),
                 "size": int(buffer.size_bytes),
+                "alignment": int(buffer.alignment),
                 "live_ranges": [[int(r.start), int(r.stop)] for r in buffer.live_ranges],
                 "identical": [str(name) for name in buffer.identical],
             }

@@ -10,11 +10,23 @@ from pathlib import Path
 
 import pytest
 from tvm.ir.transform import PassContext
+from tvm.target import Target
+from tvm_ffi import structural_equal
 
 import usmp
+from planner_views import WithScratch, plan, with_io, workspace
 from relax_models import PARAMS, Attention
-from usmp.codegen.model_library_format import write_archive
+from usmp import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+from usmp.codegen.interface import interface_of
+from usmp.codegen.model_library_format import metadata, write_archive
 from usmp.codegen.write_file import write_file
+from usmp.objects.targets import accelerator_target, parse_targets
 
 
 def build(module_name: str = "net", **options) -> usmp.AOTExecutorFactoryModule:
@@ -48,6 +60,7 @@ def test_metadata_has_the_fields_of_tvm(factory, module):
         "interface_api": "c",
         "style": "full-model",
         "external_dependencies": [],
+        "c_prefix": "tvmgen_net",
         "float_operators": {},
     }
     assert list(module["memory"]["functions"]) == ["main", "operator_functions"]
@@ -58,7 +71,9 @@ def test_main_function_in_the_metadata(module):
         {
             "device": 1,
             "workspace_size_bytes": 512,
+            "workspace_pools": {"global_workspace": 512},
             "constants_size_bytes": 8192,
+            "constant_pools": {"global_const_workspace": 8192},
             "io_size_bytes": 320,
             "state_size_bytes": 0,
             "inputs": {"x": {"size": 64, "dtype": "float32", "shape": [1, 16], "c_name": "x"}},
@@ -78,6 +93,90 @@ def test_operator_functions_in_the_metadata(factory, module):
         (workspace,) = operator["workspace"]
         assert workspace["device"] == 1
         assert (workspace["workspace_size_bytes"] > 0) == (operator["function_name"] in own)
+
+
+def two_pools(**options) -> usmp.AOTExecutorFactoryModule:
+    """The small pool is wanted more, and cannot hold everything."""
+    workspace = WorkspaceMemoryPools(
+        [
+            WorkspacePoolInfo("dtcm", [Target("c")], PoolInfoProperties(size_hint_bytes=256)),
+            WorkspacePoolInfo("sram", [Target("c")]),
+        ]
+    )
+    constants = ConstantMemoryPools(
+        [
+            ConstantPoolInfo("itcm", [Target("c")], [], PoolInfoProperties(size_hint_bytes=4096)),
+            ConstantPoolInfo("flash", [Target("c")]),
+        ]
+    )
+    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+        return usmp.build(
+            Attention,
+            params=PARAMS,
+            module_name="net",
+            workspace_memory_pools=workspace,
+            constant_memory_pools=constants,
+        )
+
+
+def test_memory_of_main_by_pool():
+    memory = two_pools().metadata["modules"]["net"]["memory"]
+    (main,) = memory["functions"]["main"]
+    assert main["workspace_pools"] == {"dtcm": 256, "sram": 256}
+    assert main["constant_pools"] == {"flash": 4096, "itcm": 4096}
+    assert main["workspace_size_bytes"] == sum(main["workspace_pools"].values())
+    assert main["constants_size_bytes"] == sum(main["constant_pools"].values())
+    sizes = {found["name"]: found["size_bytes"] for found in memory["pools"]}
+    assert sizes == {**main["workspace_pools"], **main["constant_pools"]}
+
+
+def test_memory_of_operators_by_pool():
+    """`first` has 16 bytes of scratch, `second` a constant of 4 bytes, `third` nothing."""
+    mod = plan(with_io(WithScratch), [workspace("dtcm", 8), workspace("sram")])
+    memory = metadata(mod, interface_of(mod, "net"))["modules"]["net"]["memory"]
+
+    def operator(name, size_bytes=0, workspace_pools=(), constant_pools=()):
+        entry = {
+            "device": 1,
+            "workspace_size_bytes": size_bytes,
+            "workspace_pools": dict(workspace_pools),
+            "constant_pools": dict(constant_pools),
+        }
+        return {"function_name": name, "workspace": [entry]}
+
+    assert memory["functions"]["operator_functions"] == [
+        operator("first", 16, workspace_pools={"sram": 16}),
+        operator("second", constant_pools={"global_const_workspace": 4}),
+        operator("third"),
+    ]
+
+
+def test_target_is_what_tvmc_takes():
+    targets = ["llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3 -mattr=+dsp,+fp", "c"]
+    for target in targets:
+        mod = two_pools().ir_mod
+        cpu = parse_targets(target).cpu
+        mod.update_func(
+            mod.get_global_var("__tvm_main__"), mod["__tvm_main__"].with_attr("target", cpu)
+        )
+        (text,) = metadata(mod, interface_of(mod, "net"))["modules"]["net"]["target"]
+        assert text == target
+        assert structural_equal(parse_targets(text).cpu, cpu)
+
+
+def test_accelerators_are_targets_and_devices():
+    mod = two_pools().ir_mod
+    operators = sorted(str(v.name_hint) for v in mod.functions if v.name_hint != "__tvm_main__")
+    for name in operators[:2]:
+        func = mod[name].with_attr("target", accelerator_target("accel"))
+        mod.update_func(mod.get_global_var(name), func)
+    module = metadata(mod, interface_of(mod, "net"))["modules"]["net"]
+    assert module["target"] == ["c", "accel"]
+    devices = {
+        operator["function_name"]: operator["workspace"][0]["device"]
+        for operator in module["memory"]["functions"]["operator_functions"]
+    }
+    assert devices == {name: 12 if name in operators[:2] else 1 for name in operators}
 
 
 def test_workspace_pool_in_the_metadata(module):

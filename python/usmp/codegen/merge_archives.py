@@ -1,0 +1,83 @@
+"""Several modules in one Model Library Format archive."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from usmp.codegen.model_library_format import METADATA_FILE, metadata_bytes
+
+_UNIQUE = "Multiple modules should have unique names."
+"""TVM 0.18's words."""
+
+
+def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
+    """The files of one archive that holds the modules of several: path -> content.
+
+    The modules can be linked into one program: their files, C symbols and macros differ.
+
+    Raises
+    ------
+    ValueError: no archives, or two modules of one name, one C prefix, one macro or one file.
+    """
+    if not archives:
+        raise ValueError("there are no modules to export; give at least one")
+    contents = [json.loads(files[METADATA_FILE]) for files in archives]
+    modules = [item for content in contents for item in content["modules"].items()]
+    _check_names(modules)
+    merged: dict[str, bytes] = {}
+    owners: dict[str, str] = {}
+    for content, files in zip(contents, archives, strict=True):
+        name = next(iter(content["modules"]))
+        for path, data in files.items():
+            if path != METADATA_FILE and merged.setdefault(path, data) != data:
+                raise ValueError(
+                    f'the modules "{owners[path]}" and "{name}" both have a file {path}; '
+                    "export one of them to an archive of its own"
+                )
+            owners.setdefault(path, name)
+    _check_macros(modules, merged)
+    return {METADATA_FILE: metadata_bytes({**contents[0], "modules": dict(modules)}), **merged}
+
+
+def _check_names(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """C prefixes may not even differ in case only: macros and file names would clash."""
+    names: dict[str, str] = {}
+    for name, module in modules:
+        macro_prefix = module["c_prefix"].upper()
+        other = names.get(macro_prefix)
+        if other == name:
+            raise ValueError(f'{_UNIQUE} Two are called "{name}"; build one with another name')
+        if other is not None:
+            raise ValueError(
+                f'{_UNIQUE} The macros of "{other}" and of "{name}" both begin with '
+                f"{macro_prefix}_; build one with another name"
+            )
+        names[macro_prefix] = name
+
+
+def _check_macros(
+    modules: Sequence[tuple[str, Mapping[str, Any]]], files: Mapping[str, bytes]
+) -> None:
+    """Tensor "b_x" of module "a" and tensor "x" of module "a_b" need one macro."""
+    defined: dict[str, tuple[str, list[str]]] = {}
+    for name, module in modules:
+        header = files[f"codegen/host/include/{module['c_prefix']}.h"].decode()
+        for macro, values in _macros(header, f"{module['c_prefix'].upper()}_").items():
+            other, before = defined.setdefault(macro, (name, values))
+            if before != values:
+                raise ValueError(
+                    f'the headers of the modules "{other}" and "{name}" both define {macro}; '
+                    "build one with another name"
+                )
+
+
+def _macros(header: str, prefix: str) -> dict[str, list[str]]:
+    """The definitions of each macro of a module's own."""
+    macros: dict[str, list[str]] = {}
+    lines = header.replace("\\\n", " ")
+    for macro, value in re.findall(rf"^#define ({prefix}\w+)(.*)$", lines, re.MULTILINE):
+        macros.setdefault(macro, []).append(value)
+    return macros

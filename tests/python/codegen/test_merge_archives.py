@@ -1,0 +1,99 @@
+"""Several modules in one archive: what is merged, and what cannot be."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from usmp.codegen.merge_archives import merge_archives
+
+
+def archive(name: str, prefix: str | None = None, header: str = "", **files: bytes):
+    prefix = prefix or f"tvmgen_{name}"
+    metadata = {"version": 7, "modules": {name: {"c_prefix": prefix, "of": name}}}
+    return {
+        "metadata.json": json.dumps(metadata).encode(),
+        f"codegen/host/include/{prefix}.h": header.encode(),
+        f"codegen/host/src/{prefix}_lib0.c": name.encode(),
+        **files,
+    }
+
+
+def message_of(*archives) -> str:
+    with pytest.raises(ValueError) as error:
+        merge_archives(archives)
+    return str(error.value)
+
+
+def test_files_lie_side_by_side():
+    a, b = archive("a"), archive("b")
+    merged = merge_archives([a, b])
+    assert sorted(merged) == sorted({**a, **b})
+    assert all(merged[path] == {**a, **b}[path] for path in merged if path != "metadata.json")
+    assert json.loads(merged["metadata.json"]) == {
+        "version": 7,
+        "modules": {
+            "a": {"c_prefix": "tvmgen_a", "of": "a"},
+            "b": {"c_prefix": "tvmgen_b", "of": "b"},
+        },
+    }
+
+
+def test_modules_keep_their_order():
+    merged = merge_archives([archive("z"), archive("a"), archive("k")])
+    assert list(json.loads(merged["metadata.json"])["modules"]) == ["z", "a", "k"]
+
+
+def test_no_modules():
+    assert message_of() == "there are no modules to export; give at least one"
+
+
+def test_two_modules_of_one_name():
+    assert message_of(archive("net"), archive("net")) == (
+        'Multiple modules should have unique names. Two are called "net"; build one with another '
+        "name"
+    )
+
+
+@pytest.mark.parametrize(("name", "prefix"), [("a-b", "tvmgen_a_b"), ("A_b", "tvmgen_A_b")])
+def test_names_that_are_one_in_c(name, prefix):
+    assert message_of(archive("a_b"), archive(name, prefix)) == (
+        f'Multiple modules should have unique names. The macros of "a_b" and of "{name}" both '
+        "begin with TVMGEN_A_B_; build one with another name"
+    )
+
+
+def test_one_macro_of_two_headers():
+    a = archive("a", header="#define TVMGEN_A_B_X_SIZE 4\n#define TVMGEN_A_Y 1\n")
+    b = archive("a_b", header="#define TVMGEN_A_B_X_SIZE 8\n")
+    assert message_of(a, b) == (
+        'the headers of the modules "a" and "a_b" both define TVMGEN_A_B_X_SIZE; build one with '
+        "another name"
+    )
+
+
+def test_macro_of_several_lines_is_compared_to_its_end():
+    start = "#define TVMGEN_A_B_DATA \\\n  1, 2, \\\n  3, 4, \\\n"
+    a, b = archive("a", header=start + "  5,\n"), archive("a_b", header=start + "  6,\n")
+    assert message_of(a, b).startswith('the headers of the modules "a" and "a_b" both define ')
+    merge_archives([a, archive("a_b", header=start + "  5,\n")])
+
+
+def test_macro_of_one_value_in_two_headers():
+    header = "#define TVMGEN_A_B_X_SIZE 4\n"
+    merge_archives([archive("a", header=header), archive("a_b", header=header)])
+
+
+def test_macros_that_are_no_modules_own_are_free():
+    choice = "#if A\n#define TVMGEN_STATIC_ASSERT(x) 1\n#else\n#define TVMGEN_STATIC_ASSERT(x) 2\n"
+    merge_archives([archive("a", header=choice), archive("b", header=choice + "#define A\n")])
+
+
+def test_one_file_of_two_modules():
+    a = archive("a", **{"project/main.c": b"a", "project/Makefile": b"same"})
+    b = archive("b", **{"project/main.c": b"b", "project/Makefile": b"same"})
+    assert message_of(a, b) == (
+        'the modules "a" and "b" both have a file project/main.c; export one of them to an '
+        "archive of its own"
+    )
