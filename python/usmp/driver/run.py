@@ -28,6 +28,9 @@ def add_run_parser(commands: Any) -> None:
     )
     parser.set_defaults(command=run_model)
     parser.add_argument("FILE", help="an archive that tvmc compile wrote")
+    parser.add_argument(
+        "--module-name", help="which model of an archive that holds several (the only one)"
+    )
     parser.add_argument("-i", "--inputs", help="a .npz file with an array for each input")
     parser.add_argument("-o", "--outputs", help="the .npz file to write the outputs to")
     parser.add_argument(
@@ -41,7 +44,7 @@ def add_run_parser(commands: Any) -> None:
 
 def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
-    module = load_archive(options.FILE).load()
+    module = load_archive(options.FILE).load(options.module_name)
     given = _load_inputs(options.inputs) if options.inputs else {}
     inputs = _fill(module, given, options.fill_mode)
     start = time.perf_counter()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import tarfile
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from usmp.runtime.archived_module import ArchivedModule, DamagedMetadata, read_module
 from usmp.runtime.host import HostModule
 
 _METADATA_FILE = "metadata.json"
+_FORMAT_VERSION = 7
 _END_OF_TAR = bytes(2 * tarfile.BLOCKSIZE)
-_DTYPES = (
-    "bool",
-    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
-    *("float16", "float32", "float64"),
-)
-"""Element types of inputs and outputs, as numpy writes them."""
 
 
 class ArchiveError(ValueError):
@@ -33,15 +33,66 @@ class Archive:
     ----------
     files: path -> content.
     metadata: the parsed metadata.json.
+    modules: name -> what the archive says of the model: inputs, outputs, pools, plan.
     """
 
     files: dict[str, bytes]
     metadata: dict[str, Any]
+    modules: dict[str, ArchivedModule]
 
-    def load(self) -> HostModule:
-        """Build the model for this host and load it."""
-        modules = self.metadata["modules"]
-        return HostModule(self.files, next(iter(modules.values())))
+    def module(self, name: str | None = None) -> ArchivedModule:
+        """One of the modules; the only one by default.
+
+        Raises
+        ------
+        ValueError: there is no module of this name, or several and no name.
+        """
+        if name is None and len(self.modules) == 1:
+            return next(iter(self.modules.values()))
+        if name is not None and name in self.modules:
+            return self.modules[name]
+        held = ", ".join(f'"{known}"' for known in self.modules)
+        fault = (
+            f"the archive holds {len(self.modules)} modules"
+            if name is None
+            else f'the archive holds no module "{name}"'
+        )
+        raise ValueError(f"{fault}; choose one by its name: {held}")
+
+    def load(self, name: str | None = None) -> HostModule:
+        """Build a model for this host and load it; the only one by default.
+
+        Raises
+        ------
+        ValueError: there is no module of this name, or several and no name.
+        BuildError: no C compiler, it reports an error or a warning, or it builds for another
+            machine.
+        """
+        module = self.module(name)
+        return HostModule(_files_of(module, self.files), module.metadata)
+
+    def extract(self, directory: str | Path) -> None:
+        """Write all files under `directory`, which is made if it is not there.
+
+        Raises
+        ------
+        ArchiveError: a link in the directory leads a file out of it.
+        OSError: a file cannot be written; then none was, but for a fault while they are renamed.
+        """
+        root = Path(directory)
+        root.mkdir(parents=True, exist_ok=True)
+        targets = {name: root / name for name in self.files}
+        for target in targets.values():
+            if not target.resolve().is_relative_to(root.resolve()):
+                raise ArchiveError(f"{target}: a link leads out of {root}; remove it")
+        with tempfile.TemporaryDirectory(dir=root, prefix=".usmp-") as waiting:
+            for name, content in self.files.items():
+                path = Path(waiting, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            for name, target in targets.items():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(Path(waiting, name), target)
 
 
 def load_archive(path: str | Path) -> Archive:
@@ -49,87 +100,143 @@ def load_archive(path: str | Path) -> Archive:
 
     Raises
     ------
-    ArchiveError: the file is missing, damaged, or no Model Library Format archive.
+    ArchiveError: the file is missing, damaged, or no Model Library Format archive of usmp.
     """
-    files: dict[str, bytes] = {}
     try:
         archived = Path(path).read_bytes()
-        with tarfile.open(fileobj=io.BytesIO(archived), mode="r:") as tar:
-            for entry in tar:
-                content = tar.extractfile(entry) if entry.isfile() else None
-                name = entry.name.removeprefix("./")
-                if content is not None and _is_inside(name):
-                    files[name] = content.read()
     except OSError as error:
         raise ArchiveError(f"{path}: {error.strerror or error}") from error
-    except (tarfile.TarError, EOFError) as error:
-        raise ArchiveError(f"{path}: not a tar archive, or a damaged one") from error
-    if not archived.endswith(_END_OF_TAR):
-        raise ArchiveError(f"{path}: the archive is truncated; copy or compile it again")
+    try:
+        return _read_archive(archived)
+    except ArchiveError as error:
+        raise ArchiveError(f"{path}: {error}") from error
+    except DamagedMetadata as error:
+        raise ArchiveError(f"{path}: {_METADATA_FILE} is damaged: {error}") from error
+
+
+def _read_archive(archived: bytes) -> Archive:
+    files = _read_tar(archived)
     if _METADATA_FILE not in files:
-        raise ArchiveError(f"{path}: not a Model Library Format archive: no {_METADATA_FILE}")
-    for ending, what in ((".h", "header"), (".c", "source")):
-        if not any(name.startswith("codegen/") and name.endswith(ending) for name in files):
-            raise ArchiveError(f"{path}: not an archive of C code: no {what} in codegen/")
+        raise ArchiveError(f"not a Model Library Format archive: no {_METADATA_FILE}")
     try:
         metadata = json.loads(files[_METADATA_FILE])
     except (ValueError, RecursionError) as error:
-        raise ArchiveError(f"{path}: {_METADATA_FILE} is damaged: it is not JSON") from error
-    fault = _metadata_fault(metadata)
-    if fault:
-        raise ArchiveError(f"{path}: {_METADATA_FILE} is damaged: {fault}")
-    return Archive(files, metadata)
+        raise ArchiveError(f"{_METADATA_FILE} is damaged: it is not JSON") from error
+    _check_is_ours(metadata)
+    modules = {name: read_module(name, module) for name, module in metadata["modules"].items()}
+    for module in modules.values():
+        _check_sources(module, files)
+    return Archive(files, metadata, modules)
 
 
-def _metadata_fault(metadata: object) -> str | None:
-    """What is wrong with the part of metadata.json that running a model needs, or None."""
-    modules = metadata.get("modules") if isinstance(metadata, dict) else None
+def _read_tar(archived: bytes) -> dict[str, bytes]:
+    """The files of the archive; those that would lie outside it are left out."""
+    files: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archived), mode="r:") as tar:
+            for entry in tar:
+                # Nothing bounds the size that the header of a sparse file claims.
+                name = _path_inside(entry.name)
+                if name is None or not entry.isfile() or entry.issparse():
+                    continue
+                content = tar.extractfile(entry)
+                if content is not None:
+                    files[name] = content.read()
+    except Exception as error:
+        # The fields of a damaged header can make tarfile raise almost anything.
+        raise ArchiveError("not a tar archive, or a damaged one") from error
+    if not archived.endswith(_END_OF_TAR):
+        raise ArchiveError("the archive is truncated; copy or compile it again")
+    for name in files:
+        for folder in PurePosixPath(name).parents:
+            if str(folder) in files:
+                raise ArchiveError(f"the archive is damaged: {folder} is a file and a folder")
+    return files
+
+
+def _path_inside(name: str) -> str | None:
+    """The path of an entry, or None if it leads out of the folder that it is unpacked to."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or not name.isprintable():
+        return None
+    return None if "\\" in name or ":" in path.parts[0] else str(path)
+
+
+def _check_is_ours(metadata: Any) -> None:
+    """Return if usmp wrote the archive, in the version of the format that it writes now.
+
+    Raises
+    ------
+    ArchiveError: TVM did, or the version is another one.
+    DamagedMetadata: it does not say what it holds.
+    """
+    if not isinstance(metadata, dict):
+        raise DamagedMetadata('it has no "modules"')
+    modules = metadata.get("modules")
+    if "modules" not in metadata and "model_name" in metadata:
+        raise ArchiveError(_written_by_tvm("it has no modules"))
     if not isinstance(modules, dict) or not modules:
-        return 'it has no "modules"'
+        raise DamagedMetadata('it has no "modules"')
     for name, module in modules.items():
-        try:
-            main = module["memory"]["functions"]["main"][0]
-            tensors = [*main["inputs"].items(), *main["outputs"].items()]
-            pools = list(module["memory"]["pools"])
-        except (KeyError, IndexError, TypeError, AttributeError):
-            return f'module "{name}" lacks its inputs, outputs or pools'
-        if not isinstance(module.get("model_name"), str):
-            return f'module "{name}" has no "model_name"'
-        for tensor, info in tensors:
-            if not _is_tensor(info):
-                return f'tensor "{tensor}" of module "{name}" has no valid shape and dtype'
-        if not all(_is_pool(pool) for pool in pools):
-            return f'module "{name}" has a pool without valid name, kind or size'
-    return None
+        if _is_of_tvm(module):
+            raise ArchiveError(_written_by_tvm(f'module "{name}" has no memory plan'))
+    version = metadata.get("version")
+    if version != _FORMAT_VERSION:
+        raise ArchiveError(
+            f"Model Library Format of version {version}; this usmp reads version {_FORMAT_VERSION}"
+        )
 
 
-def _is_tensor(info: object) -> bool:
-    if not isinstance(info, dict):
-        return False
-    shape = info.get("shape")
+def _is_of_tvm(module: Any) -> bool:
+    """TVM's own archives have no pools, and nothing that only ours have."""
+    memory = module.get("memory") if isinstance(module, dict) else None
+    return isinstance(memory, dict) and "pools" not in memory and "c_prefix" not in module
+
+
+def _written_by_tvm(why: str) -> str:
     return (
-        isinstance(shape, list)
-        and all(_is_count(extent) for extent in shape)
-        and info.get("dtype") in _DTYPES
+        f"TVM itself wrote this archive ({why}), and usmp reads only its own; "
+        "compile the model again with this tvmc"
     )
 
 
-def _is_pool(pool: object) -> bool:
-    return (
-        isinstance(pool, dict)
-        and isinstance(pool.get("c_name"), str)
-        and isinstance(pool.get("internal"), bool)
-        and pool.get("kind") in ("workspace", "constant")
-        and _is_count(pool.get("size_bytes"))
-        and _is_count(pool.get("alignment_bytes"))
-        and pool["alignment_bytes"] > 0
+def _files_of(module: ArchivedModule, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Header, sources and object files of one module."""
+    name = re.escape(module.c_prefix.removeprefix("tvmgen_"))
+    pattern = re.compile(
+        rf"codegen/host/(include/tvmgen_{name}\.h|src/{name}_lib\d+\.c|lib/{name}_lib\d+\.o)"
     )
+    return {path: content for path, content in files.items() if pattern.fullmatch(path)}
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
+    """Return if the code of the module is there, with the sizes of its metadata.
 
-
-def _is_inside(name: str) -> bool:
-    """Whether the path stays inside the folder that the archive is unpacked to."""
-    return not name.startswith("/") and ".." not in Path(name).parts
+    Raises
+    ------
+    ArchiveError: it is not.
+    DamagedMetadata: it has other sizes; a caller would provide too little memory.
+    """
+    own = _files_of(module, files)
+    for ending, what in ((".h", "header"), (".c", "source")):
+        if not any(path.endswith(ending) for path in own):
+            raise ArchiveError(
+                f'not an archive of C code: no {what} of module "{module.name}" in codegen/'
+            )
+    header = next(content for path, content in own.items() if path.endswith(".h"))
+    prefix = re.escape(module.c_prefix.upper())
+    text = header.decode(errors="replace")
+    defined = dict(re.findall(rf"^#define {prefix}_(\w+) (\d+)$", text, re.MULTILINE))
+    sizes = {
+        f"{tensor.c_name.upper()}_SIZE": tensor.info.size_bytes
+        for tensor in (*module.inputs.values(), *module.outputs.values())
+    }
+    for pool in module.pools:
+        kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
+        sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.size_bytes
+    for name, size in sizes.items():
+        if defined.get(name) != str(size):
+            raise DamagedMetadata(
+                f"{name} is {size} there and {defined.get(name, 'missing')} in the header of "
+                f'module "{module.name}"'
+            )

@@ -13,6 +13,7 @@ import pytest
 from tvm import relax
 
 import usmp
+from relax_models import PARAMS, Attention
 
 SHAPE = (1, 8, 8, 1)
 INPUTS = "image: int8[1, 8, 8, 1]"
@@ -198,6 +199,19 @@ def test_archive_of_which_the_c_has_no_entry_point(refused, digits_archive):
 def test_damaged_archive(refused, digits_archive):
     Path("model.tar").write_bytes(digits_archive.read_bytes()[:5000])
     assert refused("run", "model.tar") == "model.tar: not a tar archive, or a damaged one"
+
+
+def test_archive_of_several_models(tvmc, refused):
+    models = [usmp.build(Attention, params=PARAMS, module_name=name) for name in ("a", "b")]
+    usmp.export_model_library_format(models, "models.tar")
+    assert refused("run", "models.tar") == (
+        'the archive holds 2 modules; choose one by its name: "a", "b"'
+    )
+    assert refused("run", "models.tar", "--module-name=c") == (
+        'the archive holds no module "c"; choose one by its name: "a", "b"'
+    )
+    outcome = tvmc("run", "models.tar", "--module-name", "b")
+    assert outcome.stdout.startswith("output: float32[1, 64]\n")
 
 
 def test_archive_without_inputs(refused, digits_archive):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import contextlib
 import io
 import json
 import random
@@ -11,36 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import usmp
-from tflite_file import one_operator_model
+from archives import attention_archive, edited, message_of, relu_archive, write_tar
+from byte_mutations import mutated_bytes
+from usmp.report import print_memory_summary
 from usmp.runtime import ArchiveError
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("archive")
-    (folder / "relu.tflite").write_bytes(one_operator_model())
-    factory = usmp.build(usmp.import_model(folder / "relu.tflite"))
-    factory.export_model_library_format(folder / "relu.tar")
-    return folder / "relu.tar"
-
-
-def write_tar(path: Path, files: dict[str, bytes]) -> Path:
-    with tarfile.open(path, "w") as tar:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            tar.addfile(entry, io.BytesIO(content))
-    return path
-
-
-def message_of(path: Path) -> str:
-    with pytest.raises(ArchiveError) as error:
-        usmp.load_archive(path)
-    prefix = f"{path}: "
-    assert str(error.value).startswith(prefix)
-    return str(error.value).removeprefix(prefix)
+    return relu_archive(tmp_path_factory.mktemp("archive"))
 
 
 def test_archive_runs(archive):
@@ -85,13 +67,43 @@ def test_archive_without_metadata(tmp_path):
 def test_archive_without_c(archive, tmp_path, ending, what):
     files = {n: c for n, c in usmp.load_archive(archive).files.items() if not n.endswith(ending)}
     path = write_tar(tmp_path / "model.tar", files)
-    assert message_of(path) == f"not an archive of C code: no {what} in codegen/"
+    assert message_of(path) == (
+        f'not an archive of C code: no {what} of module "default" in codegen/'
+    )
 
 
 def test_files_outside_the_archive_are_left_out(archive, tmp_path):
     files = usmp.load_archive(archive).files
     outside = {"../evil.c": b"x", "/evil.c": b"x", "a/../../evil.c": b"x"}
     path = write_tar(tmp_path / "model.tar", {**files, **outside})
+    assert usmp.load_archive(path).files == files
+
+
+def test_file_that_is_a_folder_too(archive, tmp_path):
+    files = usmp.load_archive(archive).files
+    path = write_tar(tmp_path / "model.tar", {**files, "project": b"x", "project/a/b.c": b"y"})
+    assert message_of(path) == "the archive is damaged: project is a file and a folder"
+
+
+def test_links_and_devices_are_left_out(archive, tmp_path):
+    files = usmp.load_archive(archive).files
+    path = write_tar(tmp_path / "model.tar", files)
+    with tarfile.open(path, "a") as tar:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+            entry = tarfile.TarInfo(f"link{kind.decode()}")
+            entry.type, entry.linkname = kind, "/etc/passwd"
+            tar.addfile(entry)
+    assert usmp.load_archive(path).files == files
+
+
+def test_sparse_file_that_claims_to_be_huge(archive, tmp_path):
+    """Read as it says, it would fill the memory."""
+    files = usmp.load_archive(archive).files
+    path = write_tar(tmp_path / "model.tar", files)
+    with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as tar:
+        entry = tarfile.TarInfo("huge")
+        entry.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(2**50)}
+        tar.addfile(entry)
     assert usmp.load_archive(path).files == files
 
 
@@ -108,71 +120,93 @@ def test_truncated(archive, tmp_path):
 
 
 def test_mutated_archive_is_read_or_refused(archive, tmp_path):
+    """What is read can be shown, too."""
     good, generator = archive.read_bytes(), random.Random(0)
+    start = good.index(b'{\n  "version"')
+    positions = [*range(512), *range(start, start + 2000), *range(start - 512, start)]
     path = tmp_path / "model.tar"
     refused = 0
-    for _ in range(300):
-        content = bytearray(good)
-        for _ in range(generator.choice([1, 20])):
-            content[generator.randrange(len(content))] = generator.randrange(256)
-        path.write_bytes(content)
+    for _ in range(400):
+        path.write_bytes(mutated_bytes(good, positions, generator))
         try:
-            usmp.load_archive(path)
-        except ArchiveError:
+            loaded = usmp.load_archive(path)
+        except ArchiveError as error:
+            assert "\n" not in str(error)
             refused += 1
-    assert refused > 0
+            continue
+        for module in loaded.modules.values():
+            print_memory_summary(module.metadata, Console(file=io.StringIO()))
+    assert 100 < refused < 400
 
 
-def edited(metadata: dict, steps: str, value: object) -> dict:
-    """`metadata` with the entry at the path `steps` replaced, or removed if `value` is None."""
-    metadata = copy.deepcopy(metadata)
-    *parents, last = [int(step) if step.isdigit() else step for step in steps.split("/")]
-    target = metadata
-    for step in parents:
-        target = target[step]
-    if value is None:
-        del target[last]
-    else:
-        target[last] = value
-    return metadata
+def test_mutated_headers_of_tar(archive, tmp_path):
+    """Some damage needs a checksum that is right."""
+    good, generator = archive.read_bytes(), random.Random(1)
+    path = tmp_path / "model.tar"
+    for _ in range(300):
+        block = bytearray(good[:512])
+        for _ in range(generator.choice([1, 3])):
+            block[generator.randrange(512)] = generator.randrange(256)
+        block[148:156] = b" " * 8
+        block[148:156] = b"%06o\0 " % sum(block)
+        path.write_bytes(bytes(block) + good[512:])
+        with contextlib.suppress(ArchiveError):
+            usmp.load_archive(path)
 
 
-_MAIN = "modules/default/memory/functions/main"
-_LACKS = 'module "default" lacks its inputs, outputs or pools'
-_TENSOR = 'tensor "x" of module "default" has no valid shape and dtype'
-_POOL = 'module "default" has a pool without valid name, kind or size'
+def test_archive_of_another_version(archive, tmp_path):
+    files = usmp.load_archive(archive).files
+    metadata = edited(json.loads(files["metadata.json"]), "version", 8)
+    files["metadata.json"] = json.dumps(metadata).encode()
+    assert message_of(write_tar(tmp_path / "model.tar", files)) == (
+        "Model Library Format of version 8; this usmp reads version 7"
+    )
+
+
+TVM_MODULE = {
+    "model_name": "default",
+    "export_datetime": "2024-10-01 12:00:00Z",
+    "memory": {
+        "functions": {
+            "main": [
+                {
+                    "device": 1,
+                    "workspace_size_bytes": 64,
+                    "constants_size_bytes": 0,
+                    "io_size_bytes": 32,
+                    "inputs": {"x": {"size": 16, "dtype": "float32"}},
+                    "outputs": {"output": {"size": 16, "dtype": "float32"}},
+                }
+            ],
+            "operator_functions": [],
+        }
+    },
+    "target": ["c -keys=cpu"],
+    "executors": ["aot"],
+    "style": "full-model",
+}
 
 
 @pytest.mark.parametrize(
-    ("steps", "value", "fault"),
+    ("metadata", "why"),
     [
-        ("modules", None, 'it has no "modules"'),
-        ("modules", {}, 'it has no "modules"'),
-        ("modules", [1], 'it has no "modules"'),
-        ("modules/default", 3, _LACKS),
-        ("modules/default/memory", None, _LACKS),
-        ("modules/default/memory/pools", None, _LACKS),
-        ("modules/default/memory/pools", 5, _LACKS),
-        (_MAIN, [], _LACKS),
-        (f"{_MAIN}/0/inputs", None, _LACKS),
-        (f"{_MAIN}/0/inputs", [], _LACKS),
-        (f"{_MAIN}/0/outputs", "y", _LACKS),
-        ("modules/default/model_name", None, 'module "default" has no "model_name"'),
-        (f"{_MAIN}/0/inputs/x/shape", None, _TENSOR),
-        (f"{_MAIN}/0/inputs/x/shape", [1, -4], _TENSOR),
-        (f"{_MAIN}/0/inputs/x/shape", [1, "4"], _TENSOR),
-        (f"{_MAIN}/0/inputs/x/dtype", "object", _TENSOR),
-        (f"{_MAIN}/0/inputs/x", 1, _TENSOR),
-        ("modules/default/memory/pools", [{}], _POOL),
-        ("modules/default/memory/pools", [3], _POOL),
+        ({"version": 7, "modules": {"default": TVM_MODULE}}, 'module "default" has no memory plan'),
+        ({"version": 5, **TVM_MODULE}, "it has no modules"),
+        ({"version": 7, **TVM_MODULE, "style": "operator", "memory": {}}, "it has no modules"),
     ],
+    ids=["0.18", "0.8", "operator"],
 )
-def test_metadata_of_the_wrong_shape(archive, tmp_path, steps, value, fault):
-    files = usmp.load_archive(archive).files
-    metadata = edited(json.loads(files["metadata.json"]), steps, value)
-    files["metadata.json"] = json.dumps(metadata).encode()
-    path = write_tar(tmp_path / "model.tar", files)
-    assert message_of(path) == f"metadata.json is damaged: {fault}"
+def test_archive_that_tvm_wrote(tmp_path, metadata, why):
+    files = {
+        "metadata.json": json.dumps(metadata).encode(),
+        "codegen/host/include/tvmgen_default.h": b"",
+        "codegen/host/src/default_lib0.c": b"",
+        "parameters/default.params": b"",
+    }
+    assert message_of(write_tar(tmp_path / "model.tar", files)) == (
+        f"TVM itself wrote this archive ({why}), and usmp reads only its own; "
+        "compile the model again with this tvmc"
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100000])
@@ -180,3 +214,55 @@ def test_metadata_that_is_no_json(archive, tmp_path, content):
     files = {**usmp.load_archive(archive).files, "metadata.json": content}
     path = write_tar(tmp_path / "model.tar", files)
     assert message_of(path) == "metadata.json is damaged: it is not JSON"
+
+
+def test_module_is_chosen_by_name(tmp_path):
+    archive, _ = attention_archive(tmp_path, "one", "two")
+    assert archive.module("two").name == "two"
+    with pytest.raises(ValueError) as error:
+        archive.load()
+    assert str(error.value) == ('the archive holds 2 modules; choose one by its name: "one", "two"')
+    with pytest.raises(ValueError) as error:
+        archive.module("three")
+    assert str(error.value) == (
+        'the archive holds no module "three"; choose one by its name: "one", "two"'
+    )
+
+
+def test_extract_writes_the_files(archive, tmp_path):
+    loaded = usmp.load_archive(archive)
+    loaded.extract(tmp_path / "new/folder")
+    assert files_under(tmp_path / "new/folder") == loaded.files
+
+
+def files_under(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_extract_replaces_older_files_and_leaves_others(archive, tmp_path):
+    (tmp_path / "metadata.json").write_text("older")
+    (tmp_path / "main.c").write_text("mine")
+    loaded = usmp.load_archive(archive)
+    loaded.extract(tmp_path)
+    assert files_under(tmp_path) == {**loaded.files, "main.c": b"mine"}
+
+
+def test_extract_does_not_follow_links_out(archive, tmp_path):
+    (tmp_path / "outside").mkdir()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "codegen").symlink_to(tmp_path / "outside")
+    with pytest.raises(ArchiveError) as error:
+        usmp.load_archive(archive).extract(folder)
+    assert str(error.value) == (
+        f"{folder}/codegen/host/include/tvmgen_default.h: a link leads out of {folder}; remove it"
+    )
+    assert files_under(folder) == {}
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_extract_where_a_file_is_in_the_way(archive, tmp_path):
+    (tmp_path / "folder").write_text("a file")
+    with pytest.raises(OSError, match="File exists"):
+        usmp.load_archive(archive).extract(tmp_path / "folder")
