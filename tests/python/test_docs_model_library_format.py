@@ -1,0 +1,88 @@
+"""docs/model-library-format.md: every key of metadata.json is explained, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from tvm.ir.transform import PassContext
+
+import usmp
+from conftest import ROOT
+from planner_views import WithScratch, plan, with_io
+from usmp.codegen.interface import interface_of
+from usmp.codegen.model_library_format import metadata
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+
+PAGE = (ROOT / "docs/model-library-format.md").read_text()
+BY_NAME = {
+    "modules": "<module>",
+    "inputs": "<tensor>",
+    "outputs": "<tensor>",
+    "workspace_pools": "<pool>",
+    "constant_pools": "<pool>",
+    "float_operators": "<operator>",
+}
+"""What stands in the place of names."""
+
+
+def documented() -> set[str]:
+    """The keys of the tables, with what the heading says they belong to."""
+    keys = set()
+    for section in PAGE.split("## metadata.json")[1].split("\n### ")[1:]:
+        heading, rows = section.split("\n", 1)
+        owner = re.findall(r"`(.*)`", heading)
+        for key in re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE):
+            keys.add(".".join([*owner, key]))
+    return keys
+
+
+def found_in(value: object, path: str) -> Iterator[str]:
+    """The path of every key; names become `<...>`, indices `[]`."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            named = BY_NAME.get(path.rpartition(".")[2], key)
+            step = f"{path}.{named}" if path else named
+            yield step
+            yield from found_in(inner, step)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from found_in(inner, f"{path}[]")
+
+
+def written(digits_model) -> Iterator[dict]:
+    """Metadata of models that together have every key."""
+    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+        yield usmp.build(usmp.import_model(digits_model)).metadata
+    scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
+    yield metadata(scratch, interface_of(scratch, "net"))
+
+
+def test_every_key_is_explained(digits_model):
+    found = {path for content in written(digits_model) for path in found_in(content, "")}
+    found = {path.replace("].outputs.<tensor>.", "].inputs.<tensor>.") for path in found}
+    explained = documented()
+    prefixes = {key[: match.start()] for key in explained for match in re.finditer(r"\.|\[\]", key)}
+    assert sorted(found - explained - prefixes) == [], "not in docs/model-library-format.md"
+    assert sorted(explained - found) == [], "in docs/model-library-format.md only"
+
+
+def test_the_examples_run(tmp_path):
+    """One after the other, as a reader types them."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    script = tmp_path / "example.py"
+    script.write_text("".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0] == "left image [1, 8, 8, 1] int8 0.003921568859368563 -128"
+    assert lines[1].startswith("left probabilities [1, 10] int8 0.00390625 -128")
+    assert "right global_workspace 2048 bytes, aligned to 16" in lines
+    assert any(line.startswith("Memory of left (") for line in lines)
+    extracted = tmp_path / "firmware/model"
+    written = {str(p.relative_to(extracted)) for p in extracted.rglob("*") if p.is_file()}
+    assert written == set(usmp.load_archive(tmp_path / "models.tar").files)
+    assert len(written) == 7
