@@ -6,15 +6,24 @@ import argparse
 from typing import Any
 
 from usmp.driver.errors import UsageError
+from usmp.driver.memory_pools import add_pool_options, memory_pools
 from usmp.driver.pass_config import pass_context
 
 EXECUTORS = ("aot",)
+_ALGORITHM = "tir.usmp.algorithm"
 
 
 def add_build_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    # Flags that end in the name of a pool must not be taken for shortened ones.
+    parser.allow_abbrev = False
+    parser.usage = "%(prog)s [options] FILE"
     parser.add_argument("FILE", help="the model: a .tflite, .onnx or .pt2 file")
-    parser.add_argument("--target", default="c", help="what to make code for: c")
+    parser.add_argument(
+        "--target",
+        default="c",
+        help='what to make code for: c, beside accelerators as in "accel,c" (c)',
+    )
     parser.add_argument("--executor", default="aot", help="how the model is run: aot")
     for side in ("workspace", "constant"):
         parser.add_argument(
@@ -41,8 +50,14 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
         help="a pass option, such as tir.usmp.algorithm=greedy_by_size; may be repeated",
     )
     parser.add_argument(
+        "--usmp-algorithm",
+        metavar="NAME",
+        help="the same as --pass-config tir.usmp.algorithm=NAME",
+    )
+    parser.add_argument(
         "--module-name", default="default", help="prefix of the C symbols (default)"
     )
+    add_pool_options(parser)
 
 
 def build_model(options: argparse.Namespace) -> Any:
@@ -56,9 +71,27 @@ def build_model(options: argparse.Namespace) -> Any:
 
     targets = parse_targets(options.target)
     executor = usmp.Executor(options.executor, _executor_options(options))
-    with pass_context(options.pass_config):
+    workspace, constants = memory_pools(options, targets)
+    with pass_context(_pass_settings(options)):
         mod = usmp.import_model(options.FILE)
-        return usmp.build(mod, targets, executor, module_name=options.module_name)
+        return usmp.build(
+            mod, targets, executor, workspace, constants, module_name=options.module_name
+        )
+
+
+def _pass_settings(options: argparse.Namespace) -> list[str]:
+    """`--pass-config`, and `--usmp-algorithm`, which is one of these by another name."""
+    settings = list(options.pass_config)
+    if options.usmp_algorithm is None:
+        return settings
+    chosen = f"{_ALGORITHM}={options.usmp_algorithm}"
+    for setting in settings:
+        if setting.partition("=")[0] == _ALGORITHM and setting != chosen:
+            raise UsageError(
+                f"--usmp-algorithm={options.usmp_algorithm} and --pass-config {setting} "
+                "contradict each other; give one of them"
+            )
+    return [*settings, chosen]
 
 
 def _truth(text: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
+from usmp.driver.memory_pools import print_unused_pools
 
 OUTPUT_FORMATS = ("mlf",)
 
@@ -44,3 +45,4 @@ def compile_model(options: argparse.Namespace) -> None:
     from usmp.report import print_memory_summary
 
     print_memory_summary(factory.metadata["modules"][options.module_name])
+    print_unused_pools(factory.ir_mod)

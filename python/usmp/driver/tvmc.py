@@ -13,6 +13,7 @@ from importlib.metadata import version
 from usmp.driver.compile import add_compile_parser
 from usmp.driver.errors import UsageError
 from usmp.driver.native_log import silenced_native_log
+from usmp.driver.pool_flags import with_pool_names_apart
 from usmp.driver.run import add_run_parser
 
 _LONGEST_MESSAGE = 1000
@@ -32,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.
                 sys.stdout.reconfigure(errors="replace")
-            options = _parser().parse_args(arguments)
+            given = sys.argv[1:] if arguments is None else arguments
+            options = _parser().parse_args(with_pool_names_apart(given))
             command: Callable[[argparse.Namespace], None] = options.command
             command(options)
             sys.stdout.flush()

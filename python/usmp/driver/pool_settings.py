@@ -1,0 +1,166 @@
+"""What a command line says about one memory pool, and the pool that this makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from usmp.driver.errors import UsageError
+from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
+from usmp.objects.pools import READ_ONLY_ACCESS, READ_WRITE_ACCESS
+from usmp.objects.targets import BuildTargets
+
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)")
+_BYTES = re.compile(rf"{_NUMBER.pattern}([kKmM]?)")
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20}
+_INT64_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One property of a pool: its value as text, and how the user wrote the whole of it."""
+
+    text: str
+    written: str
+
+
+PoolSettings: TypeAlias = Mapping[str, Setting]
+"""A pool's settings by key: `target`, `size` and those of `NUMBERS` and `OTHER_KEYS`."""
+
+NUMBERS = {
+    "clock-frequency-hz": 1,
+    "read-bandwidth-bytes-per-cycle": 1,
+    "write-bandwidth-bytes-per-cycle": 1,
+    "read-latency-cycles": 0,
+    "write-latency-cycles": 0,
+}
+"""Keys whose value is a number, and the smallest; `PoolInfoProperties` has a field for each."""
+
+INTERNAL = "internal"
+"""The key that has no value."""
+
+KEYS = ("target", "size", *NUMBERS, "target-burst-bytes", "section", INTERNAL)
+"""All keys."""
+
+
+def workspace_pool(name: str, settings: PoolSettings, targets: BuildTargets) -> WorkspacePoolInfo:
+    """The workspace pool of these settings; every target may access it if they name none.
+
+    Raises
+    ------
+    UsageError: a value that the key does not take, a target that the model is not built for, or
+        a pool that no target may write.
+    """
+    title = f'Workspace Pool "{name}"'
+    access = _target_access(title, settings, targets)
+    if READ_WRITE_ACCESS not in access.values():
+        listed = ", ".join(f"{target}:{way}" for target, way in access.items())
+        raise UsageError(f"{title}: no target may write it ({listed}), so it can hold nothing")
+    return WorkspacePoolInfo(name, access, _properties(title, settings, targets, access))
+
+
+def constant_pool(name: str, settings: PoolSettings, targets: BuildTargets) -> ConstantPoolInfo:
+    """The constant pool of these settings; see `workspace_pool`."""
+    title = f'Constant Pool "{name}"'
+    access = _target_access(title, settings, targets)
+    return ConstantPoolInfo(name, access, None, _properties(title, settings, targets, access))
+
+
+def _target_access(title: str, settings: PoolSettings, targets: BuildTargets) -> dict[str, str]:
+    """Each target that may access the pool, with "rw" or "ro"."""
+    if "target" not in settings:
+        return dict.fromkeys(targets.names, READ_WRITE_ACCESS)
+    setting = settings["target"]
+    if not setting.text.strip():
+        raise UsageError(f"No target specified for {title}; {setting.written} names none")
+    access: dict[str, str] = {}
+    for part in setting.text.split(","):
+        target, separator, way = (piece.strip() for piece in part.partition(":"))
+        _check_target(title, target, targets)
+        if target in access:
+            raise UsageError(f'{setting.written}: target "{target}" is named twice')
+        if separator and way not in (READ_WRITE_ACCESS, READ_ONLY_ACCESS):
+            raise UsageError(
+                f'{setting.written}: access of target "{target}" must be '
+                f'"{READ_WRITE_ACCESS}" or "{READ_ONLY_ACCESS}", not "{way}"'
+            )
+        access[target] = way or READ_WRITE_ACCESS
+    return access
+
+
+def _check_target(title: str, target: str, targets: BuildTargets) -> None:
+    if target not in targets.names:
+        raise UsageError(
+            f'{title} using undefined Target "{target}"; --target has {", ".join(targets.names)}'
+        )
+
+
+def _properties(
+    title: str, settings: PoolSettings, targets: BuildTargets, access: Mapping[str, str]
+) -> PoolInfoProperties:
+    numbers = {
+        key.replace("-", "_"): _number(settings[key], least)
+        for key, least in NUMBERS.items()
+        if key in settings
+    }
+    if "size" in settings:
+        numbers["size_hint_bytes"] = _bytes(settings["size"])
+    bursts = _bursts(title, settings, targets, access)
+    section = settings["section"].text.strip() if "section" in settings else ""
+    try:
+        return PoolInfoProperties(
+            **numbers,
+            target_burst_bytes=bursts,
+            is_internal=INTERNAL in settings,
+            section_name=section,
+        )
+    except ValueError as error:
+        raise UsageError(f"{title}: {error}") from error
+
+
+def _bursts(
+    title: str, settings: PoolSettings, targets: BuildTargets, access: Mapping[str, str]
+) -> dict[str, int]:
+    if "target-burst-bytes" not in settings:
+        return {}
+    setting = settings["target-burst-bytes"]
+    bursts: dict[str, int] = {}
+    for part in setting.text.split(","):
+        target, separator, text = (piece.strip() for piece in part.partition(":"))
+        if not separator:
+            raise UsageError(f"{setting.written}: write it as TARGET:BYTES, as in c:4")
+        _check_target(title, target, targets)
+        if target not in access:
+            raise UsageError(f'{setting.written}: target "{target}" may not access the pool')
+        if target in bursts:
+            raise UsageError(f'{setting.written}: target "{target}" is named twice')
+        bursts[target] = _number(Setting(text, setting.written), 1)
+    return bursts
+
+
+def _bytes(setting: Setting) -> int:
+    """Bytes as linker scripts write them; K and M are binary there."""
+    match = _BYTES.fullmatch(setting.text.strip())
+    number = int(match[1], 0 if "x" in match[1].lower() else 10) if match else 0
+    if match is None or number == 0:
+        raise UsageError(
+            f"{setting.written}: the size must be bytes, at least 1, such as 1000, 0x400 or 64K "
+            "(K is 1024, M is 1024K); leave it out for no limit"
+        )
+    return _checked_range(number * _FACTORS[match[2].lower()], setting)
+
+
+def _number(setting: Setting, least: int) -> int:
+    match = _NUMBER.fullmatch(setting.text.strip())
+    number = int(match[1], 0 if "x" in match[1].lower() else 10) if match else -1
+    if number < least:
+        raise UsageError(f"{setting.written}: the value must be a whole number, at least {least}")
+    return _checked_range(number, setting)
+
+
+def _checked_range(number: int, setting: Setting) -> int:
+    if number > _INT64_MAX:
+        raise UsageError(f"{setting.written}: the value must be at most {_INT64_MAX}")
+    return number
