@@ -1,0 +1,309 @@
+"""Flags of memory pools that are wrong: one line that says what, where and what to write."""
+
+from __future__ import annotations
+
+import pytest
+
+RFC = "--usmp-workspace-pools=dtcm,sram"
+TVM = "--workspace-pools=dtcm,sram"
+SIZE = (
+    "the size must be bytes, at least 1, such as 1000, 0x400 or 64K (K is 1024, M is 1024K); "
+    "leave it out for no limit"
+)
+KEYS = (
+    "target, size, clock-frequency-hz, read-bandwidth-bytes-per-cycle, "
+    "write-bandwidth-bytes-per-cycle, read-latency-cycles, write-latency-cycles, "
+    "target-burst-bytes, section, internal"
+)
+
+
+def rfc(specification: str) -> list[str]:
+    return [RFC, f"--usmp-workspace-pool-dtcm={specification}"]
+
+
+def tvm(name: str, value: str) -> list[str]:
+    return [TVM, f"--workspace-pools-{name}={value}"]
+
+
+WRONG_VALUES = [
+    (rfc("size=abc"), f"size=abc in --usmp-workspace-pool-dtcm: {SIZE}"),
+    (rfc("size=0"), f"size=0 in --usmp-workspace-pool-dtcm: {SIZE}"),
+    (rfc("size=-5"), f"size=-5 in --usmp-workspace-pool-dtcm: {SIZE}"),
+    (rfc("size=1.5K"), f"size=1.5K in --usmp-workspace-pool-dtcm: {SIZE}"),
+    (rfc("size=64KB"), f"size=64KB in --usmp-workspace-pool-dtcm: {SIZE}"),
+    (rfc("size=\u0663"), f"size=\u0663 in --usmp-workspace-pool-dtcm: {SIZE}"),
+    (rfc("size="), f"size= in --usmp-workspace-pool-dtcm: {SIZE}"),
+    (
+        rfc("size=8796093022208M"),
+        "size=8796093022208M in --usmp-workspace-pool-dtcm: the value must be at most "
+        "9223372036854775807",
+    ),
+    (
+        tvm("size-hint-bytes", "dtcm:abc"),
+        f"--workspace-pools-size-hint-bytes=dtcm:abc: {SIZE}",
+    ),
+    (
+        tvm("size-hint-bytes", "dtcm:400,sram:500"),
+        f"--workspace-pools-size-hint-bytes=dtcm:400,sram:500: {SIZE}",
+    ),
+    (
+        tvm("size-hint-bytes", "400"),
+        "--workspace-pools-size-hint-bytes=400: write it as POOL:BYTES",
+    ),
+    (
+        rfc("clock-frequency-hz=100M"),
+        "clock-frequency-hz=100M in --usmp-workspace-pool-dtcm: the value must be a whole number, "
+        "at least 1",
+    ),
+    (
+        tvm("read-latency-cycles", "dtcm:-1"),
+        "--workspace-pools-read-latency-cycles=dtcm:-1: the value must be a whole number, "
+        "at least 0",
+    ),
+    (
+        tvm("target-burst-bytes", "dtcm:c:0"),
+        "--workspace-pools-target-burst-bytes=dtcm:c:0: the value must be a whole number, "
+        "at least 1",
+    ),
+    (
+        rfc("target-burst-bytes=4"),
+        "target-burst-bytes=4 in --usmp-workspace-pool-dtcm: write it as TARGET:BYTES, as in c:4",
+    ),
+    (
+        rfc("target-burst-bytes=c:4,c:8"),
+        'target-burst-bytes=c:4,c:8 in --usmp-workspace-pool-dtcm: target "c" is named twice',
+    ),
+    (
+        rfc("section=.dtcm bss"),
+        'Workspace Pool "dtcm": section_name must be the name of a section, such as ".dtcm_bss", '
+        'not ".dtcm bss"',
+    ),
+]
+
+WRONG_TARGETS = [
+    (
+        rfc("target=npu"),
+        'Workspace Pool "dtcm" using undefined Target "npu"; --target has accel, c',
+    ),
+    (
+        tvm("targets", "dtcm:c,llvm"),
+        'Workspace Pool "dtcm" using undefined Target "llvm"; --target has accel, c',
+    ),
+    (
+        ["--constant-pools=flash", "--constant-pools-targets=flash:npu"],
+        'Constant Pool "flash" using undefined Target "npu"; --target has accel, c',
+    ),
+    (
+        tvm("target-burst-bytes", "dtcm:npu:2"),
+        'Workspace Pool "dtcm" using undefined Target "npu"; --target has accel, c',
+    ),
+    (
+        rfc("target=c;target-burst-bytes=accel:2"),
+        "target-burst-bytes=accel:2 in --usmp-workspace-pool-dtcm: "
+        'target "accel" may not access the pool',
+    ),
+    (
+        rfc("target="),
+        'No target specified for Workspace Pool "dtcm"; target= in --usmp-workspace-pool-dtcm '
+        "names none",
+    ),
+    (
+        tvm("targets", "dtcm:"),
+        'No target specified for Workspace Pool "dtcm"; --workspace-pools-targets=dtcm: names none',
+    ),
+    (
+        rfc("target=c,c"),
+        'target=c,c in --usmp-workspace-pool-dtcm: target "c" is named twice',
+    ),
+    (
+        rfc("target=c:rx"),
+        "target=c:rx in --usmp-workspace-pool-dtcm: "
+        'access of target "c" must be "rw" or "ro", not "rx"',
+    ),
+    (
+        tvm("targets", "dtcm:c:"),
+        '--workspace-pools-targets=dtcm:c:: access of target "c" must be "rw" or "ro", not ""',
+    ),
+    (
+        rfc("target=c:ro,accel:ro"),
+        'Workspace Pool "dtcm": no target may write it (c:ro, accel:ro), so it can hold nothing',
+    ),
+]
+
+WRONG_FLAGS = [
+    (
+        [RFC, "--workspace-pools=a"],
+        "--usmp-workspace-pools and --workspace-pools are two spellings for workspace pools; "
+        "use one of them",
+    ),
+    (
+        [RFC, "--workspace-pools-size-hint-bytes=dtcm:1"],
+        "--usmp-workspace-pools and --workspace-pools-size-hint-bytes are two spellings for "
+        "workspace pools; use one of them",
+    ),
+    (
+        ["--constant-pools=flash", "--usmp-parameter-pool-flash=size=1"],
+        "--usmp-parameter-pool-NAME and --constant-pools are two spellings for constant pools; "
+        "use one of them",
+    ),
+    (
+        [RFC, "--usmp-workspace-pool-sramm=size=1"],
+        'size=1 in --usmp-workspace-pool-sramm: pool "sramm" is not in '
+        "--usmp-workspace-pools=dtcm,sram",
+    ),
+    (
+        tvm("section", "ram:.bss"),
+        '--workspace-pools-section=ram:.bss: pool "ram" is not in --workspace-pools=dtcm,sram',
+    ),
+    (
+        ["--usmp-workspace-pool-sram=size=1"],
+        'size=1 in --usmp-workspace-pool-sram: pool "sram" needs --usmp-workspace-pools=sram',
+    ),
+    (
+        ["--workspace-pools-targets=sram:c"],
+        '--workspace-pools-targets=sram:c: pool "sram" needs --workspace-pools=sram',
+    ),
+    (
+        ["--usmp-workspace-pools="],
+        '--usmp-workspace-pools=: "" is no name of a pool; write letters, digits and _',
+    ),
+    (
+        ["--workspace-pools=a,,b"],
+        '--workspace-pools=a,,b: "" is no name of a pool; write letters, digits and _',
+    ),
+    (
+        ["--workspace-pools=a b"],
+        '--workspace-pools=a b: "a b" is no name of a pool; write letters, digits and _',
+    ),
+    (["--workspace-pools=a,b,a"], '--workspace-pools=a,b,a: pool "a" is named twice'),
+    (
+        ["--workspace-pools=a", "--workspace-pools=b"],
+        "--workspace-pools is given twice; one lists all pools, the most wanted first",
+    ),
+    (
+        ["--workspace-pools=ram", "--constant-pools=ram"],
+        'pool "ram" is named twice, as workspace pool and as constant pool; '
+        "give one of them another name",
+    ),
+    (
+        [*rfc("size=1"), "--usmp-workspace-pool-dtcm=size=2"],
+        "--usmp-workspace-pool-dtcm is given twice",
+    ),
+    (rfc("sise=1"), f'--usmp-workspace-pool-dtcm: unknown key "sise"; known: {KEYS}'),
+    (rfc("size=1;size=2"), '--usmp-workspace-pool-dtcm: "size" is given twice'),
+    (rfc("size"), '--usmp-workspace-pool-dtcm: write "size" as "size=VALUE"'),
+    (rfc("internal=1"), '--usmp-workspace-pool-dtcm: write "internal=1" as "internal"'),
+    (
+        tvm("internal", "dtcm:1"),
+        "--workspace-pools-internal=dtcm:1: write it as POOL,...",
+    ),
+    (
+        [RFC, "--usmp-workspace-pool-dtcm", "--target=c"],
+        "--usmp-workspace-pool-dtcm says nothing; "
+        'write it as --usmp-workspace-pool-dtcm="target=c;size=64K"',
+    ),
+    (
+        [RFC, "--usmp-workspace-pool-dtcm="],
+        "--usmp-workspace-pool-dtcm says nothing; "
+        'write it as --usmp-workspace-pool-dtcm="target=c;size=64K"',
+    ),
+    (
+        ["--usmp-workspace-pool=target=c"],
+        "unrecognized arguments: --usmp-workspace-pool=target=c (see tvmc --help)",
+    ),
+    (
+        ["--workspace-pools-size=a:1"],
+        "unrecognized arguments: --workspace-pools-size=a:1 (see tvmc --help)",
+    ),
+    (
+        ["--usmp-algorithm=hill_climb", "--pass-config", "tir.usmp.algorithm=greedy_by_size"],
+        "--usmp-algorithm=hill_climb and --pass-config tir.usmp.algorithm=greedy_by_size "
+        "contradict each other; give one of them",
+    ),
+    (
+        ["--usmp-algorithm=nope"],
+        "The selected USMP algorithm : nope is not defined. Please define it in the above "
+        "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, "
+        "no_sharing",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"), WRONG_VALUES + WRONG_TARGETS + WRONG_FLAGS, ids=lambda value: str(value)
+)
+def test_wrong_flags(refused, digits_model, flags, message):
+    assert refused("compile", digits_model, "--target=accel,c", *flags) == message
+
+
+# ---- pools in which the digits model has no place; it needs 2048 and 26748 bytes
+
+TOO_SMALL = (
+    "TVM USMP Error: the space available in the provided pools exceeded when trying to allocate "
+    "the buffer : {buffer} alignment 16) {pools} Please increase the size_hints for memory pools. "
+    "The smallest size_hint_bytes with which the same algorithm succeeds: {least}. Another pool "
+    "among the candidates of the buffer, or another tir.usmp.algorithm, may also help."
+)
+
+
+def test_size_hint_that_is_too_small(refused, digits_model):
+    flags = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=2047"]
+    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
+        buffer="conv2d1 (512 bytes,",
+        pools='pool "sram": size_hint_bytes=2047, 1536 bytes already taken, the buffer would end '
+        "at byte 2048",
+        least='2048 for pool "sram"',
+    )
+
+
+def test_size_hints_that_are_too_small_together(refused, digits_model):
+    flags = ["--workspace-pools=dtcm,sram"]
+    flags += [f"--workspace-pools-size-hint-bytes={name}:1000" for name in ("dtcm", "sram")]
+    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
+        buffer="conv2d3 (1024 bytes,",
+        pools='pool "dtcm": size_hint_bytes=1000, 0 bytes already taken, the buffer would end at '
+        'byte 1024 pool "sram": size_hint_bytes=1000, 0 bytes already taken, the buffer would end '
+        "at byte 1024",
+        least='1536 for pool "dtcm", or 1536 for pool "sram"',
+    )
+
+
+def test_constant_pool_that_is_too_small(refused, digits_model):
+    flags = ["--usmp-parameter-pools=flash", "--usmp-parameter-pool-flash=size=1000"]
+    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
+        buffer="conv2d3_constant_1 (18432 bytes,",
+        pools='pool "flash": size_hint_bytes=1000, 0 bytes already taken, the buffer would end at '
+        "byte 18432",
+        least='26748 for pool "flash"',
+    )
+
+
+def test_the_smallest_size_of_the_message_is_enough(tvmc, digits_model):
+    for least in (["workspace", "sram", 2048], ["constant", "flash", 26748]):
+        side, name, size = least
+        flags = [f"--{side}-pools={name}", f"--{side}-pools-size-hint-bytes={name}:{size}"]
+        assert tvmc("compile", digits_model, *flags).status == 0
+
+
+def test_workspace_that_only_the_accelerator_may_access(refused, digits_model):
+    flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel"]
+    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
+        "__tvm_main__: no pool may hold buffer conv2d, which is written by target c of conv2d "
+        "(npu: accel)"
+    )
+
+
+def test_workspace_that_the_cpu_may_only_read(refused, digits_model):
+    flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel,c:ro"]
+    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
+        "__tvm_main__: no pool may hold buffer conv2d, which is written by target c of conv2d "
+        "(npu: accel, c (ro))"
+    )
+
+
+def test_constants_that_only_the_accelerator_may_read(refused, digits_model):
+    flags = ["--constant-pools=npu", "--constant-pools-targets=npu:accel"]
+    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
+        "__tvm_main__: no pool may hold buffer conv2d_constant_1, which is read by target c of "
+        "__tvm_main__ (npu: accel)"
+    )
