@@ -1,0 +1,98 @@
+"""What docs/memory-pools.md shows works as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import tarfile
+
+import pytest
+
+from c_program import SANITIZERS, build_program
+from conftest import ROOT
+from usmp.driver.build_options import add_build_options
+from usmp.driver.memory_pools import memory_pools
+from usmp.driver.pool_flags import with_pool_names_apart
+from usmp.driver.pool_settings import KEYS
+from usmp.driver.tvmc import _Parser, main
+from usmp.objects.targets import parse_targets
+
+PAGE = (ROOT / "docs/memory-pools.md").read_text()
+
+
+def section(title: str) -> str:
+    return re.split(r"^## ", PAGE.split(f"## {title}")[1], flags=re.MULTILINE)[0]
+
+
+def commands(text: str) -> list[str]:
+    """The indented commands, one line each."""
+    indented = re.findall(r"(?:^    .*\n)+", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.M)
+    return [line.strip() for line in "".join(indented).replace("\\\n", " ").splitlines()]
+
+
+@pytest.mark.parametrize("flags", [[], SANITIZERS], ids=["plain", "sanitizers"])
+@pytest.mark.parametrize("title", ["U1", "U2", "U3"])
+def test_a_use_case(title, flags, tmp_path, monkeypatch, digits_model, digits_images):
+    """The commands and the program of the page, on the digits model under all of its names."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("my_model", "my_model_1", "my_model_2"):
+        (tmp_path / f"{name}.tflite").symlink_to(digits_model)
+    text = section(title)
+    compiles = [shlex.split(line)[1:] for line in commands(text) if line.startswith("tvmc ")]
+    assert len(compiles) == (2 if title == "U2" else 1)
+    for command in compiles:
+        assert main(command) == 0
+        with tarfile.open(command[-1]) as archive:
+            archive.extractall(tmp_path, filter="data")
+    (code,) = re.findall(r"```c\n(.*?)```", text, re.DOTALL)
+    program = build_program({}, code, tmp_path, flags)
+    images, labels = digits_images
+    done = subprocess.run([program], input=images[0].tobytes(), capture_output=True, check=True)
+    results = [done.stdout[start : start + 10] for start in range(0, len(done.stdout), 10)]
+    assert len(results) == len(compiles)
+    for result in results:
+        scores = memoryview(result).cast("b").tolist()
+        assert scores.index(max(scores)) == labels[0]
+
+
+def test_the_build_command(tmp_path, monkeypatch, digits_model):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_model.tflite").symlink_to(digits_model)
+    text = section("U1")
+    (code,) = re.findall(r"```c\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "main.c").write_text(code)
+    compile_model, *build = commands(text)
+    assert main(shlex.split(compile_model)[1:]) == 0
+    for command in build:
+        subprocess.run(command, shell=True, check=True)
+    assert (tmp_path / "main").exists()
+
+
+def rows() -> list[list[str]]:
+    table = section("What can be said of a pool")
+    lines = re.findall(r"^\| (.*) \|$", table, re.MULTILINE)
+    return [[cell.strip() for cell in line.split("|")] for line in lines[1:]]
+
+
+def test_every_key_is_in_the_table():
+    found = [re.match(r"`([\w-]+)", key)[1] for key, *_ in rows() if key]
+    assert found == list(KEYS)
+
+
+@pytest.mark.parametrize("row", rows()[1:], ids=lambda row: row[0])
+def test_both_columns_make_the_same_pool(row):
+    key, flag = (re.match(r"`(.*?)`", cell)[1] for cell in row[:2])
+    parser = _Parser()
+    add_build_options(parser)
+    made = []
+    for flags in (
+        ["--usmp-workspace-pools=sram", f"--usmp-workspace-pool-sram={key}"],
+        ["--workspace-pools=sram", flag],
+    ):
+        options = parser.parse_args(with_pool_names_apart(["model.tflite", *flags]))
+        made.append(memory_pools(options, parse_targets("accel,c")))
+    plain = parser.parse_args(["model.tflite", "--workspace-pools=sram"])
+    assert made[0] == made[1]
+    if not key.startswith("target="):
+        assert made[0] != memory_pools(plain, parse_targets("accel,c"))
