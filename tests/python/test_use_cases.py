@@ -1,0 +1,375 @@
+"""The use cases of RFC 0009, its command lines as printed: real models, applications in C.
+
+Each application runs under sanitizers, and must give the bytes that the model gives when all of its
+pools are inside the emitted C.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import usmp
+from c_program import SANITIZERS, build_program
+from compilers import require
+from usmp.codegen.names import sanitise
+
+U1 = "tvmc compile my_model.tflite --executor=aot --output-format=mlf --target=c"
+
+U2 = """
+    tvmc compile my_model_1.tflite
+    --executor=aot
+    --output-format=mlf
+    --target=accel,c
+    --usmp-workspace-pools=sram
+    --usmp-workspace-pool-sram= "target=c:rw,accel:rw"
+"""
+
+U3 = """
+    tvmc compile my_model.tflite
+    --executor=aot
+    --target=accel,c
+    --usmp-workspace-pools=dtcm,sram
+    --usmp-parameter-pools=itcm,flash
+    --usmp-workspace-pool-dtcm= "target=c;size=1000" # Here the size is more of a hint
+    --usmp-workspace-pool-sram= "target=c,accel"
+    --usmp-parameter-pool-itcm= "target=c;size=5000" # Here the size is more of a hint
+    --usmp-parameter-pool-flash= "target=c,accel"
+"""
+
+RUNS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A compiled model: the files of its archive, and what the compile printed."""
+
+    name: str
+    files: Mapping[str, bytes]
+    printed: str
+
+    @property
+    def metadata(self) -> dict:
+        """What metadata.json says about it."""
+        return json.loads(self.files["metadata.json"])["modules"][self.name]
+
+    def size(self, pool: str) -> int:
+        """Bytes of a pool, by the header."""
+        header = self.files[f"codegen/host/include/tvmgen_{self.name}.h"].decode()
+        prefix = f"TVMGEN_{self.name}_{pool}".upper()
+        return int(
+            re.search(rf"#define {prefix}_(?:WORKSPACE|CONSTANT)_POOL_SIZE (\d+)", header)[1]
+        )
+
+    def tensors(self, side: str) -> dict[str, int]:
+        """C name and bytes of each input or output."""
+        (entry,) = self.metadata["memory"]["functions"]["main"]
+        return {sanitise(name): tensor["size"] for name, tensor in entry[side].items()}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Run a command line of the RFC on a model file, under a name of its own."""
+
+    @cache
+    def run(line: str, path: Path, name: str = "my_model") -> Model:
+        words = shlex.split(re.sub(r"#.*", "", line))
+        assert words[:2] == ["tvmc", "compile"]
+        folder = tmp_path_factory.mktemp("tvmc")
+        (folder / words[2]).symlink_to(path)
+        command = [sys.executable, "-m", "usmp", *words[1:], "--module-name", name, "-o", "m.tar"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        with tarfile.open(folder / "m.tar") as archive:
+            members = [member for member in archive if member.isfile()]
+            files = {m.name.removeprefix("./"): archive.extractfile(m).read() for m in members}
+        return Model(name, files, " ".join(done.stdout.split()))
+
+    return run
+
+
+def declarations(model: Model, pools: Mapping[str, str]) -> str:
+    """An application's tensors and structs for a model, whose pools are these expressions."""
+    name = model.name
+    lines = [f'#include "tvmgen_{name}.h"']
+    for side in ("inputs", "outputs"):
+        tensors = model.tensors(side)
+        lines += [
+            f"static uint8_t {name}_{t}[TVMGEN_{name.upper()}_{t.upper()}_SIZE] ALIGNED;"
+            for t in tensors
+        ]
+        fields = ", ".join(f".{t} = {name}_{t}" for t in tensors)
+        lines.append(f"static struct tvmgen_{name}_{side} {name}_{side} = {{{fields}}};")
+    if pools:
+        fields = ", ".join(f".{pool} = (void*){address}" for pool, address in pools.items())
+        lines.append(f"static struct tvmgen_{name}_workspace_pools {name}_pools = {{{fields}}};")
+    return "\n".join(lines)
+
+
+def one_run(model: Model, pools: Mapping[str, str]) -> str:
+    """Read the inputs, run, write the outputs."""
+    name = model.name
+    pools_passed = f", &{name}_pools" if pools else ""
+    return "\n".join(
+        [
+            f"if (fread({name}_{t}, sizeof {name}_{t}, 1, stdin) != 1) return 1;"
+            for t in model.tensors("inputs")
+        ]
+        + [f"if (tvmgen_{name}_run(&{name}_inputs, &{name}_outputs{pools_passed}) != 0) return 2;"]
+        + [
+            f"if (fwrite({name}_{t}, sizeof {name}_{t}, 1, stdout) != 1) return 3;"
+            for t in model.tensors("outputs")
+        ]
+    )
+
+
+def application(
+    folder: Path,
+    data: bytes,
+    arrays: str,
+    *models: tuple[Model, Mapping[str, str]],
+    after: str = "",
+) -> bytes:
+    """Build and run an application in which the models take turns, `RUNS` times."""
+    parts = [
+        "#include <stdio.h>\n#include <string.h>",
+        "#define ALIGNED __attribute__((aligned(16)))",
+        "#define MAX(a, b) ((a) > (b) ? (a) : (b))",
+        *(f'#include "tvmgen_{model.name}.h"' for model, _ in models),
+        arrays,
+        *(declarations(model, pools) for model, pools in models),
+        f"int main(void) {{\nint i;\nfor (i = 0; i < {RUNS}; i++) {{",
+        *(one_run(model, pools) for model, pools in models),
+        after,
+        "}\nreturn 0;\n}\n",
+    ]
+    files = {name: content for model, _ in models for name, content in model.files.items()}
+    program = build_program(files, "\n".join(parts), folder, SANITIZERS)
+    done = subprocess.run([program], input=data, capture_output=True, check=True)
+    assert len(done.stdout) == RUNS * sum(sum(m.tensors("outputs").values()) for m, _ in models)
+    return done.stdout
+
+
+def random_inputs(model: Model, seed: int = 0) -> list[bytes]:
+    """The inputs of each run."""
+    size = sum(model.tensors("inputs").values())
+    values = np.random.default_rng(seed).integers(0, 256, (RUNS, size), np.uint8)
+    return [run.tobytes() for run in values]
+
+
+def turns(*streams: list[bytes]) -> bytes:
+    """What models that take turns read or write."""
+    return b"".join(part for parts in zip(*streams, strict=True) for part in parts)
+
+
+def cut(data: bytes) -> list[bytes]:
+    """The outputs of each run of one model."""
+    size = len(data) // RUNS
+    return [data[i * size : (i + 1) * size] for i in range(RUNS)]
+
+
+@pytest.fixture(scope="module")
+def alone(compiled, tmp_path_factory):
+    """What a model gives with the pools inside the emitted C, use case U1; by run."""
+
+    @cache
+    def run(path: Path) -> list[bytes]:
+        model = compiled(U1, path)
+        data = b"".join(random_inputs(model))
+        outputs = cut(application(tmp_path_factory.mktemp("alone"), data, "", (model, {})))
+        assert len(set(outputs)) > 1
+        return outputs
+
+    return run
+
+
+@pytest.fixture
+def model_path(digits_model, shared_model):
+    return lambda name: digits_model if name == "digits" else shared_model(name)
+
+
+# ---- U1
+
+
+def test_u1_gives_what_the_model_gives_in_python(compiled, alone, digits_model):
+    module = usmp.build(usmp.import_model(digits_model)).load()
+    outputs = alone(digits_model)
+    for data, output in zip(random_inputs(compiled(U1, digits_model)), outputs, strict=True):
+        image = np.frombuffer(data, np.int8).reshape(1, 8, 8, 1)
+        assert module.run({"image": image})["probabilities"].tobytes() == output
+
+
+# ---- U2
+
+SHARED = """
+static uint8_t sram[MAX(TVMGEN_MY_MODEL_1_SRAM_WORKSPACE_POOL_SIZE,
+                        TVMGEN_MY_MODEL_2_SRAM_WORKSPACE_POOL_SIZE)] ALIGNED;
+"""
+OWN_OF_FIRST = """
+static uint8_t sram_1[TVMGEN_MY_MODEL_1_SRAM_WORKSPACE_POOL_SIZE] ALIGNED;
+"""
+OWN_OF_SECOND = """
+static uint8_t sram[TVMGEN_MY_MODEL_2_SRAM_WORKSPACE_POOL_SIZE] ALIGNED;
+"""
+STATEFUL = "mww_okay_nabu_v2_int8"
+STATE_BYTES = 3473
+
+
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [(("digits", "mlperf_kws_int8"), U2), (("digits", "digits"), U2.replace('= "', '="'))],
+    ids=["as-printed", "without-blank"],
+)
+def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path, names, line):
+    paths = [model_path(name) for name in names]
+    expected = [alone(path) for path in paths]
+    first, second = (compiled(line, p, f"my_model_{i + 1}") for i, p in enumerate(paths))
+    data = turns(random_inputs(first), random_inputs(second))
+    pools = {"sram": "sram"}
+    output = application(tmp_path / "two", data, SHARED, (first, pools), (second, pools))
+    assert output == turns(*expected)
+    assert [model.size("sram") for model in (first, second)] == [
+        {"digits": 2048, "mlperf_kws_int8": 16000}[name] for name in names
+    ]
+
+
+def test_u2_who_keeps_state_is_told(compiled, shared_model):
+    model = compiled(U2, shared_model(STATEFUL))
+    assert (
+        f"State, {STATE_BYTES} bytes, is kept between runs ({STATE_BYTES} in sram): nothing else "
+        "may write these bytes." in model.printed
+    )
+    header = model.files["codegen/host/include/tvmgen_my_model.h"].decode()
+    assert (
+        f"void* sram;  /* {model.size('sram')} bytes, aligned to 16, {STATE_BYTES} kept" in header
+    )
+
+
+@pytest.mark.parametrize("internal", [False, True], ids=["own-array", "internal"])
+def test_u2_a_model_with_state_has_a_workspace_of_its_own(
+    compiled, alone, model_path, tmp_path, internal
+):
+    paths = [model_path(name) for name in (STATEFUL, "digits")]
+    expected = [alone(path) for path in paths]
+    line = U2.replace("target=c:rw,accel:rw", "internal") if internal else U2
+    first, second = compiled(line, paths[0], "my_model_1"), compiled(U2, paths[1], "my_model_2")
+    data = turns(random_inputs(first), random_inputs(second))
+    arrays = OWN_OF_SECOND if internal else OWN_OF_FIRST + OWN_OF_SECOND
+    of_first = {} if internal else {"sram": "sram_1"}
+    output = application(
+        tmp_path / "two", data, arrays, (first, of_first), (second, {"sram": "sram"})
+    )
+    assert output == turns(*expected)
+
+
+def test_u2_a_model_with_state_shares_between_streams(compiled, model_path, tmp_path):
+    """Streams of one run: after reset it does not matter what another model left there."""
+    paths = [model_path(name) for name in (STATEFUL, "digits")]
+    first, second = (compiled(U2, p, f"my_model_{i + 1}") for i, p in enumerate(paths))
+    inputs = random_inputs(first), random_inputs(second)
+    pools = {"sram": "sram"}
+    reset = "tvmgen_my_model_1_reset(&my_model_1_pools);"
+    output = application(
+        tmp_path / "two", turns(*inputs), SHARED, (first, pools), (second, pools), after=reset
+    )
+    outputs = [
+        application(
+            tmp_path / model.name,
+            b"".join(inputs[index]),
+            re.sub(r"MAX\(.*?\)", f"{model.size('sram')}", SHARED, flags=re.DOTALL),
+            (model, pools),
+            after="" if index else reset,
+        )
+        for index, model in enumerate((first, second))
+    ]
+    assert output == turns(*map(cut, outputs))
+
+
+# ---- U3
+
+FOUR_POOLS = """
+__attribute__((section(".dtcm_bss"))) static uint8_t
+    dtcm[TVMGEN_MY_MODEL_DTCM_WORKSPACE_POOL_SIZE] ALIGNED;
+__attribute__((section(".sram_bss"))) static uint8_t
+    sram[TVMGEN_MY_MODEL_SRAM_WORKSPACE_POOL_SIZE] ALIGNED;
+__attribute__((section(".itcm_rodata"))) static const uint8_t
+    itcm[TVMGEN_MY_MODEL_ITCM_CONSTANT_POOL_SIZE] ALIGNED = {
+    TVMGEN_MY_MODEL_ITCM_CONSTANT_POOL_DATA};
+__attribute__((section(".flash_rodata"))) static const uint8_t
+    flash[TVMGEN_MY_MODEL_FLASH_CONSTANT_POOL_SIZE] ALIGNED = {
+    TVMGEN_MY_MODEL_FLASH_CONSTANT_POOL_DATA};
+"""
+NAMES = {pool: pool for pool in ("dtcm", "sram", "itcm", "flash")}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("digits", U3.replace('= "', '="'))]
+    + [(name, U3) for name in ("digits", "mlperf_resnet8_int8", STATEFUL)],
+    ids=["without-blank", "digits", "mlperf_resnet8_int8", STATEFUL],
+)
+def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path, name, line):
+    path = model_path(name)
+    expected = alone(path)
+    model = compiled(line, path)
+    data = b"".join(random_inputs(model))
+    output = application(tmp_path / "four", data, FOUR_POOLS, (model, NAMES))
+    assert cut(output) == expected
+    assert 0 < model.size("dtcm") <= 1000 and 0 < model.size("itcm") <= 5000
+    assert model.size("sram") > 0 and model.size("flash") > 0
+
+
+def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, digits_model, tmp_path):
+    expected = alone(digits_model)
+    inside = re.sub(r'= "(.*?)"', r'="\1;internal"', U3)
+    model = compiled(inside, digits_model)
+    data = b"".join(random_inputs(model))
+    assert cut(application(tmp_path / "inside", data, "", (model, {}))) == expected
+    pools = {pool["name"]: pool for pool in model.metadata["memory"]["pools"]}
+    assert sorted(pools) == ["dtcm", "flash", "itcm", "sram"]
+    assert all(pool["internal"] for pool in pools.values())
+
+
+def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, digits_model):
+    model = compiled(U3.replace('pool-dtcm= "target=c;', 'pool-dtcm= "target=accel;'), digits_model)
+    assert sorted(pool["name"] for pool in model.metadata["memory"]["pools"]) == [
+        "flash",
+        "itcm",
+        "sram",
+    ]
+    assert model.printed.endswith("Pool dtcm is not needed, so the header does not have it.")
+
+
+def test_u3_the_sections_of_a_microcontroller(compiled, digits_model, tmp_path):
+    """Every pool is where the linker script looks for it, and takes as many bytes as planned."""
+    require("arm-none-eabi-gcc")
+    model = compiled(U3, digits_model)
+    (tmp_path / "header").mkdir()
+    header = model.files["codegen/host/include/tvmgen_my_model.h"]
+    (tmp_path / "header/tvmgen_my_model.h").write_bytes(header)
+    source = tmp_path / "pools.c"
+    source.write_text(
+        '#include "tvmgen_my_model.h"\n#define ALIGNED __attribute__((aligned(16)))\n'
+        + FOUR_POOLS.replace("static ", "")
+    )
+    command = ["arm-none-eabi-gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    compiled_to = tmp_path / "pools.o"
+    include = f"-I{tmp_path / 'header'}"
+    subprocess.run([*command, include, "-c", source, "-o", compiled_to], check=True)
+    listed = subprocess.run(
+        ["arm-none-eabi-size", "-A", compiled_to], capture_output=True, text=True, check=True
+    )
+    sizes = dict(re.findall(r"^(\.\w+)\s+(\d+)", listed.stdout, re.MULTILINE))
+    for pool, section in zip(NAMES, ("_bss", "_bss", "_rodata", "_rodata"), strict=True):
+        assert int(sizes[f".{pool}{section}"]) == model.size(pool)
