@@ -4,50 +4,33 @@
 package registers the pass options `tir.usmp.*`.
 """
 
-from usmp import _ffi as _ffi
-from usmp.build import AOTExecutorFactoryModule, build
-from usmp.export import export_model_library_format
-from usmp.include import get_include
-from usmp.objects import (
-    AllocatedPoolInfo,
-    BufferInfo,
-    BufferInfoAnalysis,
-    ConstantInfo,
-    ConstantMemoryPools,
-    ConstantPoolInfo,
-    Executor,
-    PoolAllocation,
-    PoolInfo,
-    PoolInfoProperties,
-    StateInfo,
-    UnsupportedModelError,
-    WorkspaceMemoryPools,
-    WorkspacePoolInfo,
-)
-from usmp.relax import import_model
-from usmp.runtime import load_archive
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AOTExecutorFactoryModule",
-    "AllocatedPoolInfo",
-    "BufferInfo",
-    "BufferInfoAnalysis",
-    "ConstantInfo",
-    "ConstantMemoryPools",
-    "ConstantPoolInfo",
-    "Executor",
-    "PoolAllocation",
-    "PoolInfo",
-    "PoolInfoProperties",
-    "StateInfo",
-    "UnsupportedModelError",
-    "WorkspaceMemoryPools",
-    "WorkspacePoolInfo",
-    "build",
-    "export_model_library_format",
-    "get_include",
-    "import_model",
-    "load_archive",
-]
+
+def _is_command_line() -> bool:
+    """Whether this process is `tvmc`, or `python -m usmp`."""
+    program = sys.argv[0] if sys.argv else ""
+    return Path(program).stem == "tvmc" or (program == "-m" and "usmp" in sys.orig_argv)
+
+
+def __getattr__(name: str) -> Any:
+    """What the command line needs of this package comes when it first asks."""
+    if not name.startswith("_") and "build" not in globals():
+        from usmp import _public
+
+        globals().update({public: getattr(_public, public) for public in _public.__all__})
+    if name in globals():
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# TVM takes seconds to load: help, wrong usage and completion of the command line do without it.
+if TYPE_CHECKING or not _is_command_line():
+    from usmp._public import *  # noqa: F403
+    from usmp._public import __all__ as __all__

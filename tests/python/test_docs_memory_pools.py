@@ -12,10 +12,11 @@ import pytest
 from c_program import SANITIZERS, build_program
 from conftest import ROOT
 from usmp.driver.build_options import add_build_options
+from usmp.driver.help import Parser
 from usmp.driver.memory_pools import memory_pools
 from usmp.driver.pool_flags import with_pool_names_apart
-from usmp.driver.pool_settings import KEYS
-from usmp.driver.tvmc import _Parser, main
+from usmp.driver.pool_keys import KEYS
+from usmp.driver.tvmc import main
 from usmp.objects.targets import parse_targets
 
 PAGE = (ROOT / "docs/memory-pools.md").read_text()
@@ -83,7 +84,7 @@ def test_every_key_is_in_the_table():
 @pytest.mark.parametrize("row", rows()[1:], ids=lambda row: row[0])
 def test_both_columns_make_the_same_pool(row):
     key, flag = (re.match(r"`(.*?)`", cell)[1] for cell in row[:2])
-    parser = _Parser()
+    parser = Parser()
     add_build_options(parser)
     made = []
     for flags in (

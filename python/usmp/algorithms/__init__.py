@@ -18,6 +18,7 @@ from usmp.algorithms.registry import (
     Algorithm,
     get_algorithm,
     get_custom_algorithm,
+    registered_algorithms,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Algorithm",
     "get_algorithm",
     "get_custom_algorithm",
+    "registered_algorithms",
 ]

@@ -62,7 +62,7 @@ def get_custom_algorithm(name: str) -> Algorithm:
         raise ValueError(
             f"The selected custom USMP algorithm : {name} is not defined. "
             f"Please register it as {_PREFIX}{name}. "
-            f"Registered algorithms: {', '.join(_registered_names())}"
+            f"Registered algorithms: {', '.join(registered_algorithms())}"
         )
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
@@ -84,7 +84,8 @@ def _checked_plan(plan: object, name: str) -> Plan:
     return plan
 
 
-def _registered_names() -> list[str]:
+def registered_algorithms() -> list[str]:
+    """Names under which an algorithm is registered as ``tir.usmp.algo.<name>``."""
     return sorted(
         full_name.removeprefix(_PREFIX)
         for full_name in list_global_func_names()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.memory_pools import add_pool_options, memory_pools
 from usmp.driver.pass_config import pass_context
+from usmp.driver.progress import Stage, planning_stage
 
 EXECUTORS = ("aot",)
 _ALGORITHM = "tir.usmp.algorithm"
@@ -18,62 +20,72 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
     # Flags that end in the name of a pool must not be taken for shortened ones.
     parser.allow_abbrev = False
     parser.usage = "%(prog)s [options] FILE"
-    parser.add_argument("FILE", help="the model: a .tflite, .onnx or .pt2 file")
-    parser.add_argument(
+    model = parser.add_argument_group("model")
+    model.add_argument("FILE", help="the model: a .tflite, .onnx or .pt2 file")
+    model.add_argument("--module-name", default="default", help="prefix of the C symbols")
+    target = parser.add_argument_group("target and executor")
+    target.add_argument(
         "--target",
         default="c",
-        help='what to make code for: c, beside accelerators as in "accel,c" (c)',
+        help='what to make code for (tvmc list targets), beside accelerators as in "accel,c"',
     )
-    parser.add_argument("--executor", default="aot", help="how the model is run: aot")
+    target.add_argument("--executor", default="aot", help="how the model is run: aot")
     for side in ("workspace", "constant"):
-        parser.add_argument(
+        target.add_argument(
             f"--executor-aot-{side}-byte-alignment",
             type=int,
             metavar="BYTES",
-            help=f"alignment of each buffer in {side} pools (16)",
+            help=f"alignment of each buffer in {side} pools (default: 16)",
         )
-    parser.add_argument(
+    target.add_argument(
         "--executor-aot-interface-api",
         metavar="{c,packed}",
-        help="how the model is called: from C (c), or by TVM's runtime (packed)",
+        help="how the model is called: from C (c, the default), or by TVM's runtime (packed)",
     )
     for option, text in (
         ("unpacked-api", "1 with interface api c, 0 with packed; need not be given"),
         ("link-params", "1: constants are part of the code, as they always are"),
     ):
-        parser.add_argument(f"--executor-aot-{option}", type=_truth, metavar="{0,1}", help=text)
-    parser.add_argument(
+        target.add_argument(f"--executor-aot-{option}", type=_truth, metavar="{0,1}", help=text)
+    passes = parser.add_argument_group("pass options")
+    passes.add_argument(
         "--pass-config",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a pass option, such as tir.usmp.algorithm=greedy_by_size; may be repeated",
+        help="a pass option, such as tir.usmp.algorithm=hill_climb; may be repeated; "
+        "tvmc list pass-configs shows them",
     )
-    parser.add_argument(
+    passes.add_argument(
         "--usmp-algorithm",
         metavar="NAME",
-        help="the same as --pass-config tir.usmp.algorithm=NAME",
-    )
-    parser.add_argument(
-        "--module-name", default="default", help="prefix of the C symbols (default)"
+        help="the same as --pass-config tir.usmp.algorithm=NAME; see tvmc list algorithms",
     )
     add_pool_options(parser)
 
 
-def build_model(options: argparse.Namespace) -> Any:
+def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     """Import and build the model as the options say: an `AOTExecutorFactoryModule`."""
     if options.executor not in EXECUTORS:
         raise UsageError(
             f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
         )
+    try:
+        os.stat(options.FILE)
+    except OSError as error:
+        # Before the seconds that TVM takes to load.
+        raise UsageError(f"{options.FILE}: {error.strerror}") from error
+    stage("loading TVM")
     import usmp
     from usmp.objects.targets import parse_targets
 
     targets = parse_targets(options.target)
     executor = usmp.Executor(options.executor, _executor_options(options))
     workspace, constants = memory_pools(options, targets)
-    with pass_context(_pass_settings(options)):
+    with pass_context(_pass_settings(options)), planning_stage(stage):
+        stage(f"reading {options.FILE}")
         mod = usmp.import_model(options.FILE)
+        stage("lowering")
         return usmp.build(
             mod, targets, executor, workspace, constants, module_name=options.module_name
         )

@@ -3,29 +3,51 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
-from usmp.driver.memory_pools import print_unused_pools
+from usmp.driver.help import add_command
+from usmp.driver.output import check_output, written
+from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.summary import print_summary
 
 OUTPUT_FORMATS = ("mlf",)
+
+_EXAMPLES = """\
+  tvmc compile model.tflite -o model.tar
+      C with planned memory, in a tar file; the table says what memory it needs
+  tvmc compile model.onnx --target=c --executor=aot --output-format=mlf \\
+      --pass-config tir.usmp.enable=1 --pass-config tir.usmp.algorithm=hill_climb
+      the options as TVM's tvmc took them, and the algorithm that needs least memory
+  tvmc compile model.tflite --pass-config tir.usmp.use_workspace_io=1
+      inputs and outputs are placed in the workspace too
+  tvmc compile model.tflite --usmp-workspace-pools=dtcm,sram \\
+      --usmp-workspace-pool-dtcm="target=c;size=64K"
+      two memories for what a run writes, the fast and small one first
+  tar -xOf model.tar ./codegen/host/include/tvmgen_default.h
+      the functions that an application calls"""
 
 
 def add_compile_parser(commands: Any) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "compile",
-        help="compile a model",
+        summary="compile a model",
         description="Compile a model to C with planned memory, and show what memory it needs.",
+        examples=_EXAMPLES,
     )
     parser.set_defaults(command=compile_model)
     add_build_options(parser)
-    parser.add_argument("-o", "--output", default="module.tar", help="the archive to write")
-    parser.add_argument(
-        "-f", "--output-format", default="mlf", help="mlf, the Model Library Format"
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "-o", "--output", default="module.tar", metavar="PATH", help="the archive to write"
     )
+    output.add_argument(
+        "-f", "--output-format", default="mlf", metavar="FORMAT", help="mlf, Model Library Format"
+    )
+    add_quiet_option(output)
 
 
 def compile_model(options: argparse.Namespace) -> None:
@@ -35,14 +57,10 @@ def compile_model(options: argparse.Namespace) -> None:
             f'unknown output format "{options.output_format}"; '
             f"supported: {', '.join(OUTPUT_FORMATS)}"
         )
-    if os.path.realpath(options.output) == os.path.realpath(options.FILE):
-        raise UsageError(f"{options.output}: the archive would overwrite the model")
-    factory = build_model(options)
-    try:
-        factory.export_model_library_format(options.output)
-    except OSError as error:
-        raise UsageError(f"{options.output}: cannot be written ({error.strerror})") from error
-    from usmp.report import print_memory_summary
-
-    print_memory_summary(factory.metadata["modules"][options.module_name])
-    print_unused_pools(factory.ir_mod)
+    check_output(options.output, options.FILE, "the archive")
+    with stages(options) as stage:
+        factory = build_model(options, stage)
+        stage("emitting C")
+        with written(options.output):
+            factory.export_model_library_format(options.output)
+    print_summary(factory)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-
-from tvm.ir import IRModule
+from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
 from usmp.driver.pool_flags import CONSTANT, WORKSPACE, add_pool_flags, pool_settings
-from usmp.driver.pool_settings import constant_pool, workspace_pool
-from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools
-from usmp.objects.attributes import (
-    CONSTANT_MEMORY_POOLS_ATTR,
-    POOL_ARGS_ATTR,
-    WORKSPACE_MEMORY_POOLS_ATTR,
-)
-from usmp.objects.targets import BuildTargets
+
+if TYPE_CHECKING:
+    from tvm.ir import IRModule
+
+    from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools
+    from usmp.objects.targets import BuildTargets
 
 
 def add_pool_options(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +30,9 @@ def memory_pools(
     ------
     UsageError: something in the flags is wrong, or two pools have one name.
     """
+    from usmp.driver.pool_settings import constant_pool, workspace_pool
+    from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools
+
     workspace = pool_settings(options, WORKSPACE)
     constants = pool_settings(options, CONSTANT)
     for name in workspace:
@@ -53,6 +53,12 @@ def memory_pools(
 
 def print_unused_pools(module: IRModule) -> None:
     """Say which of the user's pools a planned module does without: its header lacks them."""
+    from usmp.objects.attributes import (
+        CONSTANT_MEMORY_POOLS_ATTR,
+        POOL_ARGS_ATTR,
+        WORKSPACE_MEMORY_POOLS_ATTR,
+    )
+
     used = {str(pool.pool_info.pool_name) for pool in module.attrs[POOL_ARGS_ATTR]}
     for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR):
         named = module.attrs.get(attribute)

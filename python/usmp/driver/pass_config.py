@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-
-from tvm.ir.transform import PassContext
+from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import PassContext
 
 _TRUE, _FALSE = ("1", "true"), ("0", "false")
 
@@ -19,6 +21,8 @@ def pass_context(settings: Sequence[str]) -> PassContext:
     ------
     UsageError: an unknown option, or a value of the wrong type.
     """
+    from tvm.ir.transform import PassContext
+
     known = PassContext.list_configs()
     config: dict[str, object] = {}
     for setting in settings:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from usmp.driver.errors import UsageError
-from usmp.driver.pool_settings import INTERNAL, KEYS, PoolSettings, Setting
+from usmp.driver.pool_keys import INTERNAL, KEYS, PoolSettings, Setting
 
 _POOL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*))?", re.DOTALL)

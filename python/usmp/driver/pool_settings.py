@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from usmp.driver.errors import UsageError
+from usmp.driver.pool_keys import INTERNAL, NUMBERS, PoolSettings, Setting
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.pools import READ_ONLY_ACCESS, READ_WRITE_ACCESS
 from usmp.objects.targets import BuildTargets
@@ -16,33 +15,6 @@ _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)")
 _BYTES = re.compile(rf"{_NUMBER.pattern}([kKmM]?)")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _INT64_MAX = (1 << 63) - 1
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One property of a pool: its value as text, and how the user wrote the whole of it."""
-
-    text: str
-    written: str
-
-
-PoolSettings: TypeAlias = Mapping[str, Setting]
-"""A pool's settings by key: `target`, `size` and those of `NUMBERS` and `OTHER_KEYS`."""
-
-NUMBERS = {
-    "clock-frequency-hz": 1,
-    "read-bandwidth-bytes-per-cycle": 1,
-    "write-bandwidth-bytes-per-cycle": 1,
-    "read-latency-cycles": 0,
-    "write-latency-cycles": 0,
-}
-"""Keys whose value is a number, and the smallest; `PoolInfoProperties` has a field for each."""
-
-INTERNAL = "internal"
-"""The key that has no value."""
-
-KEYS = ("target", "size", *NUMBERS, "target-burst-bytes", "section", INTERNAL)
-"""All keys."""
 
 
 def workspace_pool(name: str, settings: PoolSettings, targets: BuildTargets) -> WorkspacePoolInfo:

@@ -8,38 +8,53 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 
+import usmp
 from usmp.driver.compile import add_compile_parser
-from usmp.driver.errors import UsageError
+from usmp.driver.completion import add_completion_parser, complete
+from usmp.driver.help import HelpFormatter, Parser
+from usmp.driver.list_command import add_list_parser
 from usmp.driver.native_log import silenced_native_log
+from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import with_pool_names_apart
 from usmp.driver.run import add_run_parser
 
 _LONGEST_MESSAGE = 1000
+_FAILED = 1
+_INTERRUPTED = 130
+"""128 and the number of SIGINT, as shells have it."""
 
+_EXAMPLES = """\
+examples:
+  tvmc compile model.tflite -o model.tar     C with planned memory
+  tvmc run model.tar                         try it on this host
+  tvmc plan model.tflite                     only say what memory it needs
+  tvmc list                                  targets, algorithms, pass options
 
-class _Parser(argparse.ArgumentParser):
-    """Reports wrong usage as every other error: one line, exit status 1."""
+tvmc COMMAND --help shows the options of a command, with examples.
 
-    def error(self, message: str) -> None:  # type: ignore[override]
-        raise UsageError(f"{message} (see {self.prog} --help)")
+exit status: 0 if all went well, 1 after an error, which is one line on stderr,
+130 if interrupted. A command that fails writes no file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status is 0, or 1 after one line on stderr."""
+    """Run the command line; the exit status is 0, 1 after one line on stderr, or 130."""
+    parser = _parser()
+    complete(parser)
+    status = _FAILED
     with silenced_native_log() as stderr:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.
                 sys.stdout.reconfigure(errors="replace")
-            given = sys.argv[1:] if arguments is None else arguments
-            options = _parser().parse_args(with_pool_names_apart(given))
+            given = with_pool_names_apart(sys.argv[1:] if arguments is None else arguments)
+            options = parser.parse_args(given, argparse.Namespace(stderr=stderr))
             command: Callable[[argparse.Namespace], None] = options.command
             command(options)
             sys.stdout.flush()
         except KeyboardInterrupt:
             print("tvmc: interrupted", file=stderr)
+            status = _INTERRUPTED
         except BrokenPipeError:
             pass  # Whoever read our output has seen enough; there is nobody left to tell.
         except Exception as error:
@@ -50,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _abandon_unwritable_stdout()
         # What failed half-way logs when it goes; let it go while nobody listens.
         gc.collect()
-    return 1
+    return status
 
 
 def _abandon_unwritable_stdout() -> None:
@@ -62,11 +77,20 @@ def _abandon_unwritable_stdout() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="tvmc", description="Compile a model to C with planned memory; run it.")
-    parser.add_argument("--version", action="version", version=f"usmp {version('usmp')}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser = Parser(
+        prog="tvmc",
+        description="Compile a model to C with planned memory; run it.",
+        epilog=_EXAMPLES,
+        formatter_class=HelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"usmp {usmp.__version__}")
+    parser.set_defaults(command=lambda options: parser.print_help())
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_compile_parser(commands)
+    add_plan_parser(commands)
     add_run_parser(commands)
+    add_list_parser(commands)
+    add_completion_parser(commands)
     return parser
 
 

@@ -1,5 +1,6 @@
-"""The plan as a person reads it."""
+"""What people and other programs read of a plan."""
 
 from usmp.report.memory_summary import print_memory_summary
+from usmp.report.plan_formats import CSV_COLUMNS, plan_csv, plan_json
 
-__all__ = ["print_memory_summary"]
+__all__ = ["CSV_COLUMNS", "plan_csv", "plan_json", "print_memory_summary"]

@@ -1,0 +1,64 @@
+"""What a build can choose from, in words.
+
+Nothing here loads TVM, so that help, lists and completions come at once; tests hold the names
+against those that `objects`, `algorithms` and the pass context know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TARGETS = {
+    "c": "plain C99 for any compiler; the default",
+    "llvm": "an object file behind the same header, with -mtriple= and -mcpu= in the target",
+}
+"""Targets that run a model's main function."""
+
+ALGORITHMS = {
+    "greedy_by_size": "the largest buffers first; the default, and quick",
+    "greedy_by_conflicts": "the buffers that are live with most others first",
+    "hill_climb": "changes the order again and again and keeps the best; the smallest, and slower",
+    "no_sharing": "bytes of its own for every buffer, for comparison and debugging",
+}
+"""Built-in values of `tir.usmp.algorithm`."""
+
+
+@dataclass(frozen=True)
+class PassOption:
+    """One option of `--pass-config`.
+
+    Parameters
+    ----------
+    type_name: of its value.
+    values: it takes; empty if it takes others too.
+    default: what holds when it is not given; None is nothing.
+    description: one line.
+    """
+
+    type_name: str
+    values: tuple[str, ...]
+    default: str | None
+    description: str
+
+
+_SWITCH = ("0", "1")
+
+PASS_OPTIONS = {
+    "tir.usmp.enable": PassOption("bool", _SWITCH, "1", "0 gives every buffer bytes of its own"),
+    "tir.usmp.algorithm": PassOption(
+        "str", tuple(ALGORITHMS), "greedy_by_size", "what places the buffers"
+    ),
+    "tir.usmp.use_workspace_io": PassOption(
+        "bool", _SWITCH, "0", "1 places inputs and outputs in the workspace too"
+    ),
+    "tir.usmp.custom_algorithm": PassOption(
+        "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"
+    ),
+    "tir.usmp.placement": PassOption(
+        "str",
+        ("preference", "cost"),
+        "preference",
+        "cost puts buffers where their accesses take the fewest cycles",
+    ),
+}
+"""The planner's own."""

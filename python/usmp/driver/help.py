@@ -1,0 +1,48 @@
+"""How the help of every command looks: examples below, defaults beside the options."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from usmp.driver.errors import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports wrong usage as every other error: one line, exit status 1."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of examples, and ends the help of an option with its default."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        takes_value = action.option_strings and action.nargs != 0
+        if not takes_value or action.default in (None, [], argparse.SUPPRESS):
+            return action.help
+        return f"{action.help} (default: %(default)s)"
+
+
+def add_command(
+    commands: Any, name: str, *, summary: str, description: str, examples: str
+) -> argparse.ArgumentParser:
+    """Add a command that explains itself.
+
+    Parameters
+    ----------
+    commands: what `add_subparsers` returned.
+    name: what the user types.
+    summary: one line for the list of commands.
+    description: a sentence or two for the command's own help.
+    examples: command lines with what they do, for the end of its help.
+    """
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=f"examples:\n{examples}",
+        formatter_class=HelpFormatter,
+    )
+    return parser

@@ -1,0 +1,108 @@
+"""`tvmc list`: what a build can choose from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any, TypeAlias
+
+from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
+from usmp.driver.help import add_command
+
+Rows: TypeAlias = list[dict[str, Any]]
+
+_EXAMPLES = """\
+  tvmc list                         everything, in sections
+  tvmc list algorithms              one section
+  tvmc list pass-configs --format json"""
+
+
+def add_list_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "list",
+        summary="show targets, algorithms and pass options",
+        description="Show what a build can choose from.",
+        examples=_EXAMPLES,
+    )
+    parser.set_defaults(command=list_choices)
+    parser.add_argument(
+        "SECTION", nargs="?", choices=list(SECTIONS), help=f"{', '.join(SECTIONS)} (all)"
+    )
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="how to show it"
+    )
+
+
+def list_choices(options: argparse.Namespace) -> None:
+    """Carry out the command."""
+    names = [options.SECTION] if options.SECTION else list(SECTIONS)
+    sections = {name: SECTIONS[name]() for name in names}
+    if options.format == "json":
+        print(json.dumps(sections, indent=2))
+    else:
+        print("\n\n".join(_table(name, rows) for name, rows in sections.items()))
+
+
+def _table(title: str, rows: Rows) -> str:
+    width = max(len(row["name"]) for row in rows)
+    return "\n".join([f"{title}:", *(f"  {row['name']:{width}}  {_line(row)}" for row in rows)])
+
+
+def _line(row: dict[str, Any]) -> str:
+    if "type" not in row:
+        return str(row["description"])
+    takes = ", ".join(row["values"]) or row["type"]
+    default = f"; default: {row['default']}" if row["default"] is not None else ""
+    return f"{row['description']} ({takes}{default})"
+
+
+def _targets() -> Rows:
+    rows = [{"name": name, "description": text} for name, text in TARGETS.items()]
+    text = "accelerator that patterns are registered for; name it beside c or llvm"
+    return rows + [{"name": name, "description": text} for name in _accelerators()]
+
+
+def _accelerators() -> list[str]:
+    """Nobody can have registered patterns where TVM is not loaded."""
+    if "tvm" not in sys.modules:
+        return []
+    from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
+
+    names = {str(pattern.name).partition(".")[0] for pattern in get_patterns_with_prefix("")}
+    return sorted(names)
+
+
+def _algorithms() -> Rows:
+    rows = [{"name": name, "description": text} for name, text in ALGORITHMS.items()]
+    custom = [name for name in _registered_algorithms() if name not in ALGORITHMS]
+    text = "registered as tir.usmp.algo.{}; choose it with tir.usmp.custom_algorithm"
+    return rows + [{"name": name, "description": text.format(name)} for name in custom]
+
+
+def _registered_algorithms() -> list[str]:
+    """Nobody can have registered one where TVM is not loaded."""
+    if "tvm" not in sys.modules:
+        return []
+    from usmp.algorithms import registered_algorithms
+
+    return registered_algorithms()
+
+
+def _pass_configs() -> Rows:
+    return [
+        {
+            "name": name,
+            "type": option.type_name,
+            "values": list(option.values),
+            "default": option.default,
+            "description": option.description,
+        }
+        for name, option in PASS_OPTIONS.items()
+    ]
+
+
+SECTIONS = {"targets": _targets, "algorithms": _algorithms, "pass-configs": _pass_configs}
+"""The sections: name -> what makes its rows."""

@@ -1,0 +1,84 @@
+"""`tvmc plan`: what memory a model needs, without making any C."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.build_options import add_build_options, build_model
+from usmp.driver.help import add_command
+from usmp.driver.output import check_output, written
+from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.summary import print_summary, summary_text
+
+if TYPE_CHECKING:
+    from usmp import AOTExecutorFactoryModule
+
+FORMATS = ("table", "json", "csv")
+
+_EXAMPLES = """\
+  tvmc plan model.tflite
+      the peak of every pool beside its lower bound, and what is live there
+  tvmc plan model.tflite --usmp-algorithm=hill_climb
+      the same with another algorithm
+  tvmc plan model.tflite -o plan.csv
+      a row for every buffer: pool, offset, size, live ranges
+  tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
+      what metadata.json of an archive has under "memory"
+
+The plan is that of tvmc compile with the same options, to the byte."""
+
+
+def add_plan_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "plan",
+        summary="show what memory a model needs",
+        description="Plan the memory of a model and show the plan; no C is made.",
+        examples=_EXAMPLES,
+    )
+    parser.set_defaults(command=plan_model)
+    add_build_options(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="how to show the plan (default: as the ending of --output says, else table)",
+    )
+    output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    add_quiet_option(output)
+
+
+def plan_model(options: argparse.Namespace) -> None:
+    """Carry out the command."""
+    if options.output:
+        check_output(options.output, options.FILE, "the plan")
+    with stages(options) as stage:
+        factory = build_model(options, stage)
+    shown_as = options.format or _format_of(options.output)
+    if options.output:
+        from usmp.codegen.write_file import write_file
+
+        with written(options.output):
+            write_file(options.output, _text(factory, shown_as).encode())
+    elif shown_as == "table":
+        print_summary(factory)
+    else:
+        print(_text(factory, shown_as), end="")
+
+
+def _format_of(path: str | None) -> str:
+    """The format that the ending of a file's name means."""
+    ending = Path(path or "").suffix.lower().removeprefix(".")
+    return ending if ending in FORMATS else "table"
+
+
+def _text(factory: AOTExecutorFactoryModule, shown_as: str) -> str:
+    if shown_as == "table":
+        return summary_text(factory)
+    from usmp.report import plan_csv, plan_json
+
+    memory = factory.metadata["modules"][factory.module_name]["memory"]
+    return plan_json(memory) if shown_as == "json" else plan_csv(memory)

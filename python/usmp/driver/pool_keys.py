@@ -1,0 +1,34 @@
+"""What can be said about one memory pool: the keys, without TVM, which their values need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One property of a pool: its value as text, and how the user wrote the whole of it."""
+
+    text: str
+    written: str
+
+
+PoolSettings: TypeAlias = Mapping[str, Setting]
+"""A pool's settings by key: `target`, `size` and those of `NUMBERS` and `OTHER_KEYS`."""
+
+NUMBERS = {
+    "clock-frequency-hz": 1,
+    "read-bandwidth-bytes-per-cycle": 1,
+    "write-bandwidth-bytes-per-cycle": 1,
+    "read-latency-cycles": 0,
+    "write-latency-cycles": 0,
+}
+"""Keys whose value is a number, and the smallest; `PoolInfoProperties` has a field for each."""
+
+INTERNAL = "internal"
+"""The key that has no value."""
+
+KEYS = ("target", "size", *NUMBERS, "target-burst-bytes", "section", INTERNAL)
+"""All keys."""

@@ -1,0 +1,67 @@
+"""What is being done, shown on a terminal for as long as it lasts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+Stage: TypeAlias = Callable[[str], None]
+"""Tells the user what begins now, as "planning"."""
+
+_PLANNER = "tir.usmp.UnifiedStaticMemoryPlanner"
+
+
+def add_quiet_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--quiet`."""
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="show no progress on the terminal"
+    )
+
+
+def silent(what: str) -> None:
+    """The stage of whoever watches nothing."""
+
+
+@contextmanager
+def stages(options: argparse.Namespace) -> Iterator[Stage]:
+    """Yield what shows a stage on the user's stderr, if that is a terminal and nobody asked for
+    quiet; the line is gone at the end. Stdout is left alone: print to it afterwards.
+    """
+    if options.quiet or not options.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
+
+    # In ASCII: the terminal may show nothing else.
+    spinner = Spinner("line")
+    with Live(
+        spinner,
+        console=Console(file=options.stderr),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ):
+        yield lambda what: spinner.update(text=Text(f"{what} ..."))
+
+
+@contextmanager
+def planning_stage(stage: Stage) -> Iterator[None]:
+    """Call the stage "planning" when the planner begins, in the current pass context."""
+    if stage is silent:
+        yield
+        return
+    from tvm.ir.instrument import PassInstrument
+    from tvm.ir.transform import PassContext
+
+    class Planning(PassInstrument):  # type: ignore[misc]
+        def run_before_pass(self, mod: object, info: object) -> None:
+            if getattr(info, "name", "") == _PLANNER:
+                stage("planning")
+
+    PassContext.current().override_instruments([Planning()])
+    yield

@@ -1,0 +1,92 @@
+"""Inputs and outputs of a run: .npz files, generated values, and what is printed."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from usmp.codegen.write_file import write_file
+from usmp.driver.errors import UsageError
+from usmp.driver.output import written
+
+_SEED = 0
+
+
+def load_tensors(path: str) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, by name.
+
+    Raises
+    ------
+    UsageError: it cannot be read, or is no such file.
+    """
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("it holds one array without a name; use numpy.savez")
+        with archive:
+            return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except Exception as error:
+        # A damaged file can make zipfile and numpy raise almost anything.
+        raise UsageError(f"{path}: not an .npz file of arrays ({error})") from error
+
+
+def fill_inputs(
+    infos: Mapping[str, Mapping[str, Any]], given: Mapping[str, np.ndarray], mode: str
+) -> dict[str, np.ndarray]:
+    """The given inputs, and the others filled: with zeros, ones or random values.
+
+    Parameters
+    ----------
+    infos: shape and dtype of every input of the model.
+    given: arrays of some inputs.
+    mode: "zeros", "ones" or "random"; random values are the same in every run.
+    """
+    generator = np.random.default_rng(_SEED)
+    missing = {name: info for name, info in infos.items() if name not in given}
+    return {
+        **given,
+        **{name: _filled(info, mode, generator) for name, info in missing.items()},
+    }
+
+
+def _filled(info: Mapping[str, Any], mode: str, generator: np.random.Generator) -> np.ndarray:
+    dtype, shape = np.dtype(info["dtype"]), tuple(info["shape"])
+    if mode != "random":
+        return np.full(shape, 0 if mode == "zeros" else 1, dtype)
+    if dtype.kind == "f":
+        return generator.random(shape).astype(dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(dtype)
+    limits = np.iinfo(dtype)
+    values: np.ndarray = generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    return values
+
+
+def print_tensors(tensors: Mapping[str, np.ndarray]) -> None:
+    """Print the name, type, shape and content of each."""
+    for name, value in tensors.items():
+        print(f"{name}: {value.dtype}{list(value.shape)}\n{value}")
+
+
+def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz file of all the arrays, or none.
+
+    Not by `numpy.savez`, which takes no array that is called "file" or "allow_pickle".
+
+    Raises
+    ------
+    UsageError: the file cannot be written.
+    """
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, value in tensors.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
+                np.lib.format.write_array(member, value, allow_pickle=False)
+    with written(path):
+        write_file(path, content.getvalue())

@@ -1,0 +1,107 @@
+"""`tvmc completion`: what real shells make of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
+
+BIN = Path(sys.executable).parent
+COMMANDS = {"compile", "plan", "run", "list", "completion"}
+
+# What bash does at the tab key: it sets the line and calls the function.
+_BASH = """
+eval "$(tvmc completion bash)"
+[[ $(complete -p tvmc) =~ -F\\ ([^ ]*) ]] || exit 1
+COMP_LINE={line} COMP_TYPE=9
+COMP_POINT=${{#COMP_LINE}}
+"${{BASH_REMATCH[1]}}" tvmc
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def shell(*command: str, folder: Path) -> str:
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "HOME": str(folder)}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.fixture
+def bash(tmp_path):
+    """What bash offers for the line, in a folder with files of each sort."""
+    for name in ("net.tflite", "net.onnx", "net.tar", "notes.txt"):
+        (tmp_path / name).touch()
+
+    def offers(line: str) -> set[str]:
+        script = _BASH.format(line=shlex.quote(line))
+        return set(shell("bash", "--norc", "-c", script, folder=tmp_path).split())
+
+    return offers
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("tvmc ", COMMANDS),
+        ("tvmc co", {"compile", "completion"}),
+        ("tvmc --v", {"--version"}),
+        ("tvmc compile ", {"net.tflite", "net.onnx"}),
+        ("tvmc plan net.t", {"net.tflite"}),
+        ("tvmc run ", {"net.tar"}),
+        ("tvmc compile net.tflite --tar", {"--target"}),
+        ("tvmc compile --target ", set(TARGETS)),
+        # Bash takes "=" for the end of a word, so that only what follows is offered.
+        ("tvmc compile --target=l", {"llvm"}),
+        ("tvmc plan --format ", {"table", "json", "csv"}),
+        ("tvmc run --fill-mode ", {"random", "zeros", "ones"}),
+        ("tvmc compile --pass-config ", {f"{name}=" for name in PASS_OPTIONS}),
+        ("tvmc compile --pass-config tir.usmp.algorithm=", set(ALGORITHMS)),
+        ("tvmc compile --pass-config tir.usmp.enable=", {"0", "1"}),
+        ("tvmc compile --pass-config tir.usmp.custom_algorithm=", set()),
+        ("tvmc list ", {"targets", "algorithms", "pass-configs"}),
+        ("tvmc completion ", {"bash", "zsh", "fish"}),
+    ],
+)
+def test_bash(bash, line, offers):
+    assert bash(line) == offers
+
+
+def test_every_long_option_of_compile(bash):
+    assert bash("tvmc compile --") >= {"--output", "--module-name", "--pass-config", "--quiet"}
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish(tmp_path):
+    script = "tvmc completion fish | source; complete -C 'tvmc pl'"
+    assert shell("fish", "--no-config", "-c", script, folder=tmp_path).split()[0] == "plan"
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh(tmp_path):
+    script = (
+        'autoload -U compinit; compinit -u -D; eval "$(tvmc completion zsh)"; print ${_comps[tvmc]}'
+    )
+    assert shell("zsh", "-f", "-c", script, folder=tmp_path) == "_python_argcomplete\n"
+
+
+def test_scripts_are_those_of_the_shells(tvmc):
+    scripts = {name: tvmc("completion", name).stdout for name in ("bash", "zsh", "fish")}
+    assert "complete -o nospace -o default -o bashdefault -F" in scripts["bash"]
+    assert scripts["zsh"].startswith("#compdef tvmc\n")
+    assert "complete --command tvmc -f -a" in scripts["fish"]
+
+
+def test_unknown_shell(refused):
+    assert refused("completion", "cmd").startswith("argument SHELL: invalid choice: 'cmd'")
+    assert refused("completion") == (
+        "the following arguments are required: SHELL (see tvmc completion --help)"
+    )

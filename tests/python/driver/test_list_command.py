@@ -1,0 +1,84 @@
+"""`tvmc list`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import tvm_ffi
+from tvm.relax.backend.pattern_registry import register_patterns
+from tvm.relax.dpl import is_op, wildcard
+
+from usmp.algorithms import BUILTIN_ALGORITHMS
+from usmp.driver.catalogue import PASS_OPTIONS
+
+
+def listed(tvmc, *arguments):
+    outcome = tvmc("list", *arguments, "--format=json")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    return json.loads(outcome.stdout)
+
+
+def names(rows):
+    return [row["name"] for row in rows]
+
+
+def test_sections(tvmc):
+    sections = listed(tvmc)
+    assert list(sections) == ["targets", "algorithms", "pass-configs"]
+    assert names(sections["targets"])[:2] == ["c", "llvm"]
+    assert names(sections["algorithms"])[:4] == list(BUILTIN_ALGORITHMS)
+    assert names(sections["pass-configs"]) == list(PASS_OPTIONS)
+    assert sections["pass-configs"][0] == {
+        "name": "tir.usmp.enable",
+        "type": "bool",
+        "values": ["0", "1"],
+        "default": "1",
+        "description": "0 gives every buffer bytes of its own",
+    }
+
+
+@pytest.mark.parametrize("section", ["targets", "algorithms", "pass-configs"])
+def test_one_section(tvmc, section):
+    assert listed(tvmc, section) == {section: listed(tvmc)[section]}
+    text = tvmc("list", section).stdout
+    assert text.splitlines()[0] == f"{section}:"
+    assert text.rstrip("\n") in tvmc("list").stdout
+
+
+def test_table(tvmc):
+    lines = tvmc("list", "pass-configs").stdout.splitlines()
+    assert lines[1] == (
+        "  tir.usmp.enable            0 gives every buffer bytes of its own (0, 1; default: 1)"
+    )
+    assert lines[4] == (
+        "  tir.usmp.custom_algorithm  an algorithm of your own, registered as "
+        "tir.usmp.algo.NAME (str)"
+    )
+
+
+def test_registered_algorithm(tvmc):
+    name = "tir.usmp.algo.listed_here"
+    tvm_ffi.register_global_func(name, lambda buffers, pressure: {})
+    try:
+        rows = listed(tvmc, "algorithms")["algorithms"]
+    finally:
+        tvm_ffi.remove_global_func(name)
+    assert [row for row in rows if row["name"] not in BUILTIN_ALGORITHMS] == [
+        {
+            "name": "listed_here",
+            "description": "registered as tir.usmp.algo.listed_here; choose it with "
+            "tir.usmp.custom_algorithm",
+        }
+    ]
+
+
+def test_accelerator(tvmc):
+    register_patterns([("listed_accel.add", is_op("relax.add")(wildcard(), wildcard()))])
+    assert "listed_accel" in names(listed(tvmc, "targets")["targets"])
+
+
+def test_unknown_section(refused):
+    assert refused("list", "animals").startswith(
+        "argument SECTION: invalid choice: 'animals' (choose from"
+    )

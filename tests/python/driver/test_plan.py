@@ -1,0 +1,125 @@
+"""`tvmc plan`: the plan of `tvmc compile`, without C."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tflite_file import one_operator_model
+
+OPTIONS = ("--pass-config", "tir.usmp.algorithm=hill_climb", "--module-name=net")
+
+
+@pytest.fixture
+def small_model(tmp_path) -> Path:
+    path = tmp_path / "small.tflite"
+    path.write_bytes(one_operator_model())
+    return path
+
+
+@pytest.fixture
+def no_c(monkeypatch):
+    """Let nothing make C."""
+
+    def refuse(*arguments):
+        raise AssertionError("C is made")
+
+    build = sys.modules["usmp.build"]
+    monkeypatch.setattr(build, "print_source", refuse)
+    monkeypatch.setattr(build, "print_header", refuse)
+
+
+def memory_of(archive: str) -> dict:
+    with tarfile.open(archive) as tar:
+        (module,) = json.load(tar.extractfile("./metadata.json"))["modules"].values()
+    return module["memory"]
+
+
+def test_json_is_the_memory_of_the_archive(tvmc, digits_model):
+    tvmc("compile", digits_model, *OPTIONS, "-o", "model.tar")
+    outcome = tvmc("plan", digits_model, *OPTIONS, "--format=json")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert outcome.stdout == json.dumps(memory_of("model.tar"), indent=2) + "\n"
+
+
+def test_table_is_that_of_compile(tvmc, digits_model):
+    compiled = tvmc("compile", digits_model, *OPTIONS, "-o", "model.tar")
+    assert tvmc("plan", digits_model, *OPTIONS).stdout == compiled.stdout
+    assert tvmc("plan", digits_model, *OPTIONS, "--format=table").stdout == compiled.stdout
+
+
+def test_no_c_is_made_and_no_file_written(tvmc, small_model, no_c):
+    for shown_as in ("table", "json", "csv"):
+        assert tvmc("plan", small_model, "--format", shown_as).status == 0
+    assert os.listdir() == []
+    assert tvmc("compile", small_model).status == 1
+
+
+def test_csv_has_a_row_for_every_buffer(tvmc, digits_model):
+    plan = json.loads(tvmc("plan", digits_model, "--format=json").stdout)
+    rows = list(csv.DictReader(io.StringIO(tvmc("plan", digits_model, "--format=csv").stdout)))
+    expected = [
+        (pool["name"], buffer["name"], buffer["offset"], buffer["size"])
+        for pool in plan["pools"]
+        for buffer in pool["buffers"]
+    ]
+    assert [(r["pool"], r["name"], int(r["offset"]), int(r["size"])) for r in rows] == expected
+    assert len(rows) > 10
+
+
+@pytest.mark.parametrize("shown_as", ["json", "csv"])
+def test_file_has_what_stdout_would(tvmc, small_model, shown_as):
+    shown = tvmc("plan", small_model, "--format", shown_as).stdout
+    for arguments in ([f"-oplan.{shown_as}"], ["-o", "plan", "--format", shown_as]):
+        assert tvmc("plan", small_model, *arguments).stdout == ""
+        (name,) = os.listdir()
+        assert Path(name).read_text() == shown
+        Path(name).unlink()
+
+
+def test_table_in_a_file(tvmc, small_model):
+    shown = tvmc("plan", small_model).stdout
+    assert tvmc("plan", small_model, "-o", "plan.txt").stdout == ""
+    assert Path("plan.txt").read_text().split() == shown.split()
+
+
+def test_model_that_cannot_be_read(refused):
+    assert refused("plan", "no.tflite", "-o", "plan.csv") == "no.tflite: No such file or directory"
+
+
+def test_options_are_those_of_compile(refused, small_model):
+    assert refused("plan", small_model, "--target=cuda").startswith('target "cuda"')
+    assert refused("plan", small_model, "--pass-config=tir.usmp.enable=2") == (
+        "pass option tir.usmp.enable takes 0 or 1, not 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [("missing/plan.csv", "No such file or directory"), ("folder", "Is a directory")],
+)
+def test_unwritable_output(refused, small_model, output, reason):
+    Path("folder").mkdir()
+    message = refused("plan", small_model, "-o", output)
+    assert message == f"{output}: cannot be written ({reason})"
+
+
+def test_output_over_the_model(refused, small_model):
+    before = small_model.read_bytes()
+    assert refused("plan", small_model, "-o", small_model) == (
+        f"{small_model}: the plan would overwrite the model"
+    )
+    assert small_model.read_bytes() == before
+
+
+def test_unknown_format(refused, small_model):
+    assert refused("plan", small_model, "--format=xml").startswith(
+        "argument --format: invalid choice: 'xml'"
+    )

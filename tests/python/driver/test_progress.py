@@ -1,0 +1,88 @@
+"""Progress: on a terminal, on stderr, and nowhere else."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from usmp.driver.build_options import add_build_options, build_model
+from usmp.driver.progress import silent, stages
+
+TVMC = str(Path(sys.executable).with_name("tvmc"))
+
+
+def on_a_terminal(*arguments: object) -> tuple[str, str]:
+    """Stdout, and what a terminal that is only stderr gets."""
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [TVMC, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=end,
+        text=True,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(end)
+    shown = b""
+    try:
+        while part := os.read(terminal, 4096):
+            shown += part
+    except OSError:
+        pass  # What a terminal says at its end.
+    os.close(terminal)
+    stdout, _ = process.communicate()
+    assert process.returncode == 0
+    return stdout, shown.decode()
+
+
+def test_stages_are_shown_in_order_and_stdout_is_as_ever(digits_model, tmp_path):
+    arguments = ("compile", digits_model, "-o", tmp_path / "model.tar")
+    stdout, shown = on_a_terminal(*arguments)
+    plain = subprocess.run([TVMC, *map(str, arguments)], capture_output=True, text=True, check=True)
+    assert (stdout, plain.stderr) == (plain.stdout, "")
+    assert "loading TVM ..." in shown
+    assert shown.isascii()
+    # The line is erased at the end, and the cursor is back.
+    assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
+
+
+def test_quiet_shows_nothing(digits_model):
+    assert on_a_terminal("plan", digits_model, "--quiet")[1] == ""
+
+
+def test_stages_of_a_build(digits_model):
+    parser = argparse.ArgumentParser()
+    add_build_options(parser)
+    options = parser.parse_args([str(digits_model)])
+    passed = []
+    shown = build_model(options, passed.append)
+    assert passed == ["loading TVM", f"reading {digits_model}", "lowering", "planning"]
+    assert shown.source == build_model(options, silent).source
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_no_terminal_no_stages(quiet):
+    stream = io.StringIO()
+    with stages(argparse.Namespace(quiet=quiet, stderr=stream)) as stage:
+        assert stage is silent
+        stage("planning")
+    assert stream.getvalue() == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_stage_is_shown_as_it_is_named(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with stages(argparse.Namespace(quiet=False, stderr=stream)) as stage:
+        stage("reading [b]x[/b].tflite")
+    assert "reading [b]x[/b].tflite ..." in stream.getvalue()

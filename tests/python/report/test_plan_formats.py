@@ -1,0 +1,71 @@
+"""The plan as JSON and as CSV."""
+
+from __future__ import annotations
+
+import json
+
+from usmp.report import CSV_COLUMNS, plan_csv, plan_json
+
+MEMORY = {
+    "algorithm": "mine",
+    "pools": [
+        {
+            "name": "sram",
+            "kind": "workspace",
+            "buffers": [
+                {
+                    "name": 'a,"b"',
+                    "kind": "intermediate",
+                    "function": "__tvm_main__",
+                    "offset": 0,
+                    "size": 16,
+                    "live_ranges": [[0, 3], [5, 9]],
+                    "identical": [],
+                },
+                {
+                    "name": "scratch",
+                    "kind": "intermediate",
+                    "function": "conv2d",
+                    "offset": 16,
+                    "size": 4,
+                    "live_ranges": [[2, 3]],
+                    "identical": [],
+                },
+            ],
+        },
+        {
+            "name": "flash",
+            "kind": "constant",
+            "buffers": [
+                {
+                    "name": "weights",
+                    "kind": "constant",
+                    "function": "__tvm_main__",
+                    "offset": 0,
+                    "size": 8,
+                    "live_ranges": [[0, 9]],
+                    "identical": ["others"],
+                }
+            ],
+        },
+    ],
+}
+
+
+def test_csv():
+    assert plan_csv(MEMORY) == (
+        "pool,pool_kind,name,kind,function,offset,size,live_ranges\n"
+        'sram,workspace,"a,""b""",intermediate,__tvm_main__,0,16,0-3 5-9\n'
+        "sram,workspace,scratch,intermediate,conv2d,16,4,2-3\n"
+        "flash,constant,weights,constant,__tvm_main__,0,8,0-9\n"
+    )
+
+
+def test_csv_without_buffers_is_its_header():
+    assert plan_csv({"pools": []}) == ",".join(CSV_COLUMNS) + "\n"
+
+
+def test_json():
+    text = plan_json(MEMORY)
+    assert text == json.dumps(MEMORY, indent=2) + "\n"
+    assert json.loads(text) == MEMORY
