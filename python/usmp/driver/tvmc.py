@@ -1,4 +1,14 @@
-"""`tvmc`: compile a model to planned C, and run the result on this host."""
+"""`tvmc`: compile a model to planned C, and run the result on this host.
+
+The functions are those that TVM's tvmc had for Python::
+
+    from usmp.driver import tvmc
+
+    model = tvmc.load("model.tflite")
+    package = tvmc.compile(model, target="c", package_path="model.tar")
+    result = tvmc.run(package, device="cpu")
+    print(result)
+"""
 
 from __future__ import annotations
 
@@ -12,12 +22,16 @@ from collections.abc import Callable, Sequence
 import usmp
 from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
+from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
 from usmp.driver.list_command import add_list_parser
+from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import with_pool_names_apart
 from usmp.driver.run import add_run_parser
+
+__all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "main", "run"]
 
 _LONGEST_MESSAGE = 1000
 _FAILED = 1

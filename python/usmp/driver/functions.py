@@ -1,0 +1,201 @@
+"""`tvmc` for Python, with the names and arguments that TVM's had: load, compile, run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.errors import UsageError
+from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
+from usmp.driver.output import written
+from usmp.driver.pass_config import pass_context
+
+if TYPE_CHECKING:
+    import numpy as np
+    from tvm.target import Target
+
+    from usmp import ConstantMemoryPools, Executor, WorkspaceMemoryPools
+
+_ENDINGS = {"tflite": ".tflite", "onnx": ".onnx", "pytorch": ".pt2"}
+"""TVM's names of model formats, and the files that they mean here."""
+
+_NO_TUNING = "nothing is tuned, so there are no records"
+_NO_CROSS = "the archive holds C for your own toolchain"
+_NO_DUMP = "the archive holds the C, and the planned TIR in src/"
+_NO_REMOTE = "models run on this host"
+
+_GONE: dict[str, Mapping[str, str]] = {
+    "load": {"shape_dict": "shapes are those of the file; a symbolic batch is taken as 1"},
+    "compile": {
+        "tuning_records": _NO_TUNING,
+        "cross": _NO_CROSS,
+        "cross_options": _NO_CROSS,
+        "target_host": "the main function runs on the target",
+        "dump_code": _NO_DUMP,
+        "dump_offloads": _NO_DUMP,
+        "use_vm": "aot is the only executor",
+        "additional_target_options": 'write options into target, as "llvm -mcpu=cortex-m3"',
+        "desired_layout": "operators keep the layout of the model",
+        "mixed_precision": "operators keep the types of the model",
+    },
+    "run": {
+        "hostname": _NO_REMOTE,
+        "port": _NO_REMOTE,
+        "rpc_key": _NO_REMOTE,
+        "profile": "the C has no profiler; use that of your toolchain",
+        "end_to_end": "times are those of the model alone",
+    },
+}
+"""Arguments that TVM's functions took and these cannot, with the reason."""
+
+
+def load(path: str | Path, model_format: str | None = None, **unsupported: object) -> TVMCModel:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path: a .tflite, .onnx or .pt2 file.
+    model_format: "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
+
+    Raises
+    ------
+    UsageError: a format that is not that of the file, or an argument that is not supported.
+    UnsupportedModelError: the file cannot be read or imported.
+    """
+    _refuse(load.__name__, unsupported)
+    if model_format is not None and _ENDINGS.get(model_format) != Path(path).suffix.lower():
+        supported = ", ".join(f"{name} ({ending})" for name, ending in _ENDINGS.items())
+        raise UsageError(
+            f'{path}: the file is not of format "{model_format}"; supported: {supported}'
+        )
+    from usmp.relax import import_model
+
+    return TVMCModel(import_model(path))
+
+
+def compile(
+    tvmc_model: TVMCModel,
+    target: str | Target = "c",
+    *,
+    executor: str | Executor = "aot",
+    package_path: str | Path | None = None,
+    output_format: str = "mlf",
+    pass_context_configs: Sequence[str] | None = None,
+    mod_name: str = "default",
+    workspace_pools: WorkspaceMemoryPools | None = None,
+    constant_pools: ConstantMemoryPools | None = None,
+    **unsupported: object,
+) -> TVMCPackage:
+    """Compile a model to C with planned memory.
+
+    Parameters
+    ----------
+    tvmc_model: from `load`.
+    target, executor: as `usmp.build` takes them.
+    package_path: the archive to write; by default one that goes with the package.
+    output_format: "mlf", the Model Library Format.
+    pass_context_configs: pass options, as "tir.usmp.algorithm=hill_climb"; by default those of the
+        current `PassContext`.
+    mod_name: prefix of the C symbols.
+    workspace_pools, constant_pools: as `usmp.build` takes them.
+
+    Raises
+    ------
+    UsageError: an argument that is not supported, or a file that cannot be written.
+    UnsupportedModelError, ValueError: as `usmp.build` raises them.
+    """
+    _refuse(compile.__name__, unsupported)
+    if not isinstance(tvmc_model, TVMCModel):
+        raise UsageError("tvmc.compile takes a TVMCModel; call tvmc.load with the model's file")
+    if output_format != "mlf":
+        raise UsageError(f'unknown output format "{output_format}"; supported: mlf')
+    import usmp
+
+    options = nullcontext() if pass_context_configs is None else pass_context(pass_context_configs)
+    with options:
+        factory = usmp.build(
+            tvmc_model.mod,
+            target,
+            executor,
+            workspace_memory_pools=workspace_pools,
+            constant_memory_pools=constant_pools,
+            params=tvmc_model.params,
+            module_name=mod_name,
+        )
+    folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
+    path = package_path or os.path.join(folder.name if folder else "", "module.tar")
+    with written(str(path)):
+        factory.export_model_library_format(path)
+    return TVMCPackage(path, folder)
+
+
+def run(
+    tvmc_package: TVMCPackage,
+    device: str = "cpu",
+    *,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    fill_mode: str = "random",
+    benchmark: bool = False,
+    repeat: int = 10,
+    number: int = 10,
+    **unsupported: object,
+) -> TVMCResult:
+    """Build a package with this host's C compiler and run it.
+
+    Parameters
+    ----------
+    tvmc_package: from `compile`.
+    device: "cpu", this host.
+    inputs: arrays of inputs, by name.
+    fill_mode: "random" (always the same), "zeros" or "ones", for inputs that are not given.
+    benchmark: after the run that gives the outputs, measure `repeat` times the mean time of
+        `number` runs; else the time is that of the one run.
+
+    Raises
+    ------
+    UsageError: an argument that is not supported, or no package.
+    BuildError: no C compiler, or it reports an error.
+    ValueError: an input is unknown, or of another shape or element type.
+    """
+    _refuse(run.__name__, unsupported)
+    if not isinstance(tvmc_package, TVMCPackage):
+        raise UsageError("the model is not compiled yet; call tvmc.compile and run what it returns")
+    if device != "cpu":
+        raise UsageError(f'unknown device "{device}"; supported: cpu, this host')
+    from usmp.driver.run import FILL_MODES
+    from usmp.driver.tensors import fill_inputs
+
+    if fill_mode not in FILL_MODES:
+        raise UsageError(f'unknown fill mode "{fill_mode}"; supported: {", ".join(FILL_MODES)}')
+    if repeat < 1 or number < 1:
+        raise UsageError(f"repeat and number must be at least 1, not {repeat} and {number}")
+    module = tvmc_package.archive.load()
+    filled = fill_inputs(module.inputs, inputs or {}, fill_mode)
+    start = time.perf_counter()
+    outputs = module.run(filled)
+    times = [time.perf_counter() - start]
+    if benchmark:
+        times = [_mean_time(module, filled, number) for _ in range(repeat)]
+    return TVMCResult(outputs, times)
+
+
+def _mean_time(module: Any, inputs: Mapping[str, np.ndarray], number: int) -> float:
+    start = time.perf_counter()
+    for _ in range(number):
+        module.run(inputs)
+    return (time.perf_counter() - start) / number
+
+
+def _refuse(function: str, arguments: Mapping[str, object]) -> None:
+    """Refuse arguments that mean something; "no" in any spelling is what happens anyway."""
+    for name, value in arguments.items():
+        reason = _GONE[function].get(name)
+        if reason is None:
+            raise TypeError(f"tvmc.{function}() got an unexpected keyword argument '{name}'")
+        if value:
+            raise UsageError(f"tvmc.{function}: {name} is not supported: {reason}")

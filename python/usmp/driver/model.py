@@ -1,0 +1,137 @@
+"""What the Python functions of `tvmc` hand on: a model, a package, a result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TextIO
+
+from usmp.driver.errors import UsageError
+from usmp.driver.output import written
+
+if TYPE_CHECKING:
+    import numpy as np
+    from tvm.ir import IRModule
+
+
+class TVMCModel:
+    """A model as TVM sees it: a Relax module and values of its parameters.
+
+    Parameters
+    ----------
+    mod: a module with a Relax `main`.
+    params: values of parameters of `main`, by name.
+    model_path: a file that `save` wrote, in the place of both.
+
+    Raises
+    ------
+    UsageError: neither a module nor a file is given, or the file is not one that `save` wrote.
+    """
+
+    def __init__(
+        self,
+        mod: IRModule | None = None,
+        params: Mapping[str, np.ndarray] | None = None,
+        model_path: str | Path | None = None,
+    ) -> None:
+        if (mod is None) == (model_path is None):
+            raise UsageError("TVMCModel takes either mod, with params, or model_path")
+        self.params = dict(params or {})
+        self.mod = _load_module(model_path) if model_path is not None else mod
+
+    def save(self, model_path: str | Path) -> None:
+        """Write the model to a file, its parameters among the constants.
+
+        Raises
+        ------
+        UsageError: the file cannot be written.
+        """
+        from tvm.ir import save_json
+
+        from usmp.codegen.write_file import write_file
+        from usmp.relax.bind_params import bind_params
+
+        mod = bind_params(self.mod, self.params) if self.params else self.mod
+        with written(str(model_path)):
+            write_file(model_path, save_json(mod).encode())
+
+    def summary(self, file: TextIO | None = None) -> None:
+        """Print the Relax module, to stdout or to `file`."""
+        print(self.mod, file=file or sys.stdout)
+
+
+class TVMCPackage:
+    """A compiled model: a Model Library Format archive.
+
+    Parameters
+    ----------
+    package_path: the archive.
+    folder: deleted when nobody needs the package any more, if the archive is only there for it.
+
+    Raises
+    ------
+    ArchiveError: the file is missing, damaged, or no such archive.
+    """
+
+    def __init__(
+        self, package_path: str | Path, folder: TemporaryDirectory[str] | None = None
+    ) -> None:
+        from usmp.runtime import load_archive
+
+        self.package_path = str(package_path)
+        self.archive = load_archive(package_path)
+        self._folder = folder
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The content of the archive's metadata.json."""
+        return self.archive.metadata
+
+
+class TVMCResult:
+    """What a run gave.
+
+    Parameters
+    ----------
+    outputs: an array for each output of the model, by name.
+    times: seconds of each measured run.
+    """
+
+    def __init__(self, outputs: Mapping[str, np.ndarray], times: Sequence[float]) -> None:
+        from tvm.runtime.module import BenchmarkResult
+
+        self.outputs = dict(outputs)
+        self.times = BenchmarkResult(times)
+
+    def format_times(self) -> str:
+        """Mean, median, maximum, minimum and standard deviation of the times, as a table."""
+        return str(self.times)
+
+    def get_output(self, name: str) -> np.ndarray:
+        """One of the outputs; `KeyError` if there is none of that name."""
+        return self.outputs[name]
+
+    def save(self, output_path: str | Path) -> None:
+        """Write the outputs to an .npz file; `UsageError` if that is not possible."""
+        from usmp.driver.tensors import save_tensors
+
+        save_tensors(str(output_path), self.outputs)
+
+    def __str__(self) -> str:
+        return f"{self.format_times()}\nOutput Names:\n {list(self.outputs)}"
+
+
+def _load_module(path: str | Path) -> IRModule:
+    from tvm.ir import IRModule, load_json
+
+    try:
+        mod = load_json(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except Exception as error:
+        raise UsageError(f"{path}: not a model that TVMCModel.save wrote") from error
+    if not isinstance(mod, IRModule):
+        raise UsageError(f"{path}: not a model that TVMCModel.save wrote")
+    return mod

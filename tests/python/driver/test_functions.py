@@ -1,0 +1,202 @@
+"""`tvmc` for Python: load, compile, run, as TVM's guide has them."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tvm import relax
+from tvm.ir.transform import PassContext
+
+import usmp
+from usmp.driver import tvmc
+from usmp.driver.errors import UsageError
+from usmp.runtime import load_archive
+
+
+@pytest.fixture(scope="module")
+def model() -> tvmc.TVMCModel:
+    return tvmc.load(Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite")
+
+
+def algorithm_of(package: tvmc.TVMCPackage) -> str:
+    return package.metadata["modules"]["default"]["memory"]["algorithm"]
+
+
+def test_the_way_of_the_guide(model, digits_images, tmp_path):
+    images, labels = digits_images
+    package = tvmc.compile(model, target="c", package_path=tmp_path / "model.tar")
+    assert package.package_path == str(tmp_path / "model.tar")
+    result = tvmc.run(
+        tvmc.TVMCPackage(package_path=tmp_path / "model.tar"),
+        device="cpu",
+        inputs={"image": images[:1]},
+    )
+    assert result.outputs.keys() == {"probabilities"}
+    assert result.get_output("probabilities").argmax() == labels[0]
+    lines = str(result).splitlines()
+    assert lines[0] == "Execution time summary:"
+    assert lines[1].split() == "mean (ms) median (ms) max (ms) min (ms) std (ms)".split()
+    assert lines[-2:] == ["Output Names:", " ['probabilities']"]
+    result.save(tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as saved:
+        assert np.array_equal(saved["probabilities"], result.outputs["probabilities"])
+
+
+def test_archive_is_that_of_build(model, tmp_path):
+    tvmc.compile(model, package_path=tmp_path / "a.tar", mod_name="net", executor="aot")
+    usmp.build(model.mod, module_name="net").export_model_library_format(tmp_path / "b.tar")
+    assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
+
+
+def test_package_without_a_path_goes_with_its_file(model):
+    package = tvmc.compile(model)
+    path = package.package_path
+    assert load_archive(path).metadata == package.metadata
+    del package
+    assert not os.path.exists(path)
+    assert not os.path.exists(os.path.dirname(path))
+
+
+def test_pass_options_are_given_or_those_of_the_context(model):
+    with PassContext(config={"tir.usmp.algorithm": "hill_climb"}):
+        assert algorithm_of(tvmc.compile(model)) == "hill_climb"
+        given = ["tir.usmp.algorithm=greedy_by_conflicts"]
+        package = tvmc.compile(model, pass_context_configs=given)
+    assert algorithm_of(package) == "greedy_by_conflicts"
+    assert algorithm_of(tvmc.compile(model)) == "greedy_by_size"
+
+
+def test_pools(model):
+    workspace = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"])])
+    constants = usmp.ConstantMemoryPools([usmp.ConstantPoolInfo("flash", ["c"])])
+    package = tvmc.compile(model, workspace_pools=workspace, constant_pools=constants)
+    memory = package.metadata["modules"]["default"]["memory"]
+    assert {pool["name"] for pool in memory["pools"]} == {"sram", "flash"}
+    assert tvmc.run(package).outputs["probabilities"].shape == (1, 10)
+
+
+def test_params_are_bound(tmp_path):
+    x, w = (relax.Var(name, relax.TensorType((1, 4), "float32")) for name in "xw")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, w]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.add(x, w))
+        builder.emit_func_output(result)
+    params = {"w": np.arange(4, dtype=np.float32).reshape(1, 4)}
+    model = tvmc.TVMCModel(builder.get(), params)
+    model.save(tmp_path / "model.json")
+    for each in (model, tvmc.TVMCModel(model_path=tmp_path / "model.json")):
+        result = tvmc.run(tvmc.compile(each), fill_mode="ones")
+        (output,) = result.outputs.values()
+        assert output.tolist() == [[1.0, 2.0, 3.0, 4.0]]
+
+
+def test_saved_model_compiles_to_the_same(model, tmp_path):
+    model.save(tmp_path / "model.json")
+    again = tvmc.TVMCModel(model_path=tmp_path / "model.json")
+    assert tvmc.compile(again).archive.files == tvmc.compile(model).archive.files
+
+
+def test_summary_is_the_module(model, capsys):
+    text = io.StringIO()
+    model.summary(text)
+    assert "def main(image" in text.getvalue()
+    model.summary()
+    assert capsys.readouterr().out == text.getvalue()
+
+
+def test_benchmark_keeps_the_outputs_of_the_first_run(model):
+    package = tvmc.compile(model)
+    once = tvmc.run(package)
+    assert len(once.times.results) == 1
+    often = tvmc.run(package, benchmark=True, repeat=3, number=2)
+    assert len(often.times.results) == 3
+    assert np.array_equal(once.outputs["probabilities"], often.outputs["probabilities"])
+
+
+@pytest.mark.parametrize("format_name", ["tflite", None])
+def test_model_format(digits_model, format_name):
+    assert tvmc.load(digits_model, model_format=format_name).mod["main"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda model: tvmc.load("a.tflite", model_format="onnx"),
+            'a.tflite: the file is not of format "onnx"; supported: tflite (.tflite), '
+            "onnx (.onnx), pytorch (.pt2)",
+        ),
+        (
+            lambda model: tvmc.load("a.onnx", shape_dict={"x": [1, 3]}),
+            "tvmc.load: shape_dict is not supported: shapes are those of the file; a symbolic "
+            "batch is taken as 1",
+        ),
+        (
+            lambda model: tvmc.compile(model, "c", tuning_records="records.json"),
+            "tvmc.compile: tuning_records is not supported: nothing is tuned, so there are no "
+            "records",
+        ),
+        (
+            lambda model: tvmc.compile(model, "c", output_format="so"),
+            'unknown output format "so"; supported: mlf',
+        ),
+        (
+            lambda model: tvmc.compile("a.tflite"),
+            "tvmc.compile takes a TVMCModel; call tvmc.load with the model's file",
+        ),
+        (
+            lambda model: tvmc.compile(model, package_path="missing/model.tar"),
+            "missing/model.tar: cannot be written (No such file or directory)",
+        ),
+        (
+            lambda model: tvmc.run(model),
+            "the model is not compiled yet; call tvmc.compile and run what it returns",
+        ),
+        (
+            lambda model: tvmc.run(tvmc.compile(model), device="cuda"),
+            'unknown device "cuda"; supported: cpu, this host',
+        ),
+        (
+            lambda model: tvmc.run(tvmc.compile(model), hostname="board", rpc_key="key"),
+            "tvmc.run: hostname is not supported: models run on this host",
+        ),
+        (
+            lambda model: tvmc.run(tvmc.compile(model), fill_mode="twos"),
+            'unknown fill mode "twos"; supported: random, zeros, ones',
+        ),
+        (
+            lambda model: tvmc.run(tvmc.compile(model), repeat=0),
+            "repeat and number must be at least 1, not 0 and 10",
+        ),
+        (
+            lambda model: tvmc.TVMCModel(),
+            "TVMCModel takes either mod, with params, or model_path",
+        ),
+        (
+            lambda model: tvmc.TVMCModel(model_path=__file__),
+            f"{__file__}: not a model that TVMCModel.save wrote",
+        ),
+        (
+            lambda model: tvmc.TVMCModel(model_path="missing.json"),
+            "missing.json: No such file or directory",
+        ),
+    ],
+)
+def test_refusals(model, tmp_path, monkeypatch, call, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as refused:
+        call(model)
+    assert str(refused.value) == message
+    assert os.listdir() == []
+
+
+def test_arguments_that_are_not_used_and_unknown_ones(model):
+    assert tvmc.compile(model, "c", tuning_records=None, use_vm=False, cross="")
+    with pytest.raises(TypeError) as refused:
+        tvmc.compile(model, "c", animals=3)
+    assert str(refused.value) == "tvmc.compile() got an unexpected keyword argument 'animals'"
