@@ -1,0 +1,136 @@
+"""What docs/tvmc.md says of the command is so."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from usmp.driver import tvmc
+from usmp.driver.catalogue import PASS_OPTIONS
+from usmp.driver.tvmc import main
+from usmp.report import CSV_COLUMNS
+
+PAGE = (ROOT / "docs/tvmc.md").read_text()
+(SUBPARSERS,) = (
+    action for action in tvmc._parser()._actions if isinstance(action, argparse._SubParsersAction)
+)
+
+
+def section(title: str) -> str:
+    return re.split(r"^## ", PAGE.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of tables, without their headings."""
+    lines = re.findall(r"^\|(.*)\|$", text, re.MULTILINE)
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
+def command_lines(title: str) -> list[list[str]]:
+    """The indented commands of a section, as arguments of `main`."""
+    indented = "".join(re.findall(r"^    .*\n", section(title), re.MULTILINE))
+    lines = indented.replace("\\\n", " ").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.strip().startswith("tvmc ")]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, digits_model):
+    """A folder with what the commands of the page read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.tflite").symlink_to(digits_model)
+    np.savez("in.npz", image=np.zeros((1, 8, 8, 1), np.int8))
+    return tmp_path
+
+
+def test_every_command_has_a_row_and_a_section():
+    commands = list(SUBPARSERS.choices)
+    listed = [re.match(r"`tvmc (\w+)`", row[0]) for row in rows(PAGE)]
+    assert [match[1] for match in listed if match] == commands
+    titles = re.findall(r"^## (.*)", PAGE, re.MULTILINE)
+    assert [title for title in titles if title in commands] == commands
+
+
+def test_compile_and_run(folder, capfd):
+    for line in (*command_lines("compile"), *command_lines("run")):
+        assert main(line) == 0, capfd.readouterr().err
+    made = {"model.tar", "digits.tar", "two.tar", "out.npz"}
+    assert set(os.listdir(folder)) == made | {"model.tflite", "in.npz"}
+
+
+def test_plan_and_list(folder, capfd):
+    for line in (*command_lines("plan"), *command_lines("list")):
+        assert main(line) == 0, capfd.readouterr().err
+    assert set(os.listdir(folder)) == {"plan.json", "plan.csv", "model.tflite", "in.npz"}
+
+
+def test_completion(capfd):
+    shells = re.findall(r"tvmc completion (\w+)", section("completion"))
+    assert shells == ["bash", "zsh", "fish"]
+    for shell in shells:
+        assert main(["completion", shell]) == 0
+
+
+def test_every_option_on_the_page_exists_and_the_other_way_round():
+    known = {
+        option
+        for command in SUBPARSERS.choices.values()
+        for action in command._actions
+        for option in action.option_strings
+        if option.startswith("--") and "-pool" not in option
+    }
+    shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", PAGE))
+    pools = {option for option in shown if "-pool" in option}
+    assert shown - pools - {"--version"} == known
+
+
+def test_pass_options():
+    table = [row for row in rows(section("compile")) if row[0].startswith("`tir.")]
+    assert table == [
+        [
+            f"`{name}`",
+            ", ".join(f"`{value}`" for value in option.values),
+            f"`{option.default}`" if option.default is not None else "",
+            option.description,
+        ]
+        for name, option in PASS_OPTIONS.items()
+    ]
+
+
+def test_columns_of_the_csv():
+    cells = [row[0] for row in rows(section("plan")) if row[0].startswith("`")]
+    assert re.findall(r"`(\w+)`", " ".join(cells)) == list(CSV_COLUMNS)
+
+
+def test_exit_statuses():
+    table = rows(PAGE.split("## compile")[0])
+    statuses = [int(row[0]) for row in table if row[0].isdigit()]
+    assert statuses == [0, tvmc._FAILED, tvmc._INTERRUPTED]
+
+
+def test_python(folder):
+    (code,) = re.findall(r"```python\n(.*?)```", section("Python"), re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder
+    )
+    assert "def main(image" in done.stdout
+    assert "Output Names:\n ['probabilities']" in done.stdout
+    assert (folder / "model.tar").exists()
+
+
+def test_names_of_the_python_functions():
+    calls = [row[0].strip("`") for row in rows(section("Python")) if row[0].startswith("`tvmc.")]
+    for call in calls:
+        name, arguments = re.fullmatch(r"tvmc\.(\w+)\((.*)\)", call).groups()
+        code = getattr(tvmc, name).__code__
+        taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        given = [argument.strip().partition("=") for argument in arguments.split(",")]
+        assert {argument for argument, separator, _ in given if separator} <= set(taken)
+    assert len(calls) == 3
