@@ -64,7 +64,9 @@ def plan(program: Program, algorithm: str) -> IRModule | None:
     return planned
 
 
-def run(program: Program, mod: IRModule, **how: bool) -> list[list[int | None]]:
+def run(
+    program: Program, mod: IRModule, interpreter: Interpreter | None = None, **how: bool
+) -> list[list[int | None]]:
     """The outputs after a run of `mod`, which is `program.mod` or what the planner made of it; the
     inputs too, where they are in memory of their own.
 
@@ -91,7 +93,7 @@ def run(program: Program, mod: IRModule, **how: bool) -> list[list[int | None]]:
     for pointer, span, (_, data) in zip(tensors, spans, program.inputs, strict=False):
         pointer.memory[span] = data
     arguments = [*([] if places else tensors), *_handles(program), *map(Pointer, pools.values())]
-    Interpreter(mod, **how).call(MAIN_FUNCTION_NAME, arguments)
+    (interpreter or Interpreter(mod, **how)).call(MAIN_FUNCTION_NAME, arguments)
     contents = [pointer.memory[span] for pointer, span in zip(tensors, spans, strict=True)]
     return contents[len(program.inputs) :] if program.workspace_io else contents
 

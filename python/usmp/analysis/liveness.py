@@ -5,7 +5,7 @@ call of another PrimFunc takes as many positions as that PrimFunc has, so the wh
 numbered as if all calls were inlined. The result is a `FunctionLiveness`: for each parameter and
 for each allocation the positions between its first and its last access. All rules lean to the
 safe side: what is not understood counts as an access, and what escapes lives until the end. Noted
-beside it is which PrimFunc reads or writes what.
+beside it is which PrimFunc reads or writes what, and how often (see `access_counts`).
 
 RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in the tests.
 """
@@ -14,18 +14,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, IRModule, Op, PointerType, TensorLoad
+from tvm.ir import Call, IRModule, Op, PointerType, PrimType, TensorLoad
 
-from usmp.analysis.access import Access, MemoryUse, declared_access
+from usmp.analysis.access import Access, MemoryUse, Movement, declared_access, item_bytes
 from usmp.analysis.addresses import address_of, is_constant, is_op
 from usmp.analysis.call_graph import CallGraph
 from usmp.analysis.calls import PrimFuncCall
-from usmp.analysis.function_liveness import FunctionLiveness, Span
+from usmp.analysis.function_liveness import FunctionLiveness
+from usmp.analysis.memory_root import Loop, Root, Roots
+from usmp.analysis.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 
 _KEEP_A_POINTER = (
     "tirx.TVMBackendAnyListSetPackedArg",
@@ -64,32 +65,6 @@ class ModuleLiveness:
         return self.finished[name]
 
 
-@dataclass(eq=False)
-class _Root:
-    """A piece of memory: a parameter (`index`) or one execution of an AllocBuffer (`stmt`)."""
-
-    loop_depth: int
-    index: int | None = None
-    stmt: tirx.AllocBuffer | None = None
-    span: Span | None = None
-    escapes: bool = False
-    use: MemoryUse = field(default_factory=MemoryUse)
-
-    def touch(self, start: int, stop: int) -> None:
-        low, high = self.span or (start, stop)
-        self.span = (min(low, start), max(high, stop))
-
-
-@dataclass
-class _Loop:
-    start: int
-    concurrent: bool
-    touched: set[_Root] = field(default_factory=set)
-
-
-Roots = frozenset[_Root]
-
-
 class _FunctionWalk:
     """One walk over one PrimFunc."""
 
@@ -99,16 +74,18 @@ class _FunctionWalk:
         self.func = program.graph.functions[name]
         self.result = FunctionLiveness(len(self.func.params))
         self.position = 0
-        self.loops: list[_Loop] = []
+        self.loops: list[Loop] = []
+        self.times = 1
+        """How often the current statement runs in one call, at the most."""
         self.pointers: dict[tirx.Var, Roots] = {}
         """What the memory behind each buffer or pointer variable may be."""
         self.layouts: dict[tirx.Var, Roots] = {}
         """What is read to find an element of a buffer: its shape, strides or offset say so."""
-        self.roots: list[_Root] = []
+        self.roots: list[Root] = []
 
     def run(self) -> FunctionLiveness:
         for index, param in enumerate(self.func.params):
-            root = _Root(loop_depth=0, index=index)
+            root = Root(loop_depth=0, index=index)
             self.roots.append(root)
             self.pointers[param] = frozenset([root])
         self.statement(self.func.body)
@@ -117,7 +94,7 @@ class _FunctionWalk:
             self._record(root)
         return self.result
 
-    def _record(self, root: _Root) -> None:
+    def _record(self, root: Root) -> None:
         if root.escapes:
             root.touch(0, self.result.length)
         if root.stmt is not None:
@@ -151,7 +128,7 @@ class _FunctionWalk:
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
         self.result.allocations.setdefault(stmt, [])
         self.result.functions.setdefault(stmt, self.name)
-        root = _Root(loop_depth=len(self.loops), stmt=stmt)
+        root = Root(loop_depth=len(self.loops), stmt=stmt)
         self.roots.append(root)
         self.pointers[stmt.buffer] = frozenset([root])
         self._lay_out(stmt.buffer, [])
@@ -191,6 +168,7 @@ class _FunctionWalk:
 
     def _store(self, stmt: tirx.BufferStore) -> None:
         self._escape(stmt.value)
+        self._move(stmt.buffer, Access.WRITE, stmt.value.ty)
         self.use(stmt.value, *stmt.indices, written=stmt.buffer)
 
     def _evaluate(self, stmt: tirx.Evaluate) -> None:
@@ -211,9 +189,9 @@ class _FunctionWalk:
         if isinstance(stmt.value, tirx.Expr):
             self.use(stmt.value)
         if str(stmt.attr_key) in _CONCURRENT_ATTRIBUTES:
-            self._loop([], stmt.body, concurrent=True)
+            self._loop([], stmt.body, Loop(self.position, concurrent=True))
         elif str(stmt.attr_key) in _ASYNCHRONOUS_ATTRIBUTES:
-            for root in self._loop([], stmt.body, concurrent=False):
+            for root in self._loop([], stmt.body, Loop(self.position, concurrent=False)):
                 root.escapes = True
         else:
             self.statement(stmt.body)
@@ -227,19 +205,25 @@ class _FunctionWalk:
     def _for(self, stmt: tirx.For) -> None:
         # C evaluates the bounds again before every iteration.
         bounds = [stmt.min, stmt.extent, *([stmt.step] if stmt.step is not None else [])]
-        self._loop(bounds, stmt.body, concurrent=stmt.kind != tirx.ForKind.SERIAL)
+        trips = trip_count(stmt, [loop.stmt for loop in self.loops if loop.stmt is not None])
+        concurrent = stmt.kind != tirx.ForKind.SERIAL
+        self._loop(bounds, stmt.body, Loop(self.position, concurrent, trips, stmt))
 
     def _while(self, stmt: tirx.While) -> None:
-        self._loop([stmt.condition], stmt.body, concurrent=False)
+        loop = Loop(self.position, concurrent=False, trips=UNKNOWN_TRIP_COUNT)
+        self._loop([stmt.condition], stmt.body, loop)
 
-    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, concurrent: bool) -> set[_Root]:
+    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, loop: Loop) -> set[Root]:
         """Any iteration may follow any other: what exists before the loop and is touched in it
         lives through the whole loop. Returns what is touched."""
-        loop = _Loop(self.position, concurrent)
+        times = self.times
         self.loops.append(loop)
+        self.times = times * (loop.trips + 2)  # also the start, and the test that ends the loop
         if head:
             self.use(*head)
+        self.times = times * loop.trips
         self.statement(body)
+        self.times = times
         self.loops.pop()
         for root in loop.touched:
             if root.loop_depth <= len(self.loops):
@@ -269,8 +253,9 @@ class _FunctionWalk:
         """Everything that `exprs` mention is accessed at the next position; calls follow it, and
         then the buffer `written` is stored to."""
         calls: list[PrimFuncCall] = []
-        mentioned: dict[_Root, Access] = {}
+        mentioned: dict[Root, Access] = {}
         loads: Counter[tirx.Var] = Counter()
+        addressed: list[TensorLoad] = []
 
         def mention(var: tirx.Var, access: Access) -> None:
             for root in self.pointers.get(var, ()):
@@ -285,11 +270,14 @@ class _FunctionWalk:
                 return tvm_ffi.WalkResult.SKIP
             if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
                 mention(call.args[0].source, Access.UNKNOWN)
+                self._move(call.args[0].source, Access.UNKNOWN)
+                addressed.append(call.args[0])
             declared = declared_access(call)
             if declared is not None:
                 address = address_of(call)
                 for base in address.bases:
                     mention(base, declared)
+                    self._move(base, declared)
                 if address.computed:
                     tvm_ffi.structural_walk(address.computed, callbacks, order="pre")
                 return tvm_ffi.WalkResult.SKIP
@@ -299,12 +287,16 @@ class _FunctionWalk:
 
         def on_load(load: TensorLoad) -> None:
             loads[load.source] += 1
+            if not addressed or not addressed.pop().same_as(load):
+                self._move(load.source, Access.READ, load.ty)
 
         def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
             # The walk comes to the source of each load once; any other mention is the pointer.
             is_load = loads[var] > 0
             loads[var] -= is_load
             mention(var, Access.READ if is_load else Access.UNKNOWN)
+            if not is_load:
+                self._move(var, Access.UNKNOWN)
             return tvm_ffi.WalkResult.SKIP
 
         # One walk for all, since starting one costs more than what it visits.
@@ -328,7 +320,13 @@ class _FunctionWalk:
         if calls:
             self._touch_all(mentioned)
 
-    def _touch_all(self, accesses: dict[_Root, Access]) -> None:
+    def _move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
+        """Count a load or store of a `value`; without one, of the whole memory."""
+        sizes = (item_bytes(str(var.dtype)), item_bytes(str(value.dtype))) if value else (1, 0)
+        for root in self.pointers.get(var, ()):
+            root.use.movements[Movement(self.name, access, *sizes)] += self.times
+
+    def _touch_all(self, accesses: dict[Root, Access]) -> None:
         for root, access in accesses.items():
             self._touch(root, self.position, self.position + 1)
             if access:
@@ -361,18 +359,19 @@ class _FunctionWalk:
             for root in self._roots(address.bases):
                 if span is not None:
                     self._touch(root, start + span[0], start + span[1])
-                root.use.add_call(use)
+                root.use.add_call(use, self.times)
                 root.escapes |= index in callee.escaping_parameters
         concurrent = any(loop.concurrent for loop in self.loops)
         for stmt, spans in callee.allocations.items():
             shifted = [(start + low, start + high) for low, high in spans]
             self.result.allocations.setdefault(stmt, []).extend(shifted)
             self.result.functions.setdefault(stmt, callee.functions[stmt])
-            self.result.allocation_use.setdefault(stmt, callee.allocation_use[stmt])
+            use = callee.allocation_use[stmt]
+            self.result.allocation_use.setdefault(stmt, MemoryUse()).add_call(use, self.times)
             if concurrent or stmt in callee.unplannable:
                 self.result.unplannable.add(stmt)
 
-    def _touch(self, root: _Root, start: int, stop: int) -> None:
+    def _touch(self, root: Root, start: int, stop: int) -> None:
         root.touch(start, stop)
         for loop in self.loops:
             loop.touched.add(root)

@@ -11,7 +11,7 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.executor import Executor
-from usmp.objects.memory_plan import MemoryPlan, PlacedBuffer
+from usmp.objects.memory_plan import AccessEstimate, MemoryPlan, PlacedBuffer
 from usmp.objects.placements import AllocatedPoolInfo, PoolAllocation
 from usmp.objects.pools import (
     ConstantInfo,
@@ -26,6 +26,7 @@ from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 
 __all__ = [
+    "AccessEstimate",
     "AllocatedPoolInfo",
     "BufferInfo",
     "BufferInfoAnalysis",

@@ -35,6 +35,31 @@ class PlacedBuffer(tvm_ffi.Object):
     identical: list[str]
 
 
+@py_class("usmp.AccessEstimate")
+class AccessEstimate(tvm_ffi.Object):
+    """What the accesses of one run to planned memory take, in cycles of the fastest clock.
+
+    How they are counted tells `usmp.analysis.access_counts`, what each costs
+    `usmp.algorithms.access_cost`.
+
+    Parameters
+    ----------
+    cycles: as planned.
+    cycles_by_preference: with the pools in the user's order; None if the buffers do not fit so.
+    cycles_by_cost: with the pools chosen by cost.
+    lower_bound_cycles: no plan within the size hints takes less.
+    clock_frequency_hz: the fastest clock of the pools; -1 if none is known.
+    pool_cycles: pool name to the cycles of the accesses to this pool, as planned.
+    """
+
+    cycles: int
+    cycles_by_preference: int | None
+    cycles_by_cost: int
+    lower_bound_cycles: int
+    clock_frequency_hz: int
+    pool_cycles: dict[str, int]
+
+
 @py_class("usmp.MemoryPlan")
 class MemoryPlan(tvm_ffi.Object):
     """The places of all buffers of a module.
@@ -44,8 +69,12 @@ class MemoryPlan(tvm_ffi.Object):
     algorithm: name of the algorithm that made the plan.
     memory_pressure: largest number of workspace bytes live at once, over all pools.
     buffers: every planned buffer, in program order; of identical constants the first.
+    placement: how pools were chosen, "preference" or "cost".
+    access_estimate: what accesses take; None if no pool says how fast it is.
     """
 
     algorithm: str
     memory_pressure: int
     buffers: list[PlacedBuffer]
+    placement: str = "preference"
+    access_estimate: AccessEstimate | None = None

@@ -1,0 +1,80 @@
+"""How often is each buffer read and written in one run of the model?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm import tirx
+from tvm.ir import IRModule
+from tvm.target import Target
+
+from usmp.analysis.access import Access, MemoryUse
+from usmp.analysis.function_targets import function_targets
+from usmp.analysis.liveness import analyse_liveness
+from usmp.analysis.stmt_pool_allocations import identical_constants
+from usmp.objects import BufferInfo
+from usmp.objects.access_count import AccessCount
+
+
+def access_counts(
+    main: str, mod: IRModule, buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer]
+) -> dict[BufferInfo, list[AccessCount]]:
+    """The loads and stores of each buffer, as the TIR has them, over all calls that `main` makes.
+
+    They are counted, not run, so they are upper bounds: both branches of every condition are
+    taken, loops are never left early, and whatever a pointer may point to is accessed by each
+    access through it. A loop has as many iterations as its extent can have at the most; one whose
+    extent nothing bounds, or a `While`, is taken to have 10 (see `trip_count`). A function outside
+    of the module that gets the address of a buffer reads and writes each byte of it once a call,
+    or does what `tvm_access_ptr` declares. Reads of variables that say where the elements of a
+    buffer lie do not count. A C compiler may need fewer accesses, since it keeps values in
+    registers.
+
+    Parameters
+    ----------
+    main: name of the AoT main PrimFunc.
+    mod: the module with the PrimFuncs that it calls, in flat TIR.
+    buffer_info_stmts: as in `BufferInfoAnalysis`.
+
+    Returns
+    -------
+    For each of the buffers that `create_array_buffer_info` gives the accesses by target and kind,
+    in the order of the text; a constant that is stored for others has theirs too.
+
+    Raises
+    ------
+    ValueError: recursion; TIR that is not flat.
+    """
+    uses = analyse_liveness(main, mod).allocation_use
+    targets = function_targets(mod)
+    others = identical_constants(buffer_info_stmts)
+    left_out = {info for infos in others.values() for info in infos}
+    counts = {}
+    for info in buffer_info_stmts:
+        if info not in left_out:
+            use = MemoryUse()
+            for stored in [info, *others.get(info, ())]:
+                use.add_call(uses.get(buffer_info_stmts[stored], MemoryUse()))
+            counts[info] = _counted(info, use, targets)
+    return counts
+
+
+def _counted(
+    info: BufferInfo, use: MemoryUse, targets: Mapping[str, Target | None]
+) -> list[AccessCount]:
+    """The movements of one buffer, those of one kind added up."""
+    counted: dict[tuple[str, int, int], tuple[Target | None, int, int]] = {}
+    for movement, count in use.movements.items():
+        target = targets.get(movement.function)
+        kind = (str(target), movement.element_bytes, movement.size_bytes or info.size_bytes)
+        _, reads, writes = counted.get(kind, (target, 0, 0))
+        if movement.access & (Access.READ | Access.UNKNOWN):
+            reads += count
+        if movement.access.may_write:
+            writes += count
+        counted[kind] = (target, reads, writes)
+    return [
+        AccessCount(target, element_bytes, size_bytes, reads, writes)
+        for (_, element_bytes, size_bytes), (target, reads, writes) in counted.items()
+        if reads or writes
+    ]
