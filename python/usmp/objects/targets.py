@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -82,6 +83,20 @@ def accelerator_of(target: Target | None) -> str | None:
     if target is None or target.kind.name != "ext_dev":
         return None
     return str(next(iter(target.keys), "")) or None
+
+
+def is_target(listed: Target | str, target: Target) -> bool:
+    """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
+    if isinstance(listed, Target):
+        return _text(listed) == _text(target)
+    return listed == target.kind.name or listed in list(target.keys)
+
+
+def _text(target: Target) -> str:
+    """The target without its host, which is the machine that drives it."""
+    fields = json.loads(str(target))
+    fields.pop("host", None)
+    return json.dumps(fields, sort_keys=True)
 
 
 def _split(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:

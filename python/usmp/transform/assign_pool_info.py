@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -32,6 +31,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.pools import READ_WRITE_ACCESS
+from usmp.objects.targets import is_target
 from usmp.transform.module_pass import ModulePass
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
@@ -85,7 +85,7 @@ class _Need:
     def is_met_by(self, pool: PoolInfo) -> bool:
         """Whether `pool` lists the target, with enough access."""
         return any(
-            _is_target(listed, self.target)
+            is_target(listed, self.target)
             and (access == READ_WRITE_ACCESS or not self.access.may_write)
             for listed, access in pool.target_access.items()
         )
@@ -192,20 +192,6 @@ class _Assignment:
             by = function if writes_first else known.function
             needs[str(accessing)] = _Need(accessing, by, known.access | access)
         return list(needs.values())
-
-
-def _is_target(listed: Target | str, target: Target) -> bool:
-    """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
-    if isinstance(listed, Target):
-        return _text(listed) == _text(target)
-    return listed == target.kind.name or listed in list(target.keys)
-
-
-def _text(target: Target) -> str:
-    """The target without its host, which is the machine that drives it."""
-    fields = json.loads(str(target))
-    fields.pop("host", None)
-    return json.dumps(fields, sort_keys=True)
 
 
 def _shown_access(pool: PoolInfo) -> str:

@@ -1,0 +1,257 @@
+"""Which pool for which buffer, so that accesses take the least time?
+
+The planning algorithm keeps its signature and its way of finding offsets; what changes is the
+order of the candidates that it sees. Assignments that may be cheaper come from `cheapest_choice`,
+which knows how much is live at once, but not how it packs. Each is packed by a first-fit
+algorithm; what does not fit where it was wanted spills to its next cheapest pool. The cheapest
+assignment that could be packed goes to the planning algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from usmp.algorithms.access_cost import AccessCosts
+from usmp.algorithms.cheapest_choice import Choices, Limit, by_saving_per_byte, cheapest_choice
+from usmp.algorithms.registry import Algorithm, Plan
+from usmp.algorithms.with_candidates import Candidates
+from usmp.objects import BufferInfo, PoolInfo
+
+SEARCH_BUDGET = 200_000
+"""How often buffers that compete for the same pools may be looked at: less than a second."""
+PACKINGS = 100
+"""How many assignments may be packed because the cheapest one could not be."""
+
+
+@dataclass(frozen=True)
+class CostPlan:
+    """A plan, and a lower bound of what every plan within the size hints costs, in the units of
+    `AccessCosts`."""
+
+    plan: Plan
+    lower_bound: int
+
+
+def assign_by_cost(
+    buffers: Sequence[BufferInfo],
+    memory_pressure: int,
+    algorithm: Algorithm,
+    packing: Algorithm,
+    costs: AccessCosts,
+    preferred: Plan | None,
+) -> CostPlan | None:
+    """Plan with the pools that make accesses cheapest.
+
+    Buffers go to their candidate pools only. The result costs no more than `preferred`, which it
+    is where nothing cheaper was found.
+
+    Parameters
+    ----------
+    buffers, memory_pressure: as algorithms take them.
+    algorithm: makes the plan.
+    packing: a fast algorithm that tells whether an assignment can be packed.
+    costs: of each buffer in each pool.
+    preferred: what `algorithm` makes of the buffers as they are; None if that is nothing.
+
+    Returns
+    -------
+    The plan, or None if there is none.
+    """
+    wanted: dict[BufferInfo, PoolInfo] = {}
+    lower_bound = 0
+    for group in _groups(buffers):
+        assignment = _Assignment(group, packing, costs, preferred)
+        assignment.improve()
+        if assignment.best is None:
+            return None
+        wanted.update(zip(group, assignment.best, strict=True))
+        lower_bound += assignment.lower_bound
+    if preferred is not None and all(wanted[b] == preferred[b].pool_info for b in buffers):
+        return CostPlan(preferred, lower_bound)
+    cheapest = _planned(buffers, memory_pressure, algorithm, costs, wanted)
+    known = [plan for plan in (preferred, cheapest) if plan is not None]
+    if not known:
+        return None
+    return CostPlan(min(known, key=costs.cost_of_plan), lower_bound)
+
+
+def _planned(
+    buffers: Sequence[BufferInfo],
+    memory_pressure: int,
+    algorithm: Algorithm,
+    costs: AccessCosts,
+    wanted: Mapping[BufferInfo, PoolInfo],
+) -> Plan | None:
+    """What the algorithm makes of the assignment; it may fail where the packing did not."""
+    candidates = Candidates(buffers)
+    # To each its pool alone, if the algorithm can do that: one that makes pools small might else
+    # prefer the others.
+    alone = [[wanted[buffer]] for buffer in buffers]
+    first = [[wanted[buffer], *_from_cheapest(buffer, costs)] for buffer in buffers]
+    for pools in (alone, first):
+        copies = candidates.copies(pools)
+        try:
+            plan = algorithm(copies, memory_pressure)
+        except ValueError:
+            continue
+        original = dict(zip(copies, buffers, strict=True))
+        return {original[copy]: place for copy, place in plan.items() if copy in original}
+    return None
+
+
+def _from_cheapest(buffer: BufferInfo, costs: AccessCosts) -> list[PoolInfo]:
+    """The candidate pools from the cheapest to the dearest; of equal cost the preferred first."""
+    return sorted(buffer.pool_candidates, key=lambda pool: costs.cost(buffer, pool))
+
+
+def _groups(buffers: Sequence[BufferInfo]) -> list[list[BufferInfo]]:
+    """Buffers that compete with each other for pools, directly or through others."""
+    groups: list[tuple[set[str], list[BufferInfo]]] = []
+    for buffer in buffers:
+        names, members = {str(pool.pool_name) for pool in buffer.pool_candidates}, [buffer]
+        for group in [g for g in groups if g[0] & names]:
+            names |= group[0]
+            members = [*group[1], *members]
+            groups.remove(group)
+        groups.append((names, members))
+    position = {buffer: number for number, buffer in enumerate(buffers)}
+    return [sorted(members, key=position.__getitem__) for _, members in groups]
+
+
+class _Assignment:
+    """The best assignment of some buffers that is known so far."""
+
+    def __init__(
+        self,
+        buffers: list[BufferInfo],
+        packing: Algorithm,
+        costs: AccessCosts,
+        preferred: Plan | None,
+    ) -> None:
+        self.buffers = buffers
+        self.packing = packing
+        self.pools = [_from_cheapest(buffer, costs) for buffer in buffers]
+        names = list(dict.fromkeys(str(p.pool_name) for pools in self.pools for p in pools))
+        self.numbers = {name: number for number, name in enumerate(names)}
+        self.costs = [
+            {self.number(pool): costs.cost(buffer, pool) for pool in pools}
+            for buffer, pools in zip(buffers, self.pools, strict=True)
+        ]
+        self.candidates = Candidates(buffers)
+        self.best: list[PoolInfo] | None = None
+        self.best_cost = 1 + sum(max(c.values()) for c in self.costs)
+        self.lower_bound = sum(min(c.values()) for c in self.costs)
+        if preferred is not None:
+            self._keep([preferred[buffer].pool_info for buffer in buffers])
+
+    def number(self, pool: PoolInfo) -> int:
+        return self.numbers[str(pool.pool_name)]
+
+    def improve(self) -> None:
+        """Look for cheaper ones."""
+        if self.best_cost == self.lower_bound:
+            return
+        self.offer([self.number(pools[0]) for pools in self.pools])
+        if self.best_cost == self.lower_bound:
+            return
+        choices = Choices(self.costs, self._limits())
+        self.offer(by_saving_per_byte(choices, [b.size_bytes for b in self.buffers]))
+        found: list[list[int]] = []
+
+        def note(chosen: list[int]) -> int:
+            found.append(chosen)
+            return self.cost(chosen)
+
+        bound, complete = cheapest_choice(
+            choices, self.best_cost, note, SEARCH_BUDGET, SEARCH_BUDGET
+        )
+        target = self.cost(found[-1]) if found else self.best_cost
+        self.lower_bound = max(self.lower_bound, target if complete else min(bound, target))
+        for chosen in reversed(found):
+            if self.cost(chosen) < self.best_cost:
+                self.offer(chosen)
+        if self.best_cost > target:
+            cheapest_choice(choices, self.best_cost, self.offer, SEARCH_BUDGET, PACKINGS)
+
+    def cost(self, chosen: list[int]) -> int:
+        """What an assignment costs."""
+        return sum(costs[pool] for costs, pool in zip(self.costs, chosen, strict=True))
+
+    def offer(self, wanted: list[int]) -> int:
+        """Pack the assignment; returns the least cost so far."""
+        candidates = [
+            [*(p for p in pools if self.number(p) == first), *pools]
+            for pools, first in zip(self.pools, wanted, strict=True)
+        ]
+        copies = self.candidates.copies(candidates)
+        try:
+            plan = self.packing(copies, 0)
+        except ValueError:
+            return self.best_cost
+        self._keep([plan[copy].pool_info for copy in copies])
+        return self.best_cost
+
+    def _keep(self, assigned: list[PoolInfo]) -> None:
+        cost = self.cost([self.number(pool) for pool in assigned])
+        if cost < self.best_cost:
+            self.best, self.best_cost = assigned, cost
+
+    # ---- what is live at once
+
+    def _limits(self) -> list[Limit]:
+        """For each pool with a size hint, what the buffers live at one time take of it.
+
+        As in `memory_pressure`, in units of which every offset is a multiple; the last buffer may
+        end before its last unit does. Buffers that may overlap with one another although they are
+        live do not count.
+        """
+        limits = []
+        by_name = {str(pool.pool_name): pool for pools in self.pools for pool in pools}
+        overlapping = self._overlapping()
+        for name, number in self.numbers.items():
+            hint = int(by_name[name].size_hint_bytes)
+            members = [
+                item
+                for item, costs in enumerate(self.costs)
+                if number in costs and item not in overlapping
+            ]
+            if hint < 0 or not members:
+                continue
+            unit = gcd(*(self.buffers[item].alignment for item in members))
+            sizes = {item: -(-self.buffers[item].size_bytes // unit) for item in members}
+            limits += [
+                Limit(number, {item: sizes[item] for item in live}, -(-hint // unit))
+                for live in _live_together(self.buffers, members)
+            ]
+        return limits
+
+    def _overlapping(self) -> set[int]:
+        index = {buffer: item for item, buffer in enumerate(self.buffers)}
+        pairs = [(b, other) for b in self.buffers for other in b.overlaps]
+        return {index[buffer] for pair in pairs for buffer in pair if buffer in index}
+
+
+def _live_together(buffers: Sequence[BufferInfo], members: Sequence[int]) -> list[list[int]]:
+    """The largest sets of buffers, of those with bytes, that are live at one position."""
+    changes: dict[int, list[tuple[bool, int]]] = {}
+    for item in members:
+        if buffers[item].size_bytes:
+            for live in buffers[item].live_ranges:
+                changes.setdefault(live.start, []).append((True, item))
+                changes.setdefault(live.stop, []).append((False, item))
+    found: dict[frozenset[int], None] = {}
+    open_ranges: dict[int, int] = {}
+    grown = False
+    for position in sorted(changes):
+        # What ends here is not live any more when something starts here.
+        for starts, item in sorted(changes[position]):
+            if not starts and grown:
+                found[frozenset(open_ranges)] = None
+                grown = False
+            count = open_ranges.pop(item, 0) + (1 if starts else -1)
+            if count:
+                open_ranges[item] = count
+            grown |= starts
+    return [sorted(live) for live in found]

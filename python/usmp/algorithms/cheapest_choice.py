@@ -1,0 +1,258 @@
+"""The cheapest choice of one pool for each item, where pools can hold so much at a time.
+
+Branch and bound with a Lagrangian bound: each limit has a price for a unit of room, found by
+subgradient steps, and the bound is what the choice would cost if room were bought at these prices
+(M. L. Fisher, "The Lagrangian Relaxation Method for Solving Integer Programming Problems",
+Management Science 27(1), 1981). A choice that is not the cheapest at these prices raises the bound
+by the difference, so at every node the bound is known from one addition. All numbers are integers:
+the answer is the same on every machine, and what is pruned is worse for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+_PRICE_SCALE = 1 << 12
+"""Prices are in parts of a cost unit."""
+_STEPS = 200
+_STEPS_TO_HALVE = 8
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`room` of `pool` at one time, of which each item takes its size, if it is there."""
+
+    pool: int
+    sizes: dict[int, int]
+    room: int
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The problem.
+
+    Parameters
+    ----------
+    costs: for each item its candidate pools with what it costs there, preferred ones first.
+    limits: what pools can hold.
+    """
+
+    costs: Sequence[dict[int, int]]
+    limits: Sequence[Limit]
+
+
+class _Rooms:
+    """What is left of each limit."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.limits = choices.limits
+        self.left = [limit.room for limit in choices.limits]
+        self.limits_of: list[dict[int, list[int]]] = [{p: [] for p in c} for c in choices.costs]
+        for number, limit in enumerate(choices.limits):
+            for item in limit.sizes:
+                self.limits_of[item][limit.pool].append(number)
+
+    def fits(self, item: int, pool: int) -> bool:
+        """Whether there is enough room."""
+        return all(self.limits[n].sizes[item] <= self.left[n] for n in self.limits_of[item][pool])
+
+    def enter(self, item: int, pool: int) -> bool:
+        """Take the room, if there is enough."""
+        if not self.fits(item, pool):
+            return False
+        for n in self.limits_of[item][pool]:
+            self.left[n] -= self.limits[n].sizes[item]
+        return True
+
+    def leave(self, item: int, pool: int) -> None:
+        """Give the room back."""
+        for n in self.limits_of[item][pool]:
+            self.left[n] += self.limits[n].sizes[item]
+
+
+def by_saving_per_byte(choices: Choices, sizes: Sequence[int]) -> list[int]:
+    """The simple way: the item that saves most per byte, between its dearest and its cheapest
+    pool, goes first to the cheapest pool with room; where none has room, to its cheapest."""
+    rooms = _Rooms(choices)
+    chosen = [0] * len(sizes)
+
+    def saving(item: int) -> Fraction:
+        costs = choices.costs[item].values()
+        return Fraction(max(costs) - min(costs), max(1, sizes[item]))
+
+    for item in sorted(range(len(sizes)), key=saving, reverse=True):
+        pools = sorted(choices.costs[item], key=lambda pool: choices.costs[item][pool])
+        chosen[item] = next((pool for pool in pools if rooms.enter(item, pool)), pools[0])
+    return chosen
+
+
+Accept = Callable[[list[int]], int]
+"""Takes the pool of each item, and returns the least cost that was achieved so far."""
+
+
+def cheapest_choice(
+    choices: Choices, known_cost: int, accept: Accept, budget: int, offers: int
+) -> tuple[int, bool]:
+    """Offer `accept` choices that keep all limits and are cheaper than what it achieved so far.
+
+    Parameters
+    ----------
+    choices: the problem.
+    known_cost: what is achieved already.
+    accept: is told of each choice; it may find that it does not work after all.
+    budget: how often items may be looked at, a measure of time that is the same everywhere.
+    offers: how many choices may be offered.
+
+    Returns
+    -------
+    A lower bound of the cost of all choices that keep the limits, or `known_cost` if that is
+    less; and whether all of those that are cheaper than what was achieved were offered.
+    """
+    search = _Search(choices, known_cost, accept, budget, offers)
+    if not all(search.ranked):
+        return known_cost, True
+    complete = search.run()
+    return min(search.lower_bound, known_cost), complete
+
+
+class _Search:
+    """Depth first, and without recursion: there may be more items than Python calls are deep."""
+
+    def __init__(
+        self, choices: Choices, known_cost: int, accept: Accept, budget: int, offers: int
+    ) -> None:
+        self.choices = choices
+        self.best = known_cost
+        self.accept = accept
+        self.budget = budget
+        self.offers = offers
+        self.rooms = _Rooms(choices)
+        root_bound, prices = self._prices()
+        self.lower_bound = -(-root_bound // _PRICE_SCALE)
+        self.ranked = [self._ranked(item, prices) for item in range(len(choices.costs))]
+        # What the prices nearly decide comes first: there the bound rises most.
+        self.order = sorted(range(len(self.ranked)), key=lambda item: -_regret(self.ranked[item]))
+        self.chosen = [0] * len(self.order)
+        self.tried = [0] * len(self.order)
+        self.bounds = [root_bound] * (len(self.order) + 1)
+
+    def run(self) -> bool:
+        """Whether the tree was searched to its end."""
+        depth, items = 0, len(self.order)
+        while depth >= 0:
+            if self.budget <= 0 or self.offers <= 0:
+                return False
+            if depth < items and self._descend(depth):
+                depth += 1
+                continue
+            if depth == items:
+                self._offer()
+            else:
+                self.tried[depth] = 0
+            depth -= 1
+            if depth >= 0:
+                item = self.order[depth]
+                self.rooms.leave(item, self.chosen[item])
+        return True
+
+    def _offer(self) -> None:
+        """The bound of a whole choice leaves out what is unused of the room that it bought."""
+        costs = self.choices.costs
+        if sum(costs[item][pool] for item, pool in enumerate(self.chosen)) < self.best:
+            self.offers -= 1
+            self.best = min(self.best, self.accept(list(self.chosen)))
+
+    def _descend(self, depth: int) -> bool:
+        """Put the item of this depth in the next pool that has room for it, if that can still be
+        cheaper than the best."""
+        item = self.order[depth]
+        for excess, pool in self.ranked[item][self.tried[depth] :]:
+            bound = self.bounds[depth] + excess
+            if bound > _PRICE_SCALE * (self.best - 1):
+                return False
+            self.tried[depth] += 1
+            if self.rooms.enter(item, pool):
+                if self._can_improve(bound, depth + 1):
+                    self.chosen[item] = pool
+                    self.bounds[depth + 1] = bound
+                    return True
+                self.rooms.leave(item, pool)
+        return False
+
+    def _can_improve(self, bound: int, depth: int) -> bool:
+        """Whether the bound stays below the best when items without room in their cheapest pool
+        take the next one."""
+        for item in self.order[depth:]:
+            self.budget -= 1
+            for excess, pool in self.ranked[item]:
+                if self.rooms.fits(item, pool):
+                    bound += excess
+                    break
+            else:
+                return False
+            if bound > _PRICE_SCALE * (self.best - 1):
+                return False
+        return True
+
+    # ---- prices
+
+    def _priced(self, item: int, prices: list[int]) -> list[tuple[int, int]]:
+        """What each pool costs, room included; the cheapest first, then the preferred."""
+        limits = self.choices.limits
+        priced = [
+            (
+                _PRICE_SCALE * cost
+                + sum(prices[n] * limits[n].sizes[item] for n in self.rooms.limits_of[item][pool]),
+                pool,
+            )
+            for pool, cost in self.choices.costs[item].items()
+            if self.rooms.fits(item, pool)
+        ]
+        return sorted(priced, key=lambda pair: pair[0])
+
+    def _ranked(self, item: int, prices: list[int]) -> list[tuple[int, int]]:
+        """The pools, each with how much more than the cheapest it costs."""
+        priced = self._priced(item, prices)
+        return [(cost - priced[0][0], pool) for cost, pool in priced]
+
+    def _prices(self) -> tuple[int, list[int]]:
+        """The best bound that was found, and its prices."""
+        limits = self.choices.limits
+        prices = [0] * len(limits)
+        best, best_prices = None, prices
+        halvings = since = 0
+        for _ in range(_STEPS):
+            bound = -sum(p * limit.room for p, limit in zip(prices, limits, strict=True))
+            wanted = [-limit.room for limit in limits]
+            for item in range(len(self.choices.costs)):
+                priced = self._priced(item, prices)
+                if not priced:  # fits nowhere, and so nothing does
+                    return bound, prices
+                cost, pool = priced[0]
+                bound += cost
+                for n in self.rooms.limits_of[item][pool]:
+                    wanted[n] += limits[n].sizes[item]
+            since += 1
+            if best is None or bound > best:
+                best, best_prices, since = bound, prices, 0
+            elif since >= _STEPS_TO_HALVE:
+                halvings, since = halvings + 1, 0
+            gap = _PRICE_SCALE * self.best - bound
+            # Room that nobody wants at no price does not move.
+            moving = [w if w > 0 or p > 0 else 0 for w, p in zip(wanted, prices, strict=True)]
+            norm = sum(w * w for w in moving)
+            if norm == 0 or gap <= 0:
+                break
+            prices = [
+                max(0, price + (gap * w // norm >> halvings))
+                for price, w in zip(prices, moving, strict=True)
+            ]
+        assert best is not None
+        return best, best_prices
+
+
+def _regret(ranked: list[tuple[int, int]]) -> int:
+    """How much more than the cheapest pool the next one costs."""
+    return ranked[1][0] if len(ranked) > 1 else 0

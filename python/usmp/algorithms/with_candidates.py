@@ -1,0 +1,48 @@
+"""The same buffers with other candidate pools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from usmp.objects import BufferInfo, PoolInfo
+
+
+class Candidates:
+    """Makes copies of buffers whose conflicts and overlaps are among each other.
+
+    Parameters
+    ----------
+    buffers: what is copied; conflicts with buffers outside are left out, since they constrain
+        nothing.
+    """
+
+    def __init__(self, buffers: Sequence[BufferInfo]) -> None:
+        self.buffers = buffers
+        index = {buffer: number for number, buffer in enumerate(buffers)}
+        self._conflicts = [
+            [index[other] for other in buffer.conflicts if other in index] for buffer in buffers
+        ]
+        self._overlaps = [
+            {index[other]: bytes_ for other, bytes_ in buffer.overlaps.items() if other in index}
+            for buffer in buffers
+        ]
+
+    def copies(self, candidates: Sequence[Sequence[PoolInfo]]) -> list[BufferInfo]:
+        """One copy a buffer, in the same order, with these candidate pools."""
+        copies = [
+            BufferInfo(
+                buffer.name_hint,
+                buffer.size_bytes,
+                pools,
+                buffer.alignment,
+                buffer.live_ranges,
+                buffer.kind,
+                buffer.fixed_offset,
+            )
+            for buffer, pools in zip(self.buffers, candidates, strict=True)
+        ]
+        for copy, conflicts, overlaps in zip(copies, self._conflicts, self._overlaps, strict=True):
+            copy.set_conflicts([copies[other] for other in conflicts])
+            if overlaps:
+                copy.set_overlaps({copies[other]: n for other, n in overlaps.items()})
+        return copies
