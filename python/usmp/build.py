@@ -15,8 +15,9 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.codegen.c_header import print_header
-from usmp.codegen.c_source import print_sources
+from usmp.codegen.c_source import print_main_caller, print_sources
 from usmp.codegen.interface import Interface, interface_of
+from usmp.codegen.llvm import LLVMModule, check_llvm_target, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import (
     ConstantMemoryPools,
@@ -28,6 +29,7 @@ from usmp.objects import (
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
+    MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
@@ -48,7 +50,7 @@ def build(
     params: Mapping[str, np.ndarray | tvm.runtime.Tensor] | None = None,
     module_name: str = "default",
 ) -> AOTExecutorFactoryModule:
-    """Compile a Relax module to C with planned memory.
+    """Compile a Relax module to C, or to an object file, with planned memory.
 
     Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
     gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` and
@@ -74,6 +76,7 @@ def build(
     TypeError: something else in the place of memory pools.
     """
     targets = parse_targets(target)
+    check_llvm_target(targets.cpu)
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
@@ -159,13 +162,23 @@ class AOTExecutorFactoryModule:
 
     @property
     def source(self) -> str:
-        """The text of `<module_name>_lib0.c`: the operators, and all the rest of a C interface."""
+        """The text of `<module_name>_lib0.c`; the operators are in it, except for target llvm."""
         return self.sources[0]
 
     @cached_property
     def sources(self) -> list[str]:
         """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
+        if self._llvm is not None:
+            return [print_main_caller(self.interface, self._llvm.main)]
         return print_sources(self.ir_mod, self.interface)
+
+    @cached_property
+    def _llvm(self) -> LLVMModule | None:
+        """Operators and main function as an object file, for target llvm."""
+        target = self.ir_mod[MAIN_FUNCTION_NAME].attrs["target"]
+        if target.kind.name != "llvm":
+            return None
+        return compile_module(self.ir_mod, self.interface, target)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -174,7 +187,8 @@ class AOTExecutorFactoryModule:
 
     def files(self) -> dict[str, bytes]:
         """The files of the archive: path -> content."""
-        return archive_files(self.ir_mod, self.interface, self.header, self.sources)
+        object_file = self._llvm.code if self._llvm is not None else None
+        return archive_files(self.ir_mod, self.interface, self.header, self.sources, object_file)
 
     def export_model_library_format(self, path: str | Path) -> None:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""

@@ -63,7 +63,7 @@ def build_program(
         path.write_bytes(content)
     (directory / "main.c").write_text(main)
     program = directory / "program"
-    sources = [str(p) for p in sorted(directory.rglob("*.c"))]
+    sources = [str(p) for p in sorted([*directory.rglob("*.c"), *directory.rglob("*.o")])]
     include = directory / "codegen/host/include"
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
     compile_c([*strict, *flags, f"-I{include}", *sources, "-lm"], program)

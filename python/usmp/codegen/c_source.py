@@ -9,6 +9,7 @@ from tvm.target import Target
 
 from usmp.codegen.c_entry_points import (
     MainFunction,
+    print_entry_point_source,
     print_entry_points,
     print_preamble,
 )
@@ -34,9 +35,9 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     ------
     UnsupportedInC: the TIR has something that portable C99 lacks.
     """
-    functions = _lowered_for_c(mod)
-    order = _callees_first(functions)
-    c_names = _c_names(interface, order)
+    functions = lowered_functions(mod)
+    order = callees_first(functions)
+    c_names = function_symbols(interface, order)
     written = WrittenParameters(functions)
     helpers = Helpers()
     *operators, body = [print_function(n, functions[n], c_names, written, helpers) for n in order]
@@ -54,7 +55,14 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     return ["\n".join([*parts, external]), print_packed_source(interface, main)]
 
 
-def _lowered_for_c(mod: IRModule) -> dict[str, tirx.PrimFunc]:
+def print_main_caller(interface: Interface, main: MainFunction) -> str:
+    """The source that calls `main`, which is in another object file, as the interface says."""
+    if interface.is_packed:
+        return print_packed_source(interface, main)
+    return print_entry_point_source(interface, main)
+
+
+def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:
     """The PrimFuncs of `mod` by name, with the intrinsics of C.
 
     The target is set, not bound: BindTarget gives private PrimFuncs the host's target, LLVM.
@@ -69,7 +77,7 @@ def _lowered_for_c(mod: IRModule) -> dict[str, tirx.PrimFunc]:
     return {variable.name_hint: func for variable, func in lowered.functions.items()}
 
 
-def _c_names(interface: Interface, functions: list[str]) -> dict[str, str]:
+def function_symbols(interface: Interface, functions: list[str]) -> dict[str, str]:
     """C names of the PrimFuncs, unlike the other names that the source defines."""
     scope = Scope(taken_symbols(interface))
     return {
@@ -77,7 +85,7 @@ def _c_names(interface: Interface, functions: list[str]) -> dict[str, str]:
     }
 
 
-def _callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
+def callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
     """The PrimFuncs that `__tvm_main__` reaches, each after those that it calls."""
     order: dict[str, None] = {}
 

@@ -41,11 +41,20 @@ _TARGET_OPTIONS = ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")
 
 
 def archive_files(
-    mod: IRModule, interface: Interface, header: str, sources: Sequence[str]
+    mod: IRModule,
+    interface: Interface,
+    header: str,
+    sources: Sequence[str],
+    object_file: bytes | None = None,
 ) -> dict[str, bytes]:
-    """The files of the archive: path -> content."""
+    """The files of the archive: path -> content; with the operators' object file, if they are in
+    one.
+    """
     name = replace_forbidden(interface.module_name)
     script = mod.script(show_meta=False)
+    objects = {}
+    if object_file is not None:
+        objects[f"codegen/host/lib/{name}_lib{len(sources)}.o"] = object_file
     return {
         METADATA_FILE: metadata_bytes(metadata(mod, interface)),
         f"codegen/host/include/{interface.prefix}.h": header.encode(),
@@ -53,6 +62,7 @@ def archive_files(
             f"codegen/host/src/{name}_lib{number}.c": source.encode()
             for number, source in enumerate(sources)
         },
+        **objects,
         f"src/{name}.tir": (script.rstrip() + "\n").encode(),
     }
 

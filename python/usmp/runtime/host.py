@@ -20,6 +20,7 @@ from usmp.runtime.host_calls import (
     PackedInterface,
     WorkspaceIOInterface,
 )
+from usmp.runtime.object_file import foreign_machine
 
 DEFAULT_FLAGS = ("-O2",)
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -152,7 +153,8 @@ def build_shared_library(
 
     Raises
     ------
-    BuildError: no C compiler, or it reports an error or a warning.
+    BuildError: no C compiler, it reports an error or a warning, or an object file of the archive
+        is for another machine.
     """
     sources = []
     for name, content in files.items():
@@ -160,7 +162,14 @@ def build_shared_library(
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-            if path.suffix == ".c":
+            machine = foreign_machine(content) if path.suffix == ".o" else None
+            if machine:
+                raise BuildError(
+                    f"{name} is code for {machine}, not for this host; link the archive's files "
+                    "with that machine's compiler, or compile the model with target c or llvm "
+                    "without options to run it here"
+                )
+            if path.suffix in (".c", ".o"):
                 sources.append(str(path))
     constants = [pool for pool in external_pools if pool["kind"] == "constant"]
     if constants:

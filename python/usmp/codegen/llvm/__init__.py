@@ -1,0 +1,13 @@
+"""Planned TIR -> an object file, by the LLVM that TVM brings along."""
+
+from usmp.codegen.llvm.expressions import UnsupportedByLLVM
+from usmp.codegen.llvm.module import LLVMModule, compile_functions, compile_module
+from usmp.codegen.llvm.target import check_llvm_target
+
+__all__ = [
+    "LLVMModule",
+    "UnsupportedByLLVM",
+    "check_llvm_target",
+    "compile_functions",
+    "compile_module",
+]

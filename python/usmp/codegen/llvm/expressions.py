@@ -1,0 +1,203 @@
+"""TIR expressions in the form from which TVM's LLVM code generator makes what the C says.
+
+The two take some operators differently. LLVM's evaluate all operands, C's `&&`, `||` and `?:` only
+those that decide; arithmetic of unsigned integers may not overflow in LLVM and wraps in C; NaN is
+equal to nothing in C and LLVM's `!=` is false for it; and LLVM cannot compare booleans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, Op, PointerType, StringImm, TensorLoad
+from tvm.tirx import Cast, Expr
+
+from usmp.codegen.c_types import is_floating
+from usmp.codegen.calls import is_call_by_name
+from usmp.codegen.llvm.intrinsics import (
+    DIFFERENCE_64,
+    LLVM_INTRINSICS,
+    PRODUCT_64,
+    SUM_64,
+    intrinsic_function,
+)
+from usmp.codegen.names import MATH_FUNCTIONS
+from usmp.objects.unique_names import UniqueNames
+
+_LIBRARY = {"tirx.exp2": "exp2", "tirx.fmod": "fmod"}
+"""Operators that LowerIntrin leaves, and their functions in <math.h>."""
+_INFINITIES = {"float32": ("int32", 0x7F800000), "float64": ("int64", 0x7FF << 52)}
+"""The bits of infinity; those of a NaN without its sign are more."""
+_PASSED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "void")
+"""Types of arguments and results that every calling convention passes as they are."""
+_WRAPPING_64 = {tirx.Add: SUM_64, tirx.Sub: DIFFERENCE_64, tirx.Mul: PRODUCT_64}
+_MAY_TRAP = (TensorLoad, tirx.Div, tirx.Mod, Call)
+
+
+class UnsupportedByLLVM(ValueError):
+    """Something in the TIR that no object file can be made of; the message names it."""
+
+
+class Expressions:
+    """Rewrites the expressions of one module.
+
+    Parameters
+    ----------
+    functions: the PrimFuncs that may be called, by name.
+    """
+
+    def __init__(self, functions: Mapping[str, GlobalVar]) -> None:
+        self._functions = functions
+        self._names = UniqueNames(functions)
+        self._intrinsics: dict[str, tuple[GlobalVar, tirx.PrimFunc]] = {}
+
+    @property
+    def intrinsics(self) -> dict[GlobalVar, tirx.PrimFunc]:
+        """The functions that the rewritten expressions call beside those of the module."""
+        return dict(self._intrinsics.values())
+
+    def rewrite(self, func: tirx.PrimFunc) -> tirx.PrimFunc:
+        """`func` with every expression in a form that LLVM computes as C would.
+
+        Parameters
+        ----------
+        func: TIR after LowerIntrin for target "c".
+
+        Raises
+        ------
+        UnsupportedByLLVM: a function of the user takes or returns an integer of less than 32 bits.
+        """
+        self._results: dict[str, tirx.Var] = {}
+        callbacks: list[tuple[Any, Any]] = [
+            (Call, self._call),
+            (tirx.Select, _select),
+            ((tirx.And, tirx.Or), _short_circuit),
+            ((tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE), _comparison),
+            ((tirx.Add, tirx.Sub, tirx.Mul), self._wrapping),
+        ]
+        body = tvm_ffi.structural_map(func.body, callbacks)
+        results = [tirx.AllocBuffer(buffer) for buffer in self._results.values()]
+        return func.with_body(tirx.SeqStmt([*results, body]) if results else body)
+
+    def _call(self, call: Call) -> Expr:
+        """A call of a PrimFunc, an operator, or a function outside of the module."""
+        if not isinstance(call.op, Op):
+            return call
+        name = call.op.name
+        if name == "tirx.isnan":
+            return _is_nan(call.args[0])
+        if name == "tirx.fabs":
+            return tirx.call_llvm_pure_intrin(str(call.ty.dtype), "llvm.fabs", *call.args)
+        if name in _LIBRARY:
+            return _library(_LIBRARY[name], call)
+        if name in ("tirx.call_extern", "tirx.call_pure_extern"):
+            return self._extern(call)
+        return call
+
+    def _extern(self, call: Call) -> Expr:
+        name = call.args[0].value if isinstance(call.args[0], StringImm) else ""
+        if is_call_by_name(call, self._functions):
+            callee = self._functions[name]
+            return Call(callee, list(call.args[1:]), call.attrs, call.ty_args, call.span, call.ty)
+        if name in LLVM_INTRINSICS:
+            return self._intrinsic(name, *call.args[1:])
+        if name not in MATH_FUNCTIONS:
+            _require_passable(name, call)
+        return call
+
+    def _intrinsic(self, name: str, *arguments: Expr) -> Expr:
+        """The load of the result; its index is what the call returns, which is 0."""
+        if name not in self._intrinsics:
+            self._intrinsics[name] = GlobalVar(self._names.unique(name)), intrinsic_function(name)
+        variable, function = self._intrinsics[name]
+        *params, pointer = function.params
+        converted = [
+            argument if argument.ty == param.ty else Cast(str(param.ty.dtype), argument)
+            for param, argument in zip(params, arguments, strict=True)
+        ]
+        dtype = str(pointer.ty.element_type.dtype)
+        if dtype not in self._results:
+            self._results[dtype] = tirx.decl_buffer((1,), dtype, f"result_{dtype}")
+        result = self._results[dtype]
+        call = Call(variable, [*converted, tirx.buffer_data(result)], ret_ty=function.ret_type)
+        return result[call]
+
+    def _wrapping(self, expr: Any) -> Expr:
+        """Unsigned arithmetic without a step that overflows."""
+        dtype = str(expr.ty.dtype)
+        if dtype == "uint64":
+            return self._intrinsic(_WRAPPING_64[type(expr)], expr.a, expr.b)
+        if dtype != "uint32":
+            return expr
+        a, b = Cast("uint64", expr.a), Cast("uint64", expr.b)
+        if isinstance(expr, tirx.Sub):
+            beyond = tirx.IntImm("uint64", 2**32)
+            return Cast(dtype, tirx.Sub(tirx.Add(a, beyond), b))
+        return Cast(dtype, type(expr)(a, b))
+
+
+def _library(stem: str, call: Call) -> Expr:
+    dtype = str(call.ty.dtype)
+    function = f"{stem}f" if dtype == "float32" else stem
+    return tirx.call_pure_extern(dtype, function, *call.args)
+
+
+def _require_passable(name: str, call: Call) -> None:
+    for value in (call, *call.args[1:]):
+        dtype = str(getattr(value.ty, "dtype", "void"))
+        if not _is_pointer(value) and dtype not in _PASSED:
+            raise UnsupportedByLLVM(
+                f"{name} takes or returns {dtype}; give functions of your own integers of 32 or 64 "
+                "bits, or compile with target c"
+            )
+
+
+def _is_pointer(value: Expr) -> bool:
+    return isinstance(value.ty, PointerType) or tirx.is_buffer_var(value)
+
+
+def _is_nan(value: Expr) -> Expr:
+    """By its bits: TVM tells LLVM that there are no NaNs."""
+    dtype, infinity = _INFINITIES[str(value.ty.dtype)]
+    bits = tirx.reinterpret(dtype, value)
+    least = tirx.IntImm(dtype, -(2 ** (int(dtype[3:]) - 1)))
+    magnitude = tirx.bitwise_and(bits, tirx.bitwise_not(least))
+    return magnitude > tirx.IntImm(dtype, infinity)
+
+
+def _select(expr: tirx.Select) -> Expr:
+    if _may_trap(expr.true_value) or _may_trap(expr.false_value):
+        return tirx.if_then_else(expr.condition, expr.true_value, expr.false_value)
+    return expr
+
+
+def _short_circuit(expr: tirx.And | tirx.Or) -> Expr:
+    if not _may_trap(expr.b):
+        return expr
+    if isinstance(expr, tirx.And):
+        return tirx.if_then_else(expr.a, expr.b, tirx.IntImm("bool", 0))
+    return tirx.if_then_else(expr.a, tirx.IntImm("bool", 1), expr.b)
+
+
+def _may_trap(expr: Expr) -> bool:
+    """Whether it may matter that `expr` is evaluated: it could read past the end of a buffer."""
+    found = False
+
+    def on_node(_: Expr) -> None:
+        nonlocal found
+        found = True
+
+    tvm_ffi.structural_walk(expr, (_MAY_TRAP, on_node))
+    return found
+
+
+def _comparison(expr: Any) -> Expr:
+    dtype = str(expr.a.ty.dtype)
+    if dtype == "bool":
+        return type(expr)(Cast("uint8", expr.a), Cast("uint8", expr.b))
+    if isinstance(expr, tirx.NE) and is_floating(dtype):
+        return tirx.Not(tirx.EQ(expr.a, expr.b))
+    return expr

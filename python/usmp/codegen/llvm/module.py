@@ -1,0 +1,135 @@
+"""The operators and the main function of a planned module as an object file."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule, PrimType
+from tvm.target import Target
+
+from usmp.analysis.nodes import nodes_of
+from usmp.codegen.c_entry_points import MainFunction
+from usmp.codegen.c_function import parameter_types
+from usmp.codegen.c_source import callees_first, function_symbols, lowered_functions
+from usmp.codegen.interface import Interface
+from usmp.codegen.llvm.aliasing import may_alias
+from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
+from usmp.codegen.written_parameters import WrittenParameters
+from usmp.objects.attributes import CONSTANT_DATA_ATTR, MAIN_FUNCTION_NAME
+
+_CONVERSION = re.compile(
+    r"^define weak [^@\n]*@(__truncsfhf2|__extendhfsf2)\(.*?^}\n", re.MULTILINE | re.DOTALL
+)
+_EXPORT = re.compile(r"^(define (?:[a-z_]+ )*)dllexport ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class LLVMModule:
+    """What LLVM made of a planned module.
+
+    Parameters
+    ----------
+    code: the object file.
+    main: the one function in it that others can call.
+    """
+
+    code: bytes
+    main: MainFunction
+
+
+def compile_module(mod: IRModule, interface: Interface, target: Target) -> LLVMModule:
+    """Compile `__tvm_main__` and what it calls for the CPU of `target`.
+
+    Only the main function is visible outside of the object file, and it needs nothing but
+    functions of the C library, of the compiler's own and of the user: no runtime of TVM.
+
+    Raises
+    ------
+    UnsupportedByLLVM: TVM's code generator refuses something in the TIR.
+    """
+    functions = lowered_functions(mod)
+    order = callees_first(functions)
+    symbol = function_symbols(interface, order)[MAIN_FUNCTION_NAME]
+    written = WrittenParameters(functions).of(MAIN_FUNCTION_NAME)
+    types = parameter_types(functions[MAIN_FUNCTION_NAME], written)
+    variables = [variable for variable in mod.functions if variable.name_hint in order]
+    reached = IRModule({variable: functions[variable.name_hint] for variable in variables})
+    built = compile_functions(reached, {MAIN_FUNCTION_NAME: symbol}, target)
+    return LLVMModule(_object_file(built), MainFunction(symbol, types))
+
+
+def compile_functions(
+    mod: IRModule, symbols: Mapping[str, str], target: Target
+) -> tvm.runtime.Module:
+    """Compile PrimFuncs.
+
+    Parameters
+    ----------
+    mod: flat PrimFuncs after LowerIntrin for target "c".
+    symbols: names in the object file of those that are visible outside of it.
+    target: the CPU.
+
+    Raises
+    ------
+    UnsupportedByLLVM: TVM's code generator refuses something in the TIR.
+    """
+    expressions = Expressions({variable.name_hint: variable for variable in mod.functions})
+    rewritten = {
+        variable: expressions.rewrite(_checked(variable.name_hint, func))
+        for variable, func in mod.functions.items()
+    }
+    prepared = {}
+    for variable, func in (rewritten | expressions.intrinsics).items():
+        func = may_alias(func).with_attr("target", target).without_attr("global_symbol")
+        symbol = symbols.get(variable.name_hint)
+        prepared[variable] = func.with_attr("global_symbol", symbol) if symbol else func
+    try:
+        return tvm.get_global_func("target.build.llvm")(IRModule(prepared), target)
+    except Exception as error:
+        reason = " ".join(str(error).split("\n\n")[0].split()) or type(error).__name__
+        raise UnsupportedByLLVM(f"TVM cannot make LLVM code of the model: {reason}") from error
+
+
+def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """`func`, which returns nothing, or 0 as TVM has it, and has a place for every constant."""
+
+    def on_allocation(stmt: tirx.AllocBuffer) -> None:
+        if CONSTANT_DATA_ATTR in stmt.annotations:
+            raise UnsupportedByLLVM(
+                f"{name}: constant {stmt.buffer.name} has no place in a constant pool"
+            )
+
+    tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
+    returned = nodes_of(func.body, tirx.Return)
+    if not all(isinstance(r.value, tirx.IntImm) and int(r.value) == 0 for r in returned):
+        raise UnsupportedByLLVM(f"{name}: a PrimFunc that returns a value")
+    if returned:
+        func = tirx.PrimFunc(func.params, func.body, PrimType("int32"), func.attrs)
+    return func
+
+
+def _object_file(module: tvm.runtime.Module) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="usmp-") as directory:
+        path = Path(directory) / "module.ll"
+        path.write_text(_without_exports(module.inspect_source("ll")), encoding="utf-8")
+        load = tvm.get_global_func("ffi.Module.load_from_file.ll")
+        load(str(path), "ll").write_to_file(str(path.with_suffix(".o")), "o")
+        return path.with_suffix(".o").read_bytes()
+
+
+def _without_exports(ir: str) -> str:
+    """LLVM's text of a module without what TVM lets others see of it.
+
+    It defines conversions of half floats in every module, and exports private functions, which
+    LLVM refuses to read.
+    """
+    reduced = _CONVERSION.sub("", ir)
+    uses_conversions = re.search(r"^(?!declare).*\bhalf\b", reduced, re.MULTILINE)
+    return _EXPORT.sub(r"\1", ir if uses_conversions else reduced)
