@@ -14,6 +14,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.codegen.board_project import project_files
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_source import print_main_caller, print_sources
 from usmp.codegen.interface import Interface, interface_of
@@ -27,14 +28,18 @@ from usmp.objects import (
     WorkspaceMemoryPools,
 )
 from usmp.objects.attributes import (
+    BOARD_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.board_pools import board_constant_pools, board_workspace_pools
+from usmp.objects.boards import Board, board_named
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.plan_for_board import check_board_executor, plan_for_board
 from usmp.relax import lower_to_aot
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
@@ -49,6 +54,7 @@ def build(
     constant_memory_pools: ConstantMemoryPools | None = None,
     params: Mapping[str, np.ndarray | tvm.runtime.Tensor] | None = None,
     module_name: str = "default",
+    board: str | Board | None = None,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -67,12 +73,15 @@ def build(
     constant_memory_pools: memories for constants; one internal pool by default.
     params: values of parameters of `main`, by name; they become constants.
     module_name: prefix of the C symbols, as `tvmgen_<module_name>_run`.
+    board: a board, or its name: pools lie in its memories (the user's have their names), inputs and
+        outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, and the archive
+        gains a project that builds a program for it.
 
     Raises
     ------
     UnsupportedModelError: something in the model has no static C.
-    ValueError: an unknown target, executor, algorithm or parameter, two pools of one name, or
-        pools that are too small.
+    ValueError: an unknown target, executor, algorithm, parameter or board, two pools of one name,
+        or pools or memories of a board that are too small.
     TypeError: something else in the place of memory pools.
     """
     targets = parse_targets(target)
@@ -80,10 +89,16 @@ def build(
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
-    config = PassContext.current().config
-    check_workspace_io(executor, bool(config.get("tir.usmp.use_workspace_io", False)))
     if not module_name:
         raise ValueError("module_name is empty; it is the prefix of the C symbols")
+    board = board_named(board) if isinstance(board, str) else board
+    config = {"tir.usmp.use_workspace_io": board is not None, **PassContext.current().config}
+    if board is not None:
+        check_board_executor(board, executor)
+        names = targets.names
+        workspace_memory_pools = board_workspace_pools(board, names, workspace_memory_pools)
+        constant_memory_pools = board_constant_pools(board, names, constant_memory_pools)
+    check_workspace_io(executor, bool(config["tir.usmp.use_workspace_io"]))
     if params:
         mod = bind_params(mod, params)
     mod = _lower(mod)
@@ -94,9 +109,12 @@ def build(
         mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
     if constant_memory_pools is not None:
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
-    with _planner_context():
-        mod = UnifiedStaticMemoryPlanner()(mod)
-    return AOTExecutorFactoryModule(mod, module_name)
+    with _planner_context(config):
+        if board is None:
+            mod = UnifiedStaticMemoryPlanner()(mod)
+        else:
+            mod = plan_for_board(mod.with_attr(BOARD_ATTR, board.name), board)
+    return AOTExecutorFactoryModule(mod, module_name, board)
 
 
 def _check_type(value: object, expected: type, what: str) -> None:
@@ -115,10 +133,9 @@ def _lower(mod: IRModule) -> IRModule:
         raise UnsupportedModelError(f"TVM cannot lower the model: {text}") from error
 
 
-def _planner_context() -> PassContext:
-    """The current options; with planning switched off, the algorithm that shares nothing."""
+def _planner_context(config: dict[str, Any]) -> PassContext:
+    """These options; with planning switched off, the algorithm that shares nothing."""
     current = PassContext.current()
-    config = dict(current.config)
     if not config.get("tir.usmp.enable", True):
         config.pop("tir.usmp.custom_algorithm", None)
         config["tir.usmp.algorithm"] = "no_sharing"
@@ -139,10 +156,12 @@ class AOTExecutorFactoryModule:
     ----------
     ir_mod: the planned IRModule.
     module_name: prefix of the C symbols.
+    board: the board that it was built for.
     """
 
     ir_mod: IRModule
     module_name: str
+    board: Board | None = None
 
     @cached_property
     def interface(self) -> Interface:
@@ -188,7 +207,8 @@ class AOTExecutorFactoryModule:
     def files(self) -> dict[str, bytes]:
         """The files of the archive: path -> content."""
         object_file = self._llvm.code if self._llvm is not None else None
-        return archive_files(self.ir_mod, self.interface, self.header, self.sources, object_file)
+        files = archive_files(self.ir_mod, self.interface, self.header, self.sources, object_file)
+        return files | (project_files(self.interface, self.board) if self.board else {})
 
     def export_model_library_format(self, path: str | Path) -> None:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""

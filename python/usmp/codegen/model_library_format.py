@@ -26,6 +26,7 @@ from usmp.codegen.names import replace_forbidden
 from usmp.codegen.write_file import write_file
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import (
+    BOARD_ATTR,
     FLOAT_OPERATORS_ATTR,
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
@@ -99,6 +100,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "model_name": interface.module_name,
                 "export_datetime": _export_datetime(),
                 "target": _targets(mod),
+                **_board(mod),
                 "executors": ["aot"],
                 "interface_api": "packed" if interface.is_packed else "c",
                 "style": "full-model",
@@ -133,6 +135,11 @@ def _targets(mod: IRModule) -> list[str]:
 
 def _option_text(value: str | Iterable[str]) -> str:
     return value if isinstance(value, str) else ",".join(value)
+
+
+def _board(mod: IRModule) -> dict[str, str]:
+    """The board that the archive has a project for, if it has one."""
+    return {"board": str(mod.attrs[BOARD_ATTR])} if BOARD_ATTR in mod.attrs else {}
 
 
 def _float_operators(mod: IRModule) -> dict[str, int]:

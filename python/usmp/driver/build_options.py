@@ -29,6 +29,12 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
         default="c",
         help='what to make code for (tvmc list targets), beside accelerators as in "accel,c"',
     )
+    target.add_argument(
+        "--board",
+        metavar="NAME",
+        help="plan for the memories of a board (tvmc list boards), and add a project that builds "
+        "a program for it",
+    )
     target.add_argument("--executor", default="aot", help="how the model is run: aot")
     for side in ("workspace", "constant"):
         target.add_argument(
@@ -87,7 +93,13 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
         mod = usmp.import_model(options.FILE)
         stage("lowering")
         return usmp.build(
-            mod, targets, executor, workspace, constants, module_name=options.module_name
+            mod,
+            targets,
+            executor,
+            workspace,
+            constants,
+            module_name=options.module_name,
+            board=options.board,
         )
 
 

@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import Any
 
+from usmp.driver.board_options import add_board_options
 from usmp.driver.help import add_command
 
 FILL_MODES = ("random", "zeros", "ones")
@@ -47,6 +48,7 @@ def add_run_parser(commands: Any) -> None:
         help="what inputs hold that --inputs does not give",
     )
     tensors.add_argument("--print-time", action="store_true", help="print the time of a run")
+    add_board_options(parser)
 
 
 def run_model(options: argparse.Namespace) -> None:
@@ -54,11 +56,21 @@ def run_model(options: argparse.Namespace) -> None:
     from usmp.driver.tensors import fill_inputs, load_tensors, print_tensors, save_tensors
     from usmp.runtime import load_archive
 
-    module = load_archive(options.FILE).load(options.module_name)
+    archive = load_archive(options.FILE)
     given = load_tensors(options.inputs) if options.inputs else {}
-    inputs = fill_inputs(module.inputs, given, options.fill_mode)
-    start = time.perf_counter()
-    outputs = module.run(inputs)
+    if options.board:
+        from usmp.driver.run_on_board import load_board_module, run_on_board
+
+        board_module = load_board_module(archive, options)
+        inputs = fill_inputs(board_module.inputs, given, options.fill_mode)
+        expected = load_tensors(options.expected) if options.expected else None
+        start = time.perf_counter()
+        outputs = run_on_board(archive, board_module, inputs, expected, options.timeout)
+    else:
+        module = archive.load(options.module_name)
+        inputs = fill_inputs(module.inputs, given, options.fill_mode)
+        start = time.perf_counter()
+        outputs = module.run(inputs)
     elapsed = time.perf_counter() - start
     if options.outputs:
         save_tensors(options.outputs, outputs)

@@ -30,6 +30,9 @@ STATE_TENSOR_ATTR = "state_tensor"
 """On an AllocBuffer: the name of the state that it holds from one run to the next; it is live
 throughout, and shares its bytes with nothing."""
 
+BOARD_ATTR = "board"
+"""On the IRModule: the name of the board that it is built for."""
+
 WORKSPACE_MEMORY_POOLS_ATTR = "workspace_memory_pools"
 """On the IRModule: the user's `WorkspaceMemoryPools`."""
 

@@ -130,6 +130,15 @@ class PoolInfo(ValueObject):
         """Target to burst length in bytes."""
         return dict(self._target_bursts)
 
+    def properties(self, **changes: Any) -> PoolInfoProperties:
+        """What is known about the pool, but for what `changes` name."""
+        names = (
+            *("size_hint_bytes", "clock_frequency_hz", "is_internal", "section_name"),
+            *("read_bandwidth_bytes_per_cycle", "write_bandwidth_bytes_per_cycle"),
+            *("read_latency_cycles", "write_latency_cycles", "target_burst_bytes"),
+        )
+        return PoolInfoProperties(**{name: getattr(self, name) for name in names} | changes)
+
     @property
     def target_access(self) -> dict[Any, str]:
         """Each target with "rw" or "ro", as in RFC 0009, "Reference-level explanation"."""
@@ -255,18 +264,7 @@ class ConstantPoolInfo(PoolInfo):
 
     def with_constants(self, constants: Iterable[ConstantInfo]) -> ConstantPoolInfo:
         """The same pool, holding `constants`."""
-        properties = PoolInfoProperties(
-            size_hint_bytes=self.size_hint_bytes,
-            clock_frequency_hz=self.clock_frequency_hz,
-            read_bandwidth_bytes_per_cycle=self.read_bandwidth_bytes_per_cycle,
-            write_bandwidth_bytes_per_cycle=self.write_bandwidth_bytes_per_cycle,
-            read_latency_cycles=self.read_latency_cycles,
-            write_latency_cycles=self.write_latency_cycles,
-            target_burst_bytes=self.target_burst_bytes,
-            is_internal=self.is_internal,
-            section_name=self.section_name,
-        )
-        return ConstantPoolInfo(self.pool_name, self.target_access, constants, properties)
+        return ConstantPoolInfo(self.pool_name, self.target_access, constants, self.properties())
 
 
 @c_class("usmp.WorkspaceMemoryPools", init=False)

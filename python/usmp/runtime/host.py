@@ -20,6 +20,7 @@ from usmp.runtime.host_calls import (
     PackedInterface,
     WorkspaceIOInterface,
 )
+from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
 
 DEFAULT_FLAGS = ("-O2",)
@@ -110,22 +111,10 @@ class HostModule:
             self._entry_points.reset(self._pool_memory)
 
     def _checked(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        expected = ", ".join(f"{n}: {i['dtype']}{i['shape']}" for n, i in self.inputs.items())
-        unknown = [name for name in inputs if name not in self.inputs]
-        if unknown:
-            raise ValueError(f'the model has no input "{unknown[0]}"; its inputs: {expected}')
         arrays = {}
-        for name, info in self.inputs.items():
-            if name not in inputs:
-                raise ValueError(f'input "{name}" is missing; the model\'s inputs: {expected}')
-            given = np.asarray(inputs[name])
-            if str(given.dtype) != info["dtype"] or list(given.shape) != info["shape"]:
-                raise ValueError(
-                    f'input "{name}" is {given.dtype}{list(given.shape)}; '
-                    f"the model takes {info['dtype']}{info['shape']}"
-                )
+        for name, given in checked_inputs(self.inputs, inputs).items():
             # A copy: the model may write to an input that lives in its workspace.
-            arrays[name] = aligned_empty(info["shape"], info["dtype"])
+            arrays[name] = aligned_empty(given.shape, str(given.dtype))
             arrays[name][...] = given
         return arrays
 

@@ -1,0 +1,9 @@
+/* Numbers for report.txt, one a line. */
+#ifndef REPORT_H_
+#define REPORT_H_
+
+#include <stdint.h>
+
+void report(int32_t file, const char* name, uint64_t value);
+
+#endif

@@ -1,0 +1,31 @@
+/* Start-up code of RISC-V: registers, floating-point unit, faults. */
+#include "startup.h"
+
+void reset(void);
+void unexpected(void);
+
+/* The stack may have overflowed: the handler takes a new one. */
+__attribute__((naked, used, aligned(4))) void unexpected(void) {
+  __asm__ volatile(
+      "mv a0, sp\n"
+      "la sp, __stack_top\n"
+      "tail fault\n");
+}
+
+__attribute__((naked, section(".vectors"), used)) void reset(void) {
+  __asm__ volatile(
+      ".option push\n"
+      ".option norelax\n"
+      "la gp, __global_pointer$\n"
+      ".option pop\n"
+      "la sp, __stack_top\n"
+      "la tp, __thread_storage\n" /* The C library keeps errno there. */
+      "la t0, unexpected\n"
+      "csrw mtvec, t0\n"
+#ifdef __riscv_flen
+      "li t0, 0x2000\n" /* mstatus.FS: initial. */
+      "csrs mstatus, t0\n"
+      "csrw fcsr, zero\n"
+#endif
+      "tail start\n");
+}

@@ -1,0 +1,100 @@
+"""`tvmc run --board`: run an archive's project in the emulator of its board."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from usmp.driver.errors import UsageError
+from usmp.objects.boards import Board, board_named
+from usmp.report.board_report import print_board_report
+from usmp.runtime import Archive, BuildError
+from usmp.runtime.compare import first_difference
+from usmp.runtime.emulator import EmulatedModule
+
+Tensors = Mapping[str, np.ndarray]
+
+
+def load_board_module(archive: Archive, options: argparse.Namespace) -> EmulatedModule:
+    """Build the project of the archive.
+
+    Raises
+    ------
+    UsageError: the archive was not compiled for this board.
+    """
+    board = board_named(options.board)
+    modules = archive.metadata["modules"]
+    metadata = next(iter(modules.values()))
+    compiled = metadata.get("board")
+    if len(modules) != 1 or compiled != board.name:
+        what = f"for board {compiled}" if compiled else "for no board"
+        if len(modules) != 1:
+            what = f"of {len(modules)} models"
+        raise UsageError(
+            f"{options.FILE} is an archive {what}; compile the model with --board {board.name}"
+        )
+    return EmulatedModule(archive.files, metadata, board)
+
+
+def run_on_board(
+    archive: Archive,
+    module: EmulatedModule,
+    inputs: Tensors,
+    expected: Tensors | None,
+    timeout_seconds: float,
+) -> dict[str, np.ndarray]:
+    """Run once in the emulator, and print what that takes; the outputs.
+
+    Parameters
+    ----------
+    expected: outputs to compare with; those of this host if missing.
+
+    Raises
+    ------
+    UsageError: the outputs are other ones, or `expected` has others.
+    """
+    runs = module.run([inputs], timeout_seconds)
+    (outputs,) = runs.outputs
+    print_board_report(module.board, runs, module.sections())
+    if expected is None:
+        where = "this host"
+        expected = _host_outputs(archive, inputs)
+    else:
+        where = "the expected outputs"
+    if expected is not None:
+        _compare(outputs, expected, module.board, where)
+        print(
+            f"The outputs equal those of {where}."
+            if where == "this host"
+            else f"The outputs equal {where}."
+        )
+    return outputs
+
+
+def _host_outputs(archive: Archive, inputs: Tensors) -> dict[str, np.ndarray] | None:
+    """The outputs of the same code on this host; None, and why, if it cannot be built."""
+    try:
+        return archive.load().run(inputs)
+    except BuildError as error:
+        print(f"The outputs were not compared: {str(error).splitlines()[0]}")
+        return None
+
+
+def _compare(outputs: Tensors, expected: Tensors, board: Board, where: str) -> None:
+    _check_names(list(outputs), list(expected))
+    for name, value in outputs.items():
+        difference = first_difference(value, expected[name])
+        if difference is not None:
+            raise UsageError(
+                f'output "{name}" on board {board.name} differs from {where}: {difference}'
+            )
+
+
+def _check_names(outputs: Sequence[str], expected: Sequence[str]) -> None:
+    missing = [name for name in outputs if name not in expected]
+    unknown = [name for name in expected if name not in outputs]
+    if missing or unknown:
+        what = f'lack output "{missing[0]}"' if missing else f'have an unknown "{unknown[0]}"'
+        raise UsageError(f"the expected outputs {what}; the model's outputs: {', '.join(outputs)}")

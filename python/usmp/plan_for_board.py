@@ -1,0 +1,118 @@
+"""Plan a module into a board's memories, and say in the board's words what does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.analysis import pool_usage
+from usmp.objects import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    Executor,
+    MemoryPlan,
+    PlacedBuffer,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+from usmp.objects.attributes import (
+    CONSTANT_MEMORY_POOLS_ATTR,
+    MEMORY_PLAN_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.objects.boards import Board
+from usmp.transform import UnifiedStaticMemoryPlanner
+
+_DOES_NOT_FIT = "TVM USMP Error: the space available"
+_NAMED_BUFFERS = 4
+
+
+def plan_for_board(mod: IRModule, board: Board) -> IRModule:
+    """Plan `mod`, whose pools lie in the memories of the board.
+
+    Raises
+    ------
+    ValueError: as `UnifiedStaticMemoryPlanner`; if something does not fit, it names the memory,
+        the bytes that are missing, and the largest buffers that are live together.
+    """
+    try:
+        return UnifiedStaticMemoryPlanner()(mod)
+    except ValueError as error:
+        if not str(error).startswith(_DOES_NOT_FIT):
+            raise
+        raise ValueError(_misfit(mod, board, str(error))) from error
+
+
+def check_board_executor(board: Board, executor: Executor) -> None:
+    """Refuse an interface that programs for boards cannot have.
+
+    Raises
+    ------
+    ValueError: the packed interface.
+    """
+    if executor.is_packed:
+        raise ValueError(
+            f"the packed interface needs TVM's runtime, which a program for board {board.name} "
+            "lacks; use interface-api c"
+        )
+
+
+def _misfit(mod: IRModule, board: Board, message: str) -> str:
+    """What the planner says about size hints, said about the board."""
+    full = re.findall(r'^  pool "([^"]*)": size_hint_bytes=(\d+)', message, re.MULTILINE)
+    buffer = re.search(r"allocate the buffer : (\S+) \((\d+) bytes", message)
+    smallest = {name: int(size) for size, name in re.findall(r'(\d+) for pool "([^"]*)"', message)}
+    parts = []
+    for name, hint in full:
+        memory = board.memory(name)
+        text = (
+            f"{name} ({memory.size_bytes} bytes at 0x{memory.base:08x}) has {hint} bytes for pools"
+        )
+        if name in smallest:
+            text += f", {smallest[name] - int(hint)} too few"
+        parts.append(text)
+    what = f'buffer "{buffer[1]}" ({buffer[2]} bytes)' if buffer else "a buffer"
+    return (
+        f"the model does not fit board {board.name}: no room for {what}; {'; '.join(parts)}; "
+        f"{_largest_buffers(mod, full[0][0])}; choose other memories, a smaller model, or "
+        "another tir.usmp.algorithm"
+    )
+
+
+def _largest_buffers(mod: IRModule, pool: str) -> str:
+    """The largest buffers where most bytes are needed, from a plan into endless memories."""
+    plan = _plan_without_limits(mod)
+    use = {use.pool_name: use for use in pool_usage(plan)}[pool]
+    live = sorted(use.live_at_peak, key=lambda b: (-b.size_bytes, str(b.name)))
+    return (
+        f"with room for all it would take {use.peak_bytes} bytes of {pool}, the largest of them "
+        f"{_described(live)}"
+    )
+
+
+def _described(buffers: Sequence[PlacedBuffer]) -> str:
+    named = [f"{buffer.name} ({buffer.size_bytes})" for buffer in buffers[:_NAMED_BUFFERS]]
+    return ", ".join(named)
+
+
+def _plan_without_limits(mod: IRModule) -> MemoryPlan:
+    current = PassContext.current()
+    workspace = [
+        WorkspacePoolInfo(p.pool_name, p.target_access, p.properties(size_hint_bytes=-1))
+        for p in mod.attrs[WORKSPACE_MEMORY_POOLS_ATTR].pools
+    ]
+    constant = [
+        ConstantPoolInfo(p.pool_name, p.target_access, None, p.properties(size_hint_bytes=-1))
+        for p in mod.attrs[CONSTANT_MEMORY_POOLS_ATTR].pools
+    ]
+    mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools(workspace))
+    mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools(constant))
+    config = {k: v for k, v in current.config.items() if k != "tir.usmp.custom_algorithm"}
+    config["tir.usmp.algorithm"] = "greedy_by_size"
+    with PassContext(opt_level=current.opt_level, config=config):
+        planned = UnifiedStaticMemoryPlanner()(mod)
+    plan: MemoryPlan = planned.attrs[MEMORY_PLAN_ATTR]
+    return plan

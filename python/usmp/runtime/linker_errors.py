@@ -1,0 +1,27 @@
+"""What the linker says when a memory of the board is too small, in one line."""
+
+from __future__ import annotations
+
+import re
+
+from usmp.objects.boards import Board
+
+_OVERFLOW = re.compile(r"region `(\w+)' overflowed by (\d+) bytes?")
+
+
+def linker_error(stderr: str, board: Board) -> str | None:
+    """The one line, or None if the error is another one."""
+    overflows = _OVERFLOW.findall(stderr)
+    if not overflows:
+        return None
+    parts = []
+    for name, excess in dict(overflows).items():
+        memory = board.memory(name)
+        parts.append(
+            f"{name} ({memory.size_bytes} bytes at 0x{memory.base:08x}) overflowed by {excess} "
+            "bytes"
+        )
+    return (
+        f"the program does not fit board {board.name}: {'; '.join(parts)}; use smaller pools or a "
+        "smaller stack (STACK_SIZE)"
+    )
