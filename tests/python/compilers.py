@@ -18,4 +18,5 @@ _PACKAGES = {
     "g++": "g++",
     "clang": "clang",
     "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "qemu-system-arm": "qemu-system-arm",
 }

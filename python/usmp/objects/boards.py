@@ -220,7 +220,7 @@ _MPS3_AN547 = Board(
         Memory("flash", 0x2800_0000, 8 * MEBIBYTE, "QSPI flash", True),
         Memory("ddr", 0x6000_0000, 2048 * MEBIBYTE, "DDR4"),
     ),
-    workspace_memories=("dtcm", "sram", "isram"),
+    workspace_memories=("dtcm", "sram", "isram", "ddr"),
     constant_memories=("flash",),
     code_memory="itcm",
     data_memory="dtcm",
