@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tvm.ir import IRModule
@@ -161,26 +161,33 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]
-    check_sections(pools)
     plan = mod.attrs.get(MEMORY_PLAN_ATTR)
     buffers = list(plan.buffers) if plan is not None else []
+    states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
+    check_sections(pools, {str(state.pool_name) for state in states})
     return Interface(
         module_name,
         tensors(INPUT_TENSORS_ATTR, "input tensor"),
         tensors(OUTPUT_TENSORS_ATTR, "output tensor"),
         pools,
-        [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE],
+        states,
         executor_of(mod).is_packed,
     )
 
 
-def check_sections(pools: Sequence[Pool]) -> None:
-    """Refuse what no linker can place: a section holds constants, or memory that is written.
+def check_sections(pools: Sequence[Pool], with_state: Collection[str] = ()) -> None:
+    """Refuse sections that cannot hold what is put there.
+
+    Parameters
+    ----------
+    pools: all pools.
+    with_state: names of those whose first run must find zeros in them.
 
     Raises
     ------
     ValueError: a constant pool and a workspace pool in one section, constants in a section
-        without content (".bss"), or a workspace in one that is read-only.
+        without content (".bss"), a workspace in one that is read-only, or an internal one with
+        state in one that is not zeroed at start-up (".bss.noinit").
     """
     holders: dict[str, Pool] = {}
     for pool in pools:
@@ -199,6 +206,11 @@ def check_sections(pools: Sequence[Pool]) -> None:
             raise ValueError(
                 f'{what} cannot be in section "{section}", which {why}; '
                 "give the pool another section_name"
+            )
+        if pool.is_internal and pool.name in with_state and "noinit" in section:
+            raise ValueError(
+                f'{what} keeps state between runs, which begins as zeros, but section "{section}" '
+                "is not zeroed at start-up; give the pool another section_name"
             )
 
 

@@ -94,6 +94,7 @@ class PackedInterface:
     Raises
     ------
     OSError: the library cannot be loaded.
+    AttributeError: the library lacks `run`.
     """
 
     def __init__(self, library: Path, prefix: str) -> None:
@@ -104,6 +105,7 @@ class PackedInterface:
         except RuntimeError as error:
             raise OSError(str(error)) from error
         self._prefix = prefix
+        self._run = self._module[f"{prefix}_run"]
 
     def run(
         self,
@@ -112,7 +114,7 @@ class PackedInterface:
         pools: Sequence[np.ndarray],
     ) -> int:
         """Call `run(*inputs, *outputs, *pools)`, which raises what goes wrong."""
-        self._module[f"{self._prefix}_run"](*_tensors([*inputs, *outputs, *pools]))
+        self._run(*_tensors([*inputs, *outputs, *pools]))
         return 0
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:

@@ -193,3 +193,18 @@ def test_two_workspaces_may_share_a_section_but_not_with_constants():
         'section ".x" cannot hold both workspace pool "a" and constant pool "rom": '
         "one is constant, the other written; give one of them another section_name"
     )
+
+
+@pytest.mark.parametrize("section", [".noinit", ".bss.noinit.tvm"])
+def test_state_needs_memory_that_is_zeroed(section):
+    """An application that has the array can call reset; before the first run nobody else does."""
+    internal = workspace(is_internal=True, section_name=section)
+    check_sections([internal])
+    check_sections([workspace(section_name=section)], {"sram"})
+    check_sections([workspace(is_internal=True, section_name=".bss.sram")], {"sram"})
+    with pytest.raises(ValueError) as error:
+        check_sections([internal], {"sram"})
+    assert str(error.value) == (
+        'workspace pool "sram" keeps state between runs, which begins as zeros, but section '
+        f'"{section}" is not zeroed at start-up; give the pool another section_name'
+    )

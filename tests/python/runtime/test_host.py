@@ -164,6 +164,18 @@ def test_model_that_returns_an_error(factory):
     assert str(error.value) == "model default returned -3"
 
 
+@pytest.mark.parametrize("interface", ["c", "packed"])
+def test_a_library_without_the_entry_point(factory, interface):
+    files = dict(factory.files())
+    source = "codegen/host/src/default_lib0.c"
+    header = "codegen/host/include/tvmgen_default.h"
+    for path in (source, header):
+        files[path] = files[path].replace(b"tvmgen_default_run", b"tvmgen_default_other")
+    metadata = {**factory.metadata["modules"]["default"], "interface_api": interface}
+    with pytest.raises(BuildError, match="the built model cannot be loaded on this host: "):
+        HostModule(files, metadata)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "int64"])
 def test_arrays_are_aligned_as_pools_are(dtype):
     for extent in range(1, 40):

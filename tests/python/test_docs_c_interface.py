@@ -1,0 +1,90 @@
+"""Every program of docs/c-interface.md is built and run, on real images of digits."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+
+PAGE = (ROOT / "docs/c-interface.md").read_text()
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+def blocks():
+    """Language and text of each block of code, in order."""
+    return re.findall(r"```(python|c)\n(.*?)```", PAGE, re.DOTALL)
+
+
+def sections():
+    """A C program, and the Python that makes the archive it is built with."""
+    return [
+        (before, program)
+        for (_, before), (language, program) in pairwise(blocks())
+        if language == "c"
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An empty folder in which the examples are found."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def run_python(text, folder):
+    (folder / "example.py").write_text(text)
+    command = [sys.executable, "example.py"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def test_the_page_has_all_its_programs():
+    assert [language for language, _ in blocks()] == ["python", "c"] * 3 + ["python"]
+
+
+@pytest.mark.parametrize("index", range(3), ids=["run", "pools", "workspace-io"])
+def test_programs(folder, index):
+    python, program = sections()[index]
+    run_python(python, folder)
+    with tarfile.open(folder / "digits.tar") as tar:
+        tar.extractall(folder, filter="data")
+    (folder / "main.c").write_text(program)
+    source = "codegen/host/src/digits_lib0.c"
+    command = ["gcc", *STRICT, "-O1", "-fsanitize=address,undefined", "-Icodegen/host/include"]
+    subprocess.run([*command, "main.c", source, "-lm", "-o", "main"], cwd=folder, check=True)
+    test = np.load(ROOT / "examples/digits/test_images.npz")
+    for image, label in zip(test["images"][:5], test["labels"], strict=False):
+        command = [folder / "main"]
+        done = subprocess.run(command, input=image.tobytes(), capture_output=True, check=True)
+        assert done.stdout == f"{label}\n".encode()
+
+
+def test_the_packed_interface(folder):
+    (_, python) = blocks()[-1]
+    label = np.load(ROOT / "examples/digits/test_images.npz")["labels"][0]
+    assert run_python(python, folder) == f"{label}\n"
+
+
+def test_every_name_of_the_table_is_in_a_header(folder):
+    """The table says `<m>` and `...`; the headers of the three archives have what it means."""
+    headers = ""
+    for python, _ in sections():
+        run_python(python, folder)
+        with tarfile.open(folder / "digits.tar") as tar:
+            headers += tar.extractfile("./codegen/host/include/tvmgen_digits.h").read().decode()
+    table = PAGE.split("| name | what it is |\n")[1].split("\n\n")[0]
+    names = [
+        n for line in table.splitlines()[1:] for n in re.findall("`([^`]*)`", line.split("|")[1])
+    ]
+    suffixes = [re.split(r"<\w+>|\.\.\.", name)[-1].split("(")[0] for name in names]
+    assert len(suffixes) == 15
+    for suffix in suffixes:
+        # Digits keep nothing between runs, so nothing is reset.
+        assert (suffix in headers) == (suffix != "_reset")
