@@ -52,5 +52,5 @@ def test_a_refused_export_leaves_no_file(models, tmp_path):
 
 @pytest.mark.parametrize("given", ["net.tar", [1], None])
 def test_what_is_no_model(given):
-    with pytest.raises(TypeError, match="takes what usmp.build returns, or a list of it, not "):
+    with pytest.raises(TypeError, match=r"takes what usmp\.build returns, or a list of it, not "):
         usmp.export_model_library_format(given, Path("unused.tar"))

@@ -191,8 +191,10 @@ def test_any_name_of_a_pool(name):
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("1", 1), ("0010", 10), ("0x10", 16), ("0X1f", 31), ("64K", 65536), ("3k", 3072)]
-    + [("1M", 1048576), ("2m", 2097152), ("0x10K", 16384), (str(2**63 - 1), 2**63 - 1)],
+    [
+        *(("1", 1), ("0010", 10), ("0x10", 16), ("0X1f", 31), ("64K", 65536), ("3k", 3072)),
+        *(("1M", 1048576), ("2m", 2097152), ("0x10K", 16384), (str(2**63 - 1), 2**63 - 1)),
+    ],
 )
 def test_sizes(text, size):
     flags = ["--workspace-pools=a", f"--workspace-pools-size-hint-bytes=a:{text}"]
