@@ -14,12 +14,14 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.codegen.accelerator_functions import accelerator_functions
 from usmp.codegen.board_project import project_files
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_source import print_main_caller, print_sources
 from usmp.codegen.interface import Interface, interface_of
 from usmp.codegen.llvm import LLVMModule, check_llvm_target, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
+from usmp.codegen.names import symbol_prefix
 from usmp.objects import (
     ConstantMemoryPools,
     Executor,
@@ -101,7 +103,8 @@ def build(
     check_workspace_io(executor, bool(config["tir.usmp.use_workspace_io"]))
     if params:
         mod = bind_params(mod, params)
-    mod = _lower(mod)
+    mod = _lower(mod, targets, module_name)
+    _check_accelerators(mod, targets, executor)
     mod = ConvertForLoopsToSerial()(mod)
     mod = tirx.transform.BindTarget(targets.cpu)(mod)
     mod = mod.with_attr(EXECUTOR_ATTR, executor)
@@ -122,15 +125,30 @@ def _check_type(value: object, expected: type, what: str) -> None:
         raise TypeError(f"{what} takes {expected.__name__}, not {type(value).__name__}")
 
 
-def _lower(mod: IRModule) -> IRModule:
+def _lower(mod: IRModule, targets: BuildTargets, module_name: str) -> IRModule:
     """Lower; what TVM's own passes raise means that they cannot lower this model."""
     try:
-        return lower_to_aot(mod)
+        return lower_to_aot(mod, targets.accelerators, symbol_prefix(module_name))
     except ValueError:
         raise
     except Exception as error:
         text = " ".join(str(error).split("\n\n")[0].split()) or type(error).__name__
         raise UnsupportedModelError(f"TVM cannot lower the model: {text}") from error
+
+
+def _check_accelerators(mod: IRModule, targets: BuildTargets, executor: Executor) -> None:
+    """Return if the code for this target and interface can call the functions of accelerators."""
+    functions = accelerator_functions(mod)
+    if functions and targets.cpu.kind.name != "c":
+        raise ValueError(
+            f'target "{targets.cpu.kind.name}" cannot call functions of accelerators, such as '
+            f"{functions[0].symbol}; use target c"
+        )
+    if functions and executor.is_packed:
+        raise ValueError(
+            "interface-api packed cannot pass the devices of accelerators, which "
+            f"{functions[0].symbol} needs; use interface-api c"
+        )
 
 
 def _planner_context(config: dict[str, Any]) -> PassContext:
@@ -214,9 +232,13 @@ class AOTExecutorFactoryModule:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""
         write_archive(self.files(), path)
 
-    def load(self) -> HostModule:
-        """Build the model with the host's C compiler and load it into this process."""
-        return HostModule(self.files(), self.metadata["modules"][self.module_name])
+    def load(self, sources: Sequence[str | Path] = ()) -> HostModule:
+        """Build the model with the host's C compiler and load it into this process.
+
+        `sources` are C files of the user with the functions of accelerators.
+        """
+        metadata = self.metadata["modules"][self.module_name]
+        return HostModule(self.files(), metadata, sources=sources)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run the model once on this host, building it first if it was not yet.

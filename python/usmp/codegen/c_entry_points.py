@@ -19,23 +19,29 @@ class MainFunction:
     Parameters
     ----------
     c_name: its symbol.
-    parameter_types: the C types of inputs, outputs and pools, in this order; inputs and outputs
-        are missing if they live in the workspace.
+    parameter_types: the C types of inputs, outputs, devices and pools, in this order; inputs and
+        outputs are missing if they live in the workspace.
+    result_type: the C type of its status, if functions of accelerators have one.
     """
 
     c_name: str
     parameter_types: list[str]
+    result_type: str = "void"
 
     @property
     def declaration(self) -> str:
         """Its declaration as a function of another object file, without the semicolon."""
-        return f"extern void {self.c_name}({', '.join(self.parameter_types) or 'void'})"
+        parameters = ", ".join(self.parameter_types) or "void"
+        return f"extern {self.result_type} {self.c_name}({parameters})"
 
     def call(self, arguments: Sequence[str]) -> str:
-        """The statement that calls it."""
+        """The statements that call it, and return its status unless that is 0."""
         casts = zip(self.parameter_types, arguments, strict=True)
         passed = ",\n      ".join(f"({type_name}){argument}" for type_name, argument in casts)
-        return f"  {self.c_name}(\n      {passed});" if passed else f"  {self.c_name}();"
+        call = f"{self.c_name}(\n      {passed});" if passed else f"{self.c_name}();"
+        if self.result_type == "void":
+            return f"  {call}"
+        return f"  const {self.result_type} status = {call}\n  if (status != 0) return status;"
 
 
 def print_preamble(interface: Interface) -> str:
@@ -114,6 +120,7 @@ def _run_definition(interface: Interface, main: MainFunction) -> str:
             for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs))
             if not tensors
         ]
+    arguments += [f"devices->{device}" for device in interface.devices]
     arguments += [_pool_address(interface, pool.name) for pool in interface.pools]
     lines += [main.call(arguments), "  return 0;", "}\n"]
     return "\n".join(lines)

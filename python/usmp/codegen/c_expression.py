@@ -23,10 +23,10 @@ from usmp.codegen.c_types import (
     integer_limits,
     is_floating,
     is_narrow_integer,
-    memory_type,
 )
 from usmp.codegen.calls import is_call_by_name, may_have_effects
 from usmp.codegen.names import MATH_FUNCTIONS
+from usmp.codegen.value_types import passed_type, pointer_type, value_type
 
 _ATOM, _UNARY, _MULTIPLY, _ADD, _SHIFT, _COMPARE, _EQUAL, _BIT_AND, _BIT_XOR, _BIT_OR = range(10)
 _AND, _OR, _CONDITIONAL = range(10, 13)
@@ -269,6 +269,13 @@ class ExpressionPrinter:
     def _buffer_data(self, expr: Call) -> _Text:
         return _Text(self._name(expr.args[0]))
 
+    def _access_pointer(self, expr: Call) -> _Text:
+        _, data, offset, _, _ = expr.args
+        address = self._visit(data)
+        if not isinstance(offset, IntImm) or int(offset):
+            address = self._infix("+", _ADD, address, self._visit(offset))
+        return _Text(f"({passed_type(expr)}){address.inside(_UNARY)}", _UNARY)
+
     def _reinterpret(self, expr: Call) -> _Text:
         value = expr.args[0]
         if isinstance(expr.ty, PointerType):
@@ -288,7 +295,7 @@ class ExpressionPrinter:
         elif function in C_INTRINSICS:
             self.helpers.intrinsic(function)
         elif function not in MATH_FUNCTIONS:
-            types = ", ".join(value_type(a) for a in expr.args[1:]) or "void"
+            types = ", ".join(passed_type(a) for a in expr.args[1:]) or "void"
             self.helpers.extern(function, f"extern {value_type(expr)} {function}({types});")
         return _Text(f"{function}({', '.join(self.print(a) for a in expr.args[1:])})")
 
@@ -316,6 +323,7 @@ class ExpressionPrinter:
         "tirx.address_of": _address_of,
         "tirx.buffer_data": _buffer_data,
         "tirx.reinterpret": _reinterpret,
+        "tirx.tvm_access_ptr": _access_pointer,
         "tirx.call_extern": _extern,
         "tirx.call_pure_extern": _extern,
         "prim.likely": _likely,
@@ -350,22 +358,6 @@ def _comparison_with_limit(expr: tirx.Expr) -> str | None:
 
 def _is_value(expr: tirx.Expr, value: int) -> bool:
     return isinstance(expr, IntImm) and int(expr) == value
-
-
-def pointer_type(ty: PointerType) -> str:
-    """The C type of a typed pointer; `void*` if it has no element type."""
-    dtype = str(ty.element_type.dtype)
-    return "void*" if dtype == "void" else f"{memory_type(dtype)}*"
-
-
-def value_type(expr: tirx.Expr) -> str:
-    """The C type of a value; a buffer is a pointer to its elements."""
-    if tirx.is_buffer_var(expr):
-        return f"{memory_type(str(expr.ty.dtype))}*"
-    if isinstance(expr.ty, PointerType):
-        return pointer_type(expr.ty)
-    dtype = str(getattr(expr.ty, "dtype", "void"))
-    return "void" if dtype == "void" else c_type(dtype)
 
 
 def integer_literal(value: int, dtype: str) -> _Text:

@@ -11,11 +11,12 @@ from tvm.tirx import IntImm
 
 from usmp.analysis.addresses import is_op
 from usmp.analysis.nodes import mentions
-from usmp.codegen.c_expression import ExpressionPrinter, value_type
+from usmp.codegen.c_expression import ExpressionPrinter
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import UnsupportedInC, c_type, is_narrow_integer, memory_type
 from usmp.codegen.calls import extern_names, may_have_effects, reads_memory
 from usmp.codegen.names import Scope
+from usmp.codegen.value_types import value_type
 from usmp.codegen.variables import scalar_allocations, used_variables, written_only
 from usmp.codegen.written_parameters import WrittenParameters, pointed
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
@@ -58,6 +59,12 @@ def parameter_types(func: tirx.PrimFunc, written: set[int]) -> list[str]:
     return [_parameter_type(param, index in written) for index, param in enumerate(func.params)]
 
 
+def result_type(func: tirx.PrimFunc) -> str:
+    """The C type of what the function returns."""
+    dtype = str(getattr(func.ret_type, "dtype", "void"))
+    return "void" if dtype in ("", "void") else c_type(dtype)
+
+
 def _parameter_type(param: Var, is_written: bool) -> str:
     text = value_type(param)
     return f"const {text}" if text.endswith("*") and not is_written else text
@@ -96,9 +103,10 @@ class _FunctionPrinter:
             if param not in self.used:
                 self._line(f"(void){self.names[param]};")
         self._statement(self.func.body)
-        head = f"static void {self.c_name}({', '.join(declared) or 'void'}) {{"
+        start = f"static {result_type(self.func)} {self.c_name}("
+        head = f"{start}{', '.join(declared) or 'void'}) {{"
         if len(head) > _LINE_LENGTH:
-            head = f"static void {self.c_name}(\n    " + ",\n    ".join(declared) + ") {"
+            head = f"{start}\n    " + ",\n    ".join(declared) + ") {"
         return "\n".join([head, *self.lines, "}"])
 
     def _line(self, text: str) -> None:
@@ -255,6 +263,9 @@ class _FunctionPrinter:
         self._block(f"while ({self.expressions.print(stmt.condition)})", stmt.body)
 
     def _return(self, stmt: tirx.Return) -> None:
+        if stmt.value is not None and result_type(self.func) != "void":
+            self._line(f"return {self.expressions.print(stmt.value)};")
+            return
         if stmt.value is not None and not (isinstance(stmt.value, IntImm) and int(stmt.value) == 0):
             raise UnsupportedInC(f"a PrimFunc that returns a value: {stmt.value}")
         self._line("return;")

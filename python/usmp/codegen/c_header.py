@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from usmp.codegen.accelerators import accelerator_parts, devices_parameter
 from usmp.codegen.c_macros import STATIC_ASSERT, brief, print_macros
 from usmp.codegen.interface import Interface, Pool, Tensor
 
@@ -30,6 +31,7 @@ def _declarations(interface: Interface) -> list[str]:
     return [
         _tensor_struct(interface, "inputs", interface.inputs),
         _tensor_struct(interface, "outputs", interface.outputs),
+        *(f"{brief(text)}\n{code}\n" for text, code in accelerator_parts(interface)),
         *_pool_struct(interface),
         *_map_functions(interface),
         _run(interface),
@@ -44,7 +46,7 @@ def run_declaration(interface: Interface) -> str:
     """
     p = interface.prefix
     parameters = [] if interface.has_workspace_io else _tensor_parameters(interface)
-    parameters += _pool_parameters(interface)
+    parameters += [*_pool_parameters(interface), *devices_parameter(interface)]
     return f"int32_t {p}_run({', '.join(parameters) or 'void'})"
 
 

@@ -16,6 +16,8 @@ class Helpers:
     definitions: dict[str, str] = field(default_factory=dict)
     externs: dict[str, str] = field(default_factory=dict)
     """Functions of the user that the code calls; name -> C declaration."""
+    declared: frozenset[str] = frozenset()
+    """Functions of the user that the header declares."""
 
     def extreme(self, name: str, dtype: str, operator: str) -> str:
         """A `min` or `max` that evaluates each operand once."""
@@ -47,7 +49,9 @@ class Helpers:
         self.definitions[name] = definition
 
     def extern(self, name: str, declaration: str) -> None:
-        """Declare a function of the user."""
+        """Declare a function of the user, if the header does not."""
+        if name in self.declared:
+            return
         if self.externs.setdefault(name, declaration) != declaration:
             raise UnsupportedInC(
                 f"{name} is called with different types: {self.externs[name]} and {declaration}"

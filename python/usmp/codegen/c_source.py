@@ -13,7 +13,7 @@ from usmp.codegen.c_entry_points import (
     print_entry_points,
     print_preamble,
 )
-from usmp.codegen.c_function import parameter_types, print_function
+from usmp.codegen.c_function import parameter_types, print_function, result_type
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
@@ -21,7 +21,7 @@ from usmp.codegen.calls import is_call_by_name
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope, replace_forbidden
 from usmp.codegen.written_parameters import WrittenParameters
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
 
 
 def print_sources(mod: IRModule, interface: Interface) -> list[str]:
@@ -39,10 +39,11 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     order = callees_first(functions)
     c_names = function_symbols(interface, order)
     written = WrittenParameters(functions)
-    helpers = Helpers()
+    helpers = Helpers(declared=frozenset(str(f.symbol) for f in interface.accelerator_functions))
     *operators, body = [print_function(n, functions[n], c_names, written, helpers) for n in order]
     types = parameter_types(functions[MAIN_FUNCTION_NAME], written.of(MAIN_FUNCTION_NAME))
-    main = MainFunction(c_names[MAIN_FUNCTION_NAME], types)
+    result = result_type(functions[MAIN_FUNCTION_NAME])
+    main = MainFunction(c_names[MAIN_FUNCTION_NAME], types, result)
     parts = [
         print_preamble(interface),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
@@ -65,7 +66,8 @@ def print_main_caller(interface: Interface, main: MainFunction) -> str:
 def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:
     """The PrimFuncs of `mod` by name, with the intrinsics of C.
 
-    The target is set, not bound: BindTarget gives private PrimFuncs the host's target, LLVM.
+    The target is set, not bound: BindTarget gives private PrimFuncs the host's target, LLVM. Calls
+    of accelerators stay as they are, since their text says what is written.
     """
     target = Target("c")
     functions = {
@@ -74,12 +76,16 @@ def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:
         if isinstance(func, tirx.PrimFunc)
     }
     lowered = tirx.transform.LowerIntrin()(IRModule(functions))
-    return {variable.name_hint: func for variable, func in lowered.functions.items()}
+    return {
+        variable.name_hint: functions[variable] if ACCELERATOR_FUNCTION_ATTR in func.attrs else func
+        for variable, func in lowered.functions.items()
+    }
 
 
 def function_symbols(interface: Interface, functions: list[str]) -> dict[str, str]:
     """C names of the PrimFuncs, unlike the other names that the source defines."""
-    scope = Scope(taken_symbols(interface))
+    symbols = [str(function.symbol) for function in interface.accelerator_functions]
+    scope = Scope([*taken_symbols(interface), *symbols])
     return {
         name: scope.unique(f"{interface.prefix}_{replace_forbidden(name)}") for name in functions
     }

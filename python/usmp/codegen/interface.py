@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tvm.ir import IRModule
 
-from usmp.codegen.names import replace_forbidden, sanitise_all
+from usmp.codegen.accelerator_functions import accelerator_functions, device_names
+from usmp.codegen.names import sanitise_all, symbol_prefix
 from usmp.objects import (
     AllocatedPoolInfo,
     BufferInfoKind,
@@ -16,6 +17,7 @@ from usmp.objects import (
     PoolAllocation,
     TensorInfo,
 )
+from usmp.objects.accelerator_function import AcceleratorFunction
 from usmp.objects.attributes import (
     INPUT_TENSORS_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
@@ -98,7 +100,8 @@ class Interface:
     """Everything that header, sources and metadata say about a model.
 
     `states` are the buffers whose bytes are kept from one run to the next; `is_packed` says that
-    the model is called through TVM's packed functions, not from C.
+    the model is called through TVM's packed functions, not from C; `accelerator_functions` are what
+    the application defines.
     """
 
     module_name: str
@@ -107,11 +110,17 @@ class Interface:
     pools: list[Pool]
     states: Sequence[PlacedBuffer] = ()
     is_packed: bool = False
+    accelerator_functions: Sequence[AcceleratorFunction] = ()
+
+    @property
+    def devices(self) -> list[str]:
+        """The members of the struct of devices: the accelerators that have functions."""
+        return device_names(self.accelerator_functions)
 
     @property
     def prefix(self) -> str:
         """Of every external C symbol."""
-        return f"tvmgen_{replace_forbidden(self.module_name)}"
+        return symbol_prefix(self.module_name)
 
     @property
     def macro_prefix(self) -> str:
@@ -172,6 +181,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         pools,
         states,
         executor_of(mod).is_packed,
+        accelerator_functions(mod),
     )
 
 

@@ -21,6 +21,7 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.analysis import PoolUsage, memory_pressure, pool_usage
+from usmp.codegen.accelerator_functions import function_metadata
 from usmp.codegen.interface import Interface, Pool, Tensor
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.write_file import write_file
@@ -107,6 +108,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "external_dependencies": [],
                 "c_prefix": interface.prefix,
                 "float_operators": _float_operators(mod),
+                **_accelerator_metadata(interface),
                 "memory": {
                     "functions": {
                         "main": [_main_memory(interface)],
@@ -146,6 +148,19 @@ def _float_operators(mod: IRModule) -> dict[str, int]:
     """How many operators of a quantised graph are computed in float, by name."""
     counted = (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
     return {str(name): int(counted[name]) for name in sorted(counted, key=str)}
+
+
+def _accelerators(interface: Interface) -> list[str]:
+    return sorted({str(function.accelerator) for function in interface.accelerator_functions})
+
+
+def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
+    """What the application must bring, if accelerators have functions: handles, in the order of
+    the struct of devices, and the functions."""
+    if not interface.accelerator_functions:
+        return {}
+    functions = [function_metadata(function) for function in interface.accelerator_functions]
+    return {"devices": interface.devices, "accelerator_functions": functions}
 
 
 def _main_memory(interface: Interface) -> dict[str, Any]:

@@ -38,6 +38,11 @@ def replace_forbidden(name: str) -> str:
     return re.sub(rb"[^0-9A-Za-z]", b"_", name.encode("utf-8", "surrogatepass")).decode()
 
 
+def symbol_prefix(module_name: str) -> str:
+    """Of every external C symbol of a model."""
+    return f"tvmgen_{replace_forbidden(module_name)}"
+
+
 def sanitise(name: str) -> str:
     """`name` as a C identifier that is not a reserved word."""
     identifier = replace_forbidden(name)

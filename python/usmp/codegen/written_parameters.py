@@ -8,6 +8,9 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, TensorLoad, Var
 
+from usmp.analysis.access import Access, declared_access
+from usmp.analysis.addresses import address_of
+
 _READS = ("tirx.address_of", "tirx.buffer_data")
 
 
@@ -47,6 +50,10 @@ class WrittenParameters:
 
         def on_call(call: Call) -> None:
             if isinstance(call.op, Op) and call.op.name in _READS:
+                return
+            if declared_access(call) is not None:
+                if declared_access(call) != Access.READ:
+                    written.update(address_of(call).bases)
                 return
             callee = str(call.op.name_hint) if isinstance(call.op, GlobalVar) else ""
             only = self.of(callee) if callee in self._functions else None

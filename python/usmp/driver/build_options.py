@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.errors import UsageError
 from usmp.driver.memory_pools import add_pool_options, memory_pools
 from usmp.driver.pass_config import pass_context
@@ -35,6 +36,7 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
         help="plan for the memories of a board (tvmc list boards), and add a project that builds "
         "a program for it",
     )
+    add_extension_option(target)
     target.add_argument("--executor", default="aot", help="how the model is run: aot")
     for side in ("workspace", "constant"):
         target.add_argument(
@@ -86,6 +88,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     from usmp.objects.targets import parse_targets
 
     targets = parse_targets(options.target)
+    load_extensions(options.extension)
     executor = usmp.Executor(options.executor, _executor_options(options))
     workspace, constants = memory_pools(options, targets)
     with pass_context(_pass_settings(options)), planning_stage(stage):

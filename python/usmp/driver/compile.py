@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from usmp.driver.accelerators import note_unused_accelerators
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
@@ -63,4 +64,6 @@ def compile_model(options: argparse.Namespace) -> None:
         stage("emitting C")
         with written(options.output):
             factory.export_model_library_format(options.output)
+    for note in note_unused_accelerators(options.target, factory):
+        print(note)
     print_summary(factory)

@@ -48,6 +48,13 @@ def add_run_parser(commands: Any) -> None:
         help="what inputs hold that --inputs does not give",
     )
     tensors.add_argument("--print-time", action="store_true", help="print the time of a run")
+    tensors.add_argument(
+        "--extra-source",
+        action="append",
+        default=[],
+        metavar="FILE.c",
+        help="C with the functions of the model's accelerators; may be repeated",
+    )
     add_board_options(parser)
 
 
@@ -67,7 +74,7 @@ def run_model(options: argparse.Namespace) -> None:
         start = time.perf_counter()
         outputs = run_on_board(archive, board_module, inputs, expected, options.timeout)
     else:
-        module = archive.load(options.module_name)
+        module = archive.load(options.module_name, options.extra_source)
         inputs = fill_inputs(module.inputs, given, options.fill_mode)
         start = time.perf_counter()
         outputs = module.run(inputs)

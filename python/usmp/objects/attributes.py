@@ -64,6 +64,12 @@ OUTPUT_QUANTISATION_ATTR = "output_quantisation"
 """On the Relax `main`: the same for each of the model's outputs, in order. Without it, what
 quantises them tells."""
 
+OPERATOR_ATTR = "quantised_operator"
+"""On the PrimFunc of a quantised operator, before lowering: what it was made from, by name."""
+
+ACCELERATOR_FUNCTION_ATTR = "accelerator_function"
+"""On a PrimFunc that calls a function of the user: its `AcceleratorFunction`."""
+
 STATES_ATTR = "states"
 """On the Relax `main`: a `StateInfo` for each tensor that the model keeps between runs."""
 

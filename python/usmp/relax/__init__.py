@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.relax.accelerators import (
+    lower_accelerator_functions,
+    partition_for_accelerators,
+    pass_devices,
+)
 from usmp.relax.check_static_shapes import check_static_shapes
 from usmp.relax.frontend import import_model
 from usmp.relax.fuse_operators import FuseOperators
@@ -16,23 +23,33 @@ from usmp.relax.qdq import use_integer_operators
 from usmp.relax.schedule_operators import schedule_operators
 
 
-def lower_to_aot(mod: IRModule) -> IRModule:
+def lower_to_aot(
+    mod: IRModule, accelerators: Sequence[str] = (), symbol_prefix: str = "tvmgen_default"
+) -> IRModule:
     """Lower the Relax `main` of `mod` to `__tvm_main__` and flat operator PrimFuncs.
+
+    Parameters
+    ----------
+    accelerators: targets that take what their patterns match, the one that chooses first in front.
+    symbol_prefix: of the C functions that they run.
 
     Raises
     ------
     UnsupportedModelError: something in the model has no static C; the message names it.
+    ValueError: the module has a function for a target that is not among `accelerators`.
     """
     check_static_shapes(mod)
     names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
     quantisation = io_quantisation(mod["main"])
     mod = normalise_take_indices(mod)
     mod = use_integer_operators(mod)
+    mod = partition_for_accelerators(mod, accelerators)
+    mod = lower_accelerator_functions(mod, accelerators, symbol_prefix)
     mod = FuseOperators(mod)
     mod = schedule_operators(mod)
     mod = lower_operators(mod)
     mod = lower_main(mod, [str(name) for name in names] if names else None)
-    return tell_quantisation(mod, quantisation)
+    return pass_devices(tell_quantisation(mod, quantisation))
 
 
 __all__ = ["import_model", "lower_to_aot"]

@@ -1,6 +1,7 @@
 """Build and run the emitted C on this host."""
 
 from usmp.runtime.archive import Archive, ArchiveError, load_archive
-from usmp.runtime.host import BuildError, HostModule
+from usmp.runtime.c_compiler import BuildError
+from usmp.runtime.host import HostModule
 
 __all__ = ["Archive", "ArchiveError", "BuildError", "HostModule", "load_archive"]

@@ -8,7 +8,7 @@ import os
 import re
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -59,8 +59,10 @@ class Archive:
         )
         raise ValueError(f"{fault}; choose one by its name: {held}")
 
-    def load(self, name: str | None = None) -> HostModule:
+    def load(self, name: str | None = None, sources: Sequence[str | Path] = ()) -> HostModule:
         """Build a model for this host and load it; the only one by default.
+
+        `sources` are C files of the user with the functions of accelerators.
 
         Raises
         ------
@@ -69,7 +71,7 @@ class Archive:
             machine.
         """
         module = self.module(name)
-        return HostModule(_files_of(module, self.files), module.metadata)
+        return HostModule(_files_of(module, self.files), module.metadata, sources=sources)
 
     def extract(self, directory: str | Path) -> None:
         """Write all files under `directory`, which is made if it is not there.

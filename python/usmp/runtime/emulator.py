@@ -14,8 +14,8 @@ import numpy as np
 
 from usmp.objects.board_runs import BoardRuns, Section
 from usmp.objects.boards import Board
+from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.elf_sections import read_sections
-from usmp.runtime.host import BuildError
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.linker_errors import linker_error
 

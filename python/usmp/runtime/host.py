@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import shutil
-import subprocess
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
@@ -14,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
+from usmp.runtime.extra_sources import check_sources, compile_sources
 from usmp.runtime.host_calls import (
     CInterface,
     EntryPoints,
@@ -23,13 +23,8 @@ from usmp.runtime.host_calls import (
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
 
-DEFAULT_FLAGS = ("-O2",)
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
-
-
-class BuildError(RuntimeError):
-    """The host's C compiler is missing, or refused the emitted C."""
 
 
 class HostModule:
@@ -42,10 +37,12 @@ class HostModule:
     files: the files of a Model Library Format archive, path -> content.
     metadata: the parsed metadata of one of its modules.
     flags: options for the C compiler beside the standard and the warnings.
+    sources: C files of the user with the functions of accelerators.
 
     Raises
     ------
-    BuildError: no C compiler, it reports an error or a warning, or it builds for another machine.
+    BuildError: no C compiler, it reports an error or a warning, or it builds for another machine;
+        a function of an accelerator that no source defines.
     """
 
     def __init__(
@@ -53,6 +50,7 @@ class HostModule:
         files: Mapping[str, bytes],
         metadata: Mapping[str, Any],
         flags: Sequence[str] = DEFAULT_FLAGS,
+        sources: Sequence[str | Path] = (),
     ) -> None:
         self.name = str(metadata["model_name"])
         main = metadata["memory"]["functions"]["main"][0]
@@ -60,10 +58,13 @@ class HostModule:
         self.outputs: dict[str, dict[str, Any]] = main["outputs"]
         self._has_state = bool(main.get("state_size_bytes"))
         self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
+        self._devices = len(metadata.get("devices", []))
+        check_sources(metadata, sources)
         directory = tempfile.mkdtemp(prefix="usmp-")
         self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         is_packed = metadata.get("interface_api") == "packed"
-        path = build_shared_library(files, self._pools, Path(directory), flags, is_packed)
+        objects = compile_sources(sources, files, Path(directory), flags)
+        path = build_shared_library(files, self._pools, Path(directory), flags, is_packed, objects)
         try:
             self._library = ctypes.CDLL(str(path))
             self._entry_points = self._find_entry_points(path, _prefix(files), is_packed)
@@ -76,7 +77,7 @@ class HostModule:
             return PackedInterface(library, prefix)
         has_workspace_io = hasattr(self._library, f"{prefix}_map_inputs")
         interface = WorkspaceIOInterface if has_workspace_io else CInterface
-        return interface(self._library, prefix)
+        return interface(self._library, prefix, self._devices)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run the model once.
@@ -135,8 +136,9 @@ def build_shared_library(
     directory: Path,
     flags: Sequence[str] = DEFAULT_FLAGS,
     is_packed: bool = False,
+    objects: Sequence[Path] = (),
 ) -> Path:
-    """Compile the sources of an archive into a shared library in `directory`.
+    """Compile the sources of an archive into a shared library in `directory`, with `objects`.
 
     That of a packed interface is loaded into a process that has tvm-ffi, and needs its headers.
 
@@ -168,36 +170,8 @@ def build_shared_library(
     library = directory / "model.so"
     options = [f"-std={'c11' if is_packed else 'c99'}", *_WARNINGS, *flags, "-shared", "-fPIC"]
     include = [f"-I{directory / 'codegen/host/include'}", *(tvm_ffi_include() if is_packed else [])]
-    compile_c([*options, *include, *sources, "-lm"], library)
+    compile_c([*options, *include, *sources, *map(str, objects), "-lm"], library)
     return library
-
-
-def compile_c(arguments: Sequence[str], output: Path) -> None:
-    """Call the host's C compiler: `$CC`, or `cc`.
-
-    Raises
-    ------
-    BuildError: it is missing, or reports an error or a warning.
-    """
-    compiler = os.environ.get("CC", "").split() or ["cc"]
-    try:
-        result = subprocess.run(
-            [*compiler, *arguments, "-o", str(output)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        raise BuildError(
-            f"C compiler {compiler[0]} cannot be started ({error.strerror}); install one "
-            "(apt-get install gcc) or name one in the environment variable CC"
-        ) from error
-    if result.returncode != 0:
-        raise BuildError(
-            f"C compiler {' '.join(compiler)} failed with exit status {result.returncode}:\n"
-            f"{result.stderr.strip() or '(it printed nothing)'}"
-        )
 
 
 def aligned_empty(

@@ -31,13 +31,16 @@ class EntryPoints(Protocol):
 class CInterface:
     """The functions of the header; inputs and outputs are the application's.
 
+    `devices` is the number of accelerators that have functions; their handles are null.
+
     Raises
     ------
     AttributeError: the library lacks `run`.
     """
 
-    def __init__(self, library: ctypes.CDLL, prefix: str) -> None:
+    def __init__(self, library: ctypes.CDLL, prefix: str, devices: int = 0) -> None:
         self._library, self._prefix = library, prefix
+        self._devices = [(ctypes.c_void_p * devices)()] if devices else []
         self._run = library[f"{prefix}_run"]
         self._run.restype = ctypes.c_int32
 
@@ -47,8 +50,9 @@ class CInterface:
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
     ) -> int:
-        """Call `run(inputs, outputs[, workspace_pools])`."""
-        return int(self._run(_struct(inputs), _struct(outputs), *_pool_struct(pools)))
+        """Call `run(inputs, outputs[, workspace_pools][, devices])`."""
+        tensors = (_struct(inputs), _struct(outputs))
+        return int(self._run(*tensors, *_pool_struct(pools), *self._devices))
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
         """Call `reset([workspace_pools])`."""
@@ -67,10 +71,10 @@ class WorkspaceIOInterface(CInterface):
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
     ) -> int:
-        """Copy the inputs in, call `run([workspace_pools])`, copy the outputs out."""
+        """Copy the inputs in, call `run([workspace_pools][, devices])`, copy the outputs out."""
         for place, array in zip(self._places("inputs", inputs, pools), inputs, strict=True):
             ctypes.memmove(place, array.ctypes.data, array.nbytes)
-        status = int(self._run(*_pool_struct(pools)))
+        status = int(self._run(*_pool_struct(pools), *self._devices))
         for place, array in zip(self._places("outputs", outputs, pools), outputs, strict=True):
             ctypes.memmove(array.ctypes.data, place, array.nbytes)
         return status

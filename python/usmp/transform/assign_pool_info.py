@@ -31,7 +31,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.pools import READ_WRITE_ACCESS
-from usmp.objects.targets import is_target
+from usmp.objects.targets import accelerator_of, is_target
 from usmp.transform.module_pass import ModulePass
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
@@ -205,6 +205,9 @@ def _shown(target: Target | str) -> str:
     """A target for a reader: the kind, and what is said by name, such as the processor."""
     if not isinstance(target, Target):
         return str(target)
+    accelerator = accelerator_of(target)
+    if accelerator is not None:
+        return accelerator
     named = (f"{key}={value}" for key, value in target.attrs.items() if isinstance(value, str))
     return " ".join([target.kind.name, *sorted(named)])
 

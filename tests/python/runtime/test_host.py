@@ -13,7 +13,8 @@ import tvm
 import usmp
 from tflite_file import one_operator_model
 from usmp.runtime import BuildError, HostModule
-from usmp.runtime.host import aligned_empty, compile_c
+from usmp.runtime.c_compiler import compile_c
+from usmp.runtime.host import aligned_empty
 
 X = np.array([[-1, 2, -3, 4]], np.float32)
 Y = np.array([[0, 2, 0, 4]], np.float32)

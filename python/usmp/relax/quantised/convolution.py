@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from tvm import relax, te, tirx
 
+from usmp.relax.quantised.describe import describe_operator, describe_window
 from usmp.relax.quantised.emit import call_operator, shape_of
 from usmp.relax.quantised.epilogue import Epilogue, centred, centred_epilogue
 from usmp.relax.quantised.parameters import Quantisation
@@ -62,7 +63,9 @@ def conv2d(
         return sum_and_rescale(shape, product, [*taps, inner], rescale, epilogue, constants, layout)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
-    return call_operator(builder, "conv2d", compute, arguments, takes_epilogue=True)
+    moves = describe_window(window, layout)
+    told = describe_operator(epilogue, quantisation, weight_zero_point, outputs, **moves)
+    return call_operator(builder, "conv2d", compute, arguments, True, description=told)
 
 
 def depthwise_conv2d(
@@ -103,7 +106,9 @@ def depthwise_conv2d(
         return sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, layout)
 
     arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
-    return call_operator(builder, "depthwise_conv2d", compute, arguments, takes_epilogue=True)
+    moves = describe_window(window, layout)
+    told = describe_operator(epilogue, quantisation, weight_zero_point, outputs, **moves)
+    return call_operator(builder, "depthwise_conv2d", compute, arguments, True, description=told)
 
 
 def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax, te, tirx
 
+from usmp.relax.quantised.describe import describe_operator
 from usmp.relax.quantised.emit import call_operator, shape_of
 from usmp.relax.quantised.epilogue import centred, centred_epilogue
 from usmp.relax.quantised.parameters import Quantisation
@@ -50,4 +51,5 @@ def fully_connected(
         return te.compute(shape, output, "output")
 
     arguments = [data, kept, *epilogue.constants]
-    return call_operator(builder, "fully_connected", compute, arguments, takes_epilogue=True)
+    told = describe_operator(epilogue, quantisation, weight_zero_point, weight.shape[0])
+    return call_operator(builder, "fully_connected", compute, arguments, True, description=told)

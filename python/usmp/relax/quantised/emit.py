@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from tvm import relax, te
 
+from usmp.objects.attributes import OPERATOR_ATTR
 from usmp.relax.element_wise_tables import ELEMENT_WISE
 
 _OUT_ELEMENT_WISE_FUSABLE = 4
@@ -20,6 +22,7 @@ def call_operator(
     arguments: Sequence[relax.Expr | np.ndarray],
     takes_epilogue: bool = False,
     is_element_wise: bool = False,
+    description: Mapping[str, Any] | None = None,
 ) -> relax.Expr:
     """A call of the PrimFunc that `compute` gives for tensors like `arguments`.
 
@@ -30,12 +33,17 @@ def call_operator(
     takes_epilogue: whether element-wise operators that read the result are fused into it.
     is_element_wise: whether it is such an operator, which TVM sees by itself unless the place of
         what it reads depends on the data.
+    description: what it was made from, for accelerators that compute it in its place.
     """
-    attributes = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else None
+    attributes: dict[str, Any] = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else {}
     if is_element_wise:
-        attributes = ELEMENT_WISE
+        attributes = dict(ELEMENT_WISE)
+    if description is not None:
+        attributes[OPERATOR_ATTR] = dict(description)
     tensors = [relax.const(a) if isinstance(a, np.ndarray) else a for a in arguments]
-    return builder.call_te(compute, *tensors, primfunc_name_hint=name, primfunc_attrs=attributes)
+    return builder.call_te(
+        compute, *tensors, primfunc_name_hint=name, primfunc_attrs=attributes or None
+    )
 
 
 def shape_of(tensor: relax.Expr | np.ndarray) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ than the layer's greatest), bias.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -96,6 +97,21 @@ def pack_channels(
             fields = (record_bits, mantissa_bits, shift_bits)
             return PackedChannels(_words(records, record_bits), *fields, int(shift.max()), constant)
     return None
+
+
+def unpack_channels(
+    records: Sequence[np.ndarray], record_bits: int, mantissa_bits: int, shift_bits: int, shift: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bias, multiplier and shift of each channel, (channels) of int64; see `PackedChannels`."""
+    words, *rest = (part.astype(np.int64) for part in records)
+    packed = words[:, 0] | words[:, 1] << 16 | words[:, 2] << 32
+    if rest:
+        packed |= rest[0] << 48
+    bias = packed << (64 - record_bits) >> (64 - record_bits + mantissa_bits + shift_bits)
+    mantissa = packed & ((1 << mantissa_bits) - 1)
+    multiplier = ((1 << mantissa_bits) | mantissa) << (_MANTISSA_BITS - mantissa_bits)
+    less = packed >> mantissa_bits & ((1 << shift_bits) - 1)
+    return bias.astype(np.int32), multiplier, shift - less
 
 
 def _words(records: np.ndarray, record_bits: int) -> tuple[np.ndarray, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.convolution import sum_and_rescale, value_inside
+from usmp.relax.quantised.describe import describe_operator
 from usmp.relax.quantised.emit import call_operator, shape_of
 from usmp.relax.quantised.epilogue import centred, centred_epilogue
 from usmp.relax.quantised.parameters import Quantisation
@@ -121,4 +122,7 @@ def transpose_conv2d(
         return sum_and_rescale(shape, product, axes, rescale, epilogue, constants, layout)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
-    return call_operator(builder, "transpose_conv2d", compute, arguments, takes_epilogue=True)
+    moves = {"layout": layout.axes, "strides": [side.stride for side in sides]}
+    moves["padding"] = [side.padding for side in sides]
+    told = describe_operator(epilogue, quantisation, weight_zero_point, outputs, **moves)
+    return call_operator(builder, "transpose_conv2d", compute, arguments, True, description=told)

@@ -1,0 +1,34 @@
+"""The C types of expressions."""
+
+from __future__ import annotations
+
+from tvm import tirx
+from tvm.ir import PointerType
+
+from usmp.analysis.access import Access, declared_access
+from usmp.analysis.addresses import is_op
+from usmp.codegen.c_types import c_type, memory_type
+
+
+def pointer_type(ty: PointerType) -> str:
+    """The C type of a typed pointer; `void*` if it has no element type."""
+    dtype = str(ty.element_type.dtype)
+    return "void*" if dtype in ("", "void") else f"{memory_type(dtype)}*"
+
+
+def value_type(expr: tirx.Expr) -> str:
+    """The C type of a value; a buffer is a pointer to its elements."""
+    if tirx.is_buffer_var(expr):
+        return f"{memory_type(str(expr.ty.dtype))}*"
+    if isinstance(expr.ty, PointerType):
+        return pointer_type(expr.ty)
+    dtype = str(getattr(expr.ty, "dtype", "void"))
+    return "void" if dtype == "void" else c_type(dtype)
+
+
+def passed_type(expr: tirx.Expr) -> str:
+    """The C type of an argument of a function of the user; pointers say whether it may write."""
+    if not is_op(expr, "tirx.tvm_access_ptr"):
+        return value_type(expr)
+    const = "const " if declared_access(expr) == Access.READ else ""
+    return f"{const}{c_type(str(expr.ty.element_type.dtype))}*"

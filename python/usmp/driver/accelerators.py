@@ -1,0 +1,63 @@
+"""What the command line has for accelerators: the user's patterns, and a note if none is used."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+from collections.abc import Sequence
+from typing import Any
+
+from usmp.driver.errors import UsageError
+
+
+def add_extension_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--extension`."""
+    parser.add_argument(
+        "--extension",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="run this Python first; it may register the patterns of accelerators that --target "
+        "names; may be repeated",
+    )
+
+
+def load_extensions(paths: Sequence[str]) -> None:
+    """Run the user's Python files.
+
+    Raises
+    ------
+    UsageError: a file is missing, or raises an error.
+    """
+    for path in paths:
+        try:
+            runpy.run_path(path)
+        except OSError as error:
+            raise UsageError(f"--extension {path}: {error.strerror or error}") from error
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            raise UsageError(f"--extension {path} failed: {text}") from error
+
+
+def note_unused_accelerators(target: str, factory: Any) -> list[str]:
+    """A line for each accelerator that takes no operator.
+
+    Parameters
+    ----------
+    target: what `--target` says.
+    factory: the `AOTExecutorFactoryModule` that was built for them.
+    """
+    from usmp.objects.targets import parse_targets
+    from usmp.relax.accelerators import patterns_of
+
+    used = {str(function.accelerator) for function in factory.interface.accelerator_functions}
+    return [
+        f"note: no operator is taken by target {name}: "
+        + (
+            "its patterns match nothing"
+            if patterns_of(name)
+            else "no patterns are registered for it"
+        )
+        for name in parse_targets(target).accelerators
+        if name not in used
+    ]

@@ -1,0 +1,42 @@
+"""The host's C compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+DEFAULT_FLAGS = ("-O2",)
+
+
+class BuildError(RuntimeError):
+    """The host's C compiler is missing, or refused the emitted C."""
+
+
+def compile_c(arguments: Sequence[str], output: Path) -> None:
+    """Call the host's C compiler: `$CC`, or `cc`.
+
+    Raises
+    ------
+    BuildError: it is missing, or reports an error or a warning.
+    """
+    compiler = os.environ.get("CC", "").split() or ["cc"]
+    try:
+        result = subprocess.run(
+            [*compiler, *arguments, "-o", str(output)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise BuildError(
+            f"C compiler {compiler[0]} cannot be started ({error.strerror}); install one "
+            "(apt-get install gcc) or name one in the environment variable CC"
+        ) from error
+    if result.returncode != 0:
+        raise BuildError(
+            f"C compiler {' '.join(compiler)} failed with exit status {result.returncode}:\n"
+            f"{result.stderr.strip() or '(it printed nothing)'}"
+        )
