@@ -34,7 +34,7 @@ def load_extensions(paths: Sequence[str]) -> None:
             runpy.run_path(path)
         except OSError as error:
             raise UsageError(f"--extension {path}: {error.strerror or error}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = f"{type(error).__name__}: {error}"
             raise UsageError(f"--extension {path} failed: {text}") from error
 

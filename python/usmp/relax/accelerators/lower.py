@@ -147,8 +147,8 @@ def _prim_func(partition: Partition, accelerator: str, symbol: str) -> tirx.Prim
         partition.parameters,
         partition.operators,
     )
-    call = tirx.call_extern("int32", symbol, *arguments)
-    body = tirx.SeqStmt([*allocations, tirx.Return(call)])
+    call = tirx.Return(tirx.call_extern("int32", symbol, *arguments))
+    body = tirx.SeqStmt([*allocations, call]) if allocations else call
     return tirx.PrimFunc(params, body, PrimType("int32")).with_attrs(
         {
             "target": accelerator_target(accelerator),

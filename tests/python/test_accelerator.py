@@ -1,0 +1,202 @@
+"""Part of a model on an accelerator: the same outputs, every byte where it may be."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from accelerator_models import CONV2D, EXAMPLE_C, attention, matmul_source, registered
+from c_program import SANITIZERS, build_program
+from compilers import require
+from relax_models import PARAMS, Attention, X
+from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.runtime import BuildError
+
+MAIN = """
+#include <stdio.h>
+#include "tvmgen_default.h"
+extern int calls;
+int main(void) {
+  static float x[16], y[64];
+  int counted = 0;
+  struct tvmgen_default_inputs inputs = {x};
+  struct tvmgen_default_outputs outputs = {y};
+  struct tvmgen_default_devices devices = {&counted};
+  if (fread(x, sizeof(x), 1, stdin) != 1) return 100;
+  const int32_t status = tvmgen_default_run(&inputs, &outputs, &devices);
+  if (counted != calls) return 101;
+  if (status != 0) return status * 10 + calls;
+  return fwrite(y, sizeof(y), 1, stdout) != 1;
+}
+"""
+
+
+def program_output(factory, folder, stop=-1):
+    matmul_source(folder, stop)
+    program = build_program(factory.files(), MAIN, folder, SANITIZERS)
+    return subprocess.run([program], input=X.tobytes(), capture_output=True, check=False)
+
+
+def test_a_float_model(tmp_path):
+    expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
+    done = program_output(attention(), tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    np.testing.assert_array_equal(np.frombuffer(done.stdout, np.float32), expected.ravel())
+
+
+def test_an_error_ends_the_run(tmp_path):
+    """The second product returns 7; the third is not computed."""
+    assert program_output(attention(), tmp_path, stop=1).returncode == 7 * 10 + 2
+
+
+def test_the_host_module_takes_sources(tmp_path):
+    factory = attention()
+    expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
+    loaded = factory.load([matmul_source(tmp_path)])
+    np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
+    with pytest.raises(RuntimeError, match="model default returned 7"):
+        factory.load([matmul_source(tmp_path, stop=0)]).run({"x": X})
+
+
+def test_inputs_and_outputs_in_the_workspace(tmp_path):
+    expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
+    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+        loaded = attention().load([matmul_source(tmp_path)])
+    np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
+
+
+def test_functions_that_nobody_defines(tmp_path):
+    with pytest.raises(BuildError) as caught:
+        attention().load()
+    symbols = ", ".join(f"tvmgen_default_accel_main_{n}" for n in range(2))
+    assert str(caught.value) == (
+        f"the model calls {symbols} of accelerators (accel); give the C file that defines them "
+        "(tvmc run --extra-source FILE.c, or load(sources=[...]) in Python)"
+    )
+    with pytest.raises(BuildError, match=r"missing\.c: no such file"):
+        attention().load([tmp_path / "missing.c"])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
+def test_the_code_is_strict_c99(compiler, tmp_path):
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-qual", "-c"]
+    for name, content in attention().files().items():
+        (tmp_path / name.rpartition("/")[2]).write_bytes(content)
+    require(compiler)
+    command = [compiler, *flags, f"-I{tmp_path}", tmp_path / "default_lib0.c"]
+    subprocess.run([*command, "-o", tmp_path / "a.o"], check=True)
+
+
+POOLS = {
+    "workspace_memory_pools": WorkspaceMemoryPools(
+        [
+            WorkspacePoolInfo("dtcm", ["c"]),
+            WorkspacePoolInfo("npu_sram", ["accel"]),
+            WorkspacePoolInfo("sram", ["c", "accel"]),
+        ]
+    ),
+    "constant_memory_pools": ConstantMemoryPools(
+        [
+            ConstantPoolInfo("itcm", ["c"]),
+            ConstantPoolInfo("npu_flash", ["accel"]),
+        ]
+    ),
+}
+
+
+@pytest.fixture
+def offloaded_digits(digits_model):
+    """The digits model with its convolutions on the accelerator, which has memory of its own."""
+    with registered(CONV2D):
+        return usmp.build(usmp.import_model(digits_model), "accel,c", module_name="digits", **POOLS)
+
+
+def buffers_by_pool(factory):
+    pools = defaultdict(set)
+    for buffer in factory.memory_plan.buffers:
+        pools[str(buffer.pool_name)].add(f"{buffer.function}: {buffer.name}")
+    return dict(pools)
+
+
+def test_every_buffer_lies_where_all_that_touch_it_may_be(offloaded_digits):
+    """What only c touches, what only accel touches, and what passes between them."""
+    constants = ("weight", "bias", "multiplier", "shift")
+    numbered = {n: "" if n == 0 else f"_{n}" for n in range(4)}
+    assert buffers_by_pool(offloaded_digits) == {
+        "dtcm": {f"__tvm_main__: {name}" for name in ("max_pool", "mean", "fully_connected")},
+        "npu_sram": {f"call_accel_main_{n}: workspace{suffix}" for n, suffix in numbered.items()},
+        "sram": {
+            *(f"__tvm_main__: call_accel_main_{n}" for n in range(4)),
+            "__tvm_main__: depthwise_conv2d",
+            "__tvm_main__: add",
+        },
+        "itcm": {
+            "__tvm_main__: depthwise_conv2d_constant_1",
+            "__tvm_main__: depthwise_conv2d_constant_2",
+            "__tvm_main__: fully_connected_constant_1",
+            "__tvm_main__: fully_connected_constant_2",
+            "__tvm_main__: softmax_constant_1",
+        },
+        "npu_flash": {
+            f"call_accel_main_{n}: {name}{suffix}"
+            for n, suffix in numbered.items()
+            for name in constants
+        },
+    }
+
+
+def test_an_integer_model(offloaded_digits, digits_model, digits_images):
+    alone = usmp.build(usmp.import_model(digits_model), "c").load()
+    together = offloaded_digits.load([EXAMPLE_C])
+    for image in digits_images[0][:20]:
+        expected = alone.run({"image": image[None]})["probabilities"]
+        given = together.run({"image": image[None]})["probabilities"]
+        np.testing.assert_array_equal(given, expected)
+
+
+def test_the_accelerator_may_only_read_what_it_is_given():
+    """Its inputs may lie in memory that it cannot write, its outputs may not."""
+    pools = WorkspaceMemoryPools(
+        [
+            WorkspacePoolInfo("from_c", {"c": "rw", "accel": "ro"}),
+            WorkspacePoolInfo("from_accel", {"c": "ro", "accel": "rw"}),
+        ]
+    )
+    factory = attention(workspace_memory_pools=pools)
+    pools = buffers_by_pool(factory)
+    made = ("call_accel_main_0", "call_accel_main_0_1", "call_accel_main_1")
+    assert pools["from_accel"] == {f"__tvm_main__: {name}" for name in made}
+    taken = ("softmax", "softmax1")
+    assert pools["from_c"] >= {f"__tvm_main__: {name}" for name in taken}
+
+
+def test_no_pool_that_both_may_reach():
+    pools = WorkspaceMemoryPools(
+        [WorkspacePoolInfo("dtcm", ["c"]), WorkspacePoolInfo("npu_sram", ["accel"])]
+    )
+    with pytest.raises(ValueError) as caught:
+        attention(workspace_memory_pools=pools)
+    assert str(caught.value).splitlines()[0] == (
+        "__tvm_main__: no pool may hold buffer call_accel_main_0, which is read by target c of "
+        "__tvm_main__ and written by target accel of call_accel_main_0 (dtcm: c; npu_sram: accel)"
+    )
+
+
+def test_no_constant_pool_for_the_weights():
+    pools = ConstantMemoryPools([ConstantPoolInfo("itcm", ["c"])])
+    with pytest.raises(ValueError) as caught:
+        attention(constant_memory_pools=pools)
+    assert str(caught.value).splitlines()[0] == (
+        "call_accel_main_0: no pool may hold buffer constant0, which is read by target accel of "
+        "call_accel_main_0 (itcm: c)"
+    )
+
+
+def test_an_accelerator_without_patterns_changes_nothing():
+    alone = usmp.build(Attention, "c", params=PARAMS)
+    assert attention(patterns=()).files() == alone.files()
