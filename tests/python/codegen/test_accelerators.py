@@ -67,7 +67,7 @@ def test_the_prefix_is_that_of_the_model():
 def test_the_metadata_has_what_a_program_needs_to_write_the_functions():
     factory = attention()
     module = factory.metadata["modules"]["default"]
-    assert module["target"] == ["accel", "c"]
+    assert module["target"] == ["c", "accel"]
     assert module["devices"] == ["accel"]
     assert module["accelerator_functions"] == [
         function_metadata(f) for f in factory.interface.accelerator_functions
