@@ -9,6 +9,8 @@ from pathlib import Path
 from tvm.relax.backend import _ffi_api
 from tvm.relax.backend.pattern_registry import register_patterns
 from tvm.relax.dpl import is_op, wildcard
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 import usmp
 from conftest import ROOT
@@ -41,6 +43,50 @@ MATMUL(1, 64, 16)
 """
 """The matrix products of `Attention`; the third is the first one again. Call number STOP fails
 with 7."""
+
+
+@I.ir_module
+class Two:
+    """A function of the user's own, with a tuple on either side and no pattern."""
+
+    @R.function
+    def both(x: R.Tensor((2, 3), "float32"), pair: R.Tuple(R.Tensor((3,), "float32"))):
+        R.func_attr({"Codegen": "my-npu"})
+        with R.dataflow():
+            a = R.add(x, pair[0])
+            b = R.nn.softmax(a, axis=1)
+            c = R.reshape(a, R.shape([6]))
+            R.output(b, c)
+        return (b, c)
+
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((3,), "float32")):
+        cls = Two
+        with R.dataflow():
+            r = cls.both(x, (y,))
+            s = R.add(R.reshape(r[0], R.shape([6])), r[1])
+            R.output(s)
+        return s
+
+
+TWO_C = """
+#include <math.h>
+#include "tvmgen_default.h"
+int32_t tvmgen_default_my_npu_main_0(
+    const float* input0, const float* input1, float* output0, float* output1, void* device) {
+  (void)device;
+  for (int row = 0; row < 2; ++row) {
+    float sum = 0;
+    for (int i = 3 * row; i < 3 * row + 3; ++i) {
+      output1[i] = input0[i] + input1[i % 3];
+      output0[i] = expf(output1[i]);
+      sum += output0[i];
+    }
+    for (int i = 3 * row; i < 3 * row + 3; ++i) output0[i] /= sum;
+  }
+  return 0;
+}
+"""
 
 
 @contextmanager

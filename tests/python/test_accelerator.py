@@ -10,11 +10,13 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from accelerator_models import CONV2D, EXAMPLE_C, attention, matmul_source, registered
+from accelerator_c import c_of
+from accelerator_models import CONV2D, EXAMPLE_C, TWO_C, Two, attention, matmul_source, registered
 from c_program import SANITIZERS, build_program
 from compilers import require
 from relax_models import PARAMS, Attention, X
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.relax.accelerators import quantised_operator
 from usmp.runtime import BuildError
 
 MAIN = """
@@ -61,6 +63,17 @@ def test_the_host_module_takes_sources(tmp_path):
     np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
     with pytest.raises(RuntimeError, match="model default returned 7"):
         factory.load([matmul_source(tmp_path, stop=0)]).run({"x": X})
+
+
+def test_a_function_with_two_outputs(tmp_path):
+    """Partitioned by hand; an input of the model goes straight to it."""
+    (tmp_path / "npu.c").write_text(TWO_C)
+    loaded = usmp.build(Two, "my-npu,c").load([tmp_path / "npu.c"])
+    x, y = np.arange(6, dtype="float32").reshape(2, 3), np.array([1, -1, 0.5], "float32")
+    added = x + y
+    softmax = np.exp(added) / np.exp(added).sum(axis=1, keepdims=True)
+    output = loaded.run({"x": x, "y": y})["output"]
+    np.testing.assert_allclose(output, (softmax + added).ravel(), rtol=1e-6)
 
 
 def test_inputs_and_outputs_in_the_workspace(tmp_path):
@@ -200,3 +213,26 @@ def test_no_constant_pool_for_the_weights():
 def test_an_accelerator_without_patterns_changes_nothing():
     alone = usmp.build(Attention, "c", params=PARAMS)
     assert attention(patterns=()).files() == alone.files()
+
+
+DESCRIBED = tuple(
+    quantised_operator(f"npu.{name}", name)
+    for name in ("conv2d", "depthwise_conv2d", "fully_connected")
+)
+
+
+@pytest.mark.parametrize("name", ["mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_ad01_int8"])
+def test_the_metadata_is_enough_to_write_the_functions(name, shared_model, tmp_path):
+    """All convolutions and matrix products by C that is written from metadata.json alone."""
+    model = usmp.import_model(shared_model(name))
+    with registered(*DESCRIBED):
+        factory = usmp.build(model, "npu,c")
+    module = factory.metadata["modules"]["default"]
+    (tmp_path / "npu.c").write_text(c_of(module, "tvmgen_default"))
+    together, alone = factory.load([tmp_path / "npu.c"]), usmp.build(model, "c").load()
+    (tensor,) = alone.inputs
+    info = alone.inputs[tensor]
+    for seed in range(3):
+        data = np.random.default_rng(seed).integers(-128, 128, info["shape"]).astype("int8")
+        for output, expected in alone.run({tensor: data}).items():
+            np.testing.assert_array_equal(together.run({tensor: data})[output], expected)

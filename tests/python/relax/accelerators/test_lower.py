@@ -9,7 +9,7 @@ from tvm.relax.transform import FuseOpsByPattern, MergeCompositeFunctions
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from accelerator_models import CONV2D, MATMUL, registered
+from accelerator_models import CONV2D, MATMUL, Two, registered
 from relax_models import PARAMS, Attention
 from usmp import UnsupportedModelError, import_model
 from usmp.objects.accelerator_function import AcceleratorFunction
@@ -21,30 +21,6 @@ from usmp.objects.attributes import (
 from usmp.objects.targets import accelerator_of
 from usmp.relax.accelerators import lower_accelerator_functions, partition_for_accelerators
 from usmp.relax.bind_params import bind_params
-
-
-@I.ir_module
-class Two:
-    """A function of the user's own, with a tuple on either side and no pattern."""
-
-    @R.function
-    def both(x: R.Tensor((2, 3), "float32"), pair: R.Tuple(R.Tensor((3,), "float32"))):
-        R.func_attr({"Codegen": "my-npu"})
-        with R.dataflow():
-            a = R.add(x, pair[0])
-            b = R.nn.softmax(a, axis=1)
-            c = R.reshape(a, R.shape([6]))
-            R.output(b, c)
-        return (b, c)
-
-    @R.function
-    def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((3,), "float32")):
-        cls = Two
-        with R.dataflow():
-            r = cls.both(x, (y,))
-            s = R.add(R.reshape(r[0], R.shape([6])), r[1])
-            R.output(s)
-        return s
 
 
 def lower(mod: IRModule, *accelerators: str) -> IRModule:

@@ -1,0 +1,43 @@
+"""Archives of models with accelerators, whole and damaged."""
+
+import json
+
+import numpy as np
+import pytest
+
+from accelerator_models import attention, matmul_source
+from relax_models import X
+from usmp.codegen.model_library_format import METADATA_FILE, write_archive
+from usmp.runtime import ArchiveError, load_archive
+
+
+def test_an_archive_takes_sources(tmp_path):
+    factory, source = attention(), matmul_source(tmp_path)
+    factory.export_model_library_format(tmp_path / "model.tar")
+    loaded = load_archive(tmp_path / "model.tar").load([source])
+    expected = factory.load([source]).run({"x": X})["output"]
+    np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("devices", 1),
+        ("devices", [1]),
+        ("devices", []),
+        ("accelerator_functions", "call"),
+        ("accelerator_functions", [{}]),
+        ("accelerator_functions", []),
+    ],
+)
+def test_damaged_metadata(tmp_path, key, value):
+    files = attention().files()
+    metadata = json.loads(files[METADATA_FILE])
+    metadata["modules"]["default"][key] = value
+    write_archive({**files, METADATA_FILE: json.dumps(metadata).encode()}, tmp_path / "model.tar")
+    with pytest.raises(ArchiveError) as caught:
+        load_archive(tmp_path / "model.tar")
+    assert str(caught.value) == (
+        f"{tmp_path}/model.tar: metadata.json is damaged: "
+        'module "default" has functions of accelerators without symbol or device'
+    )
