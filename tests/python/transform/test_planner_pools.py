@@ -20,6 +20,8 @@ from planner_views import (
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 
+SQUARE = tvm.runtime.tensor(DATA.numpy().reshape(2, 2))
+
 
 def test_functions_take_only_the_pools_that_they_use():
     planned = plan(WithScratch)
@@ -155,6 +157,26 @@ def test_identical_constants_are_stored_once(algorithm):
     for name in ("first", "second", "__tvm_main__"):
         views = [s for s in planned[name].body.seq if isinstance(s, tirx.DeclBuffer)]
         assert [int(v.data.args[0].indices[0]) for v in views[1:]] == [0]
+
+
+def test_identical_constants_may_differ_in_shape():
+    """Bytes and element type count: a pool is flat."""
+
+    @I.ir_module
+    class Shapes:
+        @T.prim_func
+        def op(p: T.handle("int8"), q: T.handle("int8")):
+            w = T.alloc_buffer((4,), "int8", annotations={"constant_data": SQUARE})
+            T.evaluate(T.call_extern("int32", "f", p, w.data, q))
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
+            k = T.alloc_buffer((4,), "int8", annotations={"constant_data": DATA})
+            Shapes.op(x, k.data)
+            Shapes.op(k.data, y)
+
+    planned = plan(Shapes)
+    assert pool_args(planned) == [("global_const_workspace", 4)]
 
 
 def test_constants_that_do_not_fit_spill():

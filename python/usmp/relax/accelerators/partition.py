@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from tvm import relax
 from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
 
 from usmp.relax.accelerators.patterns import patterns_of
+from usmp.relax.fold_constants import fold_constants
 
 
 def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IRModule:
@@ -25,6 +27,8 @@ def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IR
         patterns = patterns_of(accelerator)
         if patterns:
             mod = relax.transform.ConvertToDataflow(min_size=1)(mod)
+            # Importers compute some constants from others; patterns are to see the values.
+            mod = fold_constants(mod, PassContext.current())
             mod = relax.transform.FuseOpsByPattern(
                 patterns, bind_constants=True, annotate_codegen=True
             )(mod)

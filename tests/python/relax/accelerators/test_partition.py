@@ -121,8 +121,12 @@ def test_the_workspace_of_an_integer_operator():
     assert dict(composite.value.attrs) == {"Composite": "accel.doubled", "WorkspaceSize": 12}
 
 
-def test_constants_become_part_of_the_function():
-    weight = relax.const(np.ones(4, "float32"))
+@pytest.mark.parametrize("shape", [(4,), (2, 2)])
+def test_constants_become_part_of_the_function(shape):
+    """Also those that are computed, as importers leave them."""
+    weight = relax.const(np.ones(shape, "float32"))
+    if shape != (4,):
+        weight = relax.op.reshape(weight, (4,))
     x = relax.Var("x", R.Tensor((4,), "float32"))
     builder = relax.BlockBuilder()
     with builder.function("main", [x]):
