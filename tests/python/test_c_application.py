@@ -243,6 +243,30 @@ int main(int argc, char** argv) {
   return fwrite(output, sizeof(output), 1, stdout) != 1;
 }
 """
+USE_CASE_2 = """
+#include <stdio.h>
+#include <tvmgen_first.h>
+#include <tvmgen_second.h>
+#define MAX(A, B) ((A > B) ? A : B)
+__attribute__((section(".data.tvm"), aligned(16)))
+static uint8_t sram[MAX(TVMGEN_FIRST_SRAM_WORKSPACE_POOL_SIZE,
+                        TVMGEN_SECOND_SRAM_WORKSPACE_POOL_SIZE)];
+TVMGEN_FIRST_SRAM_WORKSPACE_POOL_ASSERT(sram);
+TVMGEN_SECOND_SRAM_WORKSPACE_POOL_ASSERT(sram);
+static float x[16], y[2][64];
+int main(void) {
+  struct tvmgen_first_workspace_pools first_pools = {.sram = sram};
+  struct tvmgen_second_workspace_pools second_pools = {.sram = sram};
+  struct tvmgen_first_inputs first_inputs = {.x = x};
+  struct tvmgen_first_outputs first_outputs = {.output = y[0]};
+  struct tvmgen_second_inputs second_inputs = {.x = x};
+  struct tvmgen_second_outputs second_outputs = {.output = y[1]};
+  if (fread(x, sizeof(x), 1, stdin) != 1) return 1;
+  if (tvmgen_first_run(&first_inputs, &first_outputs, &first_pools) == -1) return 2;
+  if (tvmgen_second_run(&second_inputs, &second_outputs, &second_pools) == -1) return 3;
+  return fwrite(y, sizeof(y), 1, stdout) != 1;
+}
+"""
 USE_CASE_3 = """
 #include <stdio.h>
 #include <tvmgen_detection.h>
@@ -311,3 +335,13 @@ TWO_POOLS = {
 def test_applications_written_for_tvm_0_18(tmp_path, main, io, pools):
     output = program_output(tmp_path, main, build("detection", io=io, **pools))
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
+
+
+def test_two_models_share_a_workspace(tmp_path):
+    """Use case U2; the assertions are ours."""
+    sram = {"workspace_memory_pools": EXTERNAL["workspace_memory_pools"]}
+    output = program_output(
+        tmp_path, USE_CASE_2, build("first", **sram), build("second", 2.0, **sram)
+    )
+    np.testing.assert_allclose(output[:64], attention().ravel(), rtol=1e-5)
+    np.testing.assert_allclose(output[64:], attention(scale=2).ravel(), rtol=1e-5)

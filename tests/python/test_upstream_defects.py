@@ -242,20 +242,31 @@ class ConstantsOnly:
         y[0] = one[0] + two[0]
 
 
-def test_8_external_pools_were_lost_with_the_packed_interface():
-    """They are arguments of the packed function, after the inputs and outputs."""
-    packed = Executor("aot", {"interface-api": "packed"})
+@pytest.fixture(scope="module")
+def packed():
+    """One output, two constants, and a packed interface."""
     main = ConstantsOnly["__tvm_main__"].with_attrs(
         {INPUT_TENSORS_ATTR: [], OUTPUT_TENSORS_ATTR: [TensorInfo("y", [4], "int8")]}
     )
-    mod = tvm.IRModule({"__tvm_main__": main}).with_attr("executor", packed)
-    planned = plan(mod, [], [ConstantPoolInfo("rom", [C])])
+    executor = Executor("aot", {"interface-api": "packed"})
+    return tvm.IRModule({"__tvm_main__": main}).with_attr("executor", executor)
+
+
+def test_8_external_pools_were_lost_with_the_packed_interface(packed):
+    """They are arguments of the packed function, after the inputs and outputs."""
+    planned = plan(packed, [], [ConstantPoolInfo("rom", [C])])
     _, source = print_sources(planned, interface_of(planned, "default"))
     assert (
         "  tvmgen_default___tvm_main__(\n"
         "      (int8_t*)addresses[0],\n"
         "      (const uint8_t*)addresses[1]);\n" in source
     )
+
+
+def test_8_the_packed_interface_has_no_places_for_inputs_and_outputs(packed):
+    planned = plan(packed, use_workspace_io=True)
+    with pytest.raises(ValueError, match="is only compatible with interface_api c"):
+        interface_of(planned, "default")
 
 
 def test_9_constant_pools_were_one_blob_and_needed_a_workspace_pool():

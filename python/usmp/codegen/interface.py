@@ -26,7 +26,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
-from usmp.objects.executor import executor_of
+from usmp.objects.executor import check_workspace_io, executor_of
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,10 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
 
     Raises
     ------
-    ValueError: two names become the same C identifier, or a pool cannot be in its section.
+    ValueError: two names become the same C identifier, a pool cannot be in its section, or inputs
+        and outputs live in the workspace of a model with a packed interface.
     """
-    main = mod[MAIN_FUNCTION_NAME]
+    main, executor = mod[MAIN_FUNCTION_NAME], executor_of(mod)
     places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
 
     def tensors(attribute: str, what: str) -> list[Tensor]:
@@ -167,6 +168,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         names = sanitise_all([info.name for info in infos], what)
         return [Tensor(i, n, places.get(i.name)) for i, n in zip(infos, names, strict=True)]
 
+    check_workspace_io(executor, bool(places))
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]
@@ -180,7 +182,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         tensors(OUTPUT_TENSORS_ATTR, "output tensor"),
         pools,
         states,
-        executor_of(mod).is_packed,
+        executor.is_packed,
         accelerator_functions(mod),
     )
 
