@@ -101,7 +101,7 @@ def _macros(interface: Interface) -> Iterator[Macro]:
     for pool in interface.pools:
         name, quoted = pool.macro_name, f'{pool.kind} pool "{pool.name}"'
         yield Macro(f"{name}_SIZE", str(pool.size_bytes), f"Bytes of {quoted}")
-        alignment = f"Bytes of which the address is a multiple: {quoted}"
+        alignment = f"Alignment in bytes of {quoted}"
         yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
         if not pool.is_internal:
             yield from _macros_of_external_pool(interface, pool, quoted)

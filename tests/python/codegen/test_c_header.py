@@ -51,7 +51,7 @@ def test_a_whole_header():
         "#define TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_SIZE 64\n"
         "\n"
         "/*!\n"
-        ' * \\brief Bytes of which the address is a multiple: workspace pool "sram"'
+        ' * \\brief Alignment in bytes of workspace pool "sram"'
         ' of TVM module "default"\n'
         " */\n"
         "#define TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_ALIGNMENT 16\n"
