@@ -32,9 +32,8 @@ def commands(text: str) -> list[str]:
     return [line.strip() for line in "".join(indented).replace("\\\n", " ").splitlines()]
 
 
-@pytest.mark.parametrize("flags", [[], SANITIZERS], ids=["plain", "sanitizers"])
 @pytest.mark.parametrize("title", ["U1", "U2", "U3"])
-def test_a_use_case(title, flags, tmp_path, monkeypatch, digits_model, digits_images):
+def test_a_use_case(title, tmp_path, monkeypatch, digits_model, digits_images):
     """The commands and the program of the page, on the digits model under all of its names."""
     monkeypatch.chdir(tmp_path)
     for name in ("my_model", "my_model_1", "my_model_2"):
@@ -47,7 +46,7 @@ def test_a_use_case(title, flags, tmp_path, monkeypatch, digits_model, digits_im
         with tarfile.open(command[-1]) as archive:
             archive.extractall(tmp_path, filter="data")
     (code,) = re.findall(r"```c\n(.*?)```", text, re.DOTALL)
-    program = build_program({}, code, tmp_path, flags)
+    program = build_program({}, code, tmp_path, SANITIZERS)
     images, labels = digits_images
     done = subprocess.run([program], input=images[0].tobytes(), capture_output=True, check=True)
     results = [done.stdout[start : start + 10] for start in range(0, len(done.stdout), 10)]

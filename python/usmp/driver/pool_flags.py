@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from usmp.driver.errors import UsageError
-from usmp.driver.pool_keys import INTERNAL, KEYS, PoolSettings, Setting
+from usmp.driver.pool_keys import BURSTS, INTERNAL, KEYS, PoolSettings, Setting
 
 _POOL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*))?", re.DOTALL)
@@ -32,7 +32,7 @@ _HELP = {
     "write-bandwidth-bytes-per-cycle": ("POOL:BYTES", "bytes that a cycle writes"),
     "read-latency-cycles": ("POOL:CYCLES", "cycles before the first byte is read (0)"),
     "write-latency-cycles": ("POOL:CYCLES", "cycles before the first byte is written (0)"),
-    "target-burst-bytes": ("POOL:TARGET:BYTES", "burst length of a target (1)"),
+    BURSTS: ("POOL:TARGET:BYTES", "burst length of a target (1)"),
     "section": ("POOL:SECTION", "section of the object file, as .dtcm_bss"),
     INTERNAL: ("POOL,...", "pools that the emitted C holds itself"),
 }
@@ -197,19 +197,34 @@ def _rfc_specification(flag: str, specification: str) -> PoolSettings:
 
 def _tvm_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
     pools: dict[str, dict[str, Setting]] = {}
-    bursts: dict[str, dict[str, str]] = {}
     for key in KEYS:
         flag = kind.tvm_flag(key)
         for value in _values(options, flag):
-            for written in value.split(",") if key == INTERNAL else [value]:
-                name, separator, text = (piece.strip() for piece in written.partition(":"))
-                if not name or (key == INTERNAL) == bool(separator):
-                    raise UsageError(f"{flag}={value}: write it as {_HELP[key][0]}")
-                if key == "target-burst-bytes":
-                    # One target a flag, and each keeps its own last value.
-                    target, _, burst = text.rpartition(":")
-                    of_pool = bursts.setdefault(name, {})
-                    of_pool[target] = burst
-                    text = ",".join(f"{target}:{burst}" for target, burst in of_pool.items())
-                pools.setdefault(name, {})[key] = Setting(text, f"{flag}={value}")
+            for name, text in _tvm_values(flag, key, value):
+                settings = pools.setdefault(name, {})
+                written = f"{flag}={value}"
+                if key == BURSTS and key in settings:
+                    text = _last_of_each_target(f"{settings[key].text},{text}")
+                    written = f"{flag}={name}:{text}"
+                settings[key] = Setting(text, written)
     return {name: dict(settings) for name, settings in pools.items()}
+
+
+def _tvm_values(flag: str, key: str, value: str) -> list[tuple[str, str]]:
+    """Names of pools with what one flag of TVM says about them."""
+    if key == INTERNAL:
+        pairs = [(name.strip(), "") for name in value.split(",")]
+        is_right = ":" not in value
+    else:
+        name, _, text = (piece.strip() for piece in value.partition(":"))
+        pairs = [(name, text)]
+        is_right = value.count(":") >= _HELP[key][0].count(":")
+    if not is_right or not all(name for name, _ in pairs):
+        raise UsageError(f"{flag}={value}: write it as {_HELP[key][0]}")
+    return pairs
+
+
+def _last_of_each_target(bursts: str) -> str:
+    """TVM's flag for bursts speaks of one target; each target keeps the last value."""
+    last = {target: text for target, _, text in (b.rpartition(":") for b in bursts.split(","))}
+    return ",".join(f"{target}:{text}" for target, text in last.items())

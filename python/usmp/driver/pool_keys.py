@@ -27,8 +27,11 @@ NUMBERS = {
 }
 """Keys whose value is a number, and the smallest; `PoolInfoProperties` has a field for each."""
 
+BURSTS = "target-burst-bytes"
+"""The key whose value has a number for each target."""
+
 INTERNAL = "internal"
 """The key that has no value."""
 
-KEYS = ("target", "size", *NUMBERS, "target-burst-bytes", "section", INTERNAL)
+KEYS = ("target", "size", *NUMBERS, BURSTS, "section", INTERNAL)
 """All keys."""

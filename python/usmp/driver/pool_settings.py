@@ -95,9 +95,9 @@ def _properties(
 def _bursts(
     title: str, settings: PoolSettings, targets: BuildTargets, access: Mapping[str, str]
 ) -> dict[str, int]:
-    if "target-burst-bytes" not in settings:
+    if BURSTS not in settings:
         return {}
-    setting = settings["target-burst-bytes"]
+    setting = settings[BURSTS]
     bursts: dict[str, int] = {}
     for part in setting.text.split(","):
         target, separator, text = (piece.strip() for piece in part.partition(":"))

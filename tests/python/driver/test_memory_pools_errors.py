@@ -66,6 +66,18 @@ WRONG_VALUES = [
         "at least 1",
     ),
     (
+        tvm("target-burst-bytes", "dtcm:4"),
+        "--workspace-pools-target-burst-bytes=dtcm:4: write it as POOL:TARGET:BYTES",
+    ),
+    (
+        [
+            *tvm("target-burst-bytes", "dtcm:c:x"),
+            "--workspace-pools-target-burst-bytes=dtcm:accel:2",
+        ],
+        "--workspace-pools-target-burst-bytes=dtcm:c:x,accel:2: the value must be a whole number, "
+        "at least 1",
+    ),
+    (
         rfc("target-burst-bytes=4"),
         "target-burst-bytes=4 in --usmp-workspace-pool-dtcm: write it as TARGET:BYTES, as in c:4",
     ),
@@ -193,6 +205,8 @@ WRONG_FLAGS = [
     (rfc("size=1;size=2"), '--usmp-workspace-pool-dtcm: "size" is given twice'),
     (rfc("size"), '--usmp-workspace-pool-dtcm: write "size" as "size=VALUE"'),
     (rfc("internal=1"), '--usmp-workspace-pool-dtcm: write "internal=1" as "internal"'),
+    (tvm("internal", "dtcm,"), "--workspace-pools-internal=dtcm,: write it as POOL,..."),
+    (tvm("section", ":.bss"), "--workspace-pools-section=:.bss: write it as POOL:SECTION"),
     (
         tvm("internal", "dtcm:1"),
         "--workspace-pools-internal=dtcm:1: write it as POOL,...",
