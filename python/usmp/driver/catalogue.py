@@ -23,6 +23,15 @@ ALGORITHMS = {
 """Built-in values of `tir.usmp.algorithm`."""
 
 
+BOARDS = {
+    "mps2-an385": "Arm MPS2 with Cortex-M3",
+    "mps2-an500": "Arm MPS2 with Cortex-M7 and its double-precision FPU",
+    "mps3-an547": "Arm MPS3 with Corstone-300: Cortex-M55 with its vector unit",
+    "riscv32-virt": "QEMU's RISC-V machine: RV32IMAFC",
+}
+"""Values of `--board`."""
+
+
 @dataclass(frozen=True)
 class PassOption:
     """One option of `--pass-config`.

@@ -9,7 +9,7 @@ import argparse
 import os
 from typing import Any
 
-from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
+from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 from usmp.driver.help import add_command
 
 SHELLS = ("bash", "zsh", "fish")
@@ -68,6 +68,8 @@ def _completer(command: str, action: argparse.Action) -> Any:
         return FilesCompleter(_ENDINGS[command])
     if action.dest == "target":
         return ChoicesCompleter(TARGETS)
+    if action.dest == "board":
+        return ChoicesCompleter(BOARDS)
     if action.dest == "usmp_algorithm":
         return ChoicesCompleter(ALGORITHMS)
     if action.dest == "pass_config":

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any, TypeAlias
 
-from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
+from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 from usmp.driver.help import add_command
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -23,7 +23,7 @@ def add_list_parser(commands: Any) -> None:
     parser = add_command(
         commands,
         "list",
-        summary="show targets, algorithms and pass options",
+        summary="show targets, boards, algorithms and pass options",
         description="Show what a build can choose from.",
         examples=_EXAMPLES,
     )
@@ -75,6 +75,10 @@ def _accelerators() -> list[str]:
     return sorted(names)
 
 
+def _boards() -> Rows:
+    return [{"name": name, "description": text} for name, text in BOARDS.items()]
+
+
 def _algorithms() -> Rows:
     rows = [{"name": name, "description": text} for name, text in ALGORITHMS.items()]
     custom = [name for name in _registered_algorithms() if name not in ALGORITHMS]
@@ -104,5 +108,10 @@ def _pass_configs() -> Rows:
     ]
 
 
-SECTIONS = {"targets": _targets, "algorithms": _algorithms, "pass-configs": _pass_configs}
+SECTIONS = {
+    "targets": _targets,
+    "boards": _boards,
+    "algorithms": _algorithms,
+    "pass-configs": _pass_configs,
+}
 """The sections: name -> what makes its rows."""

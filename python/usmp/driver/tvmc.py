@@ -43,7 +43,7 @@ examples:
   tvmc compile model.tflite -o model.tar     C with planned memory
   tvmc run model.tar                         try it on this host
   tvmc plan model.tflite                     only say what memory it needs
-  tvmc list                                  targets, algorithms, pass options
+  tvmc list                                  targets, boards, algorithms, pass options
 
 tvmc COMMAND --help shows the options of a command, with examples.
 

@@ -6,13 +6,18 @@ import pytest
 from tvm.ir.transform import PassContext
 
 from usmp.algorithms import BUILTIN_ALGORITHMS, DEFAULT_ALGORITHM
-from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
+from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 from usmp.driver.pass_config import pass_context
 from usmp.objects.targets import CPU_TARGETS
 
 
 def test_targets():
     assert tuple(TARGETS) == CPU_TARGETS
+
+
+def test_boards():
+    boards = pytest.importorskip("usmp.objects.boards")
+    assert {board.name: board.description for board in boards.BOARDS} == BOARDS
 
 
 def test_algorithms():

@@ -67,7 +67,7 @@ def bash(tmp_path):
         ("tvmc compile --pass-config tir.usmp.algorithm=", set(ALGORITHMS)),
         ("tvmc compile --pass-config tir.usmp.enable=", {"0", "1"}),
         ("tvmc compile --pass-config tir.usmp.custom_algorithm=", set()),
-        ("tvmc list ", {"targets", "algorithms", "pass-configs"}),
+        ("tvmc list ", {"targets", "boards", "algorithms", "pass-configs"}),
         ("tvmc completion ", {"bash", "zsh", "fish"}),
     ],
 )

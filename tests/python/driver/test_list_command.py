@@ -10,7 +10,7 @@ from tvm.relax.backend.pattern_registry import register_patterns
 from tvm.relax.dpl import is_op, wildcard
 
 from usmp.algorithms import BUILTIN_ALGORITHMS
-from usmp.driver.catalogue import PASS_OPTIONS
+from usmp.driver.catalogue import BOARDS, PASS_OPTIONS
 
 
 def listed(tvmc, *arguments):
@@ -25,8 +25,9 @@ def names(rows):
 
 def test_sections(tvmc):
     sections = listed(tvmc)
-    assert list(sections) == ["targets", "algorithms", "pass-configs"]
+    assert list(sections) == ["targets", "boards", "algorithms", "pass-configs"]
     assert names(sections["targets"])[:2] == ["c", "llvm"]
+    assert names(sections["boards"]) == list(BOARDS)
     assert names(sections["algorithms"])[:4] == list(BUILTIN_ALGORITHMS)
     assert names(sections["pass-configs"]) == list(PASS_OPTIONS)
     assert sections["pass-configs"][0] == {
@@ -38,7 +39,7 @@ def test_sections(tvmc):
     }
 
 
-@pytest.mark.parametrize("section", ["targets", "algorithms", "pass-configs"])
+@pytest.mark.parametrize("section", ["targets", "boards", "algorithms", "pass-configs"])
 def test_one_section(tvmc, section):
     assert listed(tvmc, section) == {section: listed(tvmc)[section]}
     text = tvmc("list", section).stdout
