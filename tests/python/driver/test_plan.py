@@ -32,8 +32,10 @@ def no_c(monkeypatch):
         raise AssertionError("C is made")
 
     build = sys.modules["usmp.build"]
-    monkeypatch.setattr(build, "print_source", refuse)
-    monkeypatch.setattr(build, "print_header", refuse)
+    printers = [name for name in vars(build) if name.startswith("print_")]
+    assert "print_header" in printers
+    for printer in printers:
+        monkeypatch.setattr(build, printer, refuse)
 
 
 def memory_of(archive: str) -> dict:
