@@ -25,5 +25,5 @@ def add_board_options(parser: Any) -> None:
         type=float,
         default=_TIMEOUT_SECONDS,
         metavar="SECONDS",
-        help=f"with --board: end a program that takes longer ({_TIMEOUT_SECONDS:g})",
+        help="with --board: end a program that takes longer",
     )

@@ -26,6 +26,8 @@ _EXAMPLES = """\
   tvmc compile model.tflite --usmp-workspace-pools=dtcm,sram \\
       --usmp-workspace-pool-dtcm="target=c;size=64K"
       two memories for what a run writes, the fast and small one first
+  tvmc compile model.tflite --board mps2-an385 -o board.tar
+      everything in the memories of a board, and a project that builds a program for it
   tar -xOf model.tar ./codegen/host/include/tvmgen_default.h
       the functions that an application calls"""
 

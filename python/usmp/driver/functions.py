@@ -89,6 +89,7 @@ def compile(
     mod_name: str = "default",
     workspace_pools: WorkspaceMemoryPools | None = None,
     constant_pools: ConstantMemoryPools | None = None,
+    board: str | None = None,
     **unsupported: object,
 ) -> TVMCPackage:
     """Compile a model to C with planned memory.
@@ -102,7 +103,7 @@ def compile(
     pass_context_configs: pass options, as "tir.usmp.algorithm=hill_climb"; by default those of the
         current `PassContext`.
     mod_name: prefix of the C symbols.
-    workspace_pools, constant_pools: as `usmp.build` takes them.
+    workspace_pools, constant_pools, board: as `usmp.build` takes them.
 
     Raises
     ------
@@ -126,6 +127,7 @@ def compile(
             constant_memory_pools=constant_pools,
             params=tvmc_model.params,
             module_name=mod_name,
+            board=board,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")

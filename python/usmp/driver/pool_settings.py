@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from usmp.driver.errors import UsageError
-from usmp.driver.pool_keys import INTERNAL, NUMBERS, PoolSettings, Setting
+from usmp.driver.pool_keys import BURSTS, INTERNAL, NUMBERS, PoolSettings, Setting
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.pools import READ_ONLY_ACCESS, READ_WRITE_ACCESS
 from usmp.objects.targets import BuildTargets

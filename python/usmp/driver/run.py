@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usmp.driver.board_options import add_board_options
 from usmp.driver.help import add_command
+from usmp.driver.progress import add_quiet_option, stages
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from usmp.runtime import Archive
+
+Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 
 FILL_MODES = ("random", "zeros", "ones")
 
@@ -17,7 +26,9 @@ _EXAMPLES = """\
   tvmc run model.tar --inputs in.npz --outputs out.npz --print-time
       with arrays of numpy.savez("in.npz", image=...), by the names of the inputs
   CC="gcc -O3" tvmc run model.tar --fill-mode zeros
-      built by a compiler of your choice"""
+      built by a compiler of your choice
+  tvmc run board.tar --board mps2-an385
+      in the emulator, of what tvmc compile --board mps2-an385 made: instructions, stack, memory"""
 
 
 def add_run_parser(commands: Any) -> None:
@@ -55,33 +66,57 @@ def add_run_parser(commands: Any) -> None:
         metavar="FILE.c",
         help="C with the functions of the model's accelerators; may be repeated",
     )
-    add_board_options(parser)
+    add_board_options(parser.add_argument_group("boards"))
+    add_quiet_option(parser)
 
 
 def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
-    from usmp.driver.tensors import fill_inputs, load_tensors, print_tensors, save_tensors
+    from usmp.driver.tensors import load_tensors, print_tensors, save_tensors
     from usmp.runtime import load_archive
 
     archive = load_archive(options.FILE)
     given = load_tensors(options.inputs) if options.inputs else {}
-    if options.board:
-        from usmp.driver.run_on_board import load_board_module, run_on_board
-
-        board_module = load_board_module(archive, options)
-        inputs = fill_inputs(board_module.inputs, given, options.fill_mode)
-        expected = load_tensors(options.expected) if options.expected else None
-        start = time.perf_counter()
-        outputs = run_on_board(archive, board_module, inputs, expected, options.timeout)
-    else:
-        module = archive.load(options.module_name, options.extra_source)
-        inputs = fill_inputs(module.inputs, given, options.fill_mode)
-        start = time.perf_counter()
-        outputs = module.run(inputs)
-    elapsed = time.perf_counter() - start
+    run = _run_on_board if options.board else _run_on_host
+    outputs, seconds = run(options, archive, given)
     if options.outputs:
         save_tensors(options.outputs, outputs)
     else:
         print_tensors(outputs)
     if options.print_time:
-        print(f"Run time: {elapsed * 1000:.3f} ms")
+        print(f"Run time: {seconds * 1000:.3f} ms")
+
+
+def _run_on_host(
+    options: argparse.Namespace, archive: Archive, given: Tensors
+) -> tuple[Tensors, float]:
+    """The outputs, and the seconds that they took."""
+    from usmp.driver.tensors import fill_inputs
+
+    with stages(options) as stage:
+        stage("building")
+        module = archive.load(options.module_name, options.extra_source)
+        inputs = fill_inputs(module.inputs, given, options.fill_mode)
+        stage("running")
+        start = time.perf_counter()
+        outputs = module.run(inputs)
+        return outputs, time.perf_counter() - start
+
+
+def _run_on_board(
+    options: argparse.Namespace, archive: Archive, given: Tensors
+) -> tuple[Tensors, float]:
+    """The same in the emulator, with a report and a comparison."""
+    from usmp.driver.run_on_board import load_board_module, report_run
+    from usmp.driver.tensors import fill_inputs, load_tensors
+
+    expected = load_tensors(options.expected) if options.expected else None
+    with stages(options) as stage:
+        stage(f"building for {options.board}")
+        module = load_board_module(archive, options)
+        inputs = fill_inputs(module.inputs, given, options.fill_mode)
+        stage(f"running on {options.board} in the emulator")
+        start = time.perf_counter()
+        runs = module.run([inputs], options.timeout)
+        seconds = time.perf_counter() - start
+    return report_run(archive, module, runs, inputs, expected), seconds

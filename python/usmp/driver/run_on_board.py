@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from usmp.driver.errors import UsageError
+from usmp.objects.board_runs import BoardRuns
 from usmp.objects.boards import Board, board_named
 from usmp.report.board_report import print_board_report
 from usmp.runtime import Archive, BuildError
@@ -38,24 +39,24 @@ def load_board_module(archive: Archive, options: argparse.Namespace) -> Emulated
     return EmulatedModule(archive.files, metadata, board)
 
 
-def run_on_board(
+def report_run(
     archive: Archive,
     module: EmulatedModule,
+    runs: BoardRuns,
     inputs: Tensors,
     expected: Tensors | None,
-    timeout_seconds: float,
 ) -> dict[str, np.ndarray]:
-    """Run once in the emulator, and print what that takes; the outputs.
+    """Print what a run in the emulator took; its outputs.
 
     Parameters
     ----------
+    runs: one run, of these inputs.
     expected: outputs to compare with; those of this host if missing.
 
     Raises
     ------
     UsageError: the outputs are other ones, or `expected` has others.
     """
-    runs = module.run([inputs], timeout_seconds)
     (outputs,) = runs.outputs
     print_board_report(module.board, runs, module.sections())
     if expected is None:

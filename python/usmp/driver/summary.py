@@ -22,7 +22,9 @@ def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = N
     from usmp.report import print_memory_summary
 
     print_memory_summary(factory.metadata["modules"][factory.module_name], console)
-    print_unused_pools(factory.ir_mod)
+    # The memories of a board are there whether the model needs them or not.
+    if factory.board is None:
+        print_unused_pools(factory.ir_mod)
 
 
 def summary_text(factory: AOTExecutorFactoryModule) -> str:

@@ -8,6 +8,7 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import BUILTIN_ALGORITHMS, DEFAULT_ALGORITHM
 from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 from usmp.driver.pass_config import pass_context
+from usmp.objects import boards
 from usmp.objects.targets import CPU_TARGETS
 
 
@@ -16,7 +17,6 @@ def test_targets():
 
 
 def test_boards():
-    boards = pytest.importorskip("usmp.objects.boards")
     assert {board.name: board.description for board in boards.BOARDS} == BOARDS
 
 

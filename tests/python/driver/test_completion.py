@@ -61,6 +61,8 @@ def bash(tmp_path):
         ("tvmc compile --target ", set(TARGETS)),
         # Bash takes "=" for the end of a word, so that only what follows is offered.
         ("tvmc compile --target=l", {"llvm"}),
+        ("tvmc run --board mps2-an5", {"mps2-an500"}),
+        ("tvmc compile --usmp-algorithm ", set(ALGORITHMS)),
         ("tvmc plan --format ", {"table", "json", "csv"}),
         ("tvmc run --fill-mode ", {"random", "zeros", "ones"}),
         ("tvmc compile --pass-config ", {f"{name}=" for name in PASS_OPTIONS}),
