@@ -10,12 +10,12 @@ from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.names import MATH_FUNCTIONS
 
-_EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
+EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
 
 
 def is_call_by_name(call: Call, functions: Mapping[str, object]) -> bool:
     """Whether `call` names one of `functions` as a string; <math.h> comes before PrimFuncs."""
-    if not isinstance(call.op, Op) or call.op.name not in _EXTERN_CALLS:
+    if not isinstance(call.op, Op) or call.op.name not in EXTERN_CALLS:
         return False
     name = call.args[0]
     return isinstance(name, StringImm) and name.value in set(functions) - MATH_FUNCTIONS
@@ -40,7 +40,7 @@ def extern_names(body: tirx.Stmt) -> list[str]:
         call.args[0].value
         for call in nodes_of(body, Call)
         if isinstance(call.op, Op)
-        and call.op.name in _EXTERN_CALLS
+        and call.op.name in EXTERN_CALLS
         and isinstance(call.args[0], StringImm)
     ]
     return list(dict.fromkeys(names))

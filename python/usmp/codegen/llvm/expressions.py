@@ -15,8 +15,9 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, StringImm, TensorLoad
 from tvm.tirx import Cast, Expr
 
+from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_types import is_floating
-from usmp.codegen.calls import is_call_by_name
+from usmp.codegen.calls import EXTERN_CALLS, is_call_by_name
 from usmp.codegen.llvm.intrinsics import (
     DIFFERENCE_64,
     LLVM_INTRINSICS,
@@ -31,7 +32,7 @@ _LIBRARY = {"tirx.exp2": "exp2", "tirx.fmod": "fmod"}
 """Operators that LowerIntrin leaves, and their functions in <math.h>."""
 _INFINITIES = {"float32": ("int32", 0x7F800000), "float64": ("int64", 0x7FF << 52)}
 """The bits of infinity; those of a NaN without its sign are more."""
-_PASSED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "void")
+_PASSED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "void", "")
 """Types of arguments and results that every calling convention passes as they are."""
 _WRAPPING_64 = {tirx.Add: SUM_64, tirx.Sub: DIFFERENCE_64, tirx.Mul: PRODUCT_64}
 _MAY_TRAP = (TensorLoad, tirx.Div, tirx.Mod, Call)
@@ -71,6 +72,8 @@ class Expressions:
         UnsupportedByLLVM: a function of the user takes or returns an integer of less than 32 bits.
         """
         self._results: dict[str, tirx.Var] = {}
+        for call in nodes_of(func.body, Call):
+            self._check(call)
         callbacks: list[tuple[Any, Any]] = [
             (Call, self._call),
             (tirx.Select, _select),
@@ -93,20 +96,32 @@ class Expressions:
             return tirx.call_llvm_pure_intrin(str(call.ty.dtype), "llvm.fabs", *call.args)
         if name in _LIBRARY:
             return _library(_LIBRARY[name], call)
-        if name in ("tirx.call_extern", "tirx.call_pure_extern"):
-            return self._extern(call)
-        return call
+        return self._extern(call)
 
     def _extern(self, call: Call) -> Expr:
-        name = call.args[0].value if isinstance(call.args[0], StringImm) else ""
+        name = _extern_name(call)
+        if name is None:
+            return call
         if is_call_by_name(call, self._functions):
             callee = self._functions[name]
             return Call(callee, list(call.args[1:]), call.attrs, call.ty_args, call.span, call.ty)
         if name in LLVM_INTRINSICS:
             return self._intrinsic(name, *call.args[1:])
-        if name not in MATH_FUNCTIONS:
-            _require_passable(name, call)
         return call
+
+    def _check(self, call: Call) -> None:
+        """Refuse what calling conventions treat in different ways."""
+        name = _extern_name(call)
+        known = {*MATH_FUNCTIONS, *LLVM_INTRINSICS}
+        if name is None or name in known or is_call_by_name(call, self._functions):
+            return
+        for value in (call, *call.args[1:]):
+            dtype = str(getattr(value.ty, "dtype", "void"))
+            if not _is_pointer(value) and dtype not in _PASSED:
+                raise UnsupportedByLLVM(
+                    f"{name} takes or returns {dtype}; give functions of your own integers of 32 "
+                    "or 64 bits, or compile with target c"
+                )
 
     def _intrinsic(self, name: str, *arguments: Expr) -> Expr:
         """The load of the result; its index is what the call returns, which is 0."""
@@ -145,14 +160,10 @@ def _library(stem: str, call: Call) -> Expr:
     return tirx.call_pure_extern(dtype, function, *call.args)
 
 
-def _require_passable(name: str, call: Call) -> None:
-    for value in (call, *call.args[1:]):
-        dtype = str(getattr(value.ty, "dtype", "void"))
-        if not _is_pointer(value) and dtype not in _PASSED:
-            raise UnsupportedByLLVM(
-                f"{name} takes or returns {dtype}; give functions of your own integers of 32 or 64 "
-                "bits, or compile with target c"
-            )
+def _extern_name(call: Call) -> str | None:
+    """The name of the function that `call` names by a string."""
+    is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
+    return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
 
 
 def _is_pointer(value: Expr) -> bool:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tvm
-import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, PrimType
 from tvm.target import Target
@@ -99,14 +98,11 @@ def compile_functions(
 
 def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
     """`func`, which returns nothing, or 0 as TVM has it, and has a place for every constant."""
-
-    def on_allocation(stmt: tirx.AllocBuffer) -> None:
+    for stmt in nodes_of(func.body, tirx.AllocBuffer):
         if CONSTANT_DATA_ATTR in stmt.annotations:
             raise UnsupportedByLLVM(
                 f"{name}: constant {stmt.buffer.name} has no place in a constant pool"
             )
-
-    tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
     returned = nodes_of(func.body, tirx.Return)
     if not all(isinstance(r.value, tirx.IntImm) and int(r.value) == 0 for r in returned):
         raise UnsupportedByLLVM(f"{name}: a PrimFunc that returns a value")

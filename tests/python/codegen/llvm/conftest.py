@@ -15,29 +15,35 @@ from usmp.relax.lower_operators import pass_buffers_as_pointers
 
 @pytest.fixture(scope="session")
 def compile_llvm():
-    """TVM's module of PrimFuncs that are all visible, for a CPU."""
+    """TVM's module of PrimFuncs with buffer parameters, or of one called f; all are visible."""
 
-    def build(mod, **options):
+    def build(mod):
         mod = mod if isinstance(mod, IRModule) else IRModule({"f": mod})
         mod = tirx.transform.BindTarget(tvm.target.Target("c"))(mod)
         lowered = tirx.transform.LowerIntrin()(mod).functions
         pointers = IRModule({v: pass_buffers_as_pointers(f) for v, f in lowered.items()})
         symbols = {v.name_hint: v.name_hint for v in lowered}
-        target = tvm.target.Target({"kind": "llvm", **options})
-        return compile_functions(pointers, symbols, target)
+        return compile_functions(pointers, symbols, tvm.target.Target("llvm"))
 
     return build
 
 
 @pytest.fixture
-def load_llvm(compile_llvm, tmp_path):
-    """Compile the PrimFuncs of a module, or one called f, and load them."""
+def link(tmp_path):
+    """A shared library of what LLVM compiled for this host."""
     require("gcc")
 
-    def load(mod, **options):
-        compile_llvm(mod, **options).write_to_file(str(tmp_path / "code.o"), "o")
-        command = ["gcc", "-shared", "code.o", "-o", "code.so", "-lm"]
+    def load(built):
+        built.write_to_file(str(tmp_path / "code.o"), "o")
+        library = tmp_path / f"code{len(list(tmp_path.iterdir()))}.so"
+        command = ["gcc", "-shared", "code.o", "-o", str(library), "-lm"]
         subprocess.run(command, cwd=tmp_path, check=True)
-        return ctypes.CDLL(str(tmp_path / "code.so"))
+        return ctypes.CDLL(str(library))
 
     return load
+
+
+@pytest.fixture
+def load_llvm(compile_llvm, link):
+    """Compile the PrimFuncs of a module, or one called f, and load them."""
+    return lambda mod: link(compile_llvm(mod))
