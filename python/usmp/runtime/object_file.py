@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 _MAGIC = b"\x7fELF"
-_MACHINES = {3: "x86", 40: "Arm", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
+_MACHINES = {3: "x86", 40: "Arm", 62: "x86", 183: "Arm", 243: "RISC-V"}
 _WIDTHS = {1: "32-bit", 2: "64-bit"}
 
 
@@ -19,7 +19,7 @@ def foreign_machine(content: bytes) -> str | None:
         return None
     width, number = found
     name = _MACHINES.get(number, f"machine number {number}")
-    return name if "-" in name or number == 183 else f"{_WIDTHS.get(width, '')} {name}".strip()
+    return f"{_WIDTHS[width]} {name}"
 
 
 @cache
@@ -34,7 +34,7 @@ def _host_machine() -> tuple[int, int] | None:
 
 def _machine(content: bytes) -> tuple[int, int] | None:
     """Word size and machine number of an ELF file."""
-    if len(content) < 20 or not content.startswith(_MAGIC):
+    if len(content) < 20 or not content.startswith(_MAGIC) or content[4] not in _WIDTHS:
         return None
     order = ">" if content[5] == 2 else "<"
     (number,) = struct.unpack_from(f"{order}H", content, 18)

@@ -1,0 +1,121 @@
+"""Whole models give the bytes that target c gives, and with them those of the references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+
+import usmp
+from compilers import require
+from quantised_models import CATALOGUE
+from tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+from usmp.codegen.c_intrinsics import C_INTRINSICS
+from usmp.objects import Executor
+
+BY_NAME = {model.name: model for model in CATALOGUE}
+MODELS = [
+    "conv_2d_same",
+    "depthwise_conv_2d_int16",
+    "fully_connected_int16",
+    "fully_connected_uint8_rows",
+    "softmax_ten_classes",
+    "div_channels",
+    "l2_normalization_matrix",
+    "log_softmax_image",
+    "lstm_strong",
+    "lstm_cell_clip",
+]
+MLPERF = ["ad01", "kws", "resnet8", "strww", "vww_96"]
+
+
+@pytest.fixture(autouse=True)
+def _compiler():
+    require("gcc")
+
+
+def assert_equal_outputs(path, inputs_of):
+    mod = usmp.import_model(path)
+    c, llvm = usmp.build(mod, "c"), usmp.build(mod, "llvm")
+    assert llvm.header == c.header
+    assert llvm.memory_plan == c.memory_plan
+    ours, theirs = llvm.load(), c.load()
+    for inputs in inputs_of(ours):
+        actual, expected = ours.run(inputs), theirs.run(inputs)
+        assert {n: v.tobytes() for n, v in actual.items()} == {
+            n: v.tobytes() for n, v in expected.items()
+        }
+    return c
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_one_operator(name, tmp_path):
+    content = BY_NAME[name].make()
+    path = tmp_path / "model.tflite"
+    path.write_bytes(content)
+    tensors, _ = graph_tensors(content)
+    inputs = [*(random_inputs(tensors, seed) for seed in range(20)), *extreme_inputs(tensors)]
+    assert_equal_outputs(path, lambda _: inputs)
+
+
+def test_models_of_one_operator_call_every_function(tmp_path):
+    called = set()
+    for name in MODELS:
+        path = tmp_path / f"{name}.tflite"
+        path.write_bytes(BY_NAME[name].make())
+        source = usmp.build(usmp.import_model(path), "c").source
+        called |= {function for function in C_INTRINSICS if f"{function}(" in source}
+    assert called == set(C_INTRINSICS)
+
+
+def test_digits(digits_model, digits_images):
+    images, _ = digits_images
+    assert_equal_outputs(
+        digits_model, lambda module: [{n: image[None] for n in module.inputs} for image in images]
+    )
+
+
+@pytest.mark.parametrize("executor", [None, Executor("aot", {"interface-api": "packed"})])
+@pytest.mark.parametrize("workspace_io", [False, True])
+def test_interfaces(digits_model, digits_images, executor, workspace_io):
+    image = digits_images[0][:1]
+    mod = usmp.import_model(digits_model)
+    outputs = []
+    with tvm.transform.PassContext(config={"tir.usmp.use_workspace_io": workspace_io}):
+        if executor and workspace_io:
+            with pytest.raises(ValueError, match="packed"):
+                usmp.build(mod, "llvm", executor).files()
+            return
+        for target in ("c", "llvm"):
+            module = usmp.build(mod, target, executor).load()
+            (name,) = module.inputs
+            outputs.append(module.run({name: image})["probabilities"].tobytes())
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("name", MLPERF)
+def test_mlperf_tiny(name, shared_model):
+    def inputs(module):
+        generator = np.random.default_rng(0)
+        for _ in range(3):
+            yield {
+                n: generator.integers(-128, 128, info["shape"]).astype(info["dtype"])
+                for n, info in module.inputs.items()
+            }
+
+    assert_equal_outputs(shared_model(f"mlperf_{name}_int8"), inputs)
+
+
+@pytest.mark.parametrize("name", ["mlperf_resnet8_float", "tflm_hello_world_float"])
+def test_float_models(name, shared_model):
+    """LLVM may fuse a product and a sum only on CPUs that can; this host's default cannot."""
+
+    def inputs(module):
+        generator = np.random.default_rng(0)
+        for _ in range(3):
+            yield {
+                n: generator.normal(0, 1, info["shape"]).astype("float32")
+                for n, info in module.inputs.items()
+            }
+
+    assert_equal_outputs(shared_model(name), inputs)

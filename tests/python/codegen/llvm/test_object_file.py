@@ -1,0 +1,262 @@
+"""What others see of the object file of a model."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import sys
+
+import pytest
+import tvm
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, IRModule, PrimType
+
+import usmp
+from compilers import require
+from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions, compile_module
+from usmp.objects import Executor
+from usmp.runtime import BuildError
+from usmp.runtime.object_file import foreign_machine
+
+CORTEX_M3 = "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3"
+CORTEX_M55 = "llvm -mtriple=thumbv8.1m.main-none-eabi -mcpu=cortex-m55 -mfloat-abi=hard"
+RISCV = "llvm -mtriple=riscv32-unknown-none-elf -mattr=+m,+c -mabi=ilp32"
+ARM_FLAGS = {
+    CORTEX_M3: ["-mcpu=cortex-m3"],
+    CORTEX_M55: ["-mcpu=cortex-m55", "-mfloat-abi=hard"],
+}
+MAIN_C = """
+#include "tvmgen_default.h"
+static int8_t image[TVMGEN_DEFAULT_IMAGE_SIZE], probabilities[TVMGEN_DEFAULT_PROBABILITIES_SIZE];
+int main(void) {
+  struct tvmgen_default_inputs inputs = {image};
+  struct tvmgen_default_outputs outputs = {probabilities};
+  return tvmgen_default_run(&inputs, &outputs);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def digits():
+    from conftest import ROOT
+
+    return usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
+
+
+def object_of(factory):
+    return factory.files()["codegen/host/lib/default_lib1.o"]
+
+
+def symbols(content, path):
+    """What `nm` tells of the symbols that others see: name -> letter."""
+    path.write_bytes(content)
+    text = subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1]: line.split()[-2] for line in text.splitlines()}
+
+
+@pytest.mark.parametrize("target", ["llvm", CORTEX_M3, CORTEX_M55, RISCV])
+def test_only_the_main_function_is_visible(digits, target, tmp_path):
+    require("gcc")
+    factory = usmp.build(digits, target)
+    assert symbols(object_of(factory), tmp_path / "o") == {"tvmgen_default___tvm_main__": "T"}
+
+
+def test_a_float_model_needs_the_c_library_only(shared_model, tmp_path):
+    require("gcc")
+    factory = usmp.build(usmp.import_model(shared_model("mlperf_resnet8_float")), "llvm")
+    seen = symbols(object_of(factory), tmp_path / "o")
+    needed = {name for name, letter in seen.items() if letter == "U"}
+    assert needed <= {"expf", "memcpy", "memset"}
+    assert set(seen) - needed == {"tvmgen_default___tvm_main__"}
+
+
+def test_the_archive_has_the_files_of_target_c_and_the_object(digits):
+    c, llvm = (usmp.build(digits, target).files() for target in ("c", "llvm"))
+    assert set(llvm) - set(c) == {"codegen/host/lib/default_lib1.o"}
+    assert set(c) <= set(llvm)
+    header = "codegen/host/include/tvmgen_default.h"
+    assert llvm[header] == c[header]
+    source = llvm["codegen/host/src/default_lib0.c"].decode()
+    assert "extern void tvmgen_default___tvm_main__(" in source
+    assert "tvmgen_default_conv2d" not in source
+
+
+def test_same_bytes_every_time(digits):
+    """In a process of its own too, where objects have other addresses."""
+    text = (
+        "import sys, usmp, hashlib; from usmp.objects.targets import parse_targets\n"
+        f"files = usmp.build(usmp.import_model(sys.argv[1]), {CORTEX_M3!r}).files()\n"
+        "print(hashlib.sha256(files['codegen/host/lib/default_lib1.o']).hexdigest())\n"
+    )
+    from conftest import ROOT
+
+    model = str(ROOT / "examples/digits/digits_int8.tflite")
+    runs = [
+        subprocess.run([sys.executable, "-c", text, model], capture_output=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 65
+
+
+def test_two_models_link_into_one_program(digits, tmp_path):
+    require("gcc")
+    objects = []
+    for name in ("one", "two"):
+        files = usmp.build(digits, "llvm", module_name=name).files()
+        for path, content in files.items():
+            if path.startswith("codegen/"):
+                (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / path).write_bytes(content)
+                objects += [path] if path.endswith((".c", ".o")) else []
+    main = "int32_t (*const f[])(struct tvmgen_one_inputs*, struct tvmgen_one_outputs*) = {0};"
+    (tmp_path / "main.c").write_text(
+        f'#include "tvmgen_one.h"\n#include "tvmgen_two.h"\n{main}\nint main(void) {{ return '
+        "f[0] != 0 || (void*)tvmgen_one_run == (void*)tvmgen_two_run; }\n"
+    )
+    command = ["gcc", "-Icodegen/host/include", "main.c", *objects, "-lm", "-o", "program"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "program"], check=True)
+
+
+@pytest.mark.parametrize("target", [CORTEX_M3, CORTEX_M55])
+def test_arm_object_links_and_is_thumb_code_of_its_cpu(digits, target, tmp_path):
+    require("arm-none-eabi-gcc")
+    files = usmp.build(digits, target).files()
+    for name in [n for n in files if n.startswith("codegen/")]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(files[name])
+    (tmp_path / "main.c").write_text(MAIN_C)
+    sources = ["main.c", "codegen/host/src/default_lib0.c", "codegen/host/lib/default_lib1.o"]
+    flags = ["-mthumb", *ARM_FLAGS[target], "--specs=nosys.specs"]
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Icodegen/host/include"]
+    done = subprocess.run(
+        ["arm-none-eabi-gcc", "-O2", *flags, *strict, *sources, "-lm", "-o", "program.elf"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    attributes = subprocess.run(
+        ["arm-none-eabi-readelf", "-A", sources[-1]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    architecture = "v7" if target == CORTEX_M3 else "v8.1-M.mainline"
+    assert re.search(rf"Tag_CPU_arch: {architecture}$", attributes, re.MULTILINE)
+    assert "Tag_CPU_arch_profile: Microcontroller" in attributes
+    table = subprocess.run(
+        ["arm-none-eabi-readelf", "-sW", sources[-1]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    (address,) = re.findall(r" (\w+) .* FUNC .* tvmgen_default___tvm_main__$", table, re.MULTILINE)
+    assert int(address, 16) % 2 == 1
+
+
+def test_object_of_another_machine_does_not_run_here(digits):
+    with pytest.raises(BuildError) as refused:
+        usmp.build(digits, CORTEX_M3).load()
+    assert str(refused.value) == (
+        "codegen/host/lib/default_lib1.o is code for 32-bit Arm, not for this host; link the "
+        "archive's files with that machine's compiler, or compile the model with target c or llvm "
+        "without options to run it here"
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "machine", "name"),
+    [
+        (1, 40, "32-bit Arm"),
+        (1, 243, "32-bit RISC-V"),
+        (2, 243, "64-bit RISC-V"),
+        (1, 3, "32-bit x86"),
+        (1, 999, "32-bit machine number 999"),
+    ],
+)
+def test_names_of_machines(width, machine, name):
+    head = b"\x7fELF" + bytes([width, 1]) + bytes(12) + struct.pack("<H", machine)
+    assert foreign_machine(head) == name
+
+
+def test_what_is_not_elf_is_not_judged():
+    assert foreign_machine(b"\xcf\xfa\xed\xfe" + bytes(100)) is None
+    assert foreign_machine(b"") is None
+
+
+def test_packed_interface(digits):
+    pytest.importorskip("tvm_ffi")
+    require("gcc")
+    executor = Executor("aot", {"interface-api": "packed"})
+    factory = usmp.build(digits, "llvm", executor)
+    assert sorted(n for n in factory.files() if "lib" in n) == [
+        "codegen/host/lib/default_lib1.o",
+        "codegen/host/src/default_lib0.c",
+    ]
+
+
+def test_a_function_that_returns_early(link):
+    """TVM writes an early return as `return 0`."""
+    import ctypes
+
+    import numpy as np
+
+    values = tirx.Var("values", tvm.ir.PointerType(PrimType("int32")))
+    view = tirx.decl_buffer((2,), "int32", "view")
+    zero = tirx.IntImm("int32", 0)
+    body = tirx.SeqStmt(
+        [
+            tirx.DeclBuffer(view, data=values),
+            tirx.IfThenElse(view[0] > 0, tirx.Return(zero), None),
+            tirx.BufferStore(view, tirx.IntImm("int32", 9), [1]),
+        ]
+    )
+    inner = GlobalVar("inner")
+    call = tirx.Evaluate(Call(inner, [values], ret_ty=PrimType("int32")))
+    functions = {inner: tirx.PrimFunc([values], body)}
+    outer = tirx.Var("values", values.ty)
+    call = tirx.Evaluate(Call(inner, [outer], ret_ty=PrimType("int32")))
+    functions[GlobalVar("f")] = tirx.PrimFunc([outer], call)
+    library = link(compile_functions(IRModule(functions), {"f": "f"}, tvm.target.Target("llvm")))
+    for first, second in ((1, 0), (0, 9)):
+        data = np.array([first, 0], "int32")
+        library.f(ctypes.c_void_p(data.ctypes.data))
+        assert data.tolist() == [first, second]
+
+
+def test_a_function_that_returns_a_value_is_refused():
+    func = tirx.PrimFunc([], tirx.Return(tirx.IntImm("int32", 3)), PrimType("int32"))
+    with pytest.raises(UnsupportedByLLVM) as refused:
+        compile_functions(IRModule({"f": func}), {"f": "f"}, tvm.target.Target("llvm"))
+    assert str(refused.value) == "f: a PrimFunc that returns a value"
+
+
+def test_what_tvm_cannot_compile_is_refused_in_a_line():
+    index = tirx.Var("i", "int32")
+    loop = tirx.For(
+        index,
+        0,
+        4,
+        tirx.ForKind.THREAD_BINDING,
+        tirx.Evaluate(index + 1),
+        tirx.IterVar(None, index, tirx.IterVar.ThreadIndex, "threadIdx.x"),
+    )
+    with pytest.raises(UnsupportedByLLVM) as refused:
+        compile_functions(
+            IRModule({"f": tirx.PrimFunc([], loop)}), {"f": "f"}, tvm.target.Target("llvm")
+        )
+    assert str(refused.value).startswith("TVM cannot make LLVM code of the model: ")
+    assert "\n" not in str(refused.value)
+
+
+def test_constants_without_a_place_are_refused(digits):
+    factory = usmp.build(digits, "c")
+    lowered = usmp.relax.lower_to_aot(digits)
+    with pytest.raises(UnsupportedByLLVM, match="has no place in a constant pool"):
+        compile_module(lowered, factory.interface, tvm.target.Target("llvm"))
