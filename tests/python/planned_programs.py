@@ -38,10 +38,11 @@ def check_planned(
     algorithm: str,
     expected: list[list[int]],
     orders: tuple[bool, ...] = (False, True),
+    **options: str,
 ) -> bool:
     """Plan the program and look whether it still computes the same, forwards and backwards; False
     if the buffers do not fit in the pools, where that may be."""
-    planned = plan(program, algorithm)
+    planned = plan(program, algorithm, **options)
     if planned is None:
         return False
     check_places(program, planned)
@@ -50,9 +51,10 @@ def check_planned(
     return True
 
 
-def plan(program: Program, algorithm: str) -> IRModule | None:
+def plan(program: Program, algorithm: str, **options: str) -> IRModule | None:
     """The planned module, or None if the buffers do not fit in the pools, where that may be."""
     config = {"tir.usmp.algorithm": algorithm, "tir.usmp.use_workspace_io": program.workspace_io}
+    config |= {f"tir.usmp.{name}": value for name, value in options.items()}
     try:
         with tvm.transform.PassContext(config=config):
             planned = UnifiedStaticMemoryPlanner()(program.mod)

@@ -116,6 +116,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     },
                     "algorithm": str(plan.algorithm),
                     "memory_pressure_bytes": int(plan.memory_pressure),
+                    "placement": _placement(plan),
                     "pools": _pools(interface, plan),
                 },
             }
@@ -245,6 +246,25 @@ def _pressure_by_pool(buffers: list[PlacedBuffer], constant: set[str]) -> dict[s
         "workspace_pools": {name: size for name, size in sizes.items() if name not in constant},
         "constant_pools": {name: size for name, size in sizes.items() if name in constant},
     }
+
+
+def _placement(plan: MemoryPlan) -> dict[str, Any]:
+    """How pools were chosen, and what accesses take, if the pools say how fast they are."""
+    described: dict[str, Any] = {"policy": str(plan.placement)}
+    estimate = plan.access_estimate
+    if estimate is not None:
+        by_preference = estimate.cycles_by_preference
+        described |= {
+            "clock_frequency_hz": int(estimate.clock_frequency_hz),
+            "estimated_access_cycles": int(estimate.cycles),
+            "estimated_access_cycles_by_preference": by_preference,
+            "estimated_access_cycles_by_cost": int(estimate.cycles_by_cost),
+            "estimated_access_cycles_lower_bound": int(estimate.lower_bound_cycles),
+            "estimated_access_cycles_by_pool": {
+                str(name): int(cycles) for name, cycles in estimate.pool_cycles.items()
+            },
+        }
+    return described
 
 
 def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:

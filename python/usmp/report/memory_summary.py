@@ -41,6 +41,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
             console.print(_live_at_peak(pool))
+    _print_access_cycles(memory.get("placement", {}), console)
     main = memory["functions"]["main"][0]
     if main["state_size_bytes"]:
         pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
@@ -63,6 +64,21 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             f"Inputs and outputs, {main['io_size_bytes']} bytes, are provided by the application "
             "(tir.usmp.use_workspace_io=1 plans them too)."
         )
+
+
+def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None:
+    """What accesses take by both placements, if the pools say how fast they are."""
+    if "estimated_access_cycles" not in placement:
+        return
+    name = "estimated_access_cycles"
+    by_preference = placement[f"{name}_by_preference"]
+    console.print(
+        f"Estimated access cycles: {placement[name]} with placement={placement['policy']}; "
+        f"by preference {'no plan fits' if by_preference is None else by_preference}, "
+        f"by cost {placement[f'{name}_by_cost']}, "
+        f"lower bound {placement[f'{name}_lower_bound']}.",
+        markup=False,
+    )
 
 
 def _state_bytes(pool: Mapping[str, Any]) -> int:

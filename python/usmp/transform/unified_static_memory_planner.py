@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import tvm
 import tvm_ffi
 from tvm import tirx
@@ -14,15 +16,24 @@ from usmp.algorithms import (
     get_algorithm,
     get_custom_algorithm,
 )
+from usmp.algorithms.access_cost import AccessCosts, access_costs, has_speed
+from usmp.algorithms.placement import PREFERENCE, check_placement, place
+from usmp.algorithms.registry import Plan
 from usmp.analysis import (
     assign_stmt_pool_allocations,
     check_plan,
     create_array_buffer_info,
     extract_buffer_info,
 )
+from usmp.analysis.access_counts import access_counts
 from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.objects import BufferInfo, MemoryPlan, PlacedBuffer, PoolAllocation
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
+from usmp.objects.attributes import (
+    CONSTANT_MEMORY_POOLS_ATTR,
+    MAIN_FUNCTION_NAME,
+    MEMORY_PLAN_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
@@ -33,15 +44,16 @@ from usmp.transform.module_pass import ModulePass
 class UnifiedStaticMemoryPlanner(ModulePass):
     """Plan the memory of `__tvm_main__` and of everything that it calls.
 
-    Reads from the PassContext `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` (which wins) and
-    `tir.usmp.use_workspace_io`. The plan is checked before it is used, whatever made it, and left
-    on the module as the attribute `memory_plan`. RFC 0009, "Reference-level explanation".
+    Reads from the PassContext `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` (which wins),
+    `tir.usmp.use_workspace_io` and `tir.usmp.placement` (see `usmp.algorithms.placement`). The plan
+    is checked before it is used, whatever made it, and left on the module as the attribute
+    `memory_plan`. RFC 0009, "Reference-level explanation".
 
     Raises
     ------
-    ValueError: an algorithm that is not registered, a plan that does not fit the pools' sizes, a
-        plan that the checker refuses, or a module that is planned already or has no
-        `__tvm_main__`.
+    ValueError: an algorithm or placement that is not known, a plan that does not fit the pools'
+        sizes, a plan that the checker refuses, placement by cost in pools of unknown speed, or a
+        module that is planned already or has no `__tvm_main__`.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -52,12 +64,18 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             raise ValueError(f"main function is not in the module; it must be {MAIN_FUNCTION_NAME}")
         if context.config.get("tir.usmp.use_workspace_io", False):
             mod = CreateAllocatesForIO()(mod)
+        placement = str(context.config.get("tir.usmp.placement", PREFERENCE))
+        check_placement(placement)
         mod = AssignPoolInfo()(mod)
         analysis = extract_buffer_info(mod[MAIN_FUNCTION_NAME], mod)
         stmts = analysis.buffer_info_stmts
         buffers = create_array_buffer_info(stmts)
         name, algorithm = _algorithm(context)
-        plan = dict(algorithm(buffers, analysis.memory_pressure).items())
+        costs = _access_costs(mod, buffers, stmts)
+        found = place(
+            buffers, analysis.memory_pressure, name, _checked(algorithm), placement, costs
+        )
+        plan = found.plan
         check_plan(buffers, plan)
         functions = _functions_of_allocations(mod)
         identical = identical_constants(stmts)
@@ -67,7 +85,9 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         ]
         places = assign_stmt_pool_allocations(stmts, plan)
         mod = ConvertPoolAllocationsToOffsets(places)(mod)
-        memory_plan = MemoryPlan(name, analysis.memory_pressure, placed)
+        memory_plan = MemoryPlan(
+            name, analysis.memory_pressure, placed, placement, found.estimate()
+        )
         return mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
 
 
@@ -77,6 +97,30 @@ def _algorithm(context: PassContext) -> tuple[str, Algorithm]:
         return str(custom), get_custom_algorithm(str(custom))
     name = str(context.config.get("tir.usmp.algorithm", DEFAULT_ALGORITHM))
     return name, get_algorithm(name)
+
+
+def _checked(algorithm: Algorithm) -> Algorithm:
+    """The same, refusing plans that are not sound."""
+
+    def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
+        plan = dict(algorithm(buffers, memory_pressure).items())
+        check_plan(buffers, plan)
+        return plan
+
+    return checked
+
+
+def _access_costs(
+    mod: IRModule, buffers: list[BufferInfo], stmts: Mapping[BufferInfo, tirx.AllocBuffer]
+) -> AccessCosts | None:
+    """None, and nothing counted, if no pool says how fast it is."""
+    pools = [pool for buffer in buffers for pool in buffer.pool_candidates]
+    for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR):
+        if attribute in (mod.attrs or {}):
+            pools += mod.attrs[attribute].pools
+    if not any(has_speed(pool) for pool in pools):
+        return None
+    return access_costs(access_counts(MAIN_FUNCTION_NAME, mod, stmts))
 
 
 def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:

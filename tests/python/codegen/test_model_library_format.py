@@ -194,6 +194,31 @@ def test_workspace_pool_in_the_metadata(module):
     }
     assert module["memory"]["algorithm"] == "greedy_by_size"
     assert module["memory"]["memory_pressure_bytes"] == 512
+    assert module["memory"]["placement"] == {"policy": "preference"}
+
+
+def test_access_cycles_in_the_metadata():
+    """Of pools that say how fast they are: each pool's cycles, in those of the fastest clock."""
+    pools = [
+        usmp.WorkspacePoolInfo("tcm", ["c"], usmp.PoolInfoProperties(0, 400_000_000)),
+        usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(-1, 200_000_000)),
+    ]
+    with PassContext(config={"tir.usmp.placement": "cost"}):
+        factory = usmp.build(
+            Attention, params=PARAMS, workspace_memory_pools=usmp.WorkspaceMemoryPools(pools)
+        )
+    described = factory.metadata["modules"]["default"]["memory"]["placement"]
+    cycles = described.pop("estimated_access_cycles_by_pool")
+    assert list(cycles) == ["global_const_workspace", "sram"]
+    total = sum(cycles.values())
+    assert described == {
+        "policy": "cost",
+        "clock_frequency_hz": 400_000_000,
+        "estimated_access_cycles": total,
+        "estimated_access_cycles_by_preference": total,
+        "estimated_access_cycles_by_cost": total,
+        "estimated_access_cycles_lower_bound": total,
+    }
 
 
 def test_peak_is_the_highest_end(module):

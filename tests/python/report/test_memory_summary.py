@@ -26,13 +26,19 @@ def pool(name: str, kind: str, peak: int, pressure: int, *live: tuple[str, int])
     }
 
 
-def summary(*pools: dict[str, Any], io_in_pool: bool = False, width: int = 80) -> list[str]:
+def summary(
+    *pools: dict[str, Any],
+    io_in_pool: bool = False,
+    width: int = 80,
+    placement: dict[str, Any] | None = None,
+) -> list[str]:
     """The lines of the summary, spaces squeezed, rules and empty lines left out."""
     tensor = {"pool": "sram"} if io_in_pool else {}
     main = {"io_size_bytes": 12, "inputs": {"x": tensor}, "outputs": {"y": tensor}}
     states = [b["size"] for p in pools for b in p["buffers"] if b["kind"] == "state"]
     main["state_size_bytes"] = sum(states)
     memory = {"algorithm": "mine", "pools": list(pools), "functions": {"main": [main]}}
+    memory["placement"] = placement or {"policy": "preference"}
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False)
     print_memory_summary({"model_name": "net", "memory": memory}, console)
@@ -114,3 +120,21 @@ def test_long_names_are_folded_not_cut():
     lines = summary(pool(name, "workspace", 12, 12, (name, 12)), io_in_pool=True)
     assert "".join(lines).count("n" * 20) >= 3 * (300 // 80)
     assert "…" not in "".join(lines)
+
+
+def test_access_cycles_by_both_placements():
+    placement = {
+        "policy": "cost",
+        "clock_frequency_hz": -1,
+        "estimated_access_cycles": 70,
+        "estimated_access_cycles_by_preference": 90,
+        "estimated_access_cycles_by_cost": 70,
+        "estimated_access_cycles_lower_bound": 60,
+    }
+    assert summary(io_in_pool=True, width=200, placement=placement)[-1] == (
+        "Estimated access cycles: 70 with placement=cost; "
+        "by preference 90, by cost 70, lower bound 60."
+    )
+    placement["estimated_access_cycles_by_preference"] = None
+    lines = summary(io_in_pool=True, width=200, placement=placement)
+    assert "by preference no plan fits, by cost 70" in lines[-1]
