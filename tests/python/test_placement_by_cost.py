@@ -1,0 +1,74 @@
+"""A real model in tightly coupled and in slow memory: pools by cost change cycles, not results."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import numpy as np
+from tvm.ir.transform import PassContext
+
+import usmp
+from conftest import ROOT
+from usmp import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+
+FAST_BYTES = 16 << 10
+PAGE = ROOT / "docs/placement.md"
+
+
+def build(mod, placement: str) -> usmp.AOTExecutorFactoryModule:
+    fast = PoolInfoProperties(FAST_BYTES, is_internal=True)
+    slow = PoolInfoProperties(read_latency_cycles=8, write_latency_cycles=8, is_internal=True)
+    with PassContext(config={"tir.usmp.placement": placement}):
+        return usmp.build(
+            mod,
+            workspace_memory_pools=WorkspaceMemoryPools(
+                [WorkspacePoolInfo("dtcm", "c", fast), WorkspacePoolInfo("sdram", "c", slow)]
+            ),
+            constant_memory_pools=ConstantMemoryPools(
+                [
+                    ConstantPoolInfo("itcm", "c", pool_info_properties=fast),
+                    ConstantPoolInfo("flash", "c", pool_info_properties=slow),
+                ]
+            ),
+        )
+
+
+def memory(factory: usmp.AOTExecutorFactoryModule) -> dict:
+    return factory.metadata["modules"]["default"]["memory"]
+
+
+def test_placement_by_cost(shared_model):
+    mod = usmp.import_model(shared_model("mlperf_resnet8_int8"))
+    preferred, cheapest = build(mod, "preference"), build(mod, "cost")
+    found, by_cost = memory(preferred)["placement"], memory(cheapest)["placement"]
+    name = "estimated_access_cycles"
+    assert found[name] == found[f"{name}_by_preference"] == by_cost[f"{name}_by_preference"]
+    assert by_cost[name] == found[f"{name}_by_cost"] < 0.75 * found[name]
+    assert by_cost[f"{name}_lower_bound"] <= by_cost[name]
+    for pool in memory(cheapest)["pools"]:
+        assert pool["name"] not in ("dtcm", "itcm") or pool["size_bytes"] <= FAST_BYTES
+    (info,) = memory(preferred)["functions"]["main"][0]["inputs"].items()
+    random = np.random.default_rng(0)
+    values = random.integers(-128, 128, info[1]["shape"], dtype="int8")
+    outputs = [factory.run({info[0]: values}) for factory in (preferred, cheapest)]
+    for tensor, value in outputs[0].items():
+        np.testing.assert_array_equal(outputs[1][tensor], value)
+    assert build(mod, "cost").files() == cheapest.files()
+
+
+def test_the_example_of_the_page(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    exec(code, {})
+    printed = ast.literal_eval(capsys.readouterr().out)
+    assert printed["policy"] == "cost"
+    assert printed["clock_frequency_hz"] == 400_000_000
+    cycles = {key: printed[f"estimated_access_cycles{key}"] for key in ("", "_by_preference")}
+    assert cycles[""] < cycles["_by_preference"]
