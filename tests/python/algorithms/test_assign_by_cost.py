@@ -122,6 +122,20 @@ def test_candidates_and_pins_stay():
     }
 
 
+def test_safe_overlaps_stay():
+    """An output over its dying input: both fit where only one of them has room beside the other."""
+    fast, slow = pool("fast", 16), pool("slow", latency=9)
+    dying, output = (
+        buffer("dying", 16, [fast, slow], 0, 2),
+        buffer("output", 16, [fast, slow], 1, 3),
+    )
+    live([dying, output])
+    output.set_overlaps({dying: 0})
+    found, costs, _ = assign([dying, output], {dying: 5, output: 5})
+    assert where(found) == {"dying": "fast", "output": "fast"}
+    assert found.lower_bound == costs.cost_of_plan(found.plan) == 10
+
+
 def test_constants_and_workspace_do_not_compete():
     fast, slow = pool("fast", 8), pool("slow", latency=9)
     itcm = pool("itcm", 8, kind=ConstantPoolInfo)
@@ -175,7 +189,7 @@ def problems(draw):
     return live(buffers), {b: draw(st.integers(0, 99)) for b in buffers}
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=150, derandomize=True)
 @given(problems(), st.sampled_from(["greedy_by_size", "greedy_by_conflicts", "no_sharing"]))
 def test_small_problems_are_solved_to_the_optimum(problem, name):
     buffers, reads = problem
@@ -194,10 +208,10 @@ def test_small_problems_are_solved_to_the_optimum(problem, name):
         best = cost if best is None else min(best, cost)
     assert (best is None) == (found is None)
     if found is not None:
-        assert costs.cost_of_plan(found.plan) == best
+        assert costs.cost_of_plan(found.plan) == best >= found.lower_bound
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=60, derandomize=True)
 @given(problems(), st.sampled_from(["hill_climb", "no_sharing"]))
 def test_any_algorithm_is_never_dearer_than_preference(problem, name):
     buffers, reads = problem
