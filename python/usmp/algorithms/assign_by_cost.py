@@ -89,7 +89,7 @@ def _planned(
     # To each its pool alone, if the algorithm can do that: one that makes pools small might else
     # prefer the others.
     alone = [[wanted[buffer]] for buffer in buffers]
-    first = [[wanted[buffer], *_from_cheapest(buffer, costs)] for buffer in buffers]
+    first = [_led_by(str(wanted[b].pool_name), _from_cheapest(b, costs)) for b in buffers]
     for pools in (alone, first):
         copies = candidates.copies(pools)
         try:
@@ -104,6 +104,11 @@ def _planned(
 def _from_cheapest(buffer: BufferInfo, costs: AccessCosts) -> list[PoolInfo]:
     """The candidate pools from the cheapest to the dearest; of equal cost the preferred first."""
     return sorted(buffer.pool_candidates, key=lambda pool: costs.cost(buffer, pool))
+
+
+def _led_by(name: str, pools: Sequence[PoolInfo]) -> list[PoolInfo]:
+    """The same pools, the one of that name first."""
+    return sorted(pools, key=lambda pool: str(pool.pool_name) != name)
 
 
 def _groups(buffers: Sequence[BufferInfo]) -> list[list[BufferInfo]]:
@@ -181,9 +186,9 @@ class _Assignment:
 
     def offer(self, wanted: list[int]) -> int:
         """Pack the assignment; returns the least cost so far."""
+        names = list(self.numbers)
         candidates = [
-            [*(p for p in pools if self.number(p) == first), *pools]
-            for pools, first in zip(self.pools, wanted, strict=True)
+            _led_by(names[first], pools) for pools, first in zip(self.pools, wanted, strict=True)
         ]
         copies = self.candidates.copies(candidates)
         try:
