@@ -54,8 +54,10 @@ def found_in(value: object, path: str) -> Iterator[str]:
 
 def written(digits_model) -> Iterator[dict]:
     """Metadata of models that together have every key."""
+    digits = usmp.import_model(digits_model)
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
-        yield usmp.build(usmp.import_model(digits_model)).metadata
+        yield usmp.build(digits).metadata
+    yield usmp.build(digits, board="mps2-an385").metadata
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
     yield metadata(scratch, interface_of(scratch, "net"))
 
