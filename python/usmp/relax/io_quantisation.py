@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tvm import relax
@@ -43,16 +44,28 @@ def parameters_of(quantisation: Quantisation | None) -> Parameters:
 
 def io_quantisation(main: relax.Function) -> IOQuantisation:
     """Read from the attributes `input_quantisation` and `output_quantisation` of `main`, or else
-    from what dequantises its inputs and quantises its outputs."""
+    from what dequantises its inputs and quantises its outputs.
+
+    Raises
+    ------
+    ValueError: an attribute is not what it should be.
+    """
     attrs = main.attrs or {}
     graph = Graph(relax.BlockBuilder(), _bound(main).get, lambda *_: None)
-    inputs = _dequantised(main, graph)
-    for name, told in attrs.get(INPUT_QUANTISATION_ATTR, {}).items():
-        inputs[str(name)] = _read(told)
+    inputs, outputs = _dequantised(main, graph), _quantised(main, graph)
+    of_inputs = attrs.get(INPUT_QUANTISATION_ATTR, {})
+    if not isinstance(of_inputs, Mapping):
+        raise ValueError(f'the attribute "{INPUT_QUANTISATION_ATTR}" of main must be a dictionary')
+    for name, told in of_inputs.items():
+        inputs[str(name)] = _read(told, f'{INPUT_QUANTISATION_ATTR}"["{name}"]')
     if OUTPUT_QUANTISATION_ATTR in attrs:
-        outputs = [_read(told) for told in attrs[OUTPUT_QUANTISATION_ATTR]]
-    else:
-        outputs = _quantised(main, graph)
+        of_outputs = attrs[OUTPUT_QUANTISATION_ATTR]
+        if not isinstance(of_outputs, Sequence) or len(of_outputs) != len(outputs):
+            raise ValueError(
+                f'the attribute "{OUTPUT_QUANTISATION_ATTR}" of main must be a list with an '
+                f"element for each of its {len(outputs)} outputs"
+            )
+        outputs = [_read(told, f'{OUTPUT_QUANTISATION_ATTR}"') for told in of_outputs]
     return IOQuantisation(inputs, outputs)
 
 
@@ -78,8 +91,17 @@ def _told(tensor: TensorInfo, parameters: Parameters) -> TensorInfo:
     return TensorInfo(tensor.name, tensor.shape, tensor.dtype, *parameters)
 
 
-def _read(told: Sequence[float]) -> Parameters:
-    return (float(told[0]), int(told[1])) if len(told) == 2 else None
+def _read(told: object, attribute: str) -> Parameters:
+    """`[scale, zero_point]` or `[]`."""
+    parameters = list(told) if isinstance(told, Sequence) else [None]
+    if not parameters:
+        return None
+    match parameters:
+        case [float(scale), int(zero_point)] if 0 < scale < math.inf:
+            return scale, zero_point
+    raise ValueError(
+        f'the attribute "{attribute} of main must be [scale, zero_point] or [], not {told}'
+    )
 
 
 def _bound(main: relax.Function) -> dict[relax.Var, relax.Expr]:

@@ -147,3 +147,45 @@ def test_outputs_in_a_tuple_keep_their_order():
 def test_places_in_the_workspace_keep_it():
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
         assert told(import_tflite(add_model())) == {"a": (0.25, 1), "b": (0.5, 2), "y": (1.0, 3)}
+
+
+def with_attribute(name: str, value: object):
+    mod = qdq_module(lambda graph, x: (x, x), ((1, 4), "int8"))
+    main = mod["main"].with_attr(name, value)
+    mod.update_func(mod.get_global_var("main"), main)
+    return mod
+
+
+def test_attributes_of_a_module_of_the_users_own():
+    mod = with_attribute("input_quantisation", {"x0": [0.5, -1]})
+    assert told(mod) == {"x0": (0.5, -1), "output0": (None, None), "output1": (None, None)}
+    mod = with_attribute("output_quantisation", [[], [0.25, 3]])
+    assert told(mod) == {"x0": (None, None), "output0": (None, None), "output1": (0.25, 3)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("input_quantisation", [1], '"input_quantisation" of main must be a dictionary'),
+        (
+            "input_quantisation",
+            {"x0": [0.5]},
+            '"input_quantisation"["x0"] of main must be [scale, zero_point] or [], not (0.5,)',
+        ),
+        (
+            "output_quantisation",
+            [[], [0.0, 1]],
+            '"output_quantisation" of main must be [scale, zero_point] or [], not (0, 1)',
+        ),
+        (
+            "output_quantisation",
+            [[]],
+            '"output_quantisation" of main must be a list with an element for each of its 2 '
+            "outputs",
+        ),
+    ],
+)
+def test_attribute_of_another_form(name, value, message):
+    with pytest.raises(ValueError) as error:
+        usmp.build(with_attribute(name, value))
+    assert str(error.value) == f"the attribute {message}"
