@@ -212,12 +212,12 @@ def _files_of(module: ArchivedModule, files: Mapping[str, bytes]) -> dict[str, b
 
 
 def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
-    """Return if the code of the module is there, with the sizes of its metadata.
+    """Return if the code of the module is there, as its metadata describes it.
 
     Raises
     ------
-    ArchiveError: it is not.
-    DamagedMetadata: it has other sizes; a caller would provide too little memory.
+    ArchiveError: it is not there.
+    DamagedMetadata: the header has other sizes or members; a caller would provide too little.
     """
     own = _files_of(module, files)
     for ending, what in ((".h", "header"), (".c", "source")):
@@ -226,9 +226,16 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
                 f'not an archive of C code: no {what} of module "{module.name}" in codegen/'
             )
     header = next(content for path, content in own.items() if path.endswith(".h"))
-    prefix = re.escape(module.c_prefix.upper())
     text = header.decode(errors="replace")
-    defined = dict(re.findall(rf"^#define {prefix}_(\w+) (\d+)$", text, re.MULTILINE))
+    _check_sizes(module, text)
+    if module.metadata.get("interface_api") != "packed":
+        _check_structs(module, text)
+
+
+def _check_sizes(module: ArchivedModule, header: str) -> None:
+    """The macros of tensors and pools."""
+    prefix = re.escape(module.c_prefix.upper())
+    defined = dict(re.findall(rf"^#define {prefix}_(\w+) (\d+)$", header, re.MULTILINE))
     sizes = {
         f"{tensor.c_name.upper()}_SIZE": tensor.info.size_bytes
         for tensor in (*module.inputs.values(), *module.outputs.values())
@@ -241,4 +248,22 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
             raise DamagedMetadata(
                 f"{name} is {size} there and {defined.get(name, 'missing')} in the header of "
                 f'module "{module.name}"'
+            )
+
+
+def _check_structs(module: ArchivedModule, header: str) -> None:
+    """What a run takes: inputs, outputs and external pools, in this order."""
+    described = {
+        "inputs": [tensor.c_name for tensor in module.inputs.values()],
+        "outputs": [tensor.c_name for tensor in module.outputs.values()],
+        "workspace_pools": [pool.c_name for pool in module.pools if not pool.is_internal],
+    }
+    for what, members in described.items():
+        struct = rf"^struct {re.escape(module.c_prefix)}_{what} {{\n(.*?)^}};$"
+        found = re.search(struct, header, re.MULTILINE | re.DOTALL)
+        declared = re.findall(r"^  void\* (\w+);", found[1], re.MULTILINE) if found else []
+        if declared != members:
+            raise DamagedMetadata(
+                f"struct {module.c_prefix}_{what} has the members {', '.join(members) or 'none'} "
+                f"there and {', '.join(declared) or 'none'} in the header"
             )

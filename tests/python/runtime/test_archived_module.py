@@ -13,7 +13,9 @@ from tvm_ffi import structural_equal
 
 import usmp
 from archives import attention_archive, edited, message_of, relu_archive, write_tar
+from relax_models import PARAMS, Attention, X
 from tflite_builder import Graph, per_tensor, write_model
+from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.report import print_memory_summary
 
 
@@ -196,3 +198,36 @@ def test_metadata_that_contradicts_the_header(archive, tmp_path):
         "metadata.json is damaged: GLOBAL_WORKSPACE_WORKSPACE_POOL_SIZE is 32 there and 16 in the "
         'header of module "default"'
     )
+
+
+def test_pool_that_the_header_does_not_take(archive, tmp_path):
+    """A run would be called with one argument too many."""
+    files = with_a_pool(usmp.load_archive(archive).files)
+    metadata = edited(json.loads(files["metadata.json"]), f"{_POOLS}/0/internal", False)
+    files["metadata.json"] = json.dumps(metadata).encode()
+    assert message_of(write_tar(tmp_path / "model.tar", files)) == (
+        "metadata.json is damaged: struct tvmgen_default_workspace_pools has the members "
+        "global_workspace there and none in the header"
+    )
+
+
+def test_external_pools_are_read_back(tmp_path):
+    sram = WorkspaceMemoryPools([WorkspacePoolInfo("a pool", ["c"])])
+    factory = usmp.build(Attention, params=PARAMS, workspace_memory_pools=sram)
+    path = usmp.export_model_library_format(factory, tmp_path / "model.tar")
+    pools = [pool for pool in usmp.load_archive(path).module().pools if not pool.is_constant]
+    assert [(p.name, p.c_name, p.is_internal) for p in pools] == [("a pool", "a_pool", False)]
+
+
+def test_model_without_inputs_is_read_back(tmp_path):
+    factory = usmp.build(Attention, params={**PARAMS, "x": X})
+    path = usmp.export_model_library_format(factory, tmp_path / "model.tar")
+    assert usmp.load_archive(path).module().inputs == {}
+
+
+def test_packed_interface_has_no_structs(tmp_path):
+    sram = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
+    packed = usmp.Executor("aot", {"interface-api": "packed"})
+    factory = usmp.build(Attention, params=PARAMS, executor=packed, workspace_memory_pools=sram)
+    path = usmp.export_model_library_format(factory, tmp_path / "model.tar")
+    assert list(usmp.load_archive(path).module().inputs) == ["x"]
