@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ai_edge_litert.interpreter import Interpreter
 from tvm import relax
 from tvm.ir.transform import PassContext
 
@@ -76,6 +77,23 @@ def test_state_of_tflite_is_no_output(shared_model):
         "serving_default_input_audio:0": (0.10196078568696976, -128),
         "StatefulPartitionedCall:0": (0.00390625, 0),
     }
+
+
+@pytest.mark.parametrize(
+    "name", ["mlperf_ad01_int8", "mlperf_vww_96_int8", "mcunet_vww_int8", "coral_split_concat"]
+)
+def test_models_have_what_litert_says(shared_model, name):
+    """Scale and zero point are 0 there for what is not quantised."""
+    path = shared_model(name)
+    main = usmp.import_model(path)["main"]
+    interpreter = Interpreter(str(path))
+    inputs = [main.attrs["input_quantisation"][param.name] for param in main.params]
+    for details, parameters in (
+        (interpreter.get_input_details(), inputs),
+        (interpreter.get_output_details(), main.attrs["output_quantisation"]),
+    ):
+        expected = [tensor["quantization"] for tensor in details]
+        assert [tuple(p) or (0.0, 0) for p in parameters] == expected
 
 
 def test_input_that_becomes_a_constant():
