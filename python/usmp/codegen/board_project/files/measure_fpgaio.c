@@ -10,22 +10,26 @@
 /* The emulator is told that an instruction takes 1024 ns. */
 #define INSTRUCTIONS(microseconds) (((microseconds) * 1000u + 512u) / 1024u)
 
-/* Microseconds between two readings of an empty measurement. */
-static uint32_t overhead;
 static uint32_t begin, begin_100_hz;
+static uint32_t overhead;
 
-void measure_begin(void) {
-  PRESCALE = BOARD_FPGAIO_HZ / 1000000u - 1u;
-  begin = COUNTER;
-  overhead = COUNTER - begin;
+static void begin_now(void) {
   begin_100_hz = CLOCK_100_HZ;
   begin = COUNTER;
 }
 
+void measure_begin(void) {
+  PRESCALE = BOARD_FPGAIO_HZ / 1000000u - 1u;
+  overhead = 0;
+  begin_now();
+  overhead = (uint32_t)measure_end();
+  begin_now();
+}
+
 uint64_t measure_end(void) {
-  const uint32_t low = COUNTER - begin - overhead;
+  const uint32_t low = COUNTER - begin;
   /* The slow clock tells how often the counter, of 32 bits, began anew. */
   const uint64_t roughly = (uint64_t)(CLOCK_100_HZ - begin_100_hz) * 10000u;
   const uint64_t high = (roughly - low + 0x80000000u) >> 32;
-  return INSTRUCTIONS((high << 32) + low);
+  return INSTRUCTIONS((high << 32) + low) - overhead;
 }

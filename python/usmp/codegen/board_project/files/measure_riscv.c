@@ -14,8 +14,9 @@ static uint64_t retired(void) {
 }
 
 void measure_begin(void) {
+  overhead = 0;
   begin = retired();
-  overhead = (uint32_t)(retired() - begin);
+  overhead = (uint32_t)measure_end();
   begin = retired();
 }
 

@@ -1,0 +1,151 @@
+"""`tvmc compile --board` and `tvmc run --board`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tarfile
+
+import numpy as np
+import pytest
+
+import usmp
+from board_programs import require_board
+from conftest import ROOT
+from usmp.objects.boards import board_named
+
+BOARDS = "mps2-an385, mps2-an500, mps3-an547, riscv32-virt"
+
+
+@pytest.fixture(scope="session")
+def board_archive(tmp_path_factory):
+    """The digits model, compiled for the board with Cortex-M3."""
+    require_board(board_named("mps2-an385"))
+    path = tmp_path_factory.mktemp("board") / "digits.tar"
+    model = usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
+    usmp.build(model, board="mps2-an385").export_model_library_format(path)
+    return path
+
+
+def test_compile_makes_a_project_that_make_builds_and_runs(tvmc, tmp_path, digits_model):
+    require_board(board_named("mps3-an547"))
+    outcome = tvmc("compile", digits_model, "--board", "mps3-an547", "-o", "model.tar")
+    assert outcome.status == 0
+    assert "dtcm    workspace" in outcome.stdout
+    with tarfile.open("model.tar") as tar:
+        tar.extractall(tmp_path / "unpacked")
+    project = tmp_path / "unpacked/project"
+    done = subprocess.run(
+        ["make", "-C", project, "run"], check=True, capture_output=True, text=True
+    )
+    printed = done.stdout + done.stderr
+    assert "\nstack_size 16384\n" in printed
+    assert "instructions" in (project / "report.txt").read_text()
+    assert len((project / "outputs.bin").read_bytes()) == 10
+
+
+def test_run_reports_compares_and_prints_outputs(tvmc, board_archive):
+    outcome = tvmc("run", board_archive, "--board", "mps2-an385")
+    assert outcome.status == 0
+    lines = outcome.stdout.splitlines()
+    assert lines[0].strip() == "Memory of the program on mps2-an385"
+    assert any(
+        re.fullmatch(r"RAM: 2048 bytes of pools, 16384 of stack, \d\d of other variables", line)
+        for line in lines
+    )
+    assert any(line.startswith("Flash: 26748 bytes of constant pools, ") for line in lines)
+    assert any(line.startswith("Instructions of a run: ") for line in lines)
+    assert any(line.startswith("Stack: ") and "of 16384 bytes used" in line for line in lines)
+    outputs = lines.index("probabilities: int8[1, 10]")
+    assert lines[outputs - 1] == "The outputs equal those of this host."
+    assert lines[outputs:] == tvmc("run", board_archive).stdout.splitlines()
+
+
+def test_outputs_go_to_a_file(tvmc, board_archive, digits_images):
+    images, labels = digits_images
+    np.savez("in.npz", image=images[:1])
+    arguments = ("--inputs", "in.npz", "--outputs", "out.npz")
+    assert tvmc("run", board_archive, "--board", "mps2-an385", *arguments).status == 0
+    with np.load("out.npz") as outputs:
+        assert outputs["probabilities"].argmax() == labels[0]
+
+
+def test_expected_outputs(tvmc, board_archive):
+    assert tvmc("run", board_archive, "-o", "expected.npz").status == 0
+    outcome = tvmc("run", board_archive, "--board", "mps2-an385", "--expected", "expected.npz")
+    assert outcome.status == 0
+    assert "The outputs equal the expected outputs." in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (
+            {"probabilities": np.full((1, 10), 5, np.int8)},
+            'output "probabilities" on board mps2-an385 differs from the expected outputs: '
+            "10 of 10 elements, first at [0, 0]: ",
+        ),
+        (
+            {"probabilities": np.zeros((1, 10), np.float32)},
+            'output "probabilities" on board mps2-an385 differs from the expected outputs: '
+            "it is int8[1, 10], not float32[1, 10]",
+        ),
+        (
+            {"other": np.zeros((1, 10), np.int8)},
+            'the expected outputs lack output "probabilities"; the model\'s outputs: probabilities',
+        ),
+    ],
+)
+def test_outputs_that_are_not_as_expected(tvmc, board_archive, arrays, message):
+    np.savez("expected.npz", **arrays)
+    outcome = tvmc("run", board_archive, "--board", "mps2-an385", "--expected", "expected.npz")
+    assert outcome.status == 1
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith(f"tvmc: error: {message}")
+
+
+def test_without_a_compiler_for_this_host_nothing_is_compared(tvmc, board_archive, monkeypatch):
+    monkeypatch.setenv("CC", "missing-compiler")
+    outcome = tvmc("run", board_archive, "--board", "mps2-an385")
+    assert outcome.status == 0
+    assert (
+        "The outputs were not compared: C compiler missing-compiler cannot be started"
+        in outcome.stdout
+    )
+
+
+@pytest.mark.parametrize("command", ["compile", "run"])
+def test_an_unknown_board(refused, digits_model, board_archive, command):
+    file = digits_model if command == "compile" else board_archive
+    assert (
+        refused(command, file, "--board", "nucleo") == f'unknown board "nucleo"; boards: {BOARDS}'
+    )
+
+
+def test_an_archive_of_another_board(refused, board_archive):
+    assert refused("run", board_archive, "--board", "mps3-an547") == (
+        f"{board_archive} is an archive for board mps2-an385; "
+        "compile the model with --board mps3-an547"
+    )
+
+
+def test_an_archive_of_no_board(refused, digits_archive):
+    assert refused("run", digits_archive, "--board", "mps3-an547") == (
+        f"{digits_archive} is an archive for no board; compile the model with --board mps3-an547"
+    )
+
+
+def test_a_program_that_takes_too_long(tvmc, board_archive):
+    outcome = tvmc("run", board_archive, "--board", "mps2-an385", "--timeout", "0.001")
+    assert outcome.status == 1
+    assert outcome.stderr == (
+        "tvmc: error: the program did not end within 0.001 seconds in qemu-system-arm; "
+        "give it more with --timeout\n"
+    )
+
+
+def test_missing_tools(refused, board_archive, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert refused("run", board_archive, "--board", "mps2-an385") == (
+        "make is not installed; apt-get install make"
+    )

@@ -1,0 +1,214 @@
+"""Programs in the emulators of boards: numbers, outputs, and what can go wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from board_programs import build_program, every_board, require_board, run_program
+from micro import Micro
+from usmp.objects.board_runs import program_memory
+from usmp.objects.boards import board_named
+from usmp.runtime import BuildError
+from usmp.runtime.emulator import EmulatedModule, EmulatorError
+
+AN385 = board_named("mps2-an385")
+
+
+def emulated(model: Path, board, variables=None, **config) -> EmulatedModule:
+    require_board(board)
+    with PassContext(config=config):
+        factory = usmp.build(usmp.import_model(model), board=board)
+    metadata = factory.metadata["modules"]["default"]
+    return EmulatedModule(factory.files(), metadata, board, variables)
+
+
+@every_board
+def test_digits(digits_model, board):
+    module, reference = emulated(digits_model, board), Micro(digits_model)
+    inputs = [reference.random_inputs(seed) for seed in range(4)]
+    first, second = module.run(inputs), module.run(inputs)
+    for given, outputs in zip(inputs, first.outputs, strict=True):
+        expected = reference.run(given)
+        assert {n: v.tobytes() for n, v in outputs.items()} == {
+            n: v.tobytes() for n, v in expected.items()
+        }
+    assert first.instructions == second.instructions
+    assert first.stack_used_bytes == second.stack_used_bytes < first.stack_size_bytes == 16384
+
+
+@every_board
+def test_memory_of_digits(digits_model, board):
+    """Weights are in read-only memory only, and all but pools and stack is small."""
+    sections = emulated(digits_model, board).sections()
+    places = {section.name: section.memory for section in sections}
+    assert places[".constants_flash"] == "flash"
+    assert places[".text"] == board.code_memory
+    assert places[".stack"] == board.data_memory
+    assert places[f".pool_{board.data_memory}"] == board.data_memory
+    stack = next(section for section in sections if section.name == ".stack")
+    assert stack.address == board.memory(board.data_memory).base
+    memory = program_memory(sections, board)
+    assert (memory.pools, memory.stack, memory.constants) == (2048, 16384, 26748)
+    assert memory.variables <= 64
+    assert memory.code <= 8 << 10
+
+
+def test_inputs_and_outputs_of_the_program(digits_model):
+    """Arrays of its own then take RAM beyond the pools."""
+    module = emulated(digits_model, AN385, **{"tir.usmp.use_workspace_io": False})
+    reference = Micro(digits_model)
+    given = reference.random_inputs(0)
+    (outputs,) = module.run([given]).outputs
+    assert outputs["probabilities"].tobytes() == reference.run(given)["probabilities"].tobytes()
+    assert program_memory(module.sections(), AN385).variables >= 64 + 10
+
+
+LOOP = """#include "measure.h"
+#include "report.h"
+int main(void) {
+  uint32_t count = LOOP_COUNT;
+  measure_begin();
+#ifdef __riscv
+  __asm__ volatile("1: addi %0, %0, -1\\nbnez %0, 1b" : "+r"(count));
+#else
+  __asm__ volatile("1: subs %0, #1\\nbne 1b" : "+l"(count) : : "cc");
+#endif
+  report(-1, "instructions", measure_end());
+  return 0;
+}
+"""
+
+
+@every_board
+@pytest.mark.parametrize("count", [1, 1000, 1_000_000])
+def test_instructions_are_counted(digits_model, tmp_path, board, count):
+    """Two a round, and a few around the loop."""
+    require_board(board)
+    factory = usmp.build(usmp.import_model(digits_model), board=board)
+    main = LOOP.replace("LOOP_COUNT", str(count))
+    project = build_program(board, [factory], main, tmp_path)
+    printed, _ = run_program(board, project)
+    (instructions,) = map(int, re.findall(r"^instructions (\d+)$", printed, re.MULTILINE))
+    assert abs(instructions - 2 * count) <= 5, instructions
+
+
+OVERFLOW = """#include "semihosting.h"
+static int deeper(volatile int* above, int level) {
+  volatile int array[100];
+  array[0] = *above + level;
+  return level == 0 ? array[0] : deeper(array, level - 1) + array[0];
+}
+int main(void) {
+  volatile int zero = 0;
+  return deeper(&zero, 1000000);
+}
+"""
+
+
+@every_board
+def test_a_stack_that_overflows(digits_model, tmp_path, board):
+    require_board(board)
+    factory = usmp.build(usmp.import_model(digits_model), board=board)
+    project = build_program(board, [factory], OVERFLOW, tmp_path)
+    with pytest.raises(EmulatorError) as error:
+        run_program(board, project)
+    assert str(error.value) == (
+        f"the program failed in {board.emulator.program} with exit status 3: fault: the stack "
+        "overflowed; give it more with STACK_SIZE"
+    )
+
+
+def test_a_smaller_stack(digits_model):
+    module = emulated(digits_model, AN385, {"STACK_SIZE": "1024"})
+    runs = module.run([Micro(digits_model).random_inputs(0)])
+    assert runs.stack_size_bytes == 1024
+    assert 64 <= runs.stack_used_bytes < 512
+
+
+def test_a_program_that_does_not_end(digits_model, tmp_path):
+    require_board(AN385)
+    factory = usmp.build(usmp.import_model(digits_model), board=AN385)
+    project = build_program(AN385, [factory], "int main(void) { for (;;) { } }\n", tmp_path)
+    slow = replace(AN385)
+    with pytest.raises(EmulatorError) as error:
+        from usmp.runtime.emulator import run_emulator
+
+        run_emulator(slow, project, "model.elf", 0.5)
+    assert str(error.value) == (
+        "the program did not end within 0.5 seconds in qemu-system-arm; give it more with --timeout"
+    )
+
+
+def test_code_that_does_not_fit(digits_model):
+    """Only the linker knows how large code is."""
+    memories = (replace(AN385.memories[0], size_bytes=30 << 10), *AN385.memories[1:])
+    small = replace(AN385, name="small", memories=memories)
+    require_board(small)
+    factory = usmp.build(usmp.import_model(digits_model), board=AN385)
+    from usmp.codegen.board_project import project_files
+
+    files = factory.files() | project_files(factory.interface, small)
+    with pytest.raises(BuildError) as error:
+        EmulatedModule(files, factory.metadata["modules"]["default"], small)
+    assert re.fullmatch(
+        r"the program does not fit board small: flash \(30720 bytes at 0x00000000\) overflowed by "
+        r"\d+ bytes; use smaller pools or a smaller stack \(STACK_SIZE\)",
+        str(error.value),
+    )
+
+
+def test_a_stack_that_does_not_fit(digits_model):
+    with pytest.raises(BuildError) as error:
+        emulated(digits_model, AN385, {"STACK_SIZE": str(8 << 20)})
+    assert "sram (4194304 bytes at 0x20000000) overflowed by 4196" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [
+        ([], "make is not installed; apt-get install make"),
+        (
+            ["make"],
+            "arm-none-eabi-gcc is not installed; apt-get install gcc-arm-none-eabi "
+            "libnewlib-arm-none-eabi",
+        ),
+    ],
+)
+def test_missing_tools_of_the_build(digits_model, tmp_path, monkeypatch, tools, message):
+    factory = usmp.build(usmp.import_model(digits_model), board=AN385)
+    for tool in tools:
+        (tmp_path / tool).write_text("#!/bin/sh\n")
+        (tmp_path / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError) as error:
+        EmulatedModule(factory.files(), factory.metadata["modules"]["default"], AN385)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mps3-an547", "qemu-system-arm is not installed; apt-get install qemu-system-arm"),
+        ("riscv32-virt", "qemu-system-riscv32 is not installed; apt-get install qemu-system-misc"),
+    ],
+)
+def test_a_missing_emulator(digits_model, monkeypatch, name, message):
+    module = emulated(digits_model, board_named(name))
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EmulatorError) as error:
+        module.run([{"image": np.zeros((1, 8, 8, 1), np.int8)}])
+    assert str(error.value) == message
+
+
+def test_wrong_inputs(digits_model):
+    module = emulated(digits_model, AN385)
+    with pytest.raises(ValueError) as error:
+        module.run([{"image": np.zeros((8, 8), np.int8)}])
+    assert str(error.value) == ('input "image" is int8[8, 8]; the model takes int8[1, 8, 8, 1]')

@@ -1,0 +1,78 @@
+"""What a user reads when a model does not fit a board."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tvm import relax
+
+import usmp
+
+
+def element_wise(elements: int, constant: bool = False):
+    """A model with an input and an output of as many floats, perhaps a constant too."""
+    x = relax.Var("x", relax.TensorType((1, elements), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            if constant:
+                weights = relax.const(np.arange(elements, dtype=np.float32))
+                result = builder.emit_output(relax.op.add(x, weights))
+            else:
+                result = builder.emit_output(relax.op.add(x, x))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def refusal(mod, board, **pools) -> str:
+    with pytest.raises(ValueError) as error:
+        usmp.build(mod, board=board, **pools)
+    return str(error.value)
+
+
+def workspace(*names):
+    pools = [usmp.WorkspacePoolInfo(name, ["c"]) for name in names]
+    return usmp.WorkspaceMemoryPools(pools)
+
+
+def test_a_workspace_that_does_not_fit():
+    text = refusal(element_wise(1 << 20), "mps2-an385", workspace_memory_pools=workspace("sram"))
+    assert re.fullmatch(
+        r'the model does not fit board mps2-an385: no room for buffer "(x|output)" '
+        r"\(4194304 bytes\); sram \(4194304 bytes at 0x20000000\) has 4176896 bytes for pools, "
+        r"(17408|4211712) too few; with room for all it would take (4194304|8388608) bytes of sram,"
+        r" the largest of them .*(x|output) \(4194304\).*; choose other memories, a smaller model, "
+        r"or another tir.usmp.algorithm",
+        text,
+    )
+
+
+def test_what_one_memory_lacks_another_has():
+    factory = usmp.build(element_wise(1 << 20), board="mps2-an385")
+    assert {pool.name for pool in factory.interface.pools} == {"psram"}
+
+
+def test_constants_that_do_not_fit():
+    text = refusal(element_wise(1 << 20, constant=True), "mps2-an385")
+    assert re.fullmatch(
+        r'the model does not fit board mps2-an385: no room for buffer "\w+" \(4194304 bytes\); '
+        r"flash \(4194304 bytes at 0x00000000\) has 4063232 bytes for pools, 131072 too few; "
+        r"with room for all it would take 4194304 bytes of flash, the largest of them "
+        r"\w+ \(4194304\); choose other memories, a smaller model, or another tir.usmp.algorithm",
+        text,
+    )
+
+
+def test_a_size_hint_of_the_user_counts_too():
+    properties = usmp.PoolInfoProperties(size_hint_bytes=1000)
+    pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("dtcm", ["c"], properties)])
+    text = refusal(element_wise(1000), "mps3-an547", workspace_memory_pools=pools)
+    assert "dtcm (524288 bytes at 0x20000000) has 1000 bytes for pools" in text
+
+
+def test_other_errors_stay_what_they_are():
+    pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("dtcm", ["npu"])])
+    text = refusal(element_wise(1000), "mps3-an547", workspace_memory_pools=pools)
+    assert not text.startswith("the model does not fit")
