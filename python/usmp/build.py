@@ -41,7 +41,7 @@ from usmp.objects.board_pools import board_constant_pools, board_workspace_pools
 from usmp.objects.boards import Board, board_named
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
-from usmp.plan_for_board import check_board_executor, plan_for_board
+from usmp.plan_for_board import board_targets, check_board_executor, plan_for_board
 from usmp.relax import lower_to_aot
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
@@ -86,14 +86,14 @@ def build(
         or pools or memories of a board that are too small.
     TypeError: something else in the place of memory pools.
     """
-    targets = parse_targets(target)
+    board = board_named(board) if isinstance(board, str) else board
+    targets = board_targets(board, parse_targets(target))
     check_llvm_target(targets.cpu)
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     if not module_name:
         raise ValueError("module_name is empty; it is the prefix of the C symbols")
-    board = board_named(board) if isinstance(board, str) else board
     config = {"tir.usmp.use_workspace_io": board is not None, **PassContext.current().config}
     if board is not None:
         check_board_executor(board, executor)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
+from tvm.target import Target
 
 from usmp.analysis import pool_usage
 from usmp.objects import (
@@ -24,6 +26,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.boards import Board
+from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.transform import UnifiedStaticMemoryPlanner
 
 _DOES_NOT_FIT = "TVM USMP Error: the space available"
@@ -44,6 +47,15 @@ def plan_for_board(mod: IRModule, board: Board) -> IRModule:
         if not str(error).startswith(_DOES_NOT_FIT):
             raise
         raise ValueError(_misfit(mod, board, str(error))) from error
+
+
+def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:
+    """The targets; "llvm" without -mtriple, which TVM takes for this host, means the board."""
+    if board is None or targets.cpu.kind.name != "llvm":
+        return targets
+    if targets.cpu.attrs.get("mtriple") != Target("llvm").attrs.get("mtriple"):
+        return targets
+    return replace(targets, cpu=parse_targets(f"llvm {board.llvm_options}").cpu)
 
 
 def check_board_executor(board: Board, executor: Executor) -> None:

@@ -194,7 +194,7 @@ _MPS2_AN500 = Board(
     architecture="cortex-m",
     toolchain=_ARM,
     cpu_flags=("-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-d16"),
-    llvm_options="-mtriple=thumbv7em-none-eabihf -mcpu=cortex-m7",
+    llvm_options="-mtriple=thumbv7em-none-eabihf -mcpu=cortex-m7 -mfloat-abi=hard",
     emulator=_arm_machine("mps2-an500", 0x4002_8000, 25_000_000),
     memories=(*_MPS2_MEMORIES, Memory("psram", 0x6000_0000, 16 * MEBIBYTE, "PSRAM")),
     workspace_memories=("sram", "psram"),
@@ -210,7 +210,7 @@ _MPS3_AN547 = Board(
     architecture="cortex-m",
     toolchain=_ARM,
     cpu_flags=("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
-    llvm_options="-mtriple=thumbv8.1m.main-none-eabihf -mcpu=cortex-m55",
+    llvm_options="-mtriple=thumbv8.1m.main-none-eabihf -mcpu=cortex-m55 -mfloat-abi=hard",
     emulator=_arm_machine("mps3-an547", 0x4930_2000, 20_000_000),
     memories=(
         Memory("itcm", 0x0000_0000, 512 * KIBIBYTE, "ITCM, which holds the program", True),
