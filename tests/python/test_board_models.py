@@ -62,6 +62,19 @@ def test_a_float_model(shared_model, board):
         np.testing.assert_allclose(outputs[name], value, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"])
+def test_an_object_file_for_the_board(digits_model, board):
+    """Target llvm alone means the board's processor."""
+    board = board_named(board)
+    require_board(board)
+    factory = usmp.build(usmp.import_model(digits_model), target="llvm", board=board)
+    assert "codegen/host/lib/default_lib1.o" in factory.files()
+    metadata = factory.metadata["modules"]["default"]
+    module, reference = EmulatedModule(factory.files(), metadata, board), Micro(digits_model)
+    inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
+    assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
+
+
 def test_a_streaming_model_keeps_its_state(shared_model):
     model = shared_model("mww_okay_nabu_v2_int8")
     module, reference = emulated(model, board_named("mps3-an547")), Micro(model)

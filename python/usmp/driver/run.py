@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usmp.driver.board_options import add_board_options
+from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.progress import add_quiet_option, stages
 
@@ -72,6 +73,8 @@ def add_run_parser(commands: Any) -> None:
 
 def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
+    if options.expected and not options.board:
+        raise UsageError("--expected is compared with what a board computes; name it with --board")
     from usmp.driver.tensors import load_tensors, print_tensors, save_tensors
     from usmp.runtime import load_archive
 

@@ -149,3 +149,19 @@ def test_missing_tools(refused, board_archive, monkeypatch):
     assert refused("run", board_archive, "--board", "mps2-an385") == (
         "make is not installed; apt-get install make"
     )
+
+
+def test_expected_outputs_without_a_board(refused, board_archive):
+    assert refused("run", board_archive, "--expected", "expected.npz") == (
+        "--expected is compared with what a board computes; name it with --board"
+    )
+
+
+def test_an_object_file_for_the_board_is_not_compared_with_this_host(tvmc, digits_model):
+    require_board(board_named("mps2-an385"))
+    options = ("--board", "mps2-an385", "--target=llvm", "-o", "model.tar")
+    assert tvmc("compile", digits_model, *options).status == 0
+    outcome = tvmc("run", "model.tar", "--board", "mps2-an385")
+    assert outcome.status == 0
+    assert "The outputs were not compared: " in outcome.stdout
+    assert "probabilities: int8[1, 10]" in outcome.stdout
