@@ -38,7 +38,7 @@ def print_board_report(
         f"Instructions of a run: {runs.instructions[0]}",
         _stack(runs),
     ):
-        console.print(line, markup=False)
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def _stack(runs: BoardRuns) -> str:

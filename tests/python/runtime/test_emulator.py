@@ -13,10 +13,11 @@ from tvm.ir.transform import PassContext
 import usmp
 from board_programs import build_program, every_board, require_board, run_program
 from micro import Micro
+from usmp.codegen.board_project import project_files
 from usmp.objects.board_runs import program_memory
 from usmp.objects.boards import board_named
 from usmp.runtime import BuildError
-from usmp.runtime.emulator import EmulatedModule, EmulatorError
+from usmp.runtime.emulator import EmulatedModule, EmulatorError, run_emulator
 
 AN385 = board_named("mps2-an385")
 
@@ -99,7 +100,7 @@ def test_instructions_are_counted(digits_model, tmp_path, board, count):
     assert abs(instructions - 2 * count) <= 5, instructions
 
 
-OVERFLOW = """#include "semihosting.h"
+OVERFLOW = """
 static int deeper(volatile int* above, int level) {
   volatile int array[100];
   array[0] = *above + level;
@@ -136,11 +137,8 @@ def test_a_program_that_does_not_end(digits_model, tmp_path):
     require_board(AN385)
     factory = usmp.build(usmp.import_model(digits_model), board=AN385)
     project = build_program(AN385, [factory], "int main(void) { for (;;) { } }\n", tmp_path)
-    slow = replace(AN385)
     with pytest.raises(EmulatorError) as error:
-        from usmp.runtime.emulator import run_emulator
-
-        run_emulator(slow, project, "model.elf", 0.5)
+        run_emulator(AN385, project, "model.elf", 0.5)
     assert str(error.value) == (
         "the program did not end within 0.5 seconds in qemu-system-arm; give it more with --timeout"
     )
@@ -152,8 +150,6 @@ def test_code_that_does_not_fit(digits_model):
     small = replace(AN385, name="small", memories=memories)
     require_board(small)
     factory = usmp.build(usmp.import_model(digits_model), board=AN385)
-    from usmp.codegen.board_project import project_files
-
     files = factory.files() | project_files(factory.interface, small)
     with pytest.raises(BuildError) as error:
         EmulatedModule(files, factory.metadata["modules"]["default"], small)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tvm.ir.transform import PassContext
 
@@ -113,8 +115,6 @@ def test_the_packed_interface_is_refused():
 
 
 def test_a_board_of_ones_own():
-    from dataclasses import replace
-
     board = replace(board_named("mps2-an385"), name="mine", description="a board of my own")
     files = project(build(board))
     assert files["board.h"].startswith("/* Board mine: a board of my own. */")
