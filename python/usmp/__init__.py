@@ -21,7 +21,7 @@ def _is_command_line() -> bool:
 
 def __getattr__(name: str) -> Any:
     """What the command line needs of this package comes when it first asks."""
-    if not name.startswith("_") and "build" not in globals():
+    if not name.startswith("_") and "_public" not in globals():
         from usmp import _public
 
         globals().update({public: getattr(_public, public) for public in _public.__all__})

@@ -87,9 +87,9 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     import usmp
     from usmp.objects.targets import parse_targets
 
+    executor = usmp.Executor(options.executor, _executor_options(options))
     targets = parse_targets(options.target)
     load_extensions(options.extension)
-    executor = usmp.Executor(options.executor, _executor_options(options))
     workspace, constants = memory_pools(options, targets)
     with pass_context(_pass_settings(options)), planning_stage(stage):
         stage(f"reading {options.FILE}")

@@ -24,6 +24,7 @@ from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
+from usmp.driver.interrupts import noticed_interrupts
 from usmp.driver.list_command import add_list_parser
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     complete(parser)
     status = _FAILED
-    with silenced_native_log() as stderr:
+    with silenced_native_log() as stderr, noticed_interrupts() as interrupted:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.
@@ -66,16 +67,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command: Callable[[argparse.Namespace], None] = options.command
             command(options)
             sys.stdout.flush()
-        except KeyboardInterrupt:
-            print("tvmc: interrupted", file=stderr)
-            status = _INTERRUPTED
+            return 0
         except BrokenPipeError:
             pass  # Whoever read our output has seen enough; there is nobody left to tell.
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             # Whatever goes wrong, the user gets one line that says so, and no traceback.
-            print(f"tvmc: error: {_one_line(error)}", file=stderr)
-        else:
-            return 0
+            if interrupted() or isinstance(error, KeyboardInterrupt):
+                status = _INTERRUPTED
+                print("tvmc: interrupted", file=stderr)
+            else:
+                print(f"tvmc: error: {_one_line(error)}", file=stderr)
         _abandon_unwritable_stdout()
         # What failed half-way logs when it goes; let it go while nobody listens.
         gc.collect()

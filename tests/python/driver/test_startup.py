@@ -74,8 +74,8 @@ def test_elsewhere_importing_the_package_registers_its_options():
 def test_a_script_of_the_same_name_gets_the_package_when_it_asks(tmp_path, name):
     script = tmp_path / name
     script.write_text(
+        "import usmp.build\n"
         "from usmp import Executor\n"
-        "import usmp\n"
         "assert callable(usmp.build) and usmp.Executor is Executor\n"
         "assert usmp.__version__\n"
         "try:\n"
