@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import usmp
+from board_programs import require_board
 from conftest import ROOT
+from usmp.objects.boards import board_named
 
 README = (ROOT / "README.md").read_text()
 
@@ -35,17 +37,46 @@ def test_the_python_example(checkout):
     assert (checkout / "digits.tar").stat().st_size > 0
 
 
-def test_the_commands(checkout):
-    text = README.split("## Compile and run a model")[1].split("|")[0].replace("\\\n", " ")
-    compile_command, run_command = (
-        shlex.split(line) for line in text.splitlines() if line.startswith("    .venv/bin/tvmc")
-    )
+@pytest.fixture
+def model(checkout):
     (checkout / "model.tflite").symlink_to(ROOT / "examples/digits/digits_int8.tflite")
     np.savez(checkout / "in.npz", image=np.zeros((1, 8, 8, 1), np.int8))
+    return checkout
+
+
+def commands_of(heading: str) -> list[list[str]]:
+    """The commands of a section, as a shell reads them."""
+    section = README.split(f"## {heading}\n")[1].split("\n## ")[0].replace("\\\n", " ")
+    return [
+        shlex.split(line) for line in section.splitlines() if line.startswith("    .venv/bin/tvmc")
+    ]
+
+
+def test_the_commands(model):
+    compile_command, run_command = commands_of("Compile and run a model")
     subprocess.run(compile_command, check=True)
     subprocess.run(run_command, check=True)
-    with np.load(checkout / "out.npz") as outputs:
+    with np.load(model / "out.npz") as outputs:
         assert outputs["probabilities"].shape == (1, 10)
+
+
+def test_the_command_with_pools(model):
+    (command,) = commands_of("Memories of your own")
+    subprocess.run(command, check=True)
+    pools = usmp.load_archive("module.tar").module().pools
+    assert [(pool.name, pool.is_internal) for pool in pools] == [
+        ("dtcm", False),
+        ("flash", False),
+        ("itcm", False),
+        ("sram", False),
+    ]
+
+
+def test_the_commands_for_a_board(model):
+    require_board(board_named("mps3-an547"))
+    for command in commands_of("Boards"):
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "The outputs equal those of this host." in done.stdout
 
 
 def test_the_demo_table_is_what_the_demo_prints():
