@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 import pytest
+import tvm_ffi
 
 from conftest import ROOT
 from usmp.driver import tvmc
@@ -24,6 +25,16 @@ PAGE = (ROOT / "docs/tvmc.md").read_text()
 (SUBPARSERS,) = (
     action for action in tvmc._parser()._actions if isinstance(action, argparse._SubParsersAction)
 )
+
+
+READ = {"model.tflite", "in.npz", "mine.py"}
+ALGORITHM = "tir.usmp.algo.mine"
+_MINE = f"""
+import tvm_ffi
+from usmp.algorithms import get_algorithm
+
+tvm_ffi.register_global_func("{ALGORITHM}", get_algorithm("hill_climb"), override=True)
+"""
 
 
 def section(title: str) -> str:
@@ -49,7 +60,10 @@ def folder(tmp_path, monkeypatch, digits_model):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.tflite").symlink_to(digits_model)
     np.savez("in.npz", image=np.zeros((1, 8, 8, 1), np.int8))
-    return tmp_path
+    (tmp_path / "mine.py").write_text(_MINE)
+    yield tmp_path
+    if tvm_ffi.get_global_func(ALGORITHM, allow_missing=True):
+        tvm_ffi.remove_global_func(ALGORITHM)
 
 
 def test_every_command_has_a_row_and_a_section():
@@ -65,14 +79,14 @@ def test_compile_and_run(folder, capfd):
         if line[0] == "run" and "--board" in line and not BOARD_TOOLS:
             continue
         assert main(line) == 0, capfd.readouterr().err
-    made = {"model.tar", "digits.tar", "two.tar", "board.tar", "out.npz"}
-    assert set(os.listdir(folder)) == made | {"model.tflite", "in.npz"}
+    made = {"model.tar", "digits.tar", "two.tar", "board.tar", "mine.tar", "out.npz"}
+    assert set(os.listdir(folder)) == made | READ
 
 
 def test_plan_and_list(folder, capfd):
     for line in (*command_lines("plan"), *command_lines("list")):
         assert main(line) == 0, capfd.readouterr().err
-    assert set(os.listdir(folder)) == {"plan.json", "plan.csv", "model.tflite", "in.npz"}
+    assert set(os.listdir(folder)) == {"plan.json", "plan.csv"} | READ
 
 
 def test_completion(capfd):

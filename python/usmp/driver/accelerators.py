@@ -17,8 +17,8 @@ def add_extension_option(parser: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="FILE.py",
-        help="run this Python first; it may register the patterns of accelerators that --target "
-        "names; may be repeated",
+        help="run this Python first; it may register algorithms, and patterns of accelerators that "
+        "--target names; may be repeated",
     )
 
 

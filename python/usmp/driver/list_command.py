@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any, TypeAlias
 
+from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 from usmp.driver.help import add_command
 
@@ -15,7 +16,9 @@ Rows: TypeAlias = list[dict[str, Any]]
 _EXAMPLES = """\
   tvmc list                         everything, in sections
   tvmc list algorithms              one section
-  tvmc list pass-configs --format json"""
+  tvmc list pass-configs --format json
+  tvmc list algorithms --extension mine.py
+                                    with those that your own Python registers"""
 
 
 def add_list_parser(commands: Any) -> None:
@@ -34,10 +37,12 @@ def add_list_parser(commands: Any) -> None:
     parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="how to show it"
     )
+    add_extension_option(parser)
 
 
 def list_choices(options: argparse.Namespace) -> None:
     """Carry out the command."""
+    load_extensions(options.extension)
     names = [options.SECTION] if options.SECTION else list(SECTIONS)
     sections = {name: SECTIONS[name]() for name in names}
     if options.format == "json":

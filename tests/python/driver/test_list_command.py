@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import tvm_ffi
@@ -65,13 +66,11 @@ def test_registered_algorithm(tvmc):
         rows = listed(tvmc, "algorithms")["algorithms"]
     finally:
         tvm_ffi.remove_global_func(name)
-    assert [row for row in rows if row["name"] not in BUILTIN_ALGORITHMS] == [
-        {
-            "name": "listed_here",
-            "description": "registered as tir.usmp.algo.listed_here; choose it with "
-            "tir.usmp.custom_algorithm",
-        }
-    ]
+    assert {
+        "name": "listed_here",
+        "description": "registered as tir.usmp.algo.listed_here; choose it with "
+        "tir.usmp.custom_algorithm",
+    } in rows
 
 
 def test_accelerator(tvmc):
@@ -83,3 +82,15 @@ def test_unknown_section(refused):
     assert refused("list", "animals").startswith(
         "argument SECTION: invalid choice: 'animals' (choose from"
     )
+
+
+def test_extension_is_loaded_first(tvmc, refused):
+    Path("mine.py").write_text(
+        "import tvm_ffi\n"
+        "tvm_ffi.register_global_func('tir.usmp.algo.of_extension', lambda b, p: {})\n"
+    )
+    try:
+        assert "of_extension" in names(listed(tvmc, "--extension=mine.py")["algorithms"])
+    finally:
+        tvm_ffi.remove_global_func("tir.usmp.algo.of_extension")
+    assert refused("list", "--extension=no.py") == "--extension no.py: No such file or directory"
