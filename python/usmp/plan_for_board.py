@@ -79,10 +79,7 @@ def _misfit(mod: IRModule, board: Board, message: str) -> str:
     smallest = {name: int(size) for size, name in re.findall(r'(\d+) for pool "([^"]*)"', message)}
     parts = []
     for name, hint in full:
-        memory = board.memory(name)
-        text = (
-            f"{name} ({memory.size_bytes} bytes at 0x{memory.base:08x}) has {hint} bytes for pools"
-        )
+        text = f"{board.memory(name)} has {hint} bytes for pools"
         if name in smallest:
             text += f", {smallest[name] - int(hint)} too few"
         parts.append(text)

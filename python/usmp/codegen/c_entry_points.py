@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from usmp.codegen.c_header import map_declaration, reset_declaration, run_declaration
 from usmp.codegen.c_macros import comment_text
-from usmp.codegen.c_pools import pool_symbol, print_internal_pools
+from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
 from usmp.codegen.interface import Interface, Tensor
 
@@ -81,8 +81,7 @@ def _pool_address(interface: Interface, name: str) -> str:
     pool = next(p for p in interface.pools if p.name == name)
     if not pool.is_internal:
         return f"workspace_pools->{pool.c_name}"
-    symbol = pool_symbol(interface, pool)
-    return f"&{symbol}" if pool.is_constant else symbol
+    return internal_pool_address(interface, pool)
 
 
 def _place(interface: Interface, tensor: Tensor) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import tvm
 
 from usmp.codegen.c_entry_points import MainFunction, print_preamble
-from usmp.codegen.c_pools import pool_symbol, print_internal_pools
+from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.interface import Interface, Pool, Tensor
 
 SYMBOL_PREFIX = "__tvm_ffi_"
@@ -252,8 +252,7 @@ def _pool_address(interface: Interface, pool: Pool, first: int) -> str:
     """The address of a pool, whose external ones are the arguments from `first` on."""
     if not pool.is_internal:
         return f"addresses[{first + interface.external_pools.index(pool)}]"
-    symbol = pool_symbol(interface, pool)
-    return f"&{symbol}" if pool.is_constant else symbol
+    return internal_pool_address(interface, pool)
 
 
 def _state_pool(interface: Interface, name: str) -> str:

@@ -31,6 +31,11 @@ def pool_symbol(interface: Interface, pool: Pool) -> str:
     return Scope(entry_point_symbols(interface)).unique(f"{interface.prefix}_{pool.c_name}")
 
 
+def internal_pool_address(interface: Interface, pool: Pool) -> str:
+    """The address of an internal pool: constants are a struct, a workspace is an array."""
+    return f"{'&' if pool.is_constant else ''}{pool_symbol(interface, pool)}"
+
+
 def print_internal_pools(interface: Interface) -> list[str]:
     """The definitions of the internal pools, and the assertions about all pools."""
     internal = [pool for pool in interface.pools if pool.is_internal]

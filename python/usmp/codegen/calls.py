@@ -15,10 +15,8 @@ EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
 
 def is_call_by_name(call: Call, functions: Mapping[str, object]) -> bool:
     """Whether `call` names one of `functions` as a string; <math.h> comes before PrimFuncs."""
-    if not isinstance(call.op, Op) or call.op.name not in EXTERN_CALLS:
-        return False
-    name = call.args[0]
-    return isinstance(name, StringImm) and name.value in set(functions) - MATH_FUNCTIONS
+    name = extern_name(call)
+    return name in functions and name not in MATH_FUNCTIONS
 
 
 def may_have_effects(expr: tirx.Expr) -> bool:
@@ -34,13 +32,13 @@ def reads_memory(expr: tirx.Expr) -> bool:
     return bool(nodes_of(expr, TensorLoad)) or may_have_effects(expr)
 
 
+def extern_name(call: Call) -> str | None:
+    """The name of the function that `call` names by a string, if it does."""
+    is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
+    return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
+
+
 def extern_names(body: tirx.Stmt) -> list[str]:
     """Names of the functions that `body` calls by a string."""
-    names = [
-        call.args[0].value
-        for call in nodes_of(body, Call)
-        if isinstance(call.op, Op)
-        and call.op.name in EXTERN_CALLS
-        and isinstance(call.args[0], StringImm)
-    ]
-    return list(dict.fromkeys(names))
+    names = map(extern_name, nodes_of(body, Call))
+    return list(dict.fromkeys(name for name in names if name is not None))

@@ -32,14 +32,13 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
 )
-from usmp.objects.targets import accelerator_of
+from usmp.objects.targets import TARGET_OPTIONS, accelerator_of
 
 FORMAT_VERSION = 7
 METADATA_FILE = "metadata.json"
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 _CPU = 1
 """DLPack's number of the device that runs the code, unless an accelerator does."""
-_TARGET_OPTIONS = ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")
 
 
 def archive_files(
@@ -127,7 +126,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
 def _targets(mod: IRModule) -> list[str]:
     """What runs the code, as `--target` takes it: the CPU, and accelerators by name."""
     cpu = mod[MAIN_FUNCTION_NAME].attrs["target"]
-    given = {name: cpu.attrs[name] for name in _TARGET_OPTIONS if cpu.attrs.get(name)}
+    given = {name: cpu.attrs[name] for name in TARGET_OPTIONS if cpu.attrs.get(name)}
     options = [f"-{name}={_option_text(value)}" for name, value in given.items()]
     accelerators = {accelerator_of(f.attrs.get("target")) for f in mod.functions.values()}
     return [
@@ -149,10 +148,6 @@ def _float_operators(mod: IRModule) -> dict[str, int]:
     """How many operators of a quantised graph are computed in float, by name."""
     counted = (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
     return {str(name): int(counted[name]) for name in sorted(counted, key=str)}
-
-
-def _accelerators(interface: Interface) -> list[str]:
-    return sorted({str(function.accelerator) for function in interface.accelerator_functions})
 
 
 def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
@@ -180,11 +175,7 @@ def _main_memory(interface: Interface) -> dict[str, Any]:
 
 
 def _size_by_pool(interface: Interface, is_constant: bool) -> dict[str, int]:
-    return {_name(p): p.size_bytes for p in interface.pools if p.is_constant == is_constant}
-
-
-def _name(pool: Pool) -> str:
-    return str(pool.info.pool_info.pool_name)
+    return {p.name: p.size_bytes for p in interface.pools if p.is_constant == is_constant}
 
 
 def _tensors(tensors: list[Tensor]) -> dict[str, Any]:
@@ -210,7 +201,7 @@ def _tensors(tensors: list[Tensor]) -> dict[str, Any]:
 
 def _operator_memory(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
     """What each operator itself allocates, in bytes live at once."""
-    constant = {_name(pool) for pool in interface.pools if pool.is_constant}
+    constant = {pool.name for pool in interface.pools if pool.is_constant}
     own: dict[str, list[PlacedBuffer]] = {}
     for buffer in plan.buffers:
         own.setdefault(str(buffer.function), []).append(buffer)
@@ -269,7 +260,7 @@ def _placement(plan: MemoryPlan) -> dict[str, Any]:
 
 def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
     usage = {use.pool_name: use for use in pool_usage(plan)}
-    return [_pool(pool, plan, usage[_name(pool)]) for pool in interface.pools]
+    return [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
 
 
 def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
@@ -277,7 +268,7 @@ def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
     return {
         "name": use.pool_name,
         "c_name": pool.c_name,
-        "kind": "constant" if pool.is_constant else "workspace",
+        "kind": pool.kind,
         "internal": pool.is_internal,
         "size_hint_bytes": int(pool.info.pool_info.size_hint_bytes),
         "size_bytes": pool.size_bytes,

@@ -74,10 +74,9 @@ def _accelerators() -> list[str]:
     """Nobody can have registered patterns where TVM is not loaded."""
     if "tvm" not in sys.modules:
         return []
-    from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
+    from usmp.relax.accelerators import registered_accelerators
 
-    names = {str(pattern.name).partition(".")[0] for pattern in get_patterns_with_prefix("")}
-    return sorted(names)
+    return registered_accelerators()
 
 
 def _boards() -> Rows:

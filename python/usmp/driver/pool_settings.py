@@ -115,7 +115,7 @@ def _bursts(
 def _bytes(setting: Setting) -> int:
     """Bytes as linker scripts write them; K and M are binary there."""
     match = _BYTES.fullmatch(setting.text.strip())
-    number = int(match[1], 0 if "x" in match[1].lower() else 10) if match else 0
+    number = _integer(match[1]) if match else 0
     if match is None or number == 0:
         raise UsageError(
             f"{setting.written}: the size must be bytes, at least 1, such as 1000, 0x400 or 64K "
@@ -126,10 +126,15 @@ def _bytes(setting: Setting) -> int:
 
 def _number(setting: Setting, least: int) -> int:
     match = _NUMBER.fullmatch(setting.text.strip())
-    number = int(match[1], 0 if "x" in match[1].lower() else 10) if match else -1
+    number = _integer(match[1]) if match else -1
     if number < least:
         raise UsageError(f"{setting.written}: the value must be a whole number, at least {least}")
     return _checked_range(number, setting)
+
+
+def _integer(text: str) -> int:
+    """Decimal, also with zeros in front, or hexadecimal."""
+    return int(text, 16 if "x" in text.lower() else 10)
 
 
 def _checked_range(number: int, setting: Setting) -> int:

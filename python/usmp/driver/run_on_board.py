@@ -59,18 +59,12 @@ def report_run(
     """
     (outputs,) = runs.outputs
     print_board_report(module.board, runs, module.sections())
+    where = "the expected outputs" if expected is not None else "those of this host"
     if expected is None:
-        where = "this host"
         expected = _host_outputs(archive, inputs)
-    else:
-        where = "the expected outputs"
     if expected is not None:
         _compare(outputs, expected, module.board, where)
-        print(
-            f"The outputs equal those of {where}."
-            if where == "this host"
-            else f"The outputs equal {where}."
-        )
+        print(f"The outputs equal {where}.")
     return outputs
 
 

@@ -1,7 +1,7 @@
 """Boards: memory map, compiler and emulated machine of each.
 
 Sources: the monitor command `info mtree` of QEMU 7.2, and Arm's application notes AN385, AN500
-and AN547. TVM is not imported here, so that the command line can list boards at once.
+and AN547.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ DATA_RESERVE_BYTES = 1 * KIBIBYTE
 CODE_RESERVE_BYTES = 128 * KIBIBYTE
 """Bytes of the memory with the code that constant pools leave for it."""
 
+PROJECT_FOLDER = "project"
+"""Where an archive has the project for its board."""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -39,6 +42,9 @@ class Memory:
     size_bytes: int
     description: str
     is_read_only: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.size_bytes} bytes at 0x{self.base:08x})"
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,6 @@ class Board:
         others, most wanted first.
     code_memory: holds vectors, code, and constants outside pools.
     data_memory: holds the stack, at its beginning, and variables.
-    has_fpu: whether start-up code has to switch on a floating-point or vector unit.
     """
 
     name: str
@@ -126,7 +131,6 @@ class Board:
     constant_memories: tuple[str, ...]
     code_memory: str
     data_memory: str
-    has_fpu: bool = False
 
     def memory(self, name: str) -> Memory:
         """The memory of that name.
@@ -201,7 +205,6 @@ _MPS2_AN500 = Board(
     constant_memories=("flash",),
     code_memory="flash",
     data_memory="sram",
-    has_fpu=True,
 )
 
 _MPS3_AN547 = Board(
@@ -224,7 +227,6 @@ _MPS3_AN547 = Board(
     constant_memories=("flash",),
     code_memory="itcm",
     data_memory="dtcm",
-    has_fpu=True,
 )
 
 _RISCV32_VIRT = Board(
@@ -249,7 +251,6 @@ _RISCV32_VIRT = Board(
     constant_memories=("flash",),
     code_memory="flash",
     data_memory="sram",
-    has_fpu=True,
 )
 
 BOARDS: Sequence[Board] = (_MPS2_AN385, _MPS2_AN500, _MPS3_AN547, _RISCV32_VIRT)

@@ -13,8 +13,10 @@ from tvm.target import Target
 CPU_TARGETS = ("c", "llvm")
 """Kinds of targets that code can be made for."""
 
+TARGET_OPTIONS = ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")
+"""What can be said of such a target, as "-mcpu=cortex-m3"."""
+
 _ACCELERATOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_OPTIONS = ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")
 _LISTS = ("mattr",)
 
 OneTarget: TypeAlias = str | Target | Mapping[str, Any]
@@ -155,9 +157,9 @@ def _target(description: object, text: str) -> Target:
 def _option(option: str, text: str) -> tuple[str, object]:
     """One "-name=value" of a target."""
     name, separator, value = option.lstrip("-").partition("=")
-    if not option.startswith("-") or not separator or name not in _OPTIONS:
+    if not option.startswith("-") or not separator or name not in TARGET_OPTIONS:
         raise ValueError(
             f'target "{text}": unknown option "{option}"; supported: '
-            + ", ".join(f"-{known}=" for known in _OPTIONS)
+            + ", ".join(f"-{known}=" for known in TARGET_OPTIONS)
         )
     return name, value.split(",") if name in _LISTS else value

@@ -15,6 +15,7 @@ from typing import Any
 
 from usmp.runtime.archived_module import ArchivedModule, DamagedMetadata, read_module
 from usmp.runtime.host import HostModule
+from usmp.runtime.write_files import write_files
 
 _METADATA_FILE = "metadata.json"
 _FORMAT_VERSION = 7
@@ -83,18 +84,15 @@ class Archive:
         """
         root = Path(directory)
         root.mkdir(parents=True, exist_ok=True)
-        targets = {name: root / name for name in self.files}
-        for target in targets.values():
+        targets = [root / name for name in self.files]
+        for target in targets:
             if not target.resolve().is_relative_to(root.resolve()):
                 raise ArchiveError(f"{target}: a link leads out of {root}; remove it")
         with tempfile.TemporaryDirectory(dir=root, prefix=".usmp-") as waiting:
-            for name, content in self.files.items():
-                path = Path(waiting, name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            for name, target in targets.items():
+            written = write_files(self.files, Path(waiting))
+            for path, target in zip(written, targets, strict=True):
                 target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(Path(waiting, name), target)
+                os.replace(path, target)
 
 
 def load_archive(path: str | Path) -> Archive:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from usmp.objects.board_runs import BoardRuns, Section
-from usmp.objects.boards import Board
+from usmp.objects.boards import PROJECT_FOLDER, Board
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.elf_sections import read_sections
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.linker_errors import linker_error
+from usmp.runtime.write_files import write_files
 
-PROJECT_FOLDER = "project"
 DEFAULT_TIMEOUT_SECONDS = 120.0
 
 
@@ -58,11 +58,9 @@ class EmulatedModule:
         directory = tempfile.mkdtemp(prefix="usmp-")
         self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         self._project = Path(directory) / PROJECT_FOLDER
-        for name, content in files.items():
-            if name.startswith(("codegen/", f"{PROJECT_FOLDER}/")):
-                path = Path(directory) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
+        folders = ("codegen/", f"{PROJECT_FOLDER}/")
+        needed = {name: text for name, text in files.items() if name.startswith(folders)}
+        write_files(needed, Path(directory))
         build_project(self._project, board, variables or {})
 
     def run(

@@ -27,21 +27,18 @@ def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) ->
 
 def compile_sources(
     sources: Sequence[str | Path],
-    files: Mapping[str, bytes],
+    include: Path,
     directory: Path,
     flags: Sequence[str] = DEFAULT_FLAGS,
 ) -> list[Path]:
-    """Compile C files of the user, which may include the archive's headers, into object files.
+    """Compile C files of the user into object files in `directory`.
+
+    `include` is the folder of the archive's headers.
 
     Raises
     ------
     BuildError: a file is missing, or the compiler reports an error.
     """
-    include = directory / "codegen/host/include"
-    include.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        if name.endswith(".h"):
-            (include / Path(name).name).write_bytes(content)
     objects = []
     for index, source in enumerate(sources):
         if not Path(source).is_file():

@@ -22,6 +22,7 @@ from usmp.runtime.host_calls import (
 )
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
+from usmp.runtime.write_files import write_files
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
@@ -63,8 +64,7 @@ class HostModule:
         directory = tempfile.mkdtemp(prefix="usmp-")
         self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         is_packed = metadata.get("interface_api") == "packed"
-        objects = compile_sources(sources, files, Path(directory), flags)
-        path = build_shared_library(files, self._pools, Path(directory), flags, is_packed, objects)
+        path = build_shared_library(files, self._pools, Path(directory), flags, is_packed, sources)
         try:
             self._library = ctypes.CDLL(str(path))
             self._entry_points = self._find_entry_points(path, _prefix(files), is_packed)
@@ -136,9 +136,10 @@ def build_shared_library(
     directory: Path,
     flags: Sequence[str] = DEFAULT_FLAGS,
     is_packed: bool = False,
-    objects: Sequence[Path] = (),
+    user_sources: Sequence[str | Path] = (),
 ) -> Path:
-    """Compile the sources of an archive into a shared library in `directory`, with `objects`.
+    """Compile the sources of an archive, and C files of the user, into a shared library in
+    `directory`.
 
     That of a packed interface is loaded into a process that has tvm-ffi, and needs its headers.
 
@@ -147,30 +148,27 @@ def build_shared_library(
     BuildError: no C compiler, it reports an error or a warning, or an object file of the archive
         is for another machine.
     """
-    sources = []
-    for name, content in files.items():
-        if name.startswith("codegen/"):
-            path = directory / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            machine = foreign_machine(content) if path.suffix == ".o" else None
-            if machine:
-                raise BuildError(
-                    f"{name} is code for {machine}, not for this host; link the archive's files "
-                    "with that machine's compiler, or compile the model with target c or llvm "
-                    "without options to run it here"
-                )
-            if path.suffix in (".c", ".o"):
-                sources.append(str(path))
+    code = {name: content for name, content in files.items() if name.startswith("codegen/")}
+    for name, content in code.items():
+        machine = foreign_machine(content) if name.endswith(".o") else None
+        if machine:
+            raise BuildError(
+                f"{name} is code for {machine}, not for this host; link the archive's files "
+                "with that machine's compiler, or compile the model with target c or llvm "
+                "without options to run it here"
+            )
+    sources = [path for path in write_files(code, directory) if path.suffix in (".c", ".o")]
+    include = directory / "codegen/host/include"
+    sources += compile_sources(user_sources, include, directory, flags)
     constants = [pool for pool in external_pools if pool["kind"] == "constant"]
     if constants:
         path = directory / "host_pools.c"
         path.write_text(_pool_definitions(_prefix(files), constants))
-        sources.append(str(path))
+        sources.append(path)
     library = directory / "model.so"
     options = [f"-std={'c11' if is_packed else 'c99'}", *_WARNINGS, *flags, "-shared", "-fPIC"]
-    include = [f"-I{directory / 'codegen/host/include'}", *(tvm_ffi_include() if is_packed else [])]
-    compile_c([*options, *include, *sources, *map(str, objects), "-lm"], library)
+    options += [f"-I{include}", *(tvm_ffi_include() if is_packed else [])]
+    compile_c([*options, *map(str, sources), "-lm"], library)
     return library
 
 

@@ -11,16 +11,12 @@ _OVERFLOW = re.compile(r"region `(\w+)' overflowed by (\d+) bytes?")
 
 def linker_error(stderr: str, board: Board) -> str | None:
     """The one line, or None if the error is another one."""
-    overflows = _OVERFLOW.findall(stderr)
+    overflows = dict(_OVERFLOW.findall(stderr))
     if not overflows:
         return None
-    parts = []
-    for name, excess in dict(overflows).items():
-        memory = board.memory(name)
-        parts.append(
-            f"{name} ({memory.size_bytes} bytes at 0x{memory.base:08x}) overflowed by {excess} "
-            "bytes"
-        )
+    parts = [
+        f"{board.memory(name)} overflowed by {excess} bytes" for name, excess in overflows.items()
+    ]
     return (
         f"the program does not fit board {board.name}: {'; '.join(parts)}; use smaller pools or a "
         "smaller stack (STACK_SIZE)"

@@ -1,5 +1,5 @@
 """A project for a board: the files that turn a model's C into a program."""
 
-from usmp.codegen.board_project.project import PROJECT_FOLDER, project_files
+from usmp.codegen.board_project.project import project_files
 
-__all__ = ["PROJECT_FOLDER", "project_files"]
+__all__ = ["project_files"]

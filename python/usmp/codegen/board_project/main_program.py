@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from usmp.codegen.c_header import run_declaration
 from usmp.codegen.interface import Interface, Tensor
 from usmp.objects.boards import Board
 
@@ -101,7 +100,7 @@ def _places(interface: Interface) -> str:
             lines.append(f"  {struct} = {interface.prefix}_map_{what}();")
         else:
             lines.append(f"  {struct} = {{{_addresses(what[:-1], tensors)}}};")
-    if _has_devices(interface):
+    if interface.devices:
         lines.append("  /* What your functions for accelerators get; add them to EXTRA_SOURCES. */")
         lines.append(f"  struct {interface.prefix}_devices devices = {{0}};")
     return "\n".join(lines)
@@ -109,13 +108,8 @@ def _places(interface: Interface) -> str:
 
 def _run_call(interface: Interface) -> str:
     arguments = [] if interface.has_workspace_io else ["&inputs", "&outputs"]
-    arguments += ["&devices"] if _has_devices(interface) else []
+    arguments += ["&devices"] if interface.devices else []
     return f"{interface.prefix}_run({', '.join(arguments)})"
-
-
-def _has_devices(interface: Interface) -> bool:
-    """Whether functions of accelerators are called, each with a pointer of the application's."""
-    return "_devices* devices" in run_declaration(interface)
 
 
 def _addresses(what: str, tensors: Sequence[Tensor]) -> str:

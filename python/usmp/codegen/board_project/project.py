@@ -8,9 +8,8 @@ from usmp.codegen.board_project.linker_script import print_linker_script
 from usmp.codegen.board_project.main_program import print_main
 from usmp.codegen.board_project.makefile import print_makefile
 from usmp.codegen.interface import Interface
-from usmp.objects.boards import Board
+from usmp.objects.boards import PROJECT_FOLDER, Board
 
-PROJECT_FOLDER = "project"
 _FILES = Path(__file__).parent / "files"
 _COMMON = (
     *("measure.h", "measure_stack.c", "report.h", "report.c"),

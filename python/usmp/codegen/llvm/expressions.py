@@ -12,12 +12,12 @@ from typing import Any
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, Op, PointerType, StringImm, TensorLoad
+from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad
 from tvm.tirx import Cast, Expr
 
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_types import is_floating
-from usmp.codegen.calls import EXTERN_CALLS, is_call_by_name
+from usmp.codegen.calls import extern_name, is_call_by_name
 from usmp.codegen.llvm.intrinsics import (
     DIFFERENCE_64,
     LLVM_INTRINSICS,
@@ -99,7 +99,7 @@ class Expressions:
         return self._extern(call)
 
     def _extern(self, call: Call) -> Expr:
-        name = _extern_name(call)
+        name = extern_name(call)
         if name is None:
             return call
         if is_call_by_name(call, self._functions):
@@ -111,7 +111,7 @@ class Expressions:
 
     def _check(self, call: Call) -> None:
         """Refuse what calling conventions treat in different ways."""
-        name = _extern_name(call)
+        name = extern_name(call)
         known = {*MATH_FUNCTIONS, *LLVM_INTRINSICS}
         if name is None or name in known or is_call_by_name(call, self._functions):
             return
@@ -158,12 +158,6 @@ def _library(stem: str, call: Call) -> Expr:
     dtype = str(call.ty.dtype)
     function = f"{stem}f" if dtype == "float32" else stem
     return tirx.call_pure_extern(dtype, function, *call.args)
-
-
-def _extern_name(call: Call) -> str | None:
-    """The name of the function that `call` names by a string."""
-    is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
-    return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
 
 
 def _is_pointer(value: Expr) -> bool:

@@ -7,7 +7,11 @@ steps of `usmp.build`.
 from usmp.relax.accelerators.calls import pass_devices
 from usmp.relax.accelerators.lower import lower_accelerator_functions
 from usmp.relax.accelerators.partition import partition_for_accelerators
-from usmp.relax.accelerators.patterns import patterns_of, quantised_operator
+from usmp.relax.accelerators.patterns import (
+    patterns_of,
+    quantised_operator,
+    registered_accelerators,
+)
 
 __all__ = [
     "lower_accelerator_functions",
@@ -15,4 +19,5 @@ __all__ = [
     "pass_devices",
     "patterns_of",
     "quantised_operator",
+    "registered_accelerators",
 ]

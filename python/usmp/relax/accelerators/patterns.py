@@ -60,9 +60,18 @@ def operator_name(call: Call) -> str:
     return re.sub(r"\d+$", "", str(call.args[0].name_hint))
 
 
+def registered_accelerators() -> list[str]:
+    """The names of the accelerators that have patterns, in alphabetical order."""
+    return sorted({str(pattern.name).partition(".")[0] for pattern in _registered("")})
+
+
 def patterns_of(accelerator: str) -> list[FusionPattern]:
     """The patterns that are registered for an accelerator, highest priority first."""
-    patterns = list(get_patterns_with_prefix(f"{accelerator}."))
+    return _registered(f"{accelerator}.")
+
+
+def _registered(prefix: str) -> list[FusionPattern]:
+    patterns = list(get_patterns_with_prefix(prefix))
     # TVM empties its registry before Python ends, since it would crash afterwards, but forgets
     # patterns that were registered as objects and not as tuples.
     pattern_registry._REGISTERED_PATTERN_NAMES.update(str(pattern.name) for pattern in patterns)
