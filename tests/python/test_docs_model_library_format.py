@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from tvm.ir.transform import PassContext
 
 import usmp
+from accelerator_models import CONV2D, registered
 from conftest import ROOT
 from planner_views import WithScratch, plan, with_io
+from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata
 from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
@@ -24,6 +26,8 @@ BY_NAME = {
     "workspace_pools": "<pool>",
     "constant_pools": "<pool>",
     "float_operators": "<operator>",
+    "attributes": "<attribute>",
+    "estimated_access_cycles_by_pool": "<pool>",
 }
 """What stands in the place of names."""
 
@@ -58,6 +62,10 @@ def written(digits_model) -> Iterator[dict]:
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
         yield usmp.build(digits).metadata
     yield usmp.build(digits, board="mps2-an385").metadata
+    timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
+    yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
+    with registered(CONV2D):
+        yield usmp.build(digits, "accel,c").metadata
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
     yield metadata(scratch, interface_of(scratch, "net"))
 
