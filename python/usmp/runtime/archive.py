@@ -250,11 +250,12 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
 
 
 def _check_structs(module: ArchivedModule, header: str) -> None:
-    """What a run takes: inputs, outputs and external pools, in this order."""
+    """What a run takes: inputs, outputs, external pools and handles of accelerators."""
     described = {
         "inputs": [tensor.c_name for tensor in module.inputs.values()],
         "outputs": [tensor.c_name for tensor in module.outputs.values()],
         "workspace_pools": [pool.c_name for pool in module.pools if not pool.is_internal],
+        "devices": module.metadata.get("devices", []),
     }
     for what, members in described.items():
         struct = rf"^struct {re.escape(module.c_prefix)}_{what} {{\n(.*?)^}};$"

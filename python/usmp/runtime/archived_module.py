@@ -125,6 +125,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
     for size in ("io_size_bytes", "state_size_bytes"):
         _read(main, size, _is_count, where)
+    _check_accelerators(metadata, where)
     return ArchivedModule(
         name,
         _read(metadata, "c_prefix", _is_text, where),
@@ -141,6 +142,20 @@ def _read(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> 
     if not isinstance(entry, dict) or not is_valid(entry.get(key)):
         raise DamagedMetadata(f'{where} has no valid "{key}"')
     return entry[key]
+
+
+def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:
+    """Return if there are no functions of accelerators, or all have what a caller needs."""
+    if "devices" not in metadata and "accelerator_functions" not in metadata:
+        return
+    devices, functions = metadata.get("devices"), metadata.get("accelerator_functions")
+    is_complete = (
+        _is_list_of(_is_text)(devices)
+        and _is_list_of(lambda function: isinstance(function, dict))(functions)
+        and all(_is_text(function.get("symbol")) for function in functions or ())
+    )
+    if not (is_complete and devices and functions):
+        raise DamagedMetadata(f"{where} has functions of accelerators without symbol or device")
 
 
 def _is_text(value: Any) -> bool:

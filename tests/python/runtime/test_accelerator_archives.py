@@ -14,7 +14,7 @@ from usmp.runtime import ArchiveError, load_archive
 def test_an_archive_takes_sources(tmp_path):
     factory, source = attention(), matmul_source(tmp_path)
     factory.export_model_library_format(tmp_path / "model.tar")
-    loaded = load_archive(tmp_path / "model.tar").load([source])
+    loaded = load_archive(tmp_path / "model.tar").load(sources=[source])
     expected = factory.load([source]).run({"x": X})["output"]
     np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
 
@@ -40,4 +40,17 @@ def test_damaged_metadata(tmp_path, key, value):
     assert str(caught.value) == (
         f"{tmp_path}/model.tar: metadata.json is damaged: "
         'module "default" has functions of accelerators without symbol or device'
+    )
+
+
+def test_metadata_and_header_name_the_same_devices(tmp_path):
+    files = attention().files()
+    metadata = json.loads(files[METADATA_FILE])
+    metadata["modules"]["default"]["devices"] = ["accel", "npu"]
+    write_archive({**files, METADATA_FILE: json.dumps(metadata).encode()}, tmp_path / "model.tar")
+    with pytest.raises(ArchiveError) as caught:
+        load_archive(tmp_path / "model.tar")
+    assert str(caught.value) == (
+        f"{tmp_path}/model.tar: metadata.json is damaged: struct tvmgen_default_devices has the "
+        "members accel, npu there and accel in the header"
     )
