@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,23 +9,19 @@ import numpy as np
 import pytest
 
 import usmp
+from compilers import require
 from usmp.codegen.board_project import project_files
 from usmp.objects.boards import BOARDS, Board
 from usmp.runtime.emulator import build_project, run_emulator
+from usmp.runtime.write_files import write_files
 
 Tensors = Mapping[str, np.ndarray]
 
 
 def require_board(board: Board) -> None:
     """Skip the test, and say why, where a tool for the board is not installed."""
-    tools = (
-        ("make", "make"),
-        (board.toolchain.compiler, board.toolchain.packages),
-        (board.emulator.program, board.emulator.package),
-    )
-    for program, packages in tools:
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed (apt-get install {packages})")
+    for program in ("make", board.toolchain.compiler, board.emulator.program):
+        require(program)
 
 
 every_board = pytest.mark.parametrize("board", BOARDS, ids=[board.name for board in BOARDS])
@@ -40,10 +35,7 @@ def build_program(
     for factory in factories:
         files |= {k: v for k, v in factory.files().items() if k.startswith("codegen/")}
     files |= project_files(factories[0].interface, board) | {"project/main.c": main.encode()}
-    for name, content in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_files(files, directory)
     build_project(directory / "project", board, {})
     return directory / "project"
 

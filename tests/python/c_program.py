@@ -8,6 +8,7 @@ from pathlib import Path
 
 import usmp
 from usmp.runtime.c_compiler import compile_c
+from usmp.runtime.write_files import write_files
 
 SANITIZERS = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
@@ -57,10 +58,7 @@ def build_program(
     files: Mapping[str, bytes], main: str, directory: Path, flags: Sequence[str]
 ) -> Path:
     """Write an archive's files and `main` to `directory`, and build them in strict C99."""
-    for name, content in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_files(files, directory)
     (directory / "main.c").write_text(main)
     program = directory / "program"
     sources = [str(p) for p in sorted([*directory.rglob("*.c"), *directory.rglob("*.o")])]

@@ -1,4 +1,4 @@
-"""C compilers that a machine may lack."""
+"""C compilers and emulators that a machine may lack."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import shutil
 
 import pytest
 
+from usmp.objects.boards import BOARDS
 
-def require(compiler: str) -> None:
-    """Skip the test, and say why, where `compiler` is not installed."""
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed (apt-get install {_PACKAGES[compiler]})")
+
+def require(program: str) -> None:
+    """Skip the test, and say why, where `program` is not installed."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed (apt-get install {_PACKAGES[program]})")
 
 
 _PACKAGES = {
+    "make": "make",
     "gcc": "gcc",
     "g++": "g++",
     "clang": "clang",
-    "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
-    "qemu-system-arm": "qemu-system-arm",
+    **{board.toolchain.compiler: board.toolchain.packages for board in BOARDS},
+    **{board.emulator.program: board.emulator.package for board in BOARDS},
 }

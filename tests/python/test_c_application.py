@@ -20,6 +20,7 @@ from usmp import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.runtime.write_files import write_files
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -48,10 +49,7 @@ def program_output(folder: Path, main: str, *models: usmp.AOTExecutorFactoryModu
 
 def written(folder: Path, model: usmp.AOTExecutorFactoryModule) -> Path:
     """The folder, after the files of the model were written there."""
-    for name, content in model.files().items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_files(model.files(), folder)
     return folder
 
 

@@ -4,12 +4,14 @@ The expressions avoid what TIR does not define: overflow of 32 and 64 bits, divi
 shifts and casts out of range.
 """
 
+import ctypes
 from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 import tvm
-from hypothesis import assume
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 from tvm import tirx
 from tvm.ir import Call, IRModule, TensorLoad, Var
 
@@ -300,3 +302,33 @@ def same_bits(a, b):
     if a.dtype.kind != "f":
         return np.array_equal(a, b)
     return bool(np.all((a.view("uint32") == b.view("uint32")) | (np.isnan(a) & np.isnan(b))))
+
+
+def check_random_expressions(seed, load):
+    """Compile random expressions and compare what they compute with numpy, bit for bit.
+
+    `load` gives the library of a PrimFunc, which is called f there.
+    """
+    draw = Generator(seed)
+    exprs = [draw.expression(dtype, 1 + n % 4).expr for n, dtype in enumerate(DTYPES * 4)]
+    func, outputs = function_of(exprs)
+    numbers = np.random.default_rng(seed)
+    inputs = [random_input(dtype, numbers) for dtype in BUFFERS]
+    values = dict(zip(BUFFERS.values(), inputs, strict=True))
+    with np.errstate(all="ignore"):
+        expected = [evaluate(store.value, values) for store in stores_of(func)]
+    actual = [np.zeros(COUNT, str(o.dtype)) for o in outputs]
+    library = load(func)
+    library.f(*(array.ctypes.data_as(ctypes.c_void_p) for array in (*inputs, *actual)))
+    for expr, want, got in zip(exprs, expected, actual, strict=True):
+        assert same_bits(want, got), f"{expr}\n{want}\n{got}"
+
+
+def few_seeds(test):
+    """The test, with a few random seeds; what fails is not shrunk."""
+    return settings(
+        max_examples=6,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )(given(seed=st.integers(0, 2**32 - 1))(test))

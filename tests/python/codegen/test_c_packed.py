@@ -21,6 +21,7 @@ from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_packed import c_string, print_packed_source
 from usmp.runtime.host import aligned_empty, tvm_ffi_include
+from usmp.runtime.write_files import write_files
 
 PACKED = usmp.Executor("aot", {"interface-api": "packed"})
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
@@ -33,10 +34,7 @@ POOLS = {
 def library_of(folder, files, compiler="gcc"):
     """Build the sources as a user does; the shared library."""
     require(compiler)
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_files(files, folder)
     include = [f"-I{folder}/codegen/host/include", *tvm_ffi_include()]
     sources = sorted(folder.glob("codegen/host/src/*.c"))
     command = [compiler, *STRICT, "-shared", "-fPIC", *include, *sources, "-lm"]

@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 
 import usmp
+from tflite_file import one_operator_model
 from usmp.driver.tvmc import main
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
+
+
+@pytest.fixture
+def small_model(tmp_path) -> Path:
+    """A model of one operator."""
+    path = tmp_path / "small.tflite"
+    path.write_bytes(one_operator_model())
+    return path
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,6 @@ def metadata_of(archive: Path) -> dict:
 
 
 @pytest.fixture
-def small_model(tmp_path) -> Path:
-    path = tmp_path / "small.tflite"
-    path.write_bytes(one_operator_model())
-    return path
-
-
-@pytest.fixture
 def model_file(tmp_path):
     """A model file of the given content."""
 

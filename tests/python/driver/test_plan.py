@@ -12,16 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tflite_file import one_operator_model
-
 OPTIONS = ("--pass-config", "tir.usmp.algorithm=hill_climb", "--module-name=net")
-
-
-@pytest.fixture
-def small_model(tmp_path) -> Path:
-    path = tmp_path / "small.tflite"
-    path.write_bytes(one_operator_model())
-    return path
 
 
 @pytest.fixture

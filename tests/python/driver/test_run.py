@@ -13,6 +13,7 @@ import pytest
 from tvm import relax
 
 import usmp
+from archives import write_tar
 from relax_models import PARAMS, Attention
 
 SHAPE = (1, 8, 8, 1)
@@ -24,12 +25,7 @@ def edited_archive(archive: Path, path: Path, change) -> Path:
     with tarfile.open(archive) as tar:
         files = {entry.name: tar.extractfile(entry).read() for entry in tar}
     change(files)
-    with tarfile.open(path, "w") as tar:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            tar.addfile(entry, io.BytesIO(content))
-    return path
+    return write_tar(path, files)
 
 
 def save(**arrays: np.ndarray) -> str:

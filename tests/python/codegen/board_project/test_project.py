@@ -12,6 +12,7 @@ from board_programs import every_board, require_board
 from relax_models import PARAMS, Attention
 from usmp.objects.boards import board_named
 from usmp.runtime.emulator import build_project
+from usmp.runtime.write_files import write_files
 
 COMMON = {
     *("Makefile", "board.h", "board.ld", "main.c", "measure.h", "measure_stack.c", "report.c"),
@@ -91,10 +92,7 @@ def test_main_with_inputs_and_outputs_of_its_own():
 @pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
 def test_the_project_compiles_without_warnings(tmp_path, board, io):
     require_board(board)
-    for name, content in build(board.name, io).files().items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_files(build(board.name, io).files(), tmp_path)
     strict = "-O2 -Wall -Wextra -Werror -pedantic"
     build_project(tmp_path / "project", board, {"OPTIMISATION": strict})
     assert (tmp_path / "project/model.elf").exists()

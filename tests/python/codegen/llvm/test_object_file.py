@@ -191,8 +191,6 @@ def test_what_is_not_elf_is_not_judged():
 
 
 def test_packed_interface(digits):
-    pytest.importorskip("tvm_ffi")
-    require("gcc")
     executor = Executor("aot", {"interface-api": "packed"})
     factory = usmp.build(digits, "llvm", executor)
     assert sorted(n for n in factory.files() if "lib" in n) == [

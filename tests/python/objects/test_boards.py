@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
-import sys
 
 import pytest
 
@@ -82,20 +81,3 @@ def test_memories_are_those_of_the_emulated_machine(name):
     }
     for memory in board.memories:
         assert (memory.base, memory.base + memory.size_bytes) in pieces
-
-
-def test_boards_need_no_tvm():
-    """The module itself; whoever lists boards at once loads it without its package."""
-    code = (
-        "import importlib.util, sys\n"
-        f"spec = importlib.util.spec_from_file_location('boards', {board_file()!r})\n"
-        "module = importlib.util.module_from_spec(spec)\n"
-        "sys.modules['boards'] = module\n"
-        "spec.loader.exec_module(module)\n"
-        "assert 'tvm' not in sys.modules and 'numpy' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def board_file() -> str:
-    return str(sys.modules[board_named.__module__].__file__)
