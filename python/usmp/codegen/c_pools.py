@@ -28,7 +28,7 @@ def taken_symbols(interface: Interface) -> list[str]:
 
 def pool_symbol(interface: Interface, pool: Pool) -> str:
     """The name of an internal pool; the prefix keeps it apart from whatever else is in scope."""
-    return Scope(entry_point_symbols(interface)).unique(f"{interface.prefix}_{pool.c_name}")
+    return _pool_symbols(interface)[interface.pools.index(pool)]
 
 
 def internal_pool_address(interface: Interface, pool: Pool) -> str:
@@ -49,7 +49,10 @@ def print_internal_pools(interface: Interface) -> list[str]:
 
 
 def _pool_symbols(interface: Interface) -> list[str]:
-    return [pool_symbol(interface, pool) for pool in interface.pools]
+    """The names of the pools, unlike each other and unlike the functions of the header."""
+    functions = [str(function.symbol) for function in interface.accelerator_functions]
+    scope = Scope([*entry_point_symbols(interface), *functions])
+    return [scope.unique(f"{interface.prefix}_{pool.c_name}") for pool in interface.pools]
 
 
 def _definition(interface: Interface, pool: Pool) -> str:

@@ -8,9 +8,10 @@ from compilers import require
 from interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_entry_points import MainFunction, print_entry_point_source
 from usmp.codegen.c_header import print_header
-from usmp.codegen.c_pools import print_internal_pools, taken_symbols
+from usmp.codegen.c_pools import pool_symbol, print_internal_pools, taken_symbols
 from usmp.codegen.interface import check_sections
 from usmp.objects import PoolAllocation
+from usmp.objects.accelerator_function import AcceleratorFunction
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 COMPILERS = {
@@ -125,6 +126,20 @@ def test_pools_of_any_names(object_of):
     names = ["x", "x_has_size", "x_is_aligned", "run", "map_inputs", "run_1"]
     pools = [workspace(name, is_internal=True, size_hint_bytes=64) for name in names]
     assert object_of(interface(pools=pools)).stderr == ""
+
+
+@pytest.mark.parametrize("names", [["run", "run_1"], ["run_1", "run"]])
+def test_each_pool_is_an_array_of_its_own(names):
+    """C takes two definitions of one static array without content for one array."""
+    model = interface(pools=[workspace(name, is_internal=True) for name in names])
+    assert len({pool_symbol(model, pool) for pool in model.pools}) == 2
+
+
+def test_no_pool_has_the_name_of_a_function_of_an_accelerator():
+    pool = workspace("accel_main_0", is_internal=True)
+    function = AcceleratorFunction("tvmgen_default_accel_main_0", "accel", "", [], [])
+    model = interface(pools=[pool], accelerator_functions=[function])
+    assert pool_symbol(model, pool) == "tvmgen_default_accel_main_0_1"
 
 
 def test_nothing_else_may_have_the_names_of_pools_and_assertions():
