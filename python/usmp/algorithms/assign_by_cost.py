@@ -94,7 +94,7 @@ def _planned(
         copies = candidates.copies(pools)
         try:
             plan = algorithm(copies, memory_pressure)
-        except ValueError:
+        except Exception:  # an algorithm of the user's may not know buffers of one candidate
             continue
         original = dict(zip(copies, buffers, strict=True))
         return {original[copy]: place for copy, place in plan.items() if copy in original}

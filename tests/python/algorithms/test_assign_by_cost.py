@@ -16,6 +16,7 @@ from usmp.objects import (
     BufferInfo,
     ConstantPoolInfo,
     LiveRange,
+    PoolAllocation,
     PoolInfoProperties,
     WorkspacePoolInfo,
 )
@@ -161,6 +162,21 @@ def test_finds_a_plan_where_preference_finds_none():
     found, _, preferred = assign(buffers, dict.fromkeys(buffers, 1), stubborn)
     assert preferred is None
     assert sorted(where(found).values()) == ["fast", "slow"]
+
+
+def test_an_algorithm_that_counts_on_the_candidates_as_they_are():
+    """The plan by preference is there, so it does not matter what the algorithm fails with."""
+    slow, fast = pool("slow", latency=9), pool("fast")
+    only = buffer("only", 8, [slow, fast])
+
+    def second(buffers, _):
+        return {b: PoolAllocation(b.pool_candidates[1], 0) for b in buffers}
+
+    found, *_ = assign([only], {only: 1}, second)
+    assert where(found) == {"only": "fast"}
+    only = buffer("only", 8, [fast, slow])
+    found, *_ = assign([only], {only: 1}, second)
+    assert where(found) == {"only": "slow"}
 
 
 def test_no_plan_at_all():
