@@ -122,4 +122,5 @@ def _run_on_board(
         start = time.perf_counter()
         runs = module.run([inputs], options.timeout)
         seconds = time.perf_counter() - start
-    return report_run(archive, module, runs, inputs, expected), seconds
+    outputs = report_run(archive, module, runs, inputs, expected, options.extra_source)
+    return outputs, seconds

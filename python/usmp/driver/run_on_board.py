@@ -36,7 +36,7 @@ def load_board_module(archive: Archive, options: argparse.Namespace) -> Emulated
         raise UsageError(
             f"{options.FILE} is an archive {what}; compile the model with --board {board.name}"
         )
-    return EmulatedModule(archive.files, metadata, board)
+    return EmulatedModule(archive.files, metadata, board, sources=options.extra_source)
 
 
 def report_run(
@@ -45,6 +45,7 @@ def report_run(
     runs: BoardRuns,
     inputs: Tensors,
     expected: Tensors | None,
+    sources: Sequence[str] = (),
 ) -> dict[str, np.ndarray]:
     """Print what a run in the emulator took; its outputs.
 
@@ -52,6 +53,7 @@ def report_run(
     ----------
     runs: one run, of these inputs.
     expected: outputs to compare with; those of this host if missing.
+    sources: C files of the user, which this host needs too.
 
     Raises
     ------
@@ -61,17 +63,19 @@ def report_run(
     print_board_report(module.board, runs, module.sections())
     where = "the expected outputs" if expected is not None else "those of this host"
     if expected is None:
-        expected = _host_outputs(archive, inputs)
+        expected = _host_outputs(archive, inputs, sources)
     if expected is not None:
         _compare(outputs, expected, module.board, where)
         print(f"The outputs equal {where}.")
     return outputs
 
 
-def _host_outputs(archive: Archive, inputs: Tensors) -> dict[str, np.ndarray] | None:
+def _host_outputs(
+    archive: Archive, inputs: Tensors, sources: Sequence[str]
+) -> dict[str, np.ndarray] | None:
     """The outputs of the same code on this host; None, and why, if it cannot be built."""
     try:
-        return archive.load().run(inputs)
+        return archive.load(sources=sources).run(inputs)
     except BuildError as error:
         print(f"The outputs were not compared: {str(error).splitlines()[0]}")
         return None

@@ -16,6 +16,7 @@ from usmp.objects.board_runs import BoardRuns, Section
 from usmp.objects.boards import PROJECT_FOLDER, Board
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.elf_sections import read_sections
+from usmp.runtime.extra_sources import check_sources, include_sources
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.linker_errors import linker_error
 from usmp.runtime.write_files import write_files
@@ -38,10 +39,12 @@ class EmulatedModule:
     metadata: the parsed metadata of its module.
     board: the board.
     variables: of the Makefile, for instance {"STACK_SIZE": "4096", "OPTIMISATION": "-Os"}.
+    sources: C files of the user with the functions of accelerators.
 
     Raises
     ------
-    BuildError: make or the compiler is missing, or reports an error.
+    BuildError: make or the compiler is missing, or reports an error; a function of an accelerator
+        that no source defines.
     """
 
     def __init__(
@@ -50,7 +53,9 @@ class EmulatedModule:
         metadata: Mapping[str, Any],
         board: Board,
         variables: Mapping[str, str] | None = None,
+        sources: Sequence[str | Path] = (),
     ) -> None:
+        check_sources(metadata, sources)
         main = metadata["memory"]["functions"]["main"][0]
         self.inputs: dict[str, dict[str, Any]] = main["inputs"]
         self.outputs: dict[str, dict[str, Any]] = main["outputs"]
@@ -61,6 +66,7 @@ class EmulatedModule:
         folders = ("codegen/", f"{PROJECT_FOLDER}/")
         needed = {name: text for name, text in files.items() if name.startswith(folders)}
         write_files(needed, Path(directory))
+        include_sources(sources, self._project)
         build_project(self._project, board, variables or {})
 
     def run(

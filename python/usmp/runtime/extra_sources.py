@@ -25,6 +25,19 @@ def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) ->
         )
 
 
+def include_sources(sources: Sequence[str | Path], project: Path) -> None:
+    """Make C files of the user part of a board's project, wherever they and their headers are.
+
+    Raises
+    ------
+    BuildError: a file is missing.
+    """
+    for index, source in enumerate(sources):
+        # Make takes no path with blanks; the compiler does.
+        including = f'#include "{_existing(source).resolve()}"\n'
+        (project / f"extra_source_{index}.c").write_text(including)
+
+
 def compile_sources(
     sources: Sequence[str | Path],
     include: Path,
@@ -41,9 +54,14 @@ def compile_sources(
     """
     objects = []
     for index, source in enumerate(sources):
-        if not Path(source).is_file():
-            raise BuildError(f"{source}: no such file")
+        path = _existing(source)
         objects.append(directory / f"source{index}.o")
-        options = ["-std=c99", *flags, "-fPIC", f"-I{include}", "-c", str(source)]
+        options = ["-std=c99", *flags, "-fPIC", f"-I{include}", "-c", str(path)]
         compile_c(options, objects[-1])
     return objects
+
+
+def _existing(source: str | Path) -> Path:
+    if not Path(source).is_file():
+        raise BuildError(f"{source}: no such file")
+    return Path(source)

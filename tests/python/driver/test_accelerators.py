@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import tarfile
 
 import numpy as np
 import pytest
 from tvm.relax.backend import _ffi_api
 
+from board_programs import require_board
 from conftest import ROOT
+from usmp.objects.boards import board_named
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 EXAMPLE = ROOT / "examples/accelerator"
@@ -37,6 +40,45 @@ def test_compile_and_run(tvmc, extension, tmp_path):
     assert tvmc("run", "digits.tar", "-o", "without.npz").status == 0
     with np.load("with.npz") as ours, np.load("without.npz") as expected:
         np.testing.assert_array_equal(ours["probabilities"], expected["probabilities"])
+
+
+def test_on_a_board(tvmc, extension, tmp_path):
+    """With `tvmc run`, from a path that make would not take, and with make alone."""
+    require_board(board_named("mps2-an385"))
+    compile_for_board = (*COMPILE, "--board", "mps2-an385")
+    assert tvmc(*compile_for_board, "--target=accel,c", "--extension", extension).status == 0
+    source = tmp_path / "an accelerator, \u00e9" / "accel.c"
+    source.parent.mkdir()
+    source.write_text('#include "beside.h"\n' + (EXAMPLE / "accel.c").read_text())
+    (source.parent / "beside.h").write_text("")
+    run = ("run", "digits.tar", "--board", "mps2-an385", "--fill-mode=zeros")
+    done = tvmc(*run, "--extra-source", source, "-o", "with.npz")
+    assert (done.status, done.stderr) == (0, "")
+    assert "The outputs equal those of this host." in done.stdout
+    with tarfile.open("digits.tar") as tar:
+        tar.extractall(tmp_path)
+    make = ["make", "-C", tmp_path / "project", f"EXTRA_SOURCES={EXAMPLE / 'accel.c'}", "run"]
+    (tmp_path / "project/inputs.bin").write_bytes(bytes(64))
+    subprocess.run(make, check=True, capture_output=True)
+    assert tvmc(*compile_for_board).status == 0
+    assert tvmc(*run, "-o", "without.npz").status == 0
+    with np.load("with.npz") as ours, np.load("without.npz") as expected:
+        np.testing.assert_array_equal(ours["probabilities"], expected["probabilities"])
+        outputs = (tmp_path / "project/outputs.bin").read_bytes()
+        assert outputs == expected["probabilities"].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ((), "the model calls tvmgen_digits_accel_main_0, "),
+        (("--extra-source", "missing.c"), "missing.c: no such file"),
+    ],
+)
+def test_no_source_for_the_functions_on_a_board(refused, tvmc, extension, sources, message):
+    options = ("--target=accel,c", "--extension", extension, "--board", "mps2-an385")
+    assert tvmc(*COMPILE, *options).status == 0
+    assert refused("run", "digits.tar", "--board", "mps2-an385", *sources).startswith(message)
 
 
 def test_no_source_for_the_functions(tvmc, extension):
