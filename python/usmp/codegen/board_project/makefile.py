@@ -14,7 +14,7 @@ def print_makefile(board: Board) -> str:
 #   make          build it
 #   make run      run it in {emulator.program}: inputs.bin in, outputs.bin and report.txt out
 #   make size     print the sizes of its sections
-PREFIX ?= {toolchain.prefix}
+PREFIX = {toolchain.prefix}
 OPTIMISATION ?= -O2
 STACK_SIZE ?= {STACK_BYTES}
 
@@ -38,11 +38,18 @@ vpath %.c $(sort $(dir $(MODEL) $(SOURCES)))
 
 all: model.elf
 
-model.elf: $(OBJECTS) board.ld
+model.elf: $(OBJECTS) board.ld build/options
 \t$(CC) $(LDFLAGS) $(OBJECTS) -lm -o $@
 
-build/%.o: %.c $(wildcard *.h) $(wildcard ../codegen/host/include/*.h) | build
+build/%.o: %.c $(wildcard *.h) $(wildcard ../codegen/host/include/*.h) build/options | build
 \t$(CC) $(CFLAGS) -c $< -o $@
+
+# Changes if the options do, so that everything is built anew.
+build/options: always | build
+\t@echo '$(CC) $(CFLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(LDFLAGS)' > $@
+
+.PHONY: always
+always:
 
 build: | compiler
 \tmkdir -p $@

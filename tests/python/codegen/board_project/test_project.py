@@ -14,6 +14,7 @@ from usmp.objects.boards import board_named
 from usmp.runtime.emulator import build_project
 from usmp.runtime.write_files import write_files
 
+AN385 = board_named("mps2-an385")
 COMMON = {
     *("Makefile", "board.h", "board.ld", "main.c", "measure.h", "measure_stack.c", "report.c"),
     *("report.h", "semihosting.c", "semihosting.h", "startup.c", "startup.h"),
@@ -96,6 +97,54 @@ def test_the_project_compiles_without_warnings(tmp_path, board, io):
     strict = "-O2 -Wall -Wextra -Werror -pedantic"
     build_project(tmp_path / "project", board, {"OPTIMISATION": strict})
     assert (tmp_path / "project/model.elf").exists()
+
+
+def write_project(folder, board=AN385):
+    require_board(board)
+    for name, content in build(board.name).files().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder / "project"
+
+
+def built(path) -> tuple[bytes, int]:
+    """What a build made, and when."""
+    return path.read_bytes(), path.stat().st_mtime_ns
+
+
+def test_other_options_build_anew(tmp_path):
+    folder = write_project(tmp_path)
+    program = folder / "model.elf"
+    build_project(folder, AN385, {})
+    first = built(program)
+    build_project(folder, AN385, {})
+    assert built(program) == first
+    build_project(folder, AN385, {"STACK_SIZE": "4096"})
+    small_stack = built(program)
+    assert small_stack[0] != first[0]
+    build_project(folder, AN385, {"STACK_SIZE": "4096", "OPTIMISATION": "-Os"})
+    assert built(program)[0] != small_stack[0]
+    build_project(folder, AN385, {})
+    assert built(program)[0] == first[0]
+
+
+def test_the_makefile_is_the_users_to_change(tmp_path):
+    folder = write_project(tmp_path)
+    build_project(folder, AN385, {})
+    first = (folder / "model.elf").read_bytes()
+    makefile = (folder / "Makefile").read_text()
+    (folder / "Makefile").write_text(makefile.replace("STACK_SIZE ?= 16384", "STACK_SIZE = 4096"))
+    build_project(folder, AN385, {})
+    assert (folder / "model.elf").read_bytes() != first
+
+
+def test_a_prefix_in_the_environment_is_another_one(tmp_path, monkeypatch):
+    """Many tools call the folder that they install to so."""
+    folder = write_project(tmp_path)
+    monkeypatch.setenv("PREFIX", "/usr/local")
+    build_project(folder, AN385, {})
+    assert (folder / "model.elf").exists()
 
 
 def test_the_packed_interface_is_refused():
