@@ -8,8 +8,8 @@ from usmp.objects.boards import STACK_BYTES, Board, Memory, constant_section, wo
 def print_linker_script(board: Board) -> str:
     """The script: code and constants in read-only memories, pools where their sections say.
 
-    The stack lies at the beginning of its memory, so that an overflow runs out of it, which the
-    processor notices, and not into variables.
+    The stack lies at the beginning of its memory, so that an overflow runs out of it, where the
+    start-up code forbids accesses, and not into variables.
     """
     regions = "\n".join(_region(memory) for memory in board.memories)
     read_only = [memory for memory in board.memories if memory.is_read_only]

@@ -2,14 +2,32 @@
 #include "startup.h"
 
 #define CPACR (*(volatile uint32_t*)0xe000ed88u)
+#define MPU_TYPE (*(volatile uint32_t*)0xe000ed90u)
+#define MPU_CTRL (*(volatile uint32_t*)0xe000ed94u)
+#define MPU_RBAR (*(volatile uint32_t*)0xe000ed9cu)
+#define MPU_RASR (*(volatile uint32_t*)0xe000eda0u)
 
 void reset(void) __attribute__((noreturn));
+
+/* Nothing may touch the mebibyte below the stack: not every board faults where no memory is.
+ * Those with Armv8-M do. */
+static void guard_stack(void) {
+#if __ARM_ARCH < 8
+  if ((MPU_TYPE & 0xff00u) != 0) {
+    MPU_RBAR = ((uintptr_t)__stack_limit - (1u << 20)) | 0x10u; /* Region 0. */
+    MPU_RASR = 1u << 28 | 19u << 1 | 1u; /* Not executed, not accessed, 2 to the 20 bytes, on. */
+    MPU_CTRL = 5;                        /* On; all other memory as without it. */
+    __asm__ volatile("dsb\nisb" : : : "memory");
+  }
+#endif
+}
 
 void reset(void) {
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
   CPACR |= 0xfu << 20; /* Full access to coprocessors 10 and 11. */
   __asm__ volatile("dsb\nisb" : : : "memory");
 #endif
+  guard_stack();
   start();
 }
 

@@ -22,6 +22,15 @@ __attribute__((naked, section(".vectors"), used)) void reset(void) {
       "la tp, __thread_storage\n" /* The C library keeps errno there. */
       "la t0, unexpected\n"
       "csrw mtvec, t0\n"
+      /* Nothing may touch the mebibyte below the stack, addresses of PCI that ignore writes: entry 0
+       * of the memory protection, locked, a power of two in size. */
+      "la t0, __stack_limit - 0x100000\n"
+      "srli t0, t0, 2\n"
+      "li t1, 0x1ffff\n"
+      "or t0, t0, t1\n"
+      "csrw pmpaddr0, t0\n"
+      "li t0, 0x98\n"
+      "csrw pmpcfg0, t0\n"
 #ifdef __riscv_flen
       "li t0, 0x2000\n" /* mstatus.FS: initial. */
       "csrs mstatus, t0\n"
