@@ -1,4 +1,4 @@
-"""C compilers and emulators that a machine may lack."""
+"""C compilers, emulators and shells that a machine may lack."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ _PACKAGES = {
     "gcc": "gcc",
     "g++": "g++",
     "clang": "clang",
+    "fish": "fish",
+    "zsh": "zsh",
     **{board.toolchain.compiler: board.toolchain.packages for board in BOARDS},
     **{board.emulator.program: board.emulator.package for board in BOARDS},
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from compilers import require
 from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
@@ -81,14 +81,14 @@ def test_every_long_option_of_compile(bash):
     assert bash("tvmc compile --") >= {"--output", "--module-name", "--pass-config", "--quiet"}
 
 
-@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
 def test_fish(tmp_path):
+    require("fish")
     script = "tvmc completion fish | source; complete -C 'tvmc pl'"
     assert shell("fish", "--no-config", "-c", script, folder=tmp_path).split()[0] == "plan"
 
 
-@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
 def test_zsh(tmp_path):
+    require("zsh")
     script = (
         'autoload -U compinit; compinit -u -D; eval "$(tvmc completion zsh)"; print ${_comps[tvmc]}'
     )
