@@ -61,8 +61,8 @@ def build(
     """Compile a Relax module to C, or to an object file, with planned memory.
 
     Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
-    gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` and
-    `tir.usmp.use_workspace_io`.
+    gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
+    `tir.usmp.placement` and `tir.usmp.use_workspace_io`.
 
     Parameters
     ----------
