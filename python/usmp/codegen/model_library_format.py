@@ -13,7 +13,7 @@ import json
 import os
 import tarfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
 )
-from usmp.objects.targets import TARGET_OPTIONS, accelerator_of
+from usmp.objects.targets import accelerator_of, target_text
 
 FORMAT_VERSION = 7
 METADATA_FILE = "metadata.json"
@@ -125,18 +125,11 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
 
 def _targets(mod: IRModule) -> list[str]:
     """What runs the code, as `--target` takes it: the CPU, and accelerators by name."""
-    cpu = mod[MAIN_FUNCTION_NAME].attrs["target"]
-    given = {name: cpu.attrs[name] for name in TARGET_OPTIONS if cpu.attrs.get(name)}
-    options = [f"-{name}={_option_text(value)}" for name, value in given.items()]
     accelerators = {accelerator_of(f.attrs.get("target")) for f in mod.functions.values()}
     return [
-        " ".join([str(cpu.kind.name), *options]),
+        target_text(mod[MAIN_FUNCTION_NAME].attrs["target"]),
         *sorted(name for name in accelerators if name is not None),
     ]
-
-
-def _option_text(value: str | Iterable[str]) -> str:
-    return value if isinstance(value, str) else ",".join(value)
 
 
 def _board(mod: IRModule) -> dict[str, str]:

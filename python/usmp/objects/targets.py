@@ -87,6 +87,19 @@ def accelerator_of(target: Target | None) -> str | None:
     return str(next(iter(target.keys), "")) or None
 
 
+def target_text(target: Target) -> str:
+    """The target as `--target` takes it: an accelerator by its name, a CPU with its options."""
+    accelerator = accelerator_of(target)
+    if accelerator is not None:
+        return accelerator
+    given = {name: target.attrs[name] for name in TARGET_OPTIONS if target.attrs.get(name)}
+    options = [
+        f"-{name}={value if isinstance(value, str) else ','.join(value)}"
+        for name, value in given.items()
+    ]
+    return " ".join([str(target.kind.name), *options])
+
+
 def is_target(listed: Target | str, target: Target) -> bool:
     """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
     if isinstance(listed, Target):

@@ -31,7 +31,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.pools import READ_WRITE_ACCESS
-from usmp.objects.targets import accelerator_of, is_target
+from usmp.objects.targets import is_target, target_text
 from usmp.transform.module_pass import ModulePass
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
@@ -92,7 +92,7 @@ class _Need:
 
     def __str__(self) -> str:
         done = "written" if self.access.may_write else "read" if self.access else "allocated"
-        return f"{done} by target {_shown(self.target)} of {self.function}"
+        return f"{done} by target {target_text(self.target)} of {self.function}"
 
 
 @dataclass(frozen=True)
@@ -196,20 +196,10 @@ class _Assignment:
 
 def _shown_access(pool: PoolInfo) -> str:
     return ", ".join(
-        _shown(target) + ("" if access == READ_WRITE_ACCESS else f" ({access})")
+        (target_text(target) if isinstance(target, Target) else str(target))
+        + ("" if access == READ_WRITE_ACCESS else f" ({access})")
         for target, access in pool.target_access.items()
     )
-
-
-def _shown(target: Target | str) -> str:
-    """A target for a reader: the kind, and what is said by name, such as the processor."""
-    if not isinstance(target, Target):
-        return str(target)
-    accelerator = accelerator_of(target)
-    if accelerator is not None:
-        return accelerator
-    named = (f"{key}={value}" for key, value in target.attrs.items() if isinstance(value, str))
-    return " ".join([target.kind.name, *sorted(named)])
 
 
 def _pools(

@@ -143,7 +143,7 @@ def test_a_candidate_pool_that_cannot_be_accessed():
         AssignPoolInfo()(with_pools(Mod, [SRAM]))
     assert first_line(error) == (
         "__tvm_main__: buffer a has the candidate pool dtcm, which may not be written by target c "
-        "of __tvm_main__ (dtcm: c mcpu=cortex-m4)"
+        "of __tvm_main__ (dtcm: c -mcpu=cortex-m4)"
     )
 
 
@@ -213,13 +213,13 @@ def test_no_target():
             [DTCM],
             [FLASH],
             "__tvm_main__: no pool may hold buffer a, which is allocated by target c of "
-            "__tvm_main__ and written by target c mcpu=cortex-m4 of op (dtcm: c mcpu=cortex-m4)",
+            "__tvm_main__ and written by target c -mcpu=cortex-m4 of op (dtcm: c -mcpu=cortex-m4)",
         ),
         (
             [SRAM, DTCM],
             [ConstantPoolInfo("rom", [C, M33]), ConstantPoolInfo("otp", ["accel"])],
-            "op: no pool may hold buffer weights, which is read by target c mcpu=cortex-m4 of op "
-            "(rom: c, c mcpu=cortex-m33; otp: accel)",
+            "op: no pool may hold buffer weights, which is read by target c -mcpu=cortex-m4 of op "
+            "(rom: c, c -mcpu=cortex-m33; otp: accel)",
         ),
     ],
 )
