@@ -101,10 +101,7 @@ def test_the_project_compiles_without_warnings(tmp_path, board, io):
 
 def write_project(folder, board=AN385):
     require_board(board)
-    for name, content in build(board.name).files().items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_files(build(board.name).files(), folder)
     return folder / "project"
 
 

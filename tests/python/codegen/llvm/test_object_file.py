@@ -18,6 +18,7 @@ from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions, compile_modu
 from usmp.objects import Executor
 from usmp.runtime import BuildError
 from usmp.runtime.object_file import foreign_machine
+from usmp.runtime.write_files import write_files
 
 CORTEX_M3 = "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3"
 CORTEX_M55 = "llvm -mtriple=thumbv8.1m.main-none-eabi -mcpu=cortex-m55 -mfloat-abi=hard"
@@ -104,12 +105,8 @@ def test_two_models_link_into_one_program(digits, tmp_path):
     require("gcc")
     objects = []
     for name in ("one", "two"):
-        files = usmp.build(digits, "llvm", module_name=name).files()
-        for path, content in files.items():
-            if path.startswith("codegen/"):
-                (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-                (tmp_path / path).write_bytes(content)
-                objects += [path] if path.endswith((".c", ".o")) else []
+        paths = write_files(usmp.build(digits, "llvm", module_name=name).files(), tmp_path)
+        objects += [path for path in paths if path.suffix in (".c", ".o")]
     main = "int32_t (*const f[])(struct tvmgen_one_inputs*, struct tvmgen_one_outputs*) = {0};"
     (tmp_path / "main.c").write_text(
         f'#include "tvmgen_one.h"\n#include "tvmgen_two.h"\n{main}\nint main(void) {{ return '
@@ -124,9 +121,7 @@ def test_two_models_link_into_one_program(digits, tmp_path):
 def test_arm_object_links_and_is_thumb_code_of_its_cpu(digits, target, tmp_path):
     require("arm-none-eabi-gcc")
     files = usmp.build(digits, target).files()
-    for name in [n for n in files if n.startswith("codegen/")]:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(files[name])
+    write_files(files, tmp_path)
     (tmp_path / "main.c").write_text(MAIN_C)
     sources = ["main.c", "codegen/host/src/default_lib0.c", "codegen/host/lib/default_lib1.o"]
     flags = ["-mthumb", *ARM_FLAGS[target], "--specs=nosys.specs"]
