@@ -12,6 +12,12 @@ _RESERVED = frozenset(
     inline int long register restrict return short signed sizeof static struct switch typedef
     union unsigned void volatile while _Bool _Complex _Imaginary asm bool true false class new
     delete this template typename namespace operator private protected public virtual friend
+    _Alignas _Alignof _Atomic _BitInt _Decimal128 _Decimal32 _Decimal64 _Generic _Noreturn
+    _Static_assert _Thread_local __func__ alignas alignof and and_eq bitand bitor catch char16_t
+    char32_t char8_t co_await co_return co_yield compl concept const_cast consteval constexpr
+    constinit decltype dynamic_cast explicit export mutable not not_eq nullptr or or_eq
+    reinterpret_cast requires static_assert static_cast thread_local throw try typeid typeof
+    typeof_unqual using wchar_t xor xor_eq
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t NULL INFINITY NAN memcpy
     memmove memset linux unix i386""".split()
 )
