@@ -214,8 +214,8 @@ void DefineProperties(refl::ObjectDef<Owner>* def) {
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<PoolInfoPropertiesObj> properties;
-  properties.def(
-      refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, TargetBursts, bool, ffi::String>());
+  properties.def(refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, TargetBursts,
+                            bool, ffi::String>());
   DefineProperties(&properties);
 
   refl::ObjectDef<PoolInfoObj> pool(refl::init(false));
