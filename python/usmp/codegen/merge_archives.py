@@ -20,13 +20,15 @@ def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
 
     Raises
     ------
-    ValueError: no archives, or two modules of one name, one C prefix, one macro or one file.
+    ValueError: no archives, or two modules of one name, one C prefix, one function of an
+        accelerator, one macro or one file.
     """
     if not archives:
         raise ValueError("there are no modules to export; give at least one")
     contents = [json.loads(files[METADATA_FILE]) for files in archives]
     modules = [item for content in contents for item in content["modules"].items()]
     _check_names(modules)
+    _check_functions(modules)
     merged: dict[str, bytes] = {}
     owners: dict[str, str] = {}
     for content, files in zip(contents, archives, strict=True):
@@ -56,6 +58,19 @@ def _check_names(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
                 f"{macro_prefix}_; build one with another name"
             )
         names[macro_prefix] = name
+
+
+def _check_functions(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """Accelerator "b_npu" of module "a" and accelerator "npu" of module "a_b" need one symbol."""
+    owners: dict[str, str] = {}
+    for name, module in modules:
+        for function in module.get("accelerator_functions", []):
+            other = owners.setdefault(function["symbol"], name)
+            if other != name:
+                raise ValueError(
+                    f'the modules "{other}" and "{name}" both need a function '
+                    f"{function['symbol']}; build one with another name"
+                )
 
 
 def _check_macros(

@@ -64,6 +64,21 @@ def test_names_that_are_one_in_c(name, prefix):
     )
 
 
+def test_one_function_that_two_modules_need():
+    """Accelerator "b_npu" of module "a" and "npu" of "a_b"; C has one function of a name."""
+    a, b = archive("a"), archive("a_b")
+    for files, module in ((a, "a"), (b, "a_b")):
+        metadata = json.loads(files["metadata.json"])
+        functions = [{"symbol": f"tvmgen_{module}_c_main_0"}, {"symbol": "tvmgen_a_b_npu_main_0"}]
+        metadata["modules"][module]["accelerator_functions"] = functions
+        files["metadata.json"] = json.dumps(metadata).encode()
+    merge_archives([a, archive("b")])
+    assert message_of(a, b) == (
+        'the modules "a" and "a_b" both need a function tvmgen_a_b_npu_main_0; build one with '
+        "another name"
+    )
+
+
 def test_one_macro_of_two_headers():
     a = archive("a", header="#define TVMGEN_A_B_X_SIZE 4\n#define TVMGEN_A_Y 1\n")
     b = archive("a_b", header="#define TVMGEN_A_B_X_SIZE 8\n")
