@@ -12,11 +12,17 @@ from pathlib import Path
 import pytest
 
 import usmp
-from board_programs import require_board
+from board_programs import require_board, run_program
 from conftest import ROOT
 from usmp.objects.boards import BOARDS, board_named
+from usmp.runtime.elf_sections import read_sections
+from usmp.runtime.emulator import build_project
 
 PAGE = (ROOT / "docs/boards.md").read_text()
+_BEFORE, _HEADING, _REST = PAGE.partition("## Two models in one program\n")
+_SECTION, _NEXT_HEADING, _AFTER = _REST.partition("\n## ")
+TWO_MODELS, MAIN = re.fullmatch(r"(.*)```c\n(.*)```\n", _SECTION, re.DOTALL).groups()
+ONE_MODEL = _BEFORE + _AFTER
 
 
 def table(heading: str) -> list[list[str]]:
@@ -24,8 +30,8 @@ def table(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
-def commands() -> list[list[str]]:
-    blocks = re.findall(r"(?:^    .*\n)+", PAGE, re.MULTILINE)
+def commands(text: str) -> list[list[str]]:
+    blocks = re.findall(r"(?:^    .*\n)+", text, re.MULTILINE)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [shlex.split(line) for line in lines]
 
@@ -54,29 +60,55 @@ def test_the_table_of_files(digits_model):
 
 
 def test_the_packages():
-    installed = {word for words in commands() if words[0] == "apt-get" for word in words[2:]}
+    installed = {word for words in commands(PAGE) if words[0] == "apt-get" for word in words[2:]}
     needed = {"make"}
     for board in BOARDS:
         needed |= {*board.toolchain.packages.split(), board.emulator.package}
     assert installed == needed
 
 
+def carry_out(text: str, folder: Path) -> int:
+    """Run the commands, but for those that install; how many there were."""
+    programs = {"tvmc": [sys.executable, "-m", "usmp.driver.tvmc"]}
+    done = 0
+    for command in commands(text):
+        if command[0] != "apt-get":
+            words = [*programs.get(command[0], [command[0]]), *command[1:]]
+            subprocess.run(words, cwd=folder, check=True, capture_output=True)
+            done += 1
+    return done
+
+
 def test_the_commands(tmp_path, digits_model):
     require_board(board_named("mps3-an547"))
     shutil.copy(digits_model, tmp_path / "model.tflite")
-    programs = {"tvmc": [sys.executable, "-m", "usmp.driver.tvmc"]}
-    done = 0
-    for command in commands():
-        if command[0] != "apt-get":
-            words = [*programs.get(command[0], [command[0]]), *command[1:]]
-            subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
-            done += 1
-    assert done == 6
+    assert carry_out(ONE_MODEL, tmp_path) == 6
     report = (tmp_path / "project/report.txt").read_text()
     assert re.fullmatch(r"instructions \d+\nstack_used \d+\nstack_size 16384\n", report)
 
 
-@pytest.mark.parametrize("path", ["memory-pools.md"])
+def test_two_models_in_one_program(tmp_path, digits_model, digits_images):
+    """One workspace of the bytes of one model, in the memory named; the outputs of both."""
+    board = board_named("mps3-an547")
+    require_board(board)
+    for name in ("first", "second"):
+        shutil.copy(digits_model, tmp_path / f"{name}.tflite")
+    assert carry_out(TWO_MODELS, tmp_path) == 6
+    project = tmp_path / "project"
+    (project / "main.c").write_text(MAIN)
+    build_project(project, board, {"OPTIMISATION": "-O2 -Werror -pedantic"})
+    image = digits_images[0][:1]
+    _, outputs = run_program(board, project, image.tobytes())
+    factory = usmp.build(usmp.import_model(digits_model))
+    assert outputs == factory.run({"image": image})["probabilities"].tobytes() * 2
+    sections = {s.name: s for s in read_sections((project / "model.elf").read_bytes(), board)}
+    (workspace,) = (p.size_bytes for p in factory.interface.pools if not p.is_constant)
+    assert sections[".pool_dtcm"].size_bytes == workspace
+    assert sections[".constants_flash"].memory == "flash"
+    assert sections[".constants_flash"].size_bytes > 2 * 26000
+
+
+@pytest.mark.parametrize("path", ["memory-pools.md", "accelerators.md"])
 def test_pages_that_are_linked_exist(path):
-    assert f"({path})" in PAGE
+    assert f"({path}" in PAGE
     assert (Path(ROOT) / "docs" / path).exists()
