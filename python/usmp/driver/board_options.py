@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 _TIMEOUT_SECONDS = 120.0
+_LONGEST_SECONDS = 1e6
 
 
 def add_board_options(parser: Any) -> None:
@@ -22,8 +24,20 @@ def add_board_options(parser: Any) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=_seconds,
         default=_TIMEOUT_SECONDS,
         metavar="SECONDS",
         help="with --board: end a program that takes longer",
     )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _LONGEST_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a number of seconds, above 0 and at most {_LONGEST_SECONDS:.0f}"
+        )
+    return seconds

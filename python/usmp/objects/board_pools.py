@@ -26,7 +26,8 @@ def board_workspace_pools(
 
     Raises
     ------
-    ValueError: a pool is no memory of the board, or a workspace pool lies in read-only memory.
+    ValueError: a pool is no memory of the board, a workspace pool lies in read-only memory, or the
+        user named a section.
     """
     own = [WorkspacePoolInfo(name, list(targets)) for name in board.workspace_memories]
     pools = own if given is None else list(given.pools)
@@ -63,7 +64,8 @@ def board_constant_pools(
 
     Raises
     ------
-    ValueError: a pool is no memory of the board, or lies in memory that loses its content.
+    ValueError: a pool is no memory of the board, lies in memory that loses its content, or the
+        user named a section.
     """
     own = [ConstantPoolInfo(name, list(targets)) for name in board.constant_memories]
     pools = own if given is None else list(given.pools)
@@ -91,6 +93,11 @@ def _properties(
     board: Board, pool: WorkspacePoolInfo | ConstantPoolInfo, section: str
 ) -> PoolInfoProperties:
     """What the user said about the pool, within what the board has."""
+    if pool.section_name:
+        raise ValueError(
+            f'pool "{pool.pool_name}": section {pool.section_name} is not in the linker script of '
+            f"board {board.name}, which has a section for each memory; leave it out"
+        )
     available = board.pool_bytes(pool.pool_name)
     hint = pool.size_hint_bytes
     return pool.properties(

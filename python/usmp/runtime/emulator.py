@@ -56,6 +56,11 @@ class EmulatedModule:
         sources: Sequence[str | Path] = (),
     ) -> None:
         check_sources(metadata, sources)
+        if not any(name.startswith(f"{PROJECT_FOLDER}/") for name in files):
+            raise BuildError(
+                f"the archive has no {PROJECT_FOLDER}/; compile the model with --board "
+                f"{board.name} again"
+            )
         main = metadata["memory"]["functions"]["main"][0]
         self.inputs: dict[str, dict[str, Any]] = main["inputs"]
         self.outputs: dict[str, dict[str, Any]] = main["outputs"]
@@ -79,12 +84,26 @@ class EmulatedModule:
         Raises
         ------
         ValueError: an input is missing, unknown, or of another shape or element type.
-        EmulatorError: the emulator is missing, the program fails, or takes too long.
+        EmulatorError: the emulator is missing, the program fails, takes too long, or does not
+            write what a run gives.
         """
         arrays = [checked_inputs(self.inputs, one).values() for one in inputs]
         content = b"".join(array.tobytes() for one in arrays for array in one)
         (self._project / "inputs.bin").write_bytes(content)
         run_emulator(self.board, self._project, "model.elf", timeout_seconds)
+        try:
+            runs = self._runs()
+        except (OSError, ValueError, KeyError):
+            runs = None
+        if runs is None or not len(inputs) == len(runs.outputs) == len(runs.instructions):
+            raise EmulatorError(
+                "the program ended without a whole outputs.bin and report.txt; a main.c other than "
+                "that of tvmc compile has to write them as that does"
+            )
+        return runs
+
+    def _runs(self) -> BoardRuns:
+        """What the program wrote."""
         numbers = _numbers((self._project / "report.txt").read_text())
         return BoardRuns(
             self._split_outputs((self._project / "outputs.bin").read_bytes()),

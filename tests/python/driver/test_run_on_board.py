@@ -12,7 +12,9 @@ import pytest
 import usmp
 from board_programs import require_board
 from conftest import ROOT
+from usmp.codegen.model_library_format import write_archive
 from usmp.objects.boards import board_named
+from usmp.runtime import load_archive
 
 BOARDS = "mps2-an385, mps2-an500, mps3-an547, riscv32-virt"
 
@@ -141,6 +143,23 @@ def test_a_program_that_takes_too_long(tvmc, board_archive):
     assert outcome.stderr == (
         "tvmc: error: the program did not end within 0.001 seconds in qemu-system-arm; "
         "give it more with --timeout\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "1e30", "long"])
+def test_a_timeout_that_is_none(refused, text):
+    assert refused("run", "board.tar", "--board", "mps2-an385", f"--timeout={text}") == (
+        f"argument --timeout: {text} is not a number of seconds, above 0 and at most 1000000 "
+        "(see tvmc run --help)"
+    )
+
+
+def test_an_archive_without_its_project(refused, board_archive, tmp_path):
+    files = load_archive(board_archive).files
+    kept = {name: content for name, content in files.items() if not name.startswith("project/")}
+    write_archive(kept, tmp_path / "damaged.tar")
+    assert refused("run", tmp_path / "damaged.tar", "--board", "mps2-an385") == (
+        "the archive has no project/; compile the model with --board mps2-an385 again"
     )
 
 

@@ -91,3 +91,15 @@ def test_constants_in_memory_that_loses_them():
         'constant pool "dtcm": on board mps3-an547 that memory is empty when a program begins; '
         "memories that keep constants: itcm, flash"
     )
+
+
+def test_a_section_of_the_users():
+    """The linker script would not know it."""
+    properties = PoolInfoProperties(section_name=".dtcm_bss")
+    given = WorkspaceMemoryPools([WorkspacePoolInfo("dtcm", ["c"], properties)])
+    with pytest.raises(ValueError) as error:
+        board_workspace_pools(AN547, ["c"], given)
+    assert str(error.value) == (
+        'pool "dtcm": section .dtcm_bss is not in the linker script of board mps3-an547, which has '
+        "a section for each memory; leave it out"
+    )

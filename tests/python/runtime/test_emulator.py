@@ -227,6 +227,51 @@ def test_a_missing_emulator(monkeypatch, name, message):
     assert str(error.value) == message
 
 
+WRITES = """#include "semihosting.h"
+int main(void) {
+  const char report[] = "REPORT";
+  const int32_t report_file = semihosting_open("report.txt", SEMIHOSTING_WRITE);
+  const int32_t outputs_file = semihosting_open("outputs.bin", SEMIHOSTING_WRITE);
+  semihosting_write(report_file, report, sizeof(report) - 1);
+  semihosting_write(outputs_file, "0123456789", SIZE);
+  return 0;
+}
+"""
+REPORT = "instructions 1\\nstack_used 1\\nstack_size 1\\n"
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "int main(void) { return 0; }\n",
+        WRITES.replace("REPORT", "ready").replace("SIZE", "10"),
+        WRITES.replace("REPORT", "").replace("SIZE", "10"),
+        WRITES.replace("REPORT", REPORT).replace("SIZE", "0"),
+        WRITES.replace("REPORT", REPORT).replace("SIZE", "9"),
+    ],
+    ids=["nothing", "no report", "empty report", "no outputs", "short outputs"],
+)
+def test_a_main_of_ones_own_that_does_not_write_what_it_should(main):
+    require_board(AN385)
+    factory = digits(AN385)
+    files = factory.files() | {"project/main.c": main.encode()}
+    module = EmulatedModule(files, factory.metadata["modules"]["default"], AN385)
+    with pytest.raises(EmulatorError) as error:
+        module.run([{"image": np.zeros((1, 8, 8, 1), np.int8)}])
+    assert str(error.value) == (
+        "the program ended without a whole outputs.bin and report.txt; a main.c other than that of "
+        "tvmc compile has to write them as that does"
+    )
+
+
+def test_inputs_that_end_too_early(tmp_path):
+    require_board(AN385)
+    main = digits(AN385).files()["project/main.c"].decode()
+    project = build_program(AN385, [digits(AN385)], main, tmp_path)
+    with pytest.raises(EmulatorError, match=r"inputs\.bin holds no whole set of inputs$"):
+        run_program(AN385, project, bytes(63))
+
+
 def test_wrong_inputs():
     module = emulated(AN385)
     with pytest.raises(ValueError) as error:

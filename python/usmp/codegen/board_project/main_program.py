@@ -48,6 +48,10 @@ int main(void) {{
     report(report_file, "instructions", instructions);
     ++runs;
   }}
+  if (runs == 0) {{
+    semihosting_print("error: inputs.bin holds no whole set of inputs\\n");
+    return 1;
+  }}
   report(report_file, "stack_used", stack_used());
   report(report_file, "stack_size", stack_size());
   semihosting_close(report_file);
