@@ -9,15 +9,17 @@ from contextlib import contextmanager
 from usmp.driver.errors import UsageError
 
 
-def check_output(path: str, model: str, what: str) -> None:
-    """Refuse to write `what` over the model.
+def check_output(path: str, read: str, what: str, read_as: str = "the model") -> None:
+    """Refuse to write `what` over a file that the command reads.
 
     Raises
     ------
-    UsageError: it is the same file.
+    UsageError: it is the same file, or the path is empty.
     """
-    if os.path.realpath(path) == os.path.realpath(model):
-        raise UsageError(f"{path}: {what} would overwrite the model")
+    if not path:
+        raise UsageError(f"the path for {what} is empty; name a file")
+    if os.path.realpath(path) == os.path.realpath(read):
+        raise UsageError(f"{path}: {what} would overwrite {read_as}")
 
 
 @contextmanager

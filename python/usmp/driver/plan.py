@@ -53,7 +53,7 @@ def add_plan_parser(commands: Any) -> None:
 
 def plan_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
-    if options.output:
+    if options.output is not None:
         check_output(options.output, options.FILE, "the plan")
     with stages(options) as stage:
         factory = build_model(options, stage)

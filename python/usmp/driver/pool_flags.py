@@ -130,8 +130,10 @@ def pool_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, Pool
         [flag for flag in flags if _values(options, flag)] for flags in (rfc_flags, tvm_flags)
     )
     if rfc and tvm:
+        name, _, _ = next(iter(_values(options, rfc_flags[1])), "").partition("=")
+        written = f"{kind.rfc_pool}{name}" if rfc[0] == rfc_flags[1] else rfc[0]
         raise UsageError(
-            f"{rfc[0]} and {tvm[0]} are two spellings for {kind.name} pools; use one of them"
+            f"{written} and {tvm[0]} are two spellings for {kind.name} pools; use one of them"
         )
     if rfc:
         return _of_listed_pools(options, kind.rfc_list, _rfc_settings(options, kind))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usmp.driver.board_options import add_board_options
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
+from usmp.driver.output import check_output
 from usmp.driver.progress import add_quiet_option, stages
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
     if options.expected and not options.board:
         raise UsageError("--expected is compared with what a board computes; name it with --board")
+    if options.outputs is not None:
+        _check_outputs(options)
     from usmp.driver.tensors import load_tensors, print_tensors, save_tensors
     from usmp.runtime import load_archive
 
@@ -88,6 +91,18 @@ def run_model(options: argparse.Namespace) -> None:
         print_tensors(outputs)
     if options.print_time:
         print(f"Run time: {seconds * 1000:.3f} ms")
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse to write the outputs over what the command reads."""
+    read = {
+        "the archive": options.FILE,
+        "the inputs": options.inputs,
+        "the expected outputs": options.expected,
+    }
+    for read_as, path in read.items():
+        if path is not None:
+            check_output(options.outputs, path, "the outputs", read_as)
 
 
 def _run_on_host(

@@ -14,6 +14,8 @@ from usmp.driver.errors import UsageError
 from usmp.driver.output import written
 
 _SEED = 0
+_ZIP, _NPY = b"PK", b"\x93NUMPY"
+"""What files of `numpy.savez` and of `numpy.save` begin with."""
 
 
 def load_tensors(path: str) -> dict[str, np.ndarray]:
@@ -24,6 +26,10 @@ def load_tensors(path: str) -> dict[str, np.ndarray]:
     UsageError: it cannot be read, or is no such file.
     """
     try:
+        with open(path, "rb") as file:
+            if not file.read(len(_NPY)).startswith((_ZIP, _NPY)):
+                # NumPy would advise to unpickle it.
+                raise ValueError("write it with numpy.savez")
         archive = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise ValueError("it holds one array without a name; use numpy.savez")

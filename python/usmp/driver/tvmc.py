@@ -34,7 +34,7 @@ from usmp.driver.run import add_run_parser
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "main", "run"]
 
-_LONGEST_MESSAGE = 1000
+_LONGEST_PART = 1000
 _FAILED = 1
 _INTERRUPTED = 130
 """128 and the number of SIGINT, as shells have it."""
@@ -110,9 +110,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _one_line(error: Exception) -> str:
-    """The first paragraph: what follows it, TVM adds for those who debug TVM."""
-    text = " ".join(str(error).strip().split("\n\n")[0].split()) or type(error).__name__
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} ..."
+    """The first paragraph: what follows it, TVM adds for those who debug TVM.
+
+    Its last line says what to do; what is before it may be long, as a list of many pools is.
+    """
+    *lines, last = str(error).strip().split("\n\n")[0].split("\n")
+    parts = (" ".join(" ".join(lines).split()), " ".join(last.split()))
+    return " ".join(_shortened(part) for part in parts if part) or type(error).__name__
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART]} ..."
 
 
 if __name__ == "__main__":

@@ -155,7 +155,7 @@ WRONG_FLAGS = [
     ),
     (
         ["--constant-pools=flash", "--usmp-parameter-pool-flash=size=1"],
-        "--usmp-parameter-pool-NAME and --constant-pools are two spellings for constant pools; "
+        "--usmp-parameter-pool-flash and --constant-pools are two spellings for constant pools; "
         "use one of them",
     ),
     (
@@ -280,6 +280,22 @@ def test_size_hints_that_are_too_small_together(refused, digits_model):
         "at byte 1024",
         least='1536 for pool "dtcm", or 1536 for pool "sram"',
     )
+
+
+def test_the_smallest_size_is_told_however_many_pools_there_are(refused, digits_model):
+    names = [f"memory_number_{index}" for index in range(24)]
+    flags = [f"--workspace-pools={','.join(names)}"]
+    flags += [f"--workspace-pools-size-hint-bytes={name}:16" for name in names]
+    message = refused("compile", digits_model, *flags)
+    assert message.startswith(
+        "TVM USMP Error: the space available in the provided pools exceeded when trying to "
+        'allocate the buffer : conv2d3 (1024 bytes, alignment 16) pool "memory_number_0": '
+    )
+    assert (
+        " ... Please increase the size_hints for memory pools. The smallest size_hint_bytes with "
+        'which the same algorithm succeeds: 2048 for pool "memory_number_0", or ' in message
+    )
+    assert len(message) < 2100
 
 
 def test_constant_pool_that_is_too_small(refused, digits_model):

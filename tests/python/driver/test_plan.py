@@ -112,6 +112,10 @@ def test_output_over_the_model(refused, small_model):
     assert small_model.read_bytes() == before
 
 
+def test_output_without_a_name(refused, small_model):
+    assert refused("plan", small_model, "-o", "") == "the path for the plan is empty; name a file"
+
+
 def test_unknown_format(refused, small_model):
     assert refused("plan", small_model, "--format=xml").startswith(
         "argument --format: invalid choice: 'xml'"

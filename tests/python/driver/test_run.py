@@ -149,8 +149,8 @@ def zip_of(name: str, member: bytes) -> bytes:
     ("content", "reason"),
     [
         (npy(), "it holds one array without a name; use numpy.savez"),
-        (b"", "No data left in file"),
-        (b"text", "This file contains pickled (object) data."),
+        (b"", "write it with numpy.savez"),
+        (b"text", "write it with numpy.savez"),
         (zip_of("image.npy", npy())[:-30], "File is not a zip file"),
         (zip_of("image.npy", npy()[:-9]), "EOF: reading array data, expected 64 bytes got 55"),
     ],
@@ -160,6 +160,20 @@ def test_inputs_that_are_no_npz(refused, digits_archive, content, reason):
     Path("in.npz").write_bytes(content)
     message = refused("run", digits_archive, "-i", "in.npz")
     assert message.startswith(f"in.npz: not an .npz file of arrays ({reason}")
+
+
+def test_outputs_must_not_be_a_file_that_is_read(refused, digits_archive):
+    archive, inputs = Path("model.tar"), Path("in.npz")
+    archive.write_bytes(digits_archive.read_bytes())
+    save(image=np.zeros(SHAPE, np.int8))
+    command = ("run", archive, "--inputs", inputs, "--outputs")
+    assert refused(*command, "./model.tar") == (
+        "./model.tar: the outputs would overwrite the archive"
+    )
+    assert refused(*command, inputs.resolve()) == (
+        f"{inputs.resolve()}: the outputs would overwrite the inputs"
+    )
+    assert refused(*command, "") == "the path for the outputs is empty; name a file"
 
 
 def test_missing_inputs_file(refused, digits_archive):
@@ -244,4 +258,4 @@ def test_c_compiler_with_an_endless_message(refused, digits_archive, monkeypatch
     monkeypatch.setenv("CC", str(compiler))
     message = refused("run", digits_archive)
     assert len(message) < 1100
-    assert message.endswith(" ...")
+    assert message.endswith(" ... 100000")
