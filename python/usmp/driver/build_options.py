@@ -13,6 +13,7 @@ from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
 
 EXECUTORS = ("aot",)
+RUNTIMES = ("crt",)
 _ALGORITHM = "tir.usmp.algorithm"
 
 
@@ -38,6 +39,7 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
     )
     add_extension_option(target)
     target.add_argument("--executor", default="aot", help="how the model is run: aot")
+    target.add_argument("--runtime", metavar="crt", help="TVM's; the C needs none, so crt is all")
     for side in ("workspace", "constant"):
         target.add_argument(
             f"--executor-aot-{side}-byte-alignment",
@@ -77,6 +79,11 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     if options.executor not in EXECUTORS:
         raise UsageError(
             f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
+        )
+    if options.runtime not in (None, *RUNTIMES):
+        raise UsageError(
+            f'unknown runtime "{options.runtime}"; supported: {", ".join(RUNTIMES)}; '
+            "the C needs no runtime"
         )
     try:
         os.stat(options.FILE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
@@ -29,6 +29,7 @@ def pass_context(settings: Sequence[str]) -> PassContext:
         name, separator, value = setting.partition("=")
         if not separator:
             raise UsageError(f'--pass-config {setting}: write it as "NAME=VALUE"')
+        name = _current_name(name, known)
         if name not in known:
             ours = ", ".join(sorted(option for option in known if option.startswith("tir.usmp.")))
             raise UsageError(f'unknown pass option "{name}"; those of the planner are {ours}')
@@ -37,6 +38,12 @@ def pass_context(settings: Sequence[str]) -> PassContext:
         return PassContext(opt_level=3, config=config)
     except (TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"--pass-config: {error}") from error
+
+
+def _current_name(name: str, known: Collection[str]) -> str:
+    """The name of an option now: what TVM 0.18 called `tir.disable_vectorize` is `tirx....`."""
+    renamed = f"tirx.{name.removeprefix('tir.')}"
+    return renamed if name not in known and renamed in known else name
 
 
 def _value(name: str, text: str, type_name: str) -> object:

@@ -158,6 +158,8 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
         ),
         (["--target="], 'unknown target ""; supported: c, llvm'),
         (["--executor=graph"], 'unknown executor "graph"; supported: aot'),
+        (["--runtime=cpp"], 'unknown runtime "cpp"; supported: crt; the C needs no runtime'),
+        (["--output="], "the path for the archive is empty; name a file"),
         (["--output-format=so"], 'unknown output format "so"; supported: mlf'),
         (["--module-name="], "module_name is empty; it is the prefix of the C symbols"),
         (

@@ -34,6 +34,7 @@ def contents(path):
         ([], "c"),
         (["--executor-aot-interface-api=c"], "c"),
         (["--executor-aot-interface-api=c", "--executor-aot-unpacked-api=1"], "c"),
+        (["--runtime=crt", "--pass-config=tir.disable_storage_rewrite=1"], "c"),
         (["--executor-aot-unpacked-api=true", "--executor-aot-link-params=1"], "c"),
         (["--executor-aot-interface-api=packed"], "packed"),
         (["--executor-aot-interface-api=packed", "--executor-aot-unpacked-api=0"], "packed"),

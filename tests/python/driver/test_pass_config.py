@@ -36,6 +36,11 @@ def test_option_of_tvm():
     assert pass_context(["tirx.disable_vectorize=1"]).config["tirx.disable_vectorize"] is True
 
 
+def test_option_of_tvm_as_tvm_0_18_called_it():
+    config = pass_context(["tir.disable_storage_rewrite=1"]).config
+    assert dict(config) == {"tirx.disable_storage_rewrite": True}
+
+
 def test_optimisation_level_is_that_of_tvmc():
     assert pass_context([]).opt_level == 3
 
