@@ -36,6 +36,7 @@ def load_board_module(archive: Archive, options: argparse.Namespace) -> Emulated
         raise UsageError(
             f"{options.FILE} is an archive {what}; compile the model with --board {board.name}"
         )
+    archive.module(options.module_name)
     return EmulatedModule(archive.files, metadata, board, sources=options.extra_source)
 
 

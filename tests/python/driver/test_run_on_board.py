@@ -154,6 +154,12 @@ def test_a_timeout_that_is_none(refused, text):
     )
 
 
+def test_an_unknown_module(refused, board_archive):
+    assert refused("run", board_archive, "--board", "mps2-an385", "--module-name=other") == (
+        'the archive holds no module "other"; choose one by its name: "default"'
+    )
+
+
 def test_an_archive_without_its_project(refused, board_archive, tmp_path):
     files = load_archive(board_archive).files
     kept = {name: content for name, content in files.items() if not name.startswith("project/")}
