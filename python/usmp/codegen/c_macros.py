@@ -58,7 +58,7 @@ def print_macros(interface: Interface) -> list[str]:
     ------
     ValueError: two tensors or pools need the same macro for different values.
     """
-    macros = _checked(interface, list(_macros(interface)))
+    macros = _checked(interface, [*_macros(interface), *_quantisations(interface)])
     plain = [_definition(interface, macro) for macro in macros if not macro.needs_gnu]
     gnu = [_definition(interface, macro) for macro in macros if macro.needs_gnu]
     if not gnu:
@@ -95,7 +95,6 @@ def _macros(interface: Interface) -> Iterator[Macro]:
         for tensor in tensors:
             text = f'Bytes of {what} tensor "{tensor.info.name}"'
             yield Macro(f"{tensor.c_name.upper()}_SIZE", str(int(tensor.info.size_bytes)), text)
-            yield from _quantisation(tensor, f'of {what} tensor "{tensor.info.name}"')
     workspace_bytes = str(interface.workspace_size_bytes)
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:
@@ -107,8 +106,24 @@ def _macros(interface: Interface) -> Iterator[Macro]:
             yield from _macros_of_external_pool(interface, pool, quoted)
 
 
+def _quantisations(interface: Interface) -> list[Macro]:
+    """real = SCALE * (integer - ZERO_POINT); TVM 0.18 did not tell an application.
+
+    Tensors whose names differ in case only go without what would differ between them.
+    """
+    macros = [
+        macro
+        for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
+        for tensor in tensors
+        for macro in _quantisation(tensor, f'of {what} tensor "{tensor.info.name}"')
+    ]
+    values: dict[str, set[str]] = {}
+    for macro in macros:
+        values.setdefault(macro.name, set()).add(macro.value)
+    return [macro for macro in macros if len(values[macro.name]) == 1]
+
+
 def _quantisation(tensor: Tensor, of_tensor: str) -> Iterator[Macro]:
-    """real = SCALE * (integer - ZERO_POINT); TVM 0.18 did not tell an application."""
     scale, zero_point = tensor.info.scale, tensor.info.zero_point
     if scale is None or zero_point is None:
         return
