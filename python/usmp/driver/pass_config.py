@@ -42,8 +42,9 @@ def pass_context(settings: Sequence[str]) -> PassContext:
 
 def _current_name(name: str, known: Collection[str]) -> str:
     """The name of an option now: what TVM 0.18 called `tir.disable_vectorize` is `tirx....`."""
-    renamed = f"tirx.{name.removeprefix('tir.')}"
-    return renamed if name not in known and renamed in known else name
+    prefix, _, rest = name.partition(".")
+    renamed = f"tirx.{rest}"
+    return renamed if prefix == "tir" and name not in known and renamed in known else name
 
 
 def _value(name: str, text: str, type_name: str) -> object:

@@ -41,6 +41,11 @@ def test_option_of_tvm_as_tvm_0_18_called_it():
     assert dict(config) == {"tirx.disable_storage_rewrite": True}
 
 
+def test_only_a_whole_name_is_known():
+    with pytest.raises(UsageError, match=r'^unknown pass option "disable_vectorize"'):
+        pass_context(["disable_vectorize=1"])
+
+
 def test_optimisation_level_is_that_of_tvmc():
     assert pass_context([]).opt_level == 3
 
