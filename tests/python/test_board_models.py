@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 import usmp
@@ -17,14 +22,47 @@ from usmp.objects.board_runs import program_memory
 from usmp.objects.boards import board_named
 from usmp.runtime.emulator import EmulatedModule
 
-MLPERF_TINY = ["ad01", "kws", "resnet8", "strww", "vww_96"]
 RUNS = 2
+
+
+class Pools(NamedTuple):
+    """Bytes that a program has for a model."""
+
+    workspace: int
+    constant: int
+
+
+POOLS = {
+    "ad01": Pools(768, 267792),
+    "kws": Pools(16000, 25880),
+    "resnet8": Pools(49152, 79732),
+    "strww": Pools(6656, 51448),
+    "vww_96": Pools(73728, 225828),
+}
+
+
+@cache
+def imported(model: Path) -> IRModule:
+    return usmp.import_model(model)
 
 
 def emulated(model, board) -> EmulatedModule:
     require_board(board)
-    factory = usmp.build(usmp.import_model(model), board=board)
+    factory = usmp.build(imported(model), board=board)
     return EmulatedModule(factory.files(), factory.metadata["modules"]["default"], board)
+
+
+def loaded_segments(module: EmulatedModule) -> list[tuple[int, int, int]]:
+    """Address, address that it is loaded to, and bytes of what the ELF file has content for."""
+    elf = (module._project / "model.elf").read_bytes()
+    (table,) = struct.unpack_from("<I", elf, 28)
+    size, count = struct.unpack_from("<2H", elf, 42)
+    segments = [struct.unpack_from("<6I", elf, table + size * i) for i in range(count)]
+    return [
+        (address, loaded_to, length)
+        for kind, _, address, loaded_to, length, _ in segments
+        if kind == 1 and length
+    ]
 
 
 def as_bytes(runs: Sequence[Tensors]) -> list[dict[str, bytes]]:
@@ -32,7 +70,7 @@ def as_bytes(runs: Sequence[Tensors]) -> list[dict[str, bytes]]:
 
 
 @pytest.mark.parametrize("board", ["mps2-an385", "mps3-an547"])
-@pytest.mark.parametrize("name", MLPERF_TINY)
+@pytest.mark.parametrize("name", POOLS)
 def test_mlperf_tiny(shared_model, name, board):
     model, board = shared_model(f"mlperf_{name}_int8"), board_named(board)
     module, reference = emulated(model, board), Micro(model)
@@ -40,8 +78,19 @@ def test_mlperf_tiny(shared_model, name, board):
     runs = module.run(inputs)
     assert as_bytes(runs.outputs) == as_bytes([reference.run(one) for one in inputs])
     memory = program_memory(module.sections(), board)
-    assert memory.variables <= 512
-    assert memory.code <= 40 << 10
+    pools = POOLS[name]
+    assert memory.pools == pools.workspace
+    assert memory.constants == pools.constant
+    assert memory.variables <= 32
+    assert memory.code <= 12 << 10
+    assert runs.stack_used_bytes <= 512
+    memories = [memory for memory in board.memories if memory.is_read_only]
+    for address, loaded_to, size_bytes in loaded_segments(module):
+        assert address == loaded_to, "the program would have to copy it"
+        assert any(
+            memory.base <= address <= address + size_bytes <= memory.base + memory.size_bytes
+            for memory in memories
+        )
 
 
 @pytest.mark.parametrize("board", ["mps2-an500", "riscv32-virt"])
