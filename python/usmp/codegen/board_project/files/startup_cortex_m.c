@@ -14,9 +14,11 @@ void reset(void) __attribute__((noreturn));
 static void guard_stack(void) {
 #if __ARM_ARCH < 8
   if ((MPU_TYPE & 0xff00u) != 0) {
-    MPU_RBAR = ((uintptr_t)__stack_limit - (1u << 20)) | 0x10u; /* Region 0. */
-    MPU_RASR = 1u << 28 | 19u << 1 | 1u; /* Not executed, not accessed, 2 to the 20 bytes, on. */
-    MPU_CTRL = 5;                        /* On; all other memory as without it. */
+    /* Region 0: 2 to the power of 20 bytes, not executed, not accessed, on. */
+    MPU_RBAR = ((uintptr_t)__stack_limit - (1u << 20)) | 0x10u;
+    MPU_RASR = 1u << 28 | 19u << 1 | 1u;
+    /* On; all other memory as without it. */
+    MPU_CTRL = 5;
     __asm__ volatile("dsb\nisb" : : : "memory");
   }
 #endif
