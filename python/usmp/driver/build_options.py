@@ -11,6 +11,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.memory_pools import add_pool_options, memory_pools
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
+from usmp.driver.target_options import add_target_options, full_target
 
 EXECUTORS = ("aot",)
 RUNTIMES = ("crt",)
@@ -56,7 +57,15 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
         ("unpacked-api", "1 with interface api c, 0 with packed; need not be given"),
         ("link-params", "1: constants are part of the code, as they always are"),
     ):
-        target.add_argument(f"--executor-aot-{option}", type=_truth, metavar="{0,1}", help=text)
+        target.add_argument(
+            f"--executor-aot-{option}",
+            type=_truth,
+            nargs="?",
+            const=True,
+            metavar="{0,1}",
+            help=text,
+        )
+    add_target_options(target)
     passes = parser.add_argument_group("pass options")
     passes.add_argument(
         "--pass-config",
@@ -90,6 +99,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     except OSError as error:
         # Before the seconds that TVM takes to load.
         raise UsageError(f"{options.FILE}: {error.strerror}") from error
+    options.target = full_target(options)
     stage("loading TVM")
     import usmp
     from usmp.objects.targets import parse_targets

@@ -14,6 +14,9 @@ TARGETS = {
 }
 """Targets that run a model's main function."""
 
+TARGET_OPTIONS = {"c": ("mcpu",), "llvm": ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")}
+"""What can be said of each, as "-mcpu=cortex-m3"."""
+
 ALGORITHMS = {
     "greedy_by_size": "the largest buffers first; the default, and quick",
     "greedy_by_conflicts": "the buffers that are live with most others first",

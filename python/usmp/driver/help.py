@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, NoReturn
 
+from usmp.driver.catalogue import TARGET_OPTIONS
 from usmp.driver.errors import UsageError
+
+_OF_A_TARGET = re.compile(rf"unrecognized arguments: .*-({'|'.join(TARGET_OPTIONS['llvm'])})=")
 
 
 class Parser(argparse.ArgumentParser):
     """Reports wrong usage as every other error: one line, exit status 1."""
 
     def error(self, message: str) -> NoReturn:
+        if _OF_A_TARGET.search(message):
+            message += '; say it in --target, in quotes, as in --target="llvm -mcpu=cortex-m3"'
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 

@@ -6,14 +6,21 @@ import pytest
 from tvm.ir.transform import PassContext
 
 from usmp.algorithms import BUILTIN_ALGORITHMS, DEFAULT_ALGORITHM
-from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
+from usmp.driver.catalogue import (
+    ALGORITHMS,
+    BOARDS,
+    PASS_OPTIONS,
+    TARGET_OPTIONS,
+    TARGETS,
+)
 from usmp.driver.pass_config import pass_context
-from usmp.objects import boards
-from usmp.objects.targets import CPU_TARGETS
+from usmp.objects import boards, targets
 
 
 def test_targets():
-    assert tuple(TARGETS) == CPU_TARGETS
+    assert tuple(TARGETS) == targets.CPU_TARGETS
+    assert tuple(TARGET_OPTIONS) == targets.CPU_TARGETS
+    assert TARGET_OPTIONS["llvm"] == targets.TARGET_OPTIONS
 
 
 def test_boards():

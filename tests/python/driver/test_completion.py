@@ -57,7 +57,7 @@ def bash(tmp_path):
         ("tvmc compile ", {"net.tflite", "net.onnx"}),
         ("tvmc plan net.t", {"net.tflite"}),
         ("tvmc run ", {"net.tar"}),
-        ("tvmc compile net.tflite --tar", {"--target"}),
+        ("tvmc compile net.tflite --target-c", {"--target-c-mcpu"}),
         ("tvmc compile --target ", set(TARGETS)),
         # Bash takes "=" for the end of a word, so that only what follows is offered.
         ("tvmc compile --target=l", {"llvm"}),

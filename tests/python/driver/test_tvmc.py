@@ -131,6 +131,11 @@ def test_interrupted_command_ends_as_shells_expect(tmp_path):
         (["run"], "the following arguments are required: FILE (see tvmc run --help)"),
         (["micro"], f"argument COMMAND: invalid choice: 'micro' (choose from {CHOICES}) {SEE}"),
         (["--nope"], f"unrecognized arguments: --nope {SEE}"),
+        (
+            ["compile", "x.tflite", "--target=llvm", "-mcpu=cortex-m3"],
+            "unrecognized arguments: -mcpu=cortex-m3; say it in --target, in quotes, as in "
+            f'--target="llvm -mcpu=cortex-m3" {SEE}',
+        ),
     ],
 )
 def test_wrong_usage(refused, arguments, message):
