@@ -99,12 +99,12 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     except OSError as error:
         # Before the seconds that TVM takes to load.
         raise UsageError(f"{options.FILE}: {error.strerror}") from error
-    options.target = full_target(options)
     stage("loading TVM")
     import usmp
     from usmp.objects.targets import parse_targets
 
     executor = usmp.Executor(options.executor, _executor_options(options))
+    options.target = full_target(options)
     targets = parse_targets(options.target)
     load_extensions(options.extension)
     workspace, constants = memory_pools(options, targets)

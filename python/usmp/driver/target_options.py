@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import Any
 
 from usmp.driver.catalogue import TARGET_OPTIONS
@@ -28,7 +27,9 @@ def full_target(options: argparse.Namespace) -> str:
     ------
     UsageError: an option of a target that `--target` does not name, or already gives it.
     """
-    targets: list[str] = [part.strip() for part in re.split(r",(?![+-])", options.target)]
+    from usmp.objects.targets import split_targets
+
+    targets = [str(target) for target in split_targets(options.target)]
     for kind, names in TARGET_OPTIONS.items():
         for name in names:
             value = getattr(options, f"target_{kind}_{name}".replace("-", "_"))

@@ -53,7 +53,7 @@ def parse_targets(targets: OneTarget | Sequence[OneTarget] | BuildTargets) -> Bu
         return targets
     cpus: list[Target] = []
     accelerators: list[str] = []
-    for target in _split(targets):
+    for target in split_targets(targets):
         parsed = _parse_one(target)
         if isinstance(parsed, Target):
             cpus.append(parsed)
@@ -114,8 +114,13 @@ def _text(target: Target) -> str:
     return json.dumps(fields, sort_keys=True)
 
 
-def _split(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
-    """The single targets: commas divide them, but not the features of "-mattr=+dsp,+fp"."""
+def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
+    """The single targets: commas divide them, but not the features of "-mattr=+dsp,+fp".
+
+    Raises
+    ------
+    ValueError: something else than targets.
+    """
     if isinstance(targets, Target | Mapping):
         return [targets]
     if isinstance(targets, str):
@@ -125,7 +130,7 @@ def _split(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
         return [part.strip() for part in re.split(r",(?![+-])", targets)]
     if not isinstance(targets, Sequence):
         raise ValueError(f'unknown target "{targets}"; supported: {", ".join(CPU_TARGETS)}')
-    return [part for target in targets for part in _split(target)]
+    return [part for target in targets for part in split_targets(target)]
 
 
 def _parse_one(target: OneTarget) -> Target | str:
