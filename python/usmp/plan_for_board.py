@@ -13,12 +13,10 @@ from tvm.target import Target
 from usmp.analysis import pool_usage
 from usmp.objects import (
     ConstantMemoryPools,
-    ConstantPoolInfo,
     Executor,
     MemoryPlan,
     PlacedBuffer,
     WorkspaceMemoryPools,
-    WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -109,16 +107,12 @@ def _described(buffers: Sequence[PlacedBuffer]) -> str:
 
 def _plan_without_limits(mod: IRModule) -> MemoryPlan:
     current = PassContext.current()
-    workspace = [
-        WorkspacePoolInfo(p.pool_name, p.target_access, p.properties(size_hint_bytes=-1))
-        for p in mod.attrs[WORKSPACE_MEMORY_POOLS_ATTR].pools
-    ]
-    constant = [
-        ConstantPoolInfo(p.pool_name, p.target_access, None, p.properties(size_hint_bytes=-1))
-        for p in mod.attrs[CONSTANT_MEMORY_POOLS_ATTR].pools
-    ]
-    mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools(workspace))
-    mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools(constant))
+    for attribute, kind in (
+        (WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools),
+        (CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools),
+    ):
+        pools = [pool.with_properties(size_hint_bytes=-1) for pool in mod.attrs[attribute].pools]
+        mod = mod.with_attr(attribute, kind(pools))
     config = {k: v for k, v in current.config.items() if k != "tir.usmp.custom_algorithm"}
     config["tir.usmp.algorithm"] = "greedy_by_size"
     with PassContext(opt_level=current.opt_level, config=config):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from usmp.objects.boards import Board, constant_section, workspace_section
 from usmp.objects.pools import (
     ConstantMemoryPools,
     ConstantPoolInfo,
-    PoolInfoProperties,
+    PoolInfo,
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
@@ -40,11 +41,7 @@ def board_workspace_pools(
             )
     return WorkspaceMemoryPools(
         [
-            WorkspacePoolInfo(
-                pool.pool_name,
-                pool.target_access,
-                _properties(board, pool, workspace_section(pool.pool_name)),
-            )
+            pool.with_properties(**_in_memory(board, pool, workspace_section(pool.pool_name)))
             for pool in pools
         ]
     )
@@ -78,21 +75,14 @@ def board_constant_pools(
             )
     return ConstantMemoryPools(
         [
-            ConstantPoolInfo(
-                pool.pool_name,
-                pool.target_access,
-                None,
-                _properties(board, pool, constant_section(pool.pool_name)),
-            )
+            pool.with_properties(**_in_memory(board, pool, constant_section(pool.pool_name)))
             for pool in pools
         ]
     )
 
 
-def _properties(
-    board: Board, pool: WorkspacePoolInfo | ConstantPoolInfo, section: str
-) -> PoolInfoProperties:
-    """What the user said about the pool, within what the board has."""
+def _in_memory(board: Board, pool: PoolInfo, section: str) -> dict[str, Any]:
+    """What the board makes of a pool: it is part of the program, within what the memory has."""
     if pool.section_name:
         raise ValueError(
             f'pool "{pool.pool_name}": section {pool.section_name} is not in the linker script of '
@@ -100,8 +90,8 @@ def _properties(
         )
     available = board.pool_bytes(pool.pool_name)
     hint = pool.size_hint_bytes
-    return pool.properties(
-        size_hint_bytes=available if hint < 0 else min(hint, available),
-        is_internal=True,
-        section_name=section,
-    )
+    return {
+        "size_hint_bytes": available if hint < 0 else min(hint, available),
+        "is_internal": True,
+        "section_name": section,
+    }

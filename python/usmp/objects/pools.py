@@ -196,6 +196,10 @@ class WorkspacePoolInfo(PoolInfo):
             pool_info_properties or PoolInfoProperties(),
         )
 
+    def with_properties(self, **changes: Any) -> WorkspacePoolInfo:
+        """The same pool, but for the properties that `changes` name."""
+        return WorkspacePoolInfo(self.pool_name, self.target_access, self.properties(**changes))
+
 
 @c_class("usmp.ConstantInfo", init=False)
 class ConstantInfo(ValueObject):
@@ -261,6 +265,11 @@ class ConstantPoolInfo(PoolInfo):
             list(constant_info_arr or ()),
             pool_info_properties or PoolInfoProperties(),
         )
+
+    def with_properties(self, **changes: Any) -> ConstantPoolInfo:
+        """The same pool, but for the properties that `changes` name."""
+        constants, properties = self.constant_info_array, self.properties(**changes)
+        return ConstantPoolInfo(self.pool_name, self.target_access, constants, properties)
 
     def with_constants(self, constants: Iterable[ConstantInfo]) -> ConstantPoolInfo:
         """The same pool, holding `constants`."""
