@@ -93,7 +93,7 @@ def place(
     Parameters
     ----------
     buffers, memory_pressure: as algorithms take them.
-    name, algorithm: the planning algorithm; its plans have been checked.
+    name, algorithm: the planning algorithm; where costs are known, it checks its plans itself.
     placement: one of `PLACEMENTS`.
     costs: of each buffer in each pool; None if no pool says how fast it is.
 

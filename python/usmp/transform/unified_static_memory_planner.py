@@ -72,10 +72,10 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         buffers = create_array_buffer_info(stmts)
         name, algorithm = _algorithm(context)
         costs = _access_costs(mod, buffers, stmts)
-        found = place(
-            buffers, analysis.memory_pressure, name, _checked(algorithm), placement, costs
-        )
-        plan = found.plan
+        # Of several plans a wrong one is no choice; the one that is taken is checked in any case.
+        planning = algorithm if costs is None else _checked(algorithm)
+        found = place(buffers, analysis.memory_pressure, name, planning, placement, costs)
+        plan = dict(found.plan.items())
         check_plan(buffers, plan)
         functions = _functions_of_allocations(mod)
         identical = identical_constants(stmts)
