@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from usmp.codegen.model_library_format import METADATA_FILE, metadata_bytes
+from usmp.codegen.model_library_format import metadata_bytes
+from usmp.objects.model_library_format import METADATA_FILE
 
 _UNIQUE = "Multiple modules should have unique names."
 """TVM 0.18's words."""

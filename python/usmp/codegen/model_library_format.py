@@ -32,10 +32,9 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
 )
+from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
 
-FORMAT_VERSION = 7
-METADATA_FILE = "metadata.json"
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 _CPU = 1
 """DLPack's number of the device that runs the code, unless an accelerator does."""

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.runtime.archived_module import ArchivedModule, DamagedMetadata, read_module
 from usmp.runtime.host import HostModule
 from usmp.runtime.write_files import write_files
 
-_METADATA_FILE = "metadata.json"
-_FORMAT_VERSION = 7
 _END_OF_TAR = bytes(2 * tarfile.BLOCKSIZE)
 
 
@@ -111,17 +110,17 @@ def load_archive(path: str | Path) -> Archive:
     except ArchiveError as error:
         raise ArchiveError(f"{path}: {error}") from error
     except DamagedMetadata as error:
-        raise ArchiveError(f"{path}: {_METADATA_FILE} is damaged: {error}") from error
+        raise ArchiveError(f"{path}: {METADATA_FILE} is damaged: {error}") from error
 
 
 def _read_archive(archived: bytes) -> Archive:
     files = _read_tar(archived)
-    if _METADATA_FILE not in files:
-        raise ArchiveError(f"not a Model Library Format archive: no {_METADATA_FILE}")
+    if METADATA_FILE not in files:
+        raise ArchiveError(f"not a Model Library Format archive: no {METADATA_FILE}")
     try:
-        metadata = json.loads(files[_METADATA_FILE])
+        metadata = json.loads(files[METADATA_FILE])
     except (ValueError, RecursionError) as error:
-        raise ArchiveError(f"{_METADATA_FILE} is damaged: it is not JSON") from error
+        raise ArchiveError(f"{METADATA_FILE} is damaged: it is not JSON") from error
     _check_is_ours(metadata)
     modules = {name: read_module(name, module) for name, module in metadata["modules"].items()}
     for module in modules.values():
@@ -181,9 +180,9 @@ def _check_is_ours(metadata: Any) -> None:
         if _is_of_tvm(module):
             raise ArchiveError(_written_by_tvm(f'module "{name}" has no memory plan'))
     version = metadata.get("version")
-    if version != _FORMAT_VERSION:
+    if version != FORMAT_VERSION:
         raise ArchiveError(
-            f"Model Library Format of version {version}; this usmp reads version {_FORMAT_VERSION}"
+            f"Model Library Format of version {version}; this usmp reads version {FORMAT_VERSION}"
         )
 
 

@@ -9,7 +9,8 @@ import pytest
 from accelerator_models import attention, matmul_source
 from archives import message_of
 from relax_models import X
-from usmp.codegen.model_library_format import METADATA_FILE, metadata_bytes, write_archive
+from usmp.codegen.model_library_format import metadata_bytes, write_archive
+from usmp.objects.model_library_format import METADATA_FILE
 from usmp.runtime import load_archive
 
 
