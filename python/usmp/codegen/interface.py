@@ -28,6 +28,10 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.executor import check_workspace_io, executor_of
 
+_CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")
+"""Sections that have no content in the object file."""
+_READ_ONLY = (".rodata", ".text")
+
 
 @dataclass(frozen=True)
 class Tensor:
@@ -224,10 +228,6 @@ def check_sections(pools: Sequence[Pool], with_state: Collection[str] = ()) -> N
                 f'{what} keeps state between runs, which begins as zeros, but section "{section}" '
                 "is not zeroed at start-up; give the pool another section_name"
             )
-
-
-_CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")
-_READ_ONLY = (".rodata", ".text")
 
 
 def _begins_with(section: str, names: Sequence[str]) -> bool:
