@@ -37,11 +37,11 @@ def add_compile_parser(commands: Any) -> None:
     parser = add_command(
         commands,
         "compile",
+        compile_model,
         summary="compile a model",
         description="Compile a model to C with planned memory, and show what memory it needs.",
         examples=_EXAMPLES,
     )
-    parser.set_defaults(command=compile_model)
     add_build_options(parser)
     output = parser.add_argument_group("output")
     output.add_argument(

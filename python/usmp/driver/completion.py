@@ -28,11 +28,11 @@ def add_completion_parser(commands: Any) -> None:
     parser = add_command(
         commands,
         "completion",
+        print_completion,
         summary="print a script that lets the tab key complete tvmc",
         description="Print a script for a shell that completes commands, options, names, files.",
         examples=_EXAMPLES,
     )
-    parser.set_defaults(command=print_completion)
     parser.add_argument("SHELL", choices=SHELLS, help=", ".join(SHELLS))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from usmp.driver.catalogue import TARGET_OPTIONS
@@ -32,7 +33,13 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def add_command(
-    commands: Any, name: str, *, summary: str, description: str, examples: str
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], None],
+    *,
+    summary: str,
+    description: str,
+    examples: str,
 ) -> argparse.ArgumentParser:
     """Add a command that explains itself.
 
@@ -40,6 +47,7 @@ def add_command(
     ----------
     commands: what `add_subparsers` returned.
     name: what the user types.
+    run: carries the command out.
     summary: one line for the list of commands.
     description: a sentence or two for the command's own help.
     examples: command lines with what they do, for the end of its help.
@@ -51,4 +59,5 @@ def add_command(
         epilog=f"examples:\n{examples}",
         formatter_class=HelpFormatter,
     )
+    parser.set_defaults(command=run)
     return parser

@@ -26,11 +26,11 @@ def add_list_parser(commands: Any) -> None:
     parser = add_command(
         commands,
         "list",
+        list_choices,
         summary="show targets, boards, algorithms and pass options",
         description="Show what a build can choose from.",
         examples=_EXAMPLES,
     )
-    parser.set_defaults(command=list_choices)
     parser.add_argument(
         "SECTION", nargs="?", choices=list(SECTIONS), help=f"{', '.join(SECTIONS)} (all)"
     )

@@ -35,11 +35,11 @@ def add_plan_parser(commands: Any) -> None:
     parser = add_command(
         commands,
         "plan",
+        plan_model,
         summary="show what memory a model needs",
         description="Plan the memory of a model and show the plan; no C is made.",
         examples=_EXAMPLES,
     )
-    parser.set_defaults(command=plan_model)
     add_build_options(parser)
     output = parser.add_argument_group("output")
     output.add_argument(

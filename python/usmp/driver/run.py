@@ -38,11 +38,11 @@ def add_run_parser(commands: Any) -> None:
     parser = add_command(
         commands,
         "run",
+        run_model,
         summary="run a compiled model on this host",
         description="Build the C of an archive with the host's compiler ($CC, or cc) and run it.",
         examples=_EXAMPLES,
     )
-    parser.set_defaults(command=run_model)
     parser.add_argument("FILE", help="an archive that tvmc compile wrote")
     parser.add_argument(
         "--module-name", help="which model of an archive that holds several (the only one)"
