@@ -1,0 +1,15 @@
+// Lower bounds of the peak in one pool.
+#ifndef USMP_SOLVER_LOWER_BOUND_H_
+#define USMP_SOLVER_LOWER_BOUND_H_
+
+#include "budget.h"
+#include "pool_problem.h"
+
+namespace usmp {
+
+/*! \brief Bytes that no plan can do without: the largest of the bounds in this file. */
+int64_t LowerBound(const PoolProblem& problem, Budget* budget);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_LOWER_BOUND_H_
