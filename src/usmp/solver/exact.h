@@ -2,6 +2,8 @@
 #ifndef USMP_SOLVER_EXACT_H_
 #define USMP_SOLVER_EXACT_H_
 
+#include <functional>
+
 #include "budget.h"
 #include "pool_problem.h"
 
@@ -10,12 +12,38 @@ namespace usmp {
 enum class Verdict { kPlaced, kInfeasible, kUndecided };
 
 /*!
+ * \brief What makes the search short; each can be left out to see what it is worth.
+ *
+ * The first four are argued in branch_and_bound.h.
+ */
+struct ExactRules {
+  /*! \brief A section fits only if its buffers do one after the other, none before its head. */
+  bool heads = true;
+  /*! \brief A buffer that is not at its head rests on one that is not placed yet. */
+  bool supports = true;
+  /*! \brief Where a buffer was refused, another one must come to lie. */
+  bool blocked_holes = true;
+  /*! \brief Parts that have nothing to do with each other any more are searched one by one. */
+  bool decomposition = true;
+  /*! \brief Buffers that are alike keep their order. */
+  bool twins = true;
+  /*! \brief A buffer that is live throughout lies lowest. */
+  bool slabs = true;
+  /*! \brief Search starts again and again, with other priorities and more nodes. */
+  bool restarts = true;
+  /*! \brief Buffers in sections that often failed go first. */
+  bool section_weights = true;
+};
+
+/*!
  * \brief Place all items so that none ends beyond `capacity`, or prove that this cannot be.
  *
  * \param offsets written if and only if the verdict is kPlaced.
- * \return kUndecided only if the budget ran out.
+ * \return kUndecided if the budget ran out, the problem is too large, or nothing was found where
+ *         outputs may lie at the very offset of their inputs in a circle.
  */
-Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget, Offsets* offsets);
+Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget, Offsets* offsets,
+                    const ExactRules& rules = {});
 
 /*!
  * \brief Make the peak as low as possible.
@@ -25,8 +53,11 @@ Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget
  *
  * \param best the best plan known, within the capacity; empty if there is none.
  * \param lower_bound of the peak of any plan; raised to what is proved.
+ * \param improved called with each better peak.
  */
-void MinimisePeak(const PoolProblem& problem, Budget* budget, Offsets* best, int64_t* lower_bound);
+void MinimisePeak(const PoolProblem& problem, Budget* budget, Offsets* best, int64_t* lower_bound,
+                  const ExactRules& rules = {},
+                  const std::function<void(int64_t)>& improved = nullptr);
 
 }  // namespace usmp
 

@@ -1,0 +1,170 @@
+// Branch and bound over compact placements in one pool.
+//
+// A placement is compact if no single buffer can go to a lower offset while all others stay. If
+// there is a placement within the capacity, the one of the least sum of offsets is compact, so only
+// compact ones are looked for. In them every buffer that is not pinned starts at 0 or rests on
+// another one: at the lowest aligned offset that keeps clear above it.
+//
+// Each buffer that is not placed has a head, a lower bound of its offset. A node takes the buffer j
+// of the least head h and asks: is it at h?
+//   - If so, nothing that conflicts with it fits below, since heads are not lower: all of it goes
+//     above, which raises heads.
+//   - If not, j rests on a buffer that is not placed, so its head goes up to the least end of one
+//     that conflicts with it. And since h was free, some other buffer must come to take a byte of
+//     j's place there; once none can, the placement would not be compact (`blocked_holes`).
+// A node is given up when some section proves that the rest does not fit: its buffers follow each
+// other, none before its head, so the last one ends no earlier than if they came by ascending heads
+// (Jackson's rule for one machine with release dates).
+//
+// The canonical order of MiniMalloc (Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
+// Hardware-Accelerated Machine Learning", ASPLOS 2023) is where this started. There a buffer that
+// is passed over may come again at the same offset in other company; here it may not, and what it
+// loses by that is what prunes.
+#ifndef USMP_SOLVER_BRANCH_AND_BOUND_H_
+#define USMP_SOLVER_BRANCH_AND_BOUND_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "budget.h"
+#include "exact.h"
+#include "pool_problem.h"
+
+namespace usmp {
+
+class BranchAndBound {
+ public:
+  BranchAndBound(const PoolProblem& problem, const ExactRules& rules);
+
+  /*!
+   * \brief Search for a placement within the capacity.
+   *
+   * \param priorities of two items with the same head, the one of the higher priority goes first.
+   * \param max_nodes the search is undecided after that many.
+   */
+  Verdict Run(int64_t capacity, const std::vector<double>& priorities, int64_t max_nodes,
+              Budget* budget);
+
+  /*! \brief After a verdict of kPlaced. */
+  const Offsets& offsets() const { return heads_; }
+
+  /*! \brief How often each section was what gave up a node; older failures count less. */
+  const std::vector<double>& section_weights() const { return weights_; }
+
+  /*! \brief Nodes of all runs. */
+  int64_t nodes() const { return total_nodes_; }
+
+ private:
+  using Span = PoolProblem::Span;
+
+  /*! \brief Of an item to one that it conflicts with. */
+  struct Conflict {
+    int32_t item;
+    /*! \brief The other one starts at least that many bytes above the start of this one ... */
+    int64_t above;
+    /*! \brief ... or this one that many above the start of the other. */
+    int64_t below;
+  };
+
+  /*! \brief A place that was free when the item was refused it. */
+  struct Hole {
+    int32_t item;
+    int64_t offset;
+    /*! \brief A conflict that takes bytes of it, or still can. */
+    int64_t watched;
+  };
+
+  /*! \brief What is undone when a node is left. */
+  struct Change {
+    enum Kind : int32_t { kHead, kPlaced, kHole } kind;
+    int32_t item;
+    int64_t old;
+  };
+
+  void FindConflicts();
+  void FindTwins();
+  bool Start(int64_t capacity);
+  bool Search(std::vector<int32_t> items);
+  bool SearchParts(const std::vector<int32_t>& items, int32_t cut);
+  int32_t FindCut(const std::vector<int32_t>& items) const;
+  int32_t Choose(const std::vector<int32_t>& items) const;
+  bool IsSlab(int32_t item, const std::vector<int32_t>& items) const;
+  bool Place(int32_t item);
+  bool Refuse(int32_t item);
+  bool RaiseHead(int32_t item, int64_t head);
+  bool CheckSections();
+  bool SectionFits(int32_t section);
+  bool IsDominated(int32_t section) const;
+  void CountEnds(int32_t item, int32_t by);
+  bool CheckHoles(int32_t placed_now);
+  bool IsTaken(Hole* hole);
+  bool Fail(int32_t section);
+  void Undo(size_t mark);
+  void ForgetTouched();
+
+  int64_t Align(int64_t position, int32_t item) const;
+  template <typename Visit>
+  void ForSections(int32_t item, Visit visit) const;
+
+  const PoolProblem& problem_;
+  const ExactRules rules_;
+  int32_t num_items_;
+  std::vector<int64_t> sizes_;
+  std::vector<int64_t> alignments_;
+  /*! \brief By item, the first of its conflicts; one more at the end. */
+  std::vector<int64_t> first_conflict_;
+  std::vector<Conflict> conflicts_;
+  /*! \brief By item, the next of the items that are like it, which comes above; -1 if none. */
+  std::vector<int32_t> next_twin_;
+  bool has_alignment_ = false;
+  bool is_plain_ = true;
+  /*! \brief By item, the bytes that no item of its sections shares with it. */
+  std::vector<int64_t> own_bytes_;
+
+  int64_t capacity_ = 0;
+  const std::vector<double>* priorities_ = nullptr;
+  Budget* budget_ = nullptr;
+  int64_t nodes_ = 0;
+  int64_t max_nodes_ = 0;
+  int64_t total_nodes_ = 0;
+  bool undecided_ = false;
+
+  Offsets heads_;
+  std::vector<char> placed_;
+  std::vector<Hole> holes_;
+  /*! \brief By item, the number of its holes. */
+  std::vector<int32_t> num_holes_;
+  std::vector<Change> changes_;
+
+  /*! \brief By section, its items: those that are not placed first. */
+  std::vector<int64_t> first_member_;
+  std::vector<int32_t> members_;
+  std::vector<int32_t> num_open_;
+  /*! \brief By item and section of it, where it is in `members_`. */
+  std::vector<int64_t> first_place_;
+  std::vector<int32_t> places_;
+  /*! \brief By place in `members_`, the index in `places_` that says so. */
+  std::vector<int64_t> place_of_member_;
+  /*! \brief By section, the bytes of the items that are not placed. */
+  std::vector<int64_t> open_bytes_;
+  /*! \brief By section, at least the highest head. */
+  std::vector<int64_t> highest_head_;
+  /*! \brief By section, the items not placed that reach from the one before into it. */
+  std::vector<int32_t> crossing_;
+  bool may_have_cut_ = false;
+  /*! \brief By section, the items not placed that are not in the one before, or in the one after.
+   */
+  std::vector<int32_t> first_in_;
+  std::vector<int32_t> last_in_;
+  std::vector<double> weights_;
+  std::vector<int32_t> touched_;
+  std::vector<char> is_touched_;
+  /*! \brief Of the section that is looked at. */
+  std::vector<int64_t> section_heads_;
+  std::vector<int64_t> section_bytes_;
+};
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_BRANCH_AND_BOUND_H_

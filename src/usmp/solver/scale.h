@@ -1,0 +1,43 @@
+// The same problem in larger units, where all bytes that matter are multiples of one number.
+#ifndef USMP_SOLVER_SCALE_H_
+#define USMP_SOLVER_SCALE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "pool_problem.h"
+
+namespace usmp {
+
+struct ScaledProblem {
+  PoolProblem problem;
+  /*! \brief Bytes in one unit. */
+  int64_t unit;
+  /*! \brief Bytes that all items take if nothing is shared: no compact placement needs more. */
+  int64_t largest_peak;
+
+  /*! \brief Offsets in bytes. */
+  Offsets Unscale(Offsets offsets) const;
+};
+
+/*!
+ * \brief Divide sizes, alignments, pins and distances by their greatest common divisor.
+ *
+ * Where every alignment divides every size, pin and distance, items that rest on each other are
+ * aligned anyway, and alignment is left out.
+ *
+ * \return nothing if offsets may come near the end of int64.
+ */
+std::optional<ScaledProblem> Scale(const PoolProblem& problem);
+
+/*!
+ * \brief Whether outputs and inputs that may overlap at most that closely go round in a circle.
+ *
+ * Programs give none, since an input dies before its output does. Two items that are each other's
+ * output at distance 0 do not count: they do not conflict.
+ */
+bool HasCircle(const PoolProblem& problem, int64_t largest_distance);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_SCALE_H_
