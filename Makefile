@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp/solver/*)
 
 .PHONY: demo test lint format clean
 
@@ -16,12 +16,12 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror src/usmp/*.h src/usmp/*.cc
+	$(BIN)/clang-format --dry-run --Werror src/usmp/*.h src/usmp/*.cc src/usmp/solver/*.h src/usmp/solver/*.cc
 
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i src/usmp/*.h src/usmp/*.cc
+	$(BIN)/clang-format -i src/usmp/*.h src/usmp/*.cc src/usmp/solver/*.h src/usmp/solver/*.cc
 
 clean:
 	rm -rf $(VENV) build

@@ -1,4 +1,4 @@
-"""Where the C++ header for algorithms of the user's own is."""
+"""Where the C++ headers are: for algorithms of the user's own, and of the solver for other compilers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from pathlib import Path
 
 
 def get_include() -> str:
-    """The folder of ``usmp/objects.h``, to be given to a C++ compiler with ``-I``.
+    """The folder of the C++ headers, to be given to a C++ compiler with ``-I``.
+
+    ``usmp/objects.h`` is for algorithms in C++, and needs the headers of tvm-ffi.
+    ``usmp/solver/solver.h`` needs nothing: with it, and with the library ``../lib/libusmp_solver.a``
+    beside this folder, other compilers place their own buffers.
 
     Raises
     ------
     FileNotFoundError
-        The package was installed without its header.
+        The package was installed without its headers.
     """
     folders = [Path(folder) / "include" for folder in sys.modules["usmp"].__path__]
     for folder in folders:

@@ -2,7 +2,7 @@
 
 An algorithm sees buffers and pools only: no TIR, no Relax, no C. It is called with the buffers and
 the memory pressure, and answers with a place for each buffer. Built-in ones are C++
-(``src/usmp/greedy.h``); anyone may register more, from Python too::
+(``src/usmp/solver/greedy.h``); anyone may register more, from Python too::
 
     @tvm_ffi.register_global_func("tir.usmp.algo.mine")
     def mine(buffers, memory_pressure):

@@ -14,10 +14,11 @@ constexpr int64_t kSearchWork = 1'000'000;
 /*! \brief Depth first over the candidate pools of each buffer, in the order of the buffers. */
 class PoolSearch {
  public:
-  PoolSearch(const Problem& problem, std::vector<size_t> order)
+  PoolSearch(const Problem& problem, const ConflictGraph& conflicts, std::vector<size_t> order)
       : problem_(problem),
+        conflicts_(conflicts),
         order_(PinnedFirst(problem, std::move(order))),
-        placer_(problem),
+        placer_(problem, conflicts),
         next_pool_(problem.buffers.size(), 0) {}
 
   Solution Run() {
@@ -92,17 +93,17 @@ class PoolSearch {
   void MarkInTheWay(size_t buffer, std::vector<bool>* marked) {
     std::vector<size_t> pending = {buffer};
     while (!pending.empty()) {
-      const Problem::Buffer& blocked = problem_.buffers[pending.back()];
+      const size_t blocked = pending.back();
+      const std::vector<size_t>& pools = problem_.buffers[blocked].pools;
       pending.pop_back();
-      marking_work_ += static_cast<int64_t>(blocked.conflicts.size());
-      for (const Problem::Conflict& conflict : blocked.conflicts) {
-        const std::optional<Placement>& place = placer_.placements()[conflict.buffer];
-        if (!place || (*marked)[conflict.buffer]) continue;
-        const auto& pools = blocked.pools;
-        if (std::find(pools.begin(), pools.end(), place->pool) == pools.end()) continue;
-        (*marked)[conflict.buffer] = true;
-        pending.push_back(conflict.buffer);
-      }
+      marking_work_ += static_cast<int64_t>(conflicts_.Degree(blocked));
+      conflicts_.ForEach(blocked, [&](const ConflictGraph::Neighbour& neighbour) {
+        const std::optional<Placement>& place = placer_.placements()[neighbour.buffer];
+        if (!place || (*marked)[neighbour.buffer]) return;
+        if (std::find(pools.begin(), pools.end(), place->pool) == pools.end()) return;
+        (*marked)[neighbour.buffer] = true;
+        pending.push_back(neighbour.buffer);
+      });
     }
   }
 
@@ -114,6 +115,7 @@ class PoolSearch {
   }
 
   const Problem& problem_;
+  const ConflictGraph& conflicts_;
   std::vector<size_t> order_;
   Placer placer_;
   /*! \brief By buffer, the candidate that is tried next. */
@@ -124,11 +126,13 @@ class PoolSearch {
 
 }  // namespace
 
-Placer::Placer(const Problem& problem)
-    : Placer(problem, std::vector<std::optional<Placement>>(problem.buffers.size())) {}
+Placer::Placer(const Problem& problem, const ConflictGraph& conflicts)
+    : Placer(problem, conflicts, std::vector<std::optional<Placement>>(problem.buffers.size())) {}
 
-Placer::Placer(const Problem& problem, std::vector<std::optional<Placement>> placements)
+Placer::Placer(const Problem& problem, const ConflictGraph& conflicts,
+               std::vector<std::optional<Placement>> placements)
     : problem_(problem),
+      conflicts_(conflicts),
       placements_(std::move(placements)),
       refused_(problem.pools.size(), std::numeric_limits<int64_t>::max()),
       highest_ends_(Peaks(problem, placements_)) {}
@@ -136,13 +140,13 @@ Placer::Placer(const Problem& problem, std::vector<std::optional<Placement>> pla
 std::optional<int64_t> Placer::LowestOffset(size_t b, size_t pool) {
   const Problem::Buffer& buffer = problem_.buffers[b];
   taken_.clear();
-  for (const Problem::Conflict& conflict : buffer.conflicts) {
-    const std::optional<Placement>& other = placements_[conflict.buffer];
+  conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
+    const std::optional<Placement>& other = placements_[neighbour.buffer];
     // A buffer of no bytes is in nobody's way, even in the middle of a gap.
-    if (!other || other->pool != pool || problem_.buffers[conflict.buffer].size == 0) continue;
-    taken_.push_back({other->offset - conflict.below, other->offset + conflict.above});
-  }
-  work_ += 1 + static_cast<int64_t>(buffer.conflicts.size());
+    if (!other || other->pool != pool || problem_.buffers[neighbour.buffer].size == 0) return;
+    taken_.push_back({other->offset - neighbour.below, other->offset + neighbour.above});
+  });
+  work_ += 1 + static_cast<int64_t>(conflicts_.Degree(b));
   std::sort(taken_.begin(), taken_.end(),
             [](const Taken& lhs, const Taken& rhs) { return lhs.low < rhs.low; });
   std::optional<int64_t> offset = buffer.fixed_offset.value_or(0);
@@ -185,8 +189,9 @@ bool Placer::PlaceBeyondLimit(size_t buffer) {
   return offset.has_value();
 }
 
-Solution FirstFit(const Problem& problem, const std::vector<size_t>& order) {
-  return PoolSearch(problem, order).Run();
+Solution FirstFit(const Problem& problem, const ConflictGraph& conflicts,
+                  const std::vector<size_t>& order) {
+  return PoolSearch(problem, conflicts, order).Run();
 }
 
 std::vector<size_t> PinnedFirst(const Problem& problem, std::vector<size_t> order) {

@@ -1,10 +1,11 @@
 // What to tell the user when a buffer fits nowhere.
-#ifndef USMP_DOES_NOT_FIT_H_
-#define USMP_DOES_NOT_FIT_H_
+#ifndef USMP_SOLVER_DOES_NOT_FIT_H_
+#define USMP_SOLVER_DOES_NOT_FIT_H_
 
 #include <string>
 
-#include "solve.h"
+#include "conflict_graph.h"
+#include "first_fit.h"
 
 namespace usmp {
 
@@ -17,9 +18,9 @@ namespace usmp {
  * refused (`Solution::refused`) nothing changes, and trying these ends in turn misses no limit.
  * Where that takes more than a fixed amount of work, a size hint that is enough is named instead.
  */
-std::string ExplainMisfit(const Problem& problem, const Solution& solution,
-                          const Algorithm& algorithm);
+std::string ExplainMisfit(const Problem& problem, const ConflictGraph& conflicts,
+                          const Solution& solution, const Algorithm& algorithm);
 
 }  // namespace usmp
 
-#endif  // USMP_DOES_NOT_FIT_H_
+#endif  // USMP_SOLVER_DOES_NOT_FIT_H_

@@ -7,9 +7,10 @@
 // (src/tir/usmp/algo/hill_climb.cc at v0.18.0), but the random numbers are the same on every
 // platform, and buffers that are pinned or can only be in constant pools stay where greedy put
 // them.
-#ifndef USMP_HILL_CLIMB_H_
-#define USMP_HILL_CLIMB_H_
+#ifndef USMP_SOLVER_HILL_CLIMB_H_
+#define USMP_SOLVER_HILL_CLIMB_H_
 
+#include "conflict_graph.h"
 #include "first_fit.h"
 #include "problem.h"
 
@@ -20,8 +21,8 @@ namespace usmp {
  *
  * Stops as soon as the sum is at most `memory_pressure` bytes; 0 asks for all attempts.
  */
-Solution HillClimb(const Problem& problem, int64_t memory_pressure);
+Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts, int64_t memory_pressure);
 
 }  // namespace usmp
 
-#endif  // USMP_HILL_CLIMB_H_
+#endif  // USMP_SOLVER_HILL_CLIMB_H_

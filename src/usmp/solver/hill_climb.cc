@@ -1,14 +1,11 @@
 #include "hill_climb.h"
 
-#include <tvm/ffi/reflection/registry.h>
-
 #include <algorithm>
 #include <limits>
 #include <random>
 #include <utility>
 
 #include "greedy.h"
-#include "solve.h"
 
 namespace usmp {
 
@@ -23,12 +20,13 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 class Climb {
  public:
-  explicit Climb(const Problem& problem) : problem_(problem) {}
+  Climb(const Problem& problem, const ConflictGraph& conflicts)
+      : problem_(problem), conflicts_(conflicts) {}
 
   Solution Run(int64_t memory_pressure) {
-    const std::vector<std::vector<size_t>> orders = {OrderBySize(problem_),
-                                                     OrderByConflicts(problem_)};
-    for (const std::vector<size_t>& order : orders) Keep(FirstFit(problem_, order));
+    const std::vector<std::vector<size_t>> orders = {OrderBySize(problem_, conflicts_),
+                                                     OrderByConflicts(problem_, conflicts_)};
+    for (const std::vector<size_t>& order : orders) Keep(FirstFit(problem_, conflicts_, order));
     if (PlaceFixedPart(orders[0])) {
       for (const std::vector<size_t>& order : orders) Try(Movable(order));
       for (int attempt = 0; attempt < kAttempts && best_.work < kWork; ++attempt) {
@@ -49,9 +47,7 @@ class Climb {
                                               [&](size_t p) { return IsConstantPool(p); });
   }
 
-  bool IsConstantPool(size_t pool) const {
-    return problem_.pools[pool].info.as<ConstantPoolInfoObj>() != nullptr;
-  }
+  bool IsConstantPool(size_t pool) const { return problem_.pools[pool].is_constant; }
 
   std::vector<size_t> Movable(std::vector<size_t> order) const {
     order.erase(std::remove_if(order.begin(), order.end(), [&](size_t b) { return IsFixed(b); }),
@@ -62,7 +58,7 @@ class Climb {
   /*! \brief Where greedy put it, or would have if something else had not been left out; false if
    *         that is nowhere. */
   bool PlaceFixedPart(const std::vector<size_t>& order) {
-    Placer placer(problem_);
+    Placer placer(problem_, conflicts_);
     for (size_t b : PinnedFirst(problem_, order)) {
       if (!IsFixed(b)) continue;
       const std::optional<Placement>& known = best_.placements[b];
@@ -85,7 +81,7 @@ class Climb {
   /*! \brief Place in the order, and go on from it unless it is worse. What fits nowhere goes beyond
    *         a limit, so that the peaks tell how far off the order is. */
   void Try(std::vector<size_t> order) {
-    Placer placer(problem_, fixed_part_);
+    Placer placer(problem_, conflicts_, fixed_part_);
     std::optional<size_t> unplaced;
     for (size_t b : order) {
       if (placer.TryPlace(b)) continue;
@@ -130,8 +126,8 @@ class Climb {
   }
 
   size_t Neighbour(size_t b) {
-    const std::vector<Problem::Conflict>& conflicts = problem_.buffers[b].conflicts;
-    return conflicts.empty() ? b : conflicts[Random(conflicts.size())].buffer;
+    const size_t degree = conflicts_.Degree(b);
+    return degree == 0 ? b : conflicts_.NeighbourAt(b, Random(degree));
   }
 
   /*! \brief The sum of the peaks of the workspace pools. */
@@ -169,6 +165,7 @@ class Climb {
   size_t Random(size_t count) { return static_cast<size_t>(random_() % count); }
 
   const Problem& problem_;
+  const ConflictGraph& conflicts_;
   std::mt19937_64 random_;
   /*! \brief Buffers that moves do not touch, at their places. */
   Placements fixed_part_;
@@ -181,21 +178,9 @@ class Climb {
 
 }  // namespace
 
-Solution HillClimb(const Problem& problem, int64_t memory_pressure) {
-  return Climb(problem).Run(memory_pressure);
-}
-
-namespace {
-
-ffi::Map<BufferInfo, PoolAllocation> HillClimbPlan(const ffi::Array<BufferInfo>& buffers,
-                                                   int64_t memory_pressure) {
-  return Solve(buffers, [=](const Problem& p) { return HillClimb(p, memory_pressure); });
-}
-
-}  // namespace
-
-TVM_FFI_STATIC_INIT_BLOCK() {
-  tvm::ffi::reflection::GlobalDef().def("tir.usmp.algo.hill_climb", HillClimbPlan);
+Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts,
+                   int64_t memory_pressure) {
+  return Climb(problem, conflicts).Run(memory_pressure);
 }
 
 }  // namespace usmp

@@ -1,52 +1,55 @@
 #include "does_not_fit.h"
 
 #include <algorithm>
-#include <limits>
 #include <sstream>
 
 namespace usmp {
 
 namespace {
 
-constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-
 /*! \brief Placed buffers that all trials together may look at. */
 constexpr int64_t kTrialWork = 100'000'000;
 
 std::string Quoted(const Problem& problem, size_t pool) {
-  return "pool \"" + std::string(problem.pools[pool].info->pool_name) + "\"";
+  return "pool \"" + problem.pools[pool].name + "\"";
 }
 
 /*! \brief The placed buffer whose bytes a pinned one would take. */
-std::string WhoIsThere(const Problem& problem, const Solution& solution, size_t pool) {
+std::string WhoIsThere(const Problem& problem, const ConflictGraph& conflicts,
+                       const Solution& solution, size_t pool) {
   const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
-  for (const Problem::Conflict& conflict : buffer.conflicts) {
-    const std::optional<Placement>& other = solution.placements[conflict.buffer];
-    const Problem::Buffer& occupant = problem.buffers[conflict.buffer];
-    if (!other || other->pool != pool || occupant.size == 0) continue;
+  std::optional<size_t> first;
+  conflicts.ForEach(*solution.unplaced, [&](const ConflictGraph::Neighbour& neighbour) {
+    const std::optional<Placement>& other = solution.placements[neighbour.buffer];
+    if (!other || other->pool != pool || problem.buffers[neighbour.buffer].size == 0) return;
     const int64_t distance = other->offset - *buffer.fixed_offset;
-    if (conflict.below <= distance || conflict.above <= -distance) continue;
-    std::ostringstream os;
-    os << "buffer \"" << occupant.name << "\" is at bytes [" << other->offset << ", "
-       << other->offset + occupant.size << ")";
-    return os.str();
-  }
-  return "the buffer would end beyond the largest 64-bit offset";
+    if (neighbour.below <= distance || neighbour.above <= -distance) return;
+    first = std::min(first.value_or(neighbour.buffer), neighbour.buffer);
+  });
+  if (!first) return "the buffer would end beyond the largest 64-bit offset";
+  const int64_t offset = solution.placements[*first]->offset;
+  std::ostringstream os;
+  os << "buffer \"" << problem.buffers[*first].name << "\" is at bytes [" << offset << ", "
+     << offset + problem.buffers[*first].size << ")";
+  return os.str();
 }
 
-std::string ListPools(const Problem& problem, const Solution& solution) {
+/*! \brief The limit as users set it. */
+int64_t SizeHint(const Problem::Pool& pool) { return pool.limit == kNoLimit ? -1 : pool.limit; }
+
+std::string ListPools(const Problem& problem, const ConflictGraph& conflicts,
+                      const Solution& solution) {
   const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
   const std::vector<int64_t> peaks = Peaks(problem, solution.placements);
   std::ostringstream os;
   for (size_t i = 0; i < buffer.pools.size(); ++i) {
     const size_t p = buffer.pools[i];
-    os << "\n  " << Quoted(problem, p)
-       << ": size_hint_bytes=" << problem.pools[p].info->size_hint_bytes << ", " << peaks[p]
-       << " bytes already taken, ";
+    os << "\n  " << Quoted(problem, p) << ": size_hint_bytes=" << SizeHint(problem.pools[p]) << ", "
+       << peaks[p] << " bytes already taken, ";
     if (const std::optional<int64_t> offset = solution.unplaced_offsets[i]) {
       os << "the buffer would end at byte " << *offset + buffer.size;
     } else if (buffer.fixed_offset) {
-      os << WhoIsThere(problem, solution, p);
+      os << WhoIsThere(problem, conflicts, solution, p);
     } else {
       os << "the buffer would end beyond the largest 64-bit offset";
     }
@@ -57,8 +60,9 @@ std::string ListPools(const Problem& problem, const Solution& solution) {
 /*! \brief Runs of the algorithm with other limits, as long as there is work left. */
 class Trials {
  public:
-  Trials(const Problem& problem, const Solution& solution, const Algorithm& algorithm)
-      : problem_(problem), solution_(solution), algorithm_(algorithm) {}
+  Trials(const Problem& problem, const ConflictGraph& conflicts, const Solution& solution,
+         const Algorithm& algorithm)
+      : problem_(problem), conflicts_(conflicts), solution_(solution), algorithm_(algorithm) {}
 
   /*! \brief The pools whose size hint alone, made larger, would do, and the smallest that does. */
   std::string SizeHintOfOnePool() {
@@ -87,7 +91,7 @@ class Trials {
   std::string SizeHintsOfAllPools() {
     Problem trial = problem_;
     for (Problem::Pool& pool : trial.pools) pool.limit = kNoLimit;
-    const Solution solution = algorithm_(trial);
+    const Solution solution = algorithm_(trial, conflicts_);
     if (solution.unplaced) return "";
     const std::vector<int64_t> limits = SufficientLimits(solution);
     std::ostringstream os;
@@ -105,7 +109,7 @@ class Trials {
     int64_t refused = solution_.refused[p];
     while (refused != kNoLimit && work_left_ >= 0) {
       trial.pools[p].limit = refused;
-      const Solution solution = algorithm_(trial);
+      const Solution solution = algorithm_(trial, conflicts_);
       if (!solution.unplaced) return refused;
       work_left_ -= solution.work;
       refused = solution.refused[p];
@@ -117,7 +121,7 @@ class Trials {
   std::optional<int64_t> SufficientLimit(size_t p) {
     Problem trial = problem_;
     trial.pools[p].limit = kNoLimit;
-    const Solution solution = algorithm_(trial);
+    const Solution solution = algorithm_(trial, conflicts_);
     if (solution.unplaced) return std::nullopt;
     return SufficientLimits(solution)[p];
   }
@@ -134,10 +138,11 @@ class Trials {
     for (size_t p = 0; p < peaks.size(); ++p) {
       trial.pools[p].limit = std::max(trial.pools[p].limit, peaks[p]);
     }
-    return algorithm_(trial).unplaced ? solution.highest_ends : peaks;
+    return algorithm_(trial, conflicts_).unplaced ? solution.highest_ends : peaks;
   }
 
   const Problem& problem_;
+  const ConflictGraph& conflicts_;
   const Solution& solution_;
   const Algorithm& algorithm_;
   int64_t work_left_ = kTrialWork;
@@ -145,10 +150,10 @@ class Trials {
 
 }  // namespace
 
-std::string ExplainMisfit(const Problem& problem, const Solution& solution,
-                          const Algorithm& algorithm) {
+std::string ExplainMisfit(const Problem& problem, const ConflictGraph& conflicts,
+                          const Solution& solution, const Algorithm& algorithm) {
   const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
-  Trials trials(problem, solution, algorithm);
+  Trials trials(problem, conflicts, solution, algorithm);
   std::string hints = trials.SizeHintOfOnePool();
   if (hints.empty()) hints = trials.SizeHintsOfAllPools();
   std::ostringstream os;
@@ -156,7 +161,7 @@ std::string ExplainMisfit(const Problem& problem, const Solution& solution,
         "allocate the buffer : "
      << buffer.name << " (" << buffer.size << " bytes, alignment " << buffer.alignment;
   if (buffer.fixed_offset) os << ", pinned to offset " << *buffer.fixed_offset;
-  os << ")" << ListPools(problem, solution) << "\n";
+  os << ")" << ListPools(problem, conflicts, solution) << "\n";
   if (hints.empty()) {
     os << "No size hint helps. Give the buffer another pool"
        << (buffer.fixed_offset ? ", or another fixed_offset." : ".");

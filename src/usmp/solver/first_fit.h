@@ -9,12 +9,14 @@
 // its candidate pools, the pools of earlier buffers are tried in turn, the latest first: of those
 // that stand in the way, and then, if that was in vain, of all. Each time within a fixed amount of
 // work. So a buffer that may live in one pool only is not starved by one that had a choice.
-#ifndef USMP_FIRST_FIT_H_
-#define USMP_FIRST_FIT_H_
+#ifndef USMP_SOLVER_FIRST_FIT_H_
+#define USMP_SOLVER_FIRST_FIT_H_
 
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "conflict_graph.h"
 #include "problem.h"
 
 namespace usmp {
@@ -37,13 +39,20 @@ struct Solution {
   int64_t work;
 };
 
+/*!
+ * \brief From a problem, and who conflicts with whom in it, to a solution: the same whenever it is
+ *        called with the same problem.
+ */
+using Algorithm = std::function<Solution(const Problem&, const ConflictGraph&)>;
+
 /*! \brief Buffers at their places, one after the other. */
 class Placer {
  public:
-  explicit Placer(const Problem& problem);
+  Placer(const Problem& problem, const ConflictGraph& conflicts);
 
   /*! \brief Go on from where another stopped. */
-  Placer(const Problem& problem, std::vector<std::optional<Placement>> placements);
+  Placer(const Problem& problem, const ConflictGraph& conflicts,
+         std::vector<std::optional<Placement>> placements);
 
   /*! \brief The lowest offset of the buffer in the pool beside what is placed, limit or not; none
    *         if it is pinned to bytes that are taken, or would end beyond the 64-bit offsets. */
@@ -80,6 +89,7 @@ class Placer {
   };
 
   const Problem& problem_;
+  const ConflictGraph& conflicts_;
   std::vector<std::optional<Placement>> placements_;
   std::vector<int64_t> refused_;
   std::vector<int64_t> highest_ends_;
@@ -88,7 +98,8 @@ class Placer {
 };
 
 /*! \brief Place the buffers in the given order. */
-Solution FirstFit(const Problem& problem, const std::vector<size_t>& order);
+Solution FirstFit(const Problem& problem, const ConflictGraph& conflicts,
+                  const std::vector<size_t>& order);
 
 /*! \brief The same order, pinned buffers first. */
 std::vector<size_t> PinnedFirst(const Problem& problem, std::vector<size_t> order);
@@ -99,4 +110,4 @@ std::vector<int64_t> Peaks(const Problem& problem,
 
 }  // namespace usmp
 
-#endif  // USMP_FIRST_FIT_H_
+#endif  // USMP_SOLVER_FIRST_FIT_H_

@@ -1,14 +1,10 @@
 #include "greedy.h"
 
-#include <tvm/ffi/reflection/registry.h>
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
-
-#include "solve.h"
 
 namespace usmp {
 
@@ -24,28 +20,37 @@ std::vector<size_t> InputOrder(const Problem& problem) {
 template <typename Key>
 std::vector<size_t> DescendingOrder(const Problem& problem, Key key) {
   std::vector<size_t> order = InputOrder(problem);
-  std::stable_sort(order.begin(), order.end(), [&](size_t lhs, size_t rhs) {
-    return key(problem.buffers[lhs]) > key(problem.buffers[rhs]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t lhs, size_t rhs) { return key(lhs) > key(rhs); });
   return order;
 }
 
 }  // namespace
 
-std::vector<size_t> OrderBySize(const Problem& problem) {
-  return DescendingOrder(problem, [](const Problem::Buffer& buffer) {
-    return std::make_tuple(buffer.size, buffer.conflicts.size(), std::cref(buffer.name));
+std::vector<size_t> OrderBySize(const Problem& problem, const ConflictGraph& conflicts) {
+  return DescendingOrder(problem, [&](size_t b) {
+    const Problem::Buffer& buffer = problem.buffers[b];
+    return std::make_tuple(buffer.size, conflicts.Degree(b), std::cref(buffer.name));
   });
 }
 
-std::vector<size_t> OrderByConflicts(const Problem& problem) {
-  return DescendingOrder(problem, [](const Problem::Buffer& buffer) {
-    return std::make_tuple(buffer.conflicts.size(), buffer.size, std::cref(buffer.name));
+std::vector<size_t> OrderByConflicts(const Problem& problem, const ConflictGraph& conflicts) {
+  return DescendingOrder(problem, [&](size_t b) {
+    const Problem::Buffer& buffer = problem.buffers[b];
+    return std::make_tuple(conflicts.Degree(b), buffer.size, std::cref(buffer.name));
   });
 }
 
-Solution NoSharing(const Problem& problem) {
-  Placer placer(problem);
+Solution GreedyBySize(const Problem& problem, const ConflictGraph& conflicts) {
+  return FirstFit(problem, conflicts, OrderBySize(problem, conflicts));
+}
+
+Solution GreedyByConflicts(const Problem& problem, const ConflictGraph& conflicts) {
+  return FirstFit(problem, conflicts, OrderByConflicts(problem, conflicts));
+}
+
+Solution NoSharing(const Problem& problem, const ConflictGraph& conflicts) {
+  Placer placer(problem, conflicts);
   std::vector<int64_t> peaks(problem.pools.size(), 0);
   auto offset_in = [&](size_t b, size_t p) -> std::optional<int64_t> {
     const Problem::Buffer& buffer = problem.buffers[b];
@@ -70,33 +75,6 @@ Solution NoSharing(const Problem& problem) {
     if (size > 0) peaks[place.pool] = std::max(peaks[place.pool], place.offset + size);
   }
   return placer.Result(std::nullopt);
-}
-
-namespace {
-
-using Plan = ffi::Map<BufferInfo, PoolAllocation>;
-
-// The memory pressure belongs to TVM's signature; a greedy algorithm has no use for it.
-
-Plan GreedyBySize(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
-  return Solve(buffers, [](const Problem& p) { return FirstFit(p, OrderBySize(p)); });
-}
-
-Plan GreedyByConflicts(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
-  return Solve(buffers, [](const Problem& p) { return FirstFit(p, OrderByConflicts(p)); });
-}
-
-Plan NoSharingPlan(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
-  return Solve(buffers, NoSharing);
-}
-
-}  // namespace
-
-TVM_FFI_STATIC_INIT_BLOCK() {
-  tvm::ffi::reflection::GlobalDef()
-      .def("tir.usmp.algo.greedy_by_size", GreedyBySize)
-      .def("tir.usmp.algo.greedy_by_conflicts", GreedyByConflicts)
-      .def("tir.usmp.algo.no_sharing", NoSharingPlan);
 }
 
 }  // namespace usmp

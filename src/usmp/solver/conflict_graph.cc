@@ -1,0 +1,171 @@
+#include "conflict_graph.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace usmp {
+
+namespace {
+
+void SortAndUnite(std::vector<Problem::LiveRange>* ranges) {
+  std::sort(ranges->begin(), ranges->end(),
+            [](const Problem::LiveRange& lhs, const Problem::LiveRange& rhs) {
+              return lhs.start < rhs.start;
+            });
+  std::vector<Problem::LiveRange> united;
+  for (const Problem::LiveRange& range : *ranges) {
+    if (range.start >= range.stop) continue;
+    if (united.empty() || united.back().stop < range.start) {
+      united.push_back(range);
+    } else {
+      united.back().stop = std::max(united.back().stop, range.stop);
+    }
+  }
+  *ranges = std::move(united);
+}
+
+void SortAndUnique(std::vector<size_t>* values) {
+  std::sort(values->begin(), values->end());
+  values->erase(std::unique(values->begin(), values->end()), values->end());
+}
+
+}  // namespace
+
+ConflictGraph::ConflictGraph(const Problem& problem, size_t most_stored) : problem_(problem) {
+  ReadLiveRanges();
+  ReadOverlaps();
+  CountLiveTogether();
+  std::vector<std::vector<size_t>> further = FurtherConflicts();
+  for (size_t b = 0; b < further.size(); ++b) degrees_[b] += further[b].size();
+  Store(std::move(further), most_stored);
+}
+
+void ConflictGraph::ReadLiveRanges() {
+  first_live_.push_back(0);
+  for (size_t b = 0; b < problem_.buffers.size(); ++b) {
+    std::vector<Problem::LiveRange> ranges = problem_.buffers[b].live_ranges;
+    SortAndUnite(&ranges);
+    for (const Problem::LiveRange& range : ranges) live_.push_back({range.start, range.stop, b});
+    first_live_.push_back(live_.size());
+  }
+  by_start_.resize(live_.size());
+  std::iota(by_start_.begin(), by_start_.end(), size_t{0});
+  std::stable_sort(by_start_.begin(), by_start_.end(),
+                   [&](size_t lhs, size_t rhs) { return live_[lhs].start < live_[rhs].start; });
+  tree_leaves_ = 1;
+  while (tree_leaves_ < live_.size()) tree_leaves_ *= 2;
+  latest_stop_.assign(2 * tree_leaves_, std::numeric_limits<int64_t>::min());
+  for (size_t i = 0; i < by_start_.size(); ++i) {
+    latest_stop_[tree_leaves_ + i] = live_[by_start_[i]].stop;
+  }
+  for (size_t node = tree_leaves_ - 1; node > 0; --node) {
+    latest_stop_[node] = std::max(latest_stop_[2 * node], latest_stop_[2 * node + 1]);
+  }
+}
+
+void ConflictGraph::ReadOverlaps() {
+  for (const Problem::Overlap& overlap : problem_.overlaps) {
+    below_.push_back({overlap.output, overlap.input, overlap.distance});
+    above_.push_back({overlap.input, overlap.output, overlap.distance});
+  }
+  for (std::vector<Distance>* distances : {&below_, &above_}) {
+    std::sort(distances->begin(), distances->end(), [](const Distance& lhs, const Distance& rhs) {
+      return std::tuple(lhs.buffer, lhs.other, lhs.distance) <
+             std::tuple(rhs.buffer, rhs.other, rhs.distance);
+    });
+  }
+}
+
+void ConflictGraph::CountLiveTogether() {
+  degrees_.assign(problem_.buffers.size(), 0);
+  const bool single_ranges = std::all_of(live_.begin(), live_.end(),
+                                         [&](const Live& l) { return NumLive(l.buffer) == 1; });
+  if (!single_ranges) {
+    for (size_t b = 0; b < degrees_.size(); ++b) {
+      ForEachLiveTogether(b, [&](size_t) { ++degrees_[b]; });
+    }
+    return;
+  }
+  // Of all live ranges, those meet one that start before it stops, but for those that stop before
+  // it starts.
+  std::vector<int64_t> starts;
+  std::vector<int64_t> stops;
+  for (size_t i : by_start_) {
+    starts.push_back(live_[i].start);
+    stops.push_back(live_[i].stop);
+  }
+  std::sort(stops.begin(), stops.end());
+  for (const Live& range : live_) {
+    const auto begun = std::lower_bound(starts.begin(), starts.end(), range.stop) - starts.begin();
+    const auto over = std::upper_bound(stops.begin(), stops.end(), range.start) - stops.begin();
+    degrees_[range.buffer] = static_cast<size_t>(begun - over) - 1;
+  }
+}
+
+std::pair<const ConflictGraph::Live*, const ConflictGraph::Live*> ConflictGraph::FirstMeeting(
+    size_t lhs, size_t rhs) const {
+  size_t i = first_live_[lhs];
+  size_t j = first_live_[rhs];
+  while (i < first_live_[lhs + 1] && j < first_live_[rhs + 1]) {
+    const Live& a = live_[i];
+    const Live& b = live_[j];
+    if (std::max(a.start, b.start) < std::min(a.stop, b.stop)) return {&a, &b};
+    a.stop < b.stop ? ++i : ++j;
+  }
+  return {nullptr, nullptr};
+}
+
+std::vector<std::vector<size_t>> ConflictGraph::FurtherConflicts() const {
+  std::vector<std::vector<size_t>> further(problem_.buffers.size());
+  for (const Problem::Conflict& conflict : problem_.conflicts) {
+    if (conflict.first == conflict.second) continue;
+    if (FirstMeeting(conflict.first, conflict.second).first != nullptr) continue;
+    further[conflict.first].push_back(conflict.second);
+    further[conflict.second].push_back(conflict.first);
+  }
+  for (std::vector<size_t>& others : further) SortAndUnique(&others);
+  return further;
+}
+
+void ConflictGraph::Store(std::vector<std::vector<size_t>> further, size_t most_stored) {
+  const size_t total = std::accumulate(degrees_.begin(), degrees_.end(), size_t{0});
+  all_stored_ = total <= most_stored;
+  if (all_stored_) stored_.reserve(total);
+  first_stored_.push_back(0);
+  for (size_t b = 0; b < further.size(); ++b) {
+    std::vector<size_t>& others = further[b];
+    if (all_stored_) {
+      ForEachLiveTogether(b, [&](size_t other) { others.push_back(other); });
+      std::sort(others.begin(), others.end());
+    }
+    for (size_t other : others) stored_.push_back(Pair(b, other));
+    first_stored_.push_back(stored_.size());
+  }
+}
+
+size_t ConflictGraph::NeighbourAt(size_t buffer, size_t rank) const {
+  if (all_stored_) return stored_[first_stored_[buffer] + rank].buffer;
+  std::vector<size_t> neighbours;
+  neighbours.reserve(Degree(buffer));
+  ForEach(buffer, [&](const Neighbour& neighbour) { neighbours.push_back(neighbour.buffer); });
+  std::nth_element(neighbours.begin(), neighbours.begin() + rank, neighbours.end());
+  return neighbours[rank];
+}
+
+ConflictGraph::Neighbour ConflictGraph::Pair(size_t buffer, size_t other) const {
+  const auto find = [&](const std::vector<Distance>& distances, int64_t size) {
+    const auto it = std::lower_bound(distances.begin(), distances.end(), std::pair(buffer, other),
+                                     [](const Distance& lhs, const std::pair<size_t, size_t>& key) {
+                                       return std::pair(lhs.buffer, lhs.other) < key;
+                                     });
+    const bool found = it != distances.end() && it->buffer == buffer && it->other == other;
+    return found ? it->distance : size;
+  };
+  return {other, find(below_, problem_.buffers[buffer].size),
+          find(above_, problem_.buffers[other].size)};
+}
+
+}  // namespace usmp
