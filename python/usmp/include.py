@@ -1,4 +1,4 @@
-"""Where the C++ headers are: for algorithms of the user's own, and of the solver for other compilers."""
+"""Where the C++ headers are, of plans and of the solver."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ def get_include() -> str:
     """The folder of the C++ headers, to be given to a C++ compiler with ``-I``.
 
     ``usmp/objects.h`` is for algorithms in C++, and needs the headers of tvm-ffi.
-    ``usmp/solver/solver.h`` needs nothing: with it, and with the library ``../lib/libusmp_solver.a``
-    beside this folder, other compilers place their own buffers.
+    ``usmp/solver/solver.h`` needs nothing: with it, and with ``../lib/libusmp_solver.a`` beside
+    this folder, other compilers place their own buffers.
 
     Raises
     ------
