@@ -34,40 +34,41 @@ void SortAndUnique(std::vector<size_t>* values) {
 
 }  // namespace
 
-ConflictGraph::ConflictGraph(const Problem& problem, size_t most_stored) : problem_(problem) {
-  ReadLiveRanges();
-  ReadOverlaps();
+ConflictGraph::ConflictGraph(const Problem& problem, size_t most_stored) {
+  for (const Problem::Buffer& buffer : problem.buffers) sizes_.push_back(buffer.size);
+  ReadLiveRanges(problem);
+  ReadOverlaps(problem);
   CountLiveTogether();
-  std::vector<std::vector<size_t>> further = FurtherConflicts();
+  std::vector<std::vector<size_t>> further = FurtherConflicts(problem);
   for (size_t b = 0; b < further.size(); ++b) degrees_[b] += further[b].size();
   Store(std::move(further), most_stored);
 }
 
-void ConflictGraph::ReadLiveRanges() {
+void ConflictGraph::ReadLiveRanges(const Problem& problem) {
   first_live_.push_back(0);
-  for (size_t b = 0; b < problem_.buffers.size(); ++b) {
-    std::vector<Problem::LiveRange> ranges = problem_.buffers[b].live_ranges;
+  for (size_t b = 0; b < sizes_.size(); ++b) {
+    std::vector<Problem::LiveRange> ranges = problem.buffers[b].live_ranges;
     SortAndUnite(&ranges);
     for (const Problem::LiveRange& range : ranges) live_.push_back({range.start, range.stop, b});
+    single_ranges_ = single_ranges_ && live_.size() <= first_live_.back() + 1;
     first_live_.push_back(live_.size());
   }
-  by_start_.resize(live_.size());
-  std::iota(by_start_.begin(), by_start_.end(), size_t{0});
+  by_start_ = live_;
   std::stable_sort(by_start_.begin(), by_start_.end(),
-                   [&](size_t lhs, size_t rhs) { return live_[lhs].start < live_[rhs].start; });
+                   [](const Live& lhs, const Live& rhs) { return lhs.start < rhs.start; });
   tree_leaves_ = 1;
   while (tree_leaves_ < live_.size()) tree_leaves_ *= 2;
   latest_stop_.assign(2 * tree_leaves_, std::numeric_limits<int64_t>::min());
   for (size_t i = 0; i < by_start_.size(); ++i) {
-    latest_stop_[tree_leaves_ + i] = live_[by_start_[i]].stop;
+    latest_stop_[tree_leaves_ + i] = by_start_[i].stop;
   }
   for (size_t node = tree_leaves_ - 1; node > 0; --node) {
     latest_stop_[node] = std::max(latest_stop_[2 * node], latest_stop_[2 * node + 1]);
   }
 }
 
-void ConflictGraph::ReadOverlaps() {
-  for (const Problem::Overlap& overlap : problem_.overlaps) {
+void ConflictGraph::ReadOverlaps(const Problem& problem) {
+  for (const Problem::Overlap& overlap : problem.overlaps) {
     below_.push_back({overlap.output, overlap.input, overlap.distance});
     above_.push_back({overlap.input, overlap.output, overlap.distance});
   }
@@ -80,10 +81,8 @@ void ConflictGraph::ReadOverlaps() {
 }
 
 void ConflictGraph::CountLiveTogether() {
-  degrees_.assign(problem_.buffers.size(), 0);
-  const bool single_ranges = std::all_of(live_.begin(), live_.end(),
-                                         [&](const Live& l) { return NumLive(l.buffer) == 1; });
-  if (!single_ranges) {
+  degrees_.assign(sizes_.size(), 0);
+  if (!single_ranges_) {
     for (size_t b = 0; b < degrees_.size(); ++b) {
       ForEachLiveTogether(b, [&](size_t) { ++degrees_[b]; });
     }
@@ -93,9 +92,9 @@ void ConflictGraph::CountLiveTogether() {
   // it starts.
   std::vector<int64_t> starts;
   std::vector<int64_t> stops;
-  for (size_t i : by_start_) {
-    starts.push_back(live_[i].start);
-    stops.push_back(live_[i].stop);
+  for (const Live& range : by_start_) {
+    starts.push_back(range.start);
+    stops.push_back(range.stop);
   }
   std::sort(stops.begin(), stops.end());
   for (const Live& range : live_) {
@@ -105,24 +104,24 @@ void ConflictGraph::CountLiveTogether() {
   }
 }
 
-std::pair<const ConflictGraph::Live*, const ConflictGraph::Live*> ConflictGraph::FirstMeeting(
-    size_t lhs, size_t rhs) const {
+std::optional<std::pair<int64_t, int64_t>> ConflictGraph::FirstMeeting(size_t lhs,
+                                                                       size_t rhs) const {
   size_t i = first_live_[lhs];
   size_t j = first_live_[rhs];
   while (i < first_live_[lhs + 1] && j < first_live_[rhs + 1]) {
     const Live& a = live_[i];
     const Live& b = live_[j];
-    if (std::max(a.start, b.start) < std::min(a.stop, b.stop)) return {&a, &b};
+    if (std::max(a.start, b.start) < std::min(a.stop, b.stop)) return std::pair(a.start, b.start);
     a.stop < b.stop ? ++i : ++j;
   }
-  return {nullptr, nullptr};
+  return std::nullopt;
 }
 
-std::vector<std::vector<size_t>> ConflictGraph::FurtherConflicts() const {
-  std::vector<std::vector<size_t>> further(problem_.buffers.size());
-  for (const Problem::Conflict& conflict : problem_.conflicts) {
+std::vector<std::vector<size_t>> ConflictGraph::FurtherConflicts(const Problem& problem) const {
+  std::vector<std::vector<size_t>> further(sizes_.size());
+  for (const Problem::Conflict& conflict : problem.conflicts) {
     if (conflict.first == conflict.second) continue;
-    if (FirstMeeting(conflict.first, conflict.second).first != nullptr) continue;
+    if (FirstMeeting(conflict.first, conflict.second)) continue;
     further[conflict.first].push_back(conflict.second);
     further[conflict.second].push_back(conflict.first);
   }
@@ -164,8 +163,7 @@ ConflictGraph::Neighbour ConflictGraph::Pair(size_t buffer, size_t other) const 
     const bool found = it != distances.end() && it->buffer == buffer && it->other == other;
     return found ? it->distance : size;
   };
-  return {other, find(below_, problem_.buffers[buffer].size),
-          find(above_, problem_.buffers[other].size)};
+  return {other, find(below_, sizes_[buffer]), find(above_, sizes_[other])};
 }
 
 }  // namespace usmp

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -63,17 +64,20 @@ class ConflictGraph {
     int64_t distance;
   };
 
-  void ReadLiveRanges();
-  void ReadOverlaps();
+  void ReadLiveRanges(const Problem& problem);
+  void ReadOverlaps(const Problem& problem);
   void CountLiveTogether();
   void Store(std::vector<std::vector<size_t>> further, size_t most_stored);
 
-  /*! \brief The first live range of `lhs` that meets one of `rhs`, and that of `rhs`; null if
-   *         there is none. */
-  std::pair<const Live*, const Live*> FirstMeeting(size_t lhs, size_t rhs) const;
+  /*! \brief The starts of the first live ranges of the two that meet, if any do. */
+  std::optional<std::pair<int64_t, int64_t>> FirstMeeting(size_t lhs, size_t rhs) const;
+
+  bool IsFirstMeeting(const Live& lhs, const Live& rhs) const {
+    return FirstMeeting(lhs.buffer, rhs.buffer) == std::pair(lhs.start, rhs.start);
+  }
 
   /*! \brief What lists tell beyond live ranges: sorted, mutual. */
-  std::vector<std::vector<size_t>> FurtherConflicts() const;
+  std::vector<std::vector<size_t>> FurtherConflicts(const Problem& problem) const;
 
   Neighbour Pair(size_t buffer, size_t other) const;
 
@@ -81,15 +85,9 @@ class ConflictGraph {
   template <typename Visit>
   void ForEachLiveTogether(size_t buffer, Visit visit) const {
     for (size_t k = first_live_[buffer]; k < first_live_[buffer + 1]; ++k) {
-      const Live& range = live_[k];
-      ForEachMeeting(1, 0, tree_leaves_, range, [&](size_t met) {
-        const size_t other = live_[met].buffer;
-        if (other == buffer) return;
-        if (NumLive(buffer) > 1 || NumLive(other) > 1) {
-          const auto [first, of_other] = FirstMeeting(buffer, other);
-          if (first != &range || of_other != &live_[met]) return;
-        }
-        visit(other);
+      ForEachMeeting(1, 0, tree_leaves_, live_[k], [&](const Live& met) {
+        if (met.buffer == buffer) return;
+        if (single_ranges_ || IsFirstMeeting(live_[k], met)) visit(met.buffer);
       });
     }
   }
@@ -100,21 +98,21 @@ class ConflictGraph {
   void ForEachMeeting(size_t node, size_t begin, size_t count, const Live& range,
                       const Visit& visit) const {
     if (begin >= by_start_.size() || latest_stop_[node] <= range.start) return;
-    if (live_[by_start_[begin]].start >= range.stop) return;
+    if (by_start_[begin].start >= range.stop) return;
     if (count == 1) return visit(by_start_[begin]);
     ForEachMeeting(2 * node, begin, count / 2, range, visit);
     ForEachMeeting(2 * node + 1, begin + count / 2, count / 2, range, visit);
   }
 
-  size_t NumLive(size_t buffer) const { return first_live_[buffer + 1] - first_live_[buffer]; }
-
-  const Problem& problem_;
+  /*! \brief By buffer: side by side, unlike those of the problem. */
+  std::vector<int64_t> sizes_;
   std::vector<size_t> degrees_;
   /*! \brief Live ranges by buffer, and by time; those of buffer b begin at `first_live_[b]`. */
   std::vector<Live> live_;
   std::vector<size_t> first_live_;
-  /*! \brief Indices of live ranges, in order of their starts: the leaves of the tree. */
-  std::vector<size_t> by_start_;
+  bool single_ranges_ = true;
+  /*! \brief Live ranges in order of their starts: the leaves of the tree. */
+  std::vector<Live> by_start_;
   /*! \brief By node of the tree, the latest stop of its live ranges. Node n has children 2n and
    *         2n + 1. */
   std::vector<int64_t> latest_stop_;

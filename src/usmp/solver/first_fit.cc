@@ -143,7 +143,8 @@ std::optional<int64_t> Placer::LowestOffset(size_t b, size_t pool) {
   conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
     const std::optional<Placement>& other = placements_[neighbour.buffer];
     // A buffer of no bytes is in nobody's way, even in the middle of a gap.
-    if (!other || other->pool != pool || problem_.buffers[neighbour.buffer].size == 0) return;
+    if (!other || other->pool != pool) return;
+    if (neighbour.above == 0 && problem_.buffers[neighbour.buffer].size == 0) return;
     taken_.push_back({other->offset - neighbour.below, other->offset + neighbour.above});
   });
   work_ += 1 + static_cast<int64_t>(conflicts_.Degree(b));

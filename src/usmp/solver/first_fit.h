@@ -73,6 +73,11 @@ class Placer {
 
   void Remove(size_t buffer) { placements_[buffer].reset(); }
 
+  /*! \brief Have the buffer where it was once placed. */
+  void Restore(size_t buffer, const std::optional<Placement>& placement) {
+    placements_[buffer] = placement;
+  }
+
   const std::vector<std::optional<Placement>>& placements() const { return placements_; }
   int64_t work() const { return work_; }
 

@@ -11,6 +11,8 @@ namespace usmp {
 
 namespace {
 
+/*! \brief Attempts that are made at least, and placements of everything whose work all attempts
+ *         together may take: most place only a part anew. */
 constexpr int kAttempts = 500;
 
 /*! \brief Placed buffers that all attempts together may look at; large graphs get fewer. */
@@ -18,22 +20,21 @@ constexpr int64_t kWork = 100'000'000;
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-class Climb {
+class Climber {
  public:
-  Climb(const Problem& problem, const ConflictGraph& conflicts)
+  Climber(const Problem& problem, const ConflictGraph& conflicts)
       : problem_(problem), conflicts_(conflicts) {}
 
   Solution Run(int64_t memory_pressure) {
     const std::vector<std::vector<size_t>> orders = {OrderBySize(problem_, conflicts_),
                                                      OrderByConflicts(problem_, conflicts_)};
     for (const std::vector<size_t>& order : orders) Keep(FirstFit(problem_, conflicts_, order));
-    if (PlaceFixedPart(orders[0])) {
-      for (const std::vector<size_t>& order : orders) Try(Movable(order));
-      for (int attempt = 0; attempt < kAttempts && best_.work < kWork; ++attempt) {
-        if (best_total_ <= memory_pressure) break;
-        Attempt();
-      }
-    }
+    std::optional<Placements> fixed_part = PlaceFixedPart(orders[0]);
+    if (!fixed_part) return std::move(best_);
+    placer_.emplace(problem_, conflicts_, std::move(*fixed_part));
+    for (const std::vector<size_t>& order : orders) Try(Movable(order), 0);
+    Climb(memory_pressure);
+    Account(placer_->Result(std::nullopt));
     return std::move(best_);
   }
 
@@ -55,19 +56,30 @@ class Climb {
     return order;
   }
 
-  /*! \brief Where greedy put it, or would have if something else had not been left out; false if
+  /*! \brief Where greedy put it, or would have if something else had not been left out; nothing if
    *         that is nowhere. */
-  bool PlaceFixedPart(const std::vector<size_t>& order) {
+  std::optional<Placements> PlaceFixedPart(const std::vector<size_t>& order) {
     Placer placer(problem_, conflicts_);
     for (size_t b : PinnedFirst(problem_, order)) {
       if (!IsFixed(b)) continue;
       const std::optional<Placement>& known = best_.placements[b];
       const bool placed = known && !best_.unplaced ? placer.TryPlace(b, known->pool, known->offset)
                                                    : placer.TryPlace(b);
-      if (!placed) return false;
+      if (!placed) return std::nullopt;
     }
-    fixed_part_ = placer.placements();
-    return true;
+    return placer.placements();
+  }
+
+  void Climb(int64_t memory_pressure) {
+    const int64_t before = placer_->work();
+    int64_t all = 0;
+    for (size_t b : order_) all += 1 + static_cast<int64_t>(conflicts_.Degree(b));
+    const auto work = [&] { return placer_->work() - before; };
+    for (int64_t attempt = 0; attempt < kAttempts || attempt + work() < kAttempts * all;
+         ++attempt) {
+      if (best_total_ <= memory_pressure || best_.work + placer_->work() >= kWork) break;
+      Attempt();
+    }
   }
 
   void Attempt() {
@@ -75,33 +87,65 @@ class Climb {
     if (from == to) return;
     std::vector<size_t> order = order_;
     std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
-    Try(std::move(order));
+    Try(std::move(order), to);
   }
 
-  /*! \brief Place in the order, and go on from it unless it is worse. What fits nowhere goes beyond
-   *         a limit, so that the peaks tell how far off the order is. */
-  void Try(std::vector<size_t> order) {
-    Placer placer(problem_, conflicts_, fixed_part_);
-    std::optional<size_t> unplaced;
-    for (size_t b : order) {
-      if (placer.TryPlace(b)) continue;
-      unplaced = b;
-      placer.PlaceBeyondLimit(b);
+  /*!
+   * \brief Place in the order, and go on from it unless it is worse. What fits nowhere goes beyond
+   *        a limit, so that the peaks tell how far off the order is.
+   *
+   * \param begin the position up to which the order is as before: these buffers stay.
+   */
+  void Try(std::vector<size_t> order, size_t begin) {
+    const std::vector<bool> beyond_before = beyond_;
+    Placements before;
+    beyond_.resize(problem_.buffers.size());
+    for (size_t k = begin; k < order.size(); ++k) {
+      before.push_back(placer_->placements()[order[k]]);
+      placer_->Remove(order[k]);
+      beyond_[order[k]] = false;
     }
-    const int64_t total = Total(placer.placements());
+    const int64_t total = PlaceFrom(order, begin);
+    if (std::find(beyond_.begin(), beyond_.end(), true) == beyond_.end() && total < best_total_) {
+      best_.placements = placer_->placements();
+      best_.unplaced = std::nullopt;
+      best_total_ = total;
+    }
     if (total <= current_total_) {
-      current_ = placer.placements();
       current_total_ = total;
       order_ = std::move(order);
+      tops_ = Tops();
+      return;
     }
-    Keep(placer.Result(unplaced));
+    for (size_t k = begin; k < order.size(); ++k) placer_->Restore(order[k], before[k - begin]);
+    beyond_ = beyond_before;
+  }
+
+  /*! \brief Place the buffers from this position on; the sum of the peaks, or kMax as soon as it is
+   *         clear that it is too high. */
+  int64_t PlaceFrom(const std::vector<size_t>& order, size_t begin) {
+    std::vector<int64_t> peaks = Peaks(problem_, placer_->placements());
+    int64_t total = Total(peaks);
+    for (size_t k = begin; k < order.size(); ++k) {
+      const size_t b = order[k];
+      if (!placer_->TryPlace(b)) {
+        beyond_[b] = true;
+        placer_->PlaceBeyondLimit(b);
+      }
+      const std::optional<Placement>& place = placer_->placements()[b];
+      const int64_t size = problem_.buffers[b].size;
+      if (!place || size == 0 || place->offset + size <= peaks[place->pool]) continue;
+      peaks[place->pool] = place->offset + size;
+      total = Total(peaks);
+      if (total > current_total_ && total >= best_total_) return kMax;
+    }
+    return total;
   }
 
   /*! \brief Two positions in the order: the buffer at the first goes to the second, before it. */
   std::pair<size_t, size_t> ChooseMove() {
-    const std::vector<size_t> tops = Tops();
-    if (tops.empty()) return {0, 0};
-    size_t a = tops[Random(tops.size())];
+    if (tops_.empty()) return {0, 0};
+    size_t a = tops_[Random(tops_.size())];
     if (Random(2) == 0) a = Neighbour(a);
     size_t b = Neighbour(a);
     if (Random(2) == 0) b = Neighbour(b);
@@ -114,10 +158,11 @@ class Climb {
 
   /*! \brief The buffers at the top of their workspace pools. */
   std::vector<size_t> Tops() const {
-    const std::vector<int64_t> peaks = Peaks(problem_, current_);
+    const Placements& placements = placer_->placements();
+    const std::vector<int64_t> peaks = Peaks(problem_, placements);
     std::vector<size_t> tops;
-    for (size_t b = 0; b < current_.size(); ++b) {
-      const std::optional<Placement>& place = current_[b];
+    for (size_t b = 0; b < placements.size(); ++b) {
+      const std::optional<Placement>& place = placements[b];
       const int64_t size = problem_.buffers[b].size;
       if (!place || size == 0 || IsConstantPool(place->pool)) continue;
       if (place->offset + size == peaks[place->pool]) tops.push_back(b);
@@ -131,8 +176,7 @@ class Climb {
   }
 
   /*! \brief The sum of the peaks of the workspace pools. */
-  int64_t Total(const Placements& placements) const {
-    const std::vector<int64_t> peaks = Peaks(problem_, placements);
+  int64_t Total(const std::vector<int64_t>& peaks) const {
     int64_t total = 0;
     for (size_t p = 0; p < peaks.size(); ++p) {
       if (!IsConstantPool(p)) total = CheckedAdd(total, peaks[p]).value_or(kMax);
@@ -140,24 +184,29 @@ class Climb {
     return total;
   }
 
-  /*! \brief Keep the places of the solution if it is the best, or the first of those that leave a
-   *         buffer out; and what was done for it in any case. */
+  /*! \brief Keep a greedy solution if it is the best, or the first of those that leave a buffer
+   *         out. */
   void Keep(const Solution& solution) {
-    const int64_t total = solution.unplaced ? kMax : Total(solution.placements);
+    const int64_t total = solution.unplaced ? kMax : Total(Peaks(problem_, solution.placements));
     if (best_.refused.empty()) {
       best_ = solution;
       best_total_ = total;
       return;
     }
+    Account(solution);
+    if (total >= best_total_) return;
+    best_.placements = solution.placements;
+    best_.unplaced = solution.unplaced;
+    best_total_ = total;
+  }
+
+  /*! \brief Take over what was done for a solution, whatever became of it. */
+  void Account(const Solution& solution) {
     best_.work += solution.work;
     for (size_t p = 0; p < problem_.pools.size(); ++p) {
       best_.refused[p] = std::min(best_.refused[p], solution.refused[p]);
       best_.highest_ends[p] = std::max(best_.highest_ends[p], solution.highest_ends[p]);
     }
-    if (total >= best_total_) return;
-    best_.placements = solution.placements;
-    best_.unplaced = solution.unplaced;
-    best_total_ = total;
   }
 
   /*! \brief Of 0 to count - 1. The generator's numbers are the standard's; its distributions' are
@@ -167,10 +216,14 @@ class Climb {
   const Problem& problem_;
   const ConflictGraph& conflicts_;
   std::mt19937_64 random_;
-  /*! \brief Buffers that moves do not touch, at their places. */
-  Placements fixed_part_;
+  /*! \brief The order to go on from. */
   std::vector<size_t> order_;
-  Placements current_;
+  /*! \brief Holds the places in that order, and of the buffers that moves do not touch. */
+  std::optional<Placer> placer_;
+  /*! \brief By buffer, whether it found no place within the limits. */
+  std::vector<bool> beyond_;
+  /*! \brief The buffers at the top of their workspace pools. */
+  std::vector<size_t> tops_;
   int64_t current_total_ = kMax;
   Solution best_;
   int64_t best_total_ = kMax;
@@ -180,7 +233,7 @@ class Climb {
 
 Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts,
                    int64_t memory_pressure) {
-  return Climb(problem, conflicts).Run(memory_pressure);
+  return Climber(problem, conflicts).Run(memory_pressure);
 }
 
 }  // namespace usmp
