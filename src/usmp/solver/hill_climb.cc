@@ -71,11 +71,10 @@ class Climber {
   }
 
   void Climb(int64_t memory_pressure) {
-    const int64_t before = placer_->work();
     int64_t all = 0;
-    for (size_t b : order_) all += 1 + static_cast<int64_t>(conflicts_.Degree(b));
-    const auto work = [&] { return placer_->work() - before; };
-    for (int64_t attempt = 0; attempt < kAttempts || attempt + work() < kAttempts * all;
+    for (size_t b : order_) all += Work(b);
+    replaced_ = 0;
+    for (int64_t attempt = 0; attempt < kAttempts || attempt + replaced_ < kAttempts * all;
          ++attempt) {
       if (best_total_ <= memory_pressure || best_.work + placer_->work() >= kWork) break;
       Attempt();
@@ -126,10 +125,12 @@ class Climber {
   int64_t PlaceFrom(const std::vector<size_t>& order, size_t begin) {
     std::vector<int64_t> peaks = Peaks(problem_, placer_->placements());
     int64_t total = Total(peaks);
+    bool beyond = std::find(beyond_.begin(), beyond_.end(), true) != beyond_.end();
     for (size_t k = begin; k < order.size(); ++k) {
       const size_t b = order[k];
+      replaced_ += Work(b);
       if (!placer_->TryPlace(b)) {
-        beyond_[b] = true;
+        beyond = beyond_[b] = true;
         placer_->PlaceBeyondLimit(b);
       }
       const std::optional<Placement>& place = placer_->placements()[b];
@@ -137,10 +138,14 @@ class Climber {
       if (!place || size == 0 || place->offset + size <= peaks[place->pool]) continue;
       peaks[place->pool] = place->offset + size;
       total = Total(peaks);
-      if (total > current_total_ && total >= best_total_) return kMax;
+      if (total > current_total_ && (beyond || total >= best_total_)) return kMax;
     }
     return total;
   }
+
+  /*! \brief What it takes to place the buffer, in one pool and whatever the limits: so these do not
+   *         decide how many attempts are made. */
+  int64_t Work(size_t b) const { return 1 + static_cast<int64_t>(conflicts_.Degree(b)); }
 
   /*! \brief Two positions in the order: the buffer at the first goes to the second, before it. */
   std::pair<size_t, size_t> ChooseMove() {
@@ -222,6 +227,8 @@ class Climber {
   std::optional<Placer> placer_;
   /*! \brief By buffer, whether it found no place within the limits. */
   std::vector<bool> beyond_;
+  /*! \brief Work of the buffers that attempts placed anew. */
+  int64_t replaced_ = 0;
   /*! \brief The buffers at the top of their workspace pools. */
   std::vector<size_t> tops_;
   int64_t current_total_ = kMax;
