@@ -1,0 +1,25 @@
+#include "lower_bound.h"
+
+#include <algorithm>
+
+#include "clique_bound.h"
+#include "section_bound.h"
+#include "stack_bound.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Steps for what is searched, a few milliseconds: most problems need far fewer. */
+constexpr int64_t kSearchSteps = 1'000'000;
+
+}  // namespace
+
+int64_t LowerBound(const PoolProblem& problem, Budget* budget) {
+  int64_t bound = SectionBound(problem, budget);
+  Budget search(budget, kSearchSteps);
+  bound = StackBound(problem, bound, &search);
+  return CliqueBound(problem, bound, &search);
+}
+
+}  // namespace usmp

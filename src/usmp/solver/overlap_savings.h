@@ -1,0 +1,27 @@
+// What safe overlaps can save at most.
+#ifndef USMP_SOLVER_OVERLAP_SAVINGS_H_
+#define USMP_SOLVER_OVERLAP_SAVINGS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "pool_problem.h"
+
+namespace usmp {
+
+/*! \brief Sums of sizes: as many of them as there may be do not fit int64. */
+using WideBytes = __int128;
+
+/*!
+ * \brief By section, bytes by which its buffers may at most take less than the sum of their sizes.
+ *
+ * All offsets are taken to be multiples of `unit`.
+ *
+ * \param sizes by item, bytes that it takes, a multiple of `unit`; 0 leaves it out.
+ */
+std::vector<WideBytes> OverlapSavings(const PoolProblem& problem, const std::vector<int64_t>& sizes,
+                                      int64_t unit);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_OVERLAP_SAVINGS_H_

@@ -1,0 +1,137 @@
+#include "stack_bound.h"
+
+#include <algorithm>
+
+#include "overlap_savings.h"
+#include "stack_height.h"
+
+namespace usmp {
+
+namespace {
+
+constexpr size_t kMaxSections = 64;
+
+bool AnyPin(const PoolProblem& problem) {
+  return std::any_of(problem.items.begin(), problem.items.end(),
+                     [](const PoolProblem::Item& item) { return item.fixed_offset >= 0; });
+}
+
+bool AlignmentsDiffer(const PoolProblem& problem) {
+  return std::any_of(
+      problem.items.begin(), problem.items.end(),
+      [&](const PoolProblem::Item& item) { return item.alignment != problem.items[0].alignment; });
+}
+
+/*!
+ * \brief By section, bytes that its stack cannot exceed.
+ *
+ * Before an item no more is wasted than its alignment less one. Nothing is above the highest pin
+ * but such items.
+ */
+std::vector<WideBytes> MostBytes(const PoolProblem& problem) {
+  std::vector<WideBytes> most(problem.num_sections + 1, 0);
+  for (const PoolProblem::Item& item : problem.items) {
+    const WideBytes bytes =
+        WideBytes{item.size} + (item.fixed_offset >= 0 ? item.fixed_offset : item.alignment - 1);
+    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
+      most[problem.spans[k].begin] += bytes;
+      most[problem.spans[k].end] -= bytes;
+    }
+  }
+  for (size_t s = 1; s < most.size(); ++s) most[s] += most[s - 1];
+  most.pop_back();
+  return most;
+}
+
+/*! \brief The sections that may be higher than `bound`, the most promising ones; ascending. */
+std::vector<int32_t> PromisingSections(const PoolProblem& problem, int64_t bound) {
+  const std::vector<WideBytes> most = MostBytes(problem);
+  std::vector<int32_t> sections;
+  for (int32_t s = 0; s < problem.num_sections; ++s) {
+    if (most[s] > bound) sections.push_back(s);
+  }
+  if (sections.size() > kMaxSections) {
+    std::nth_element(sections.begin(), sections.begin() + kMaxSections, sections.end(),
+                     [&](int32_t lhs, int32_t rhs) {
+                       return std::pair(-most[lhs], lhs) < std::pair(-most[rhs], rhs);
+                     });
+    sections.resize(kMaxSections);
+    std::sort(sections.begin(), sections.end());
+  }
+  return sections;
+}
+
+/*! \brief By chosen section, its items. */
+std::vector<std::vector<int32_t>> MembersOf(const PoolProblem& problem,
+                                            const std::vector<int32_t>& sections) {
+  std::vector<std::vector<int32_t>> members(sections.size());
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const PoolProblem::Item& item = problem.items[i];
+    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
+      const auto first = std::lower_bound(sections.begin(), sections.end(), problem.spans[k].begin);
+      for (auto s = first; s != sections.end() && *s < problem.spans[k].end; ++s) {
+        members[s - sections.begin()].push_back(i);
+      }
+    }
+  }
+  return members;
+}
+
+/*! \brief By item, what overlaps it in either direction. */
+std::vector<std::vector<int32_t>> OverlapPartners(const PoolProblem& problem) {
+  std::vector<std::vector<int32_t>> partners(problem.items.size());
+  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
+    partners[overlap.output].push_back(overlap.input);
+    partners[overlap.input].push_back(overlap.output);
+  }
+  return partners;
+}
+
+/*! \brief Items of the section without overlaps among them: pinned ones first, then large ones. */
+std::vector<PoolProblem::Item> WithoutOverlaps(const PoolProblem& problem,
+                                               std::vector<int32_t> members,
+                                               const std::vector<std::vector<int32_t>>& partners,
+                                               std::vector<bool>* is_out) {
+  std::sort(members.begin(), members.end(), [&](int32_t lhs, int32_t rhs) {
+    const PoolProblem::Item& a = problem.items[lhs];
+    const PoolProblem::Item& b = problem.items[rhs];
+    return std::tuple(a.fixed_offset < 0, -a.size, lhs) <
+           std::tuple(b.fixed_offset < 0, -b.size, rhs);
+  });
+  std::vector<PoolProblem::Item> items;
+  for (int32_t member : members) {
+    if ((*is_out)[member]) continue;
+    items.push_back(problem.items[member]);
+    for (int32_t partner : partners[member]) (*is_out)[partner] = true;
+  }
+  for (int32_t member : members) {
+    for (int32_t partner : partners[member]) (*is_out)[partner] = false;
+  }
+  return items;
+}
+
+}  // namespace
+
+int64_t StackBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
+  const bool pinned = AnyPin(problem);
+  if (!pinned && !AlignmentsDiffer(problem)) return bound;
+  if (pinned) {
+    for (const PoolProblem::Item& item : problem.items) {
+      if (item.fixed_offset < 0) continue;
+      bound = std::max(bound, CheckedAdd(item.fixed_offset, item.size).value_or(kNoLimit));
+    }
+  }
+  const std::vector<int32_t> sections = PromisingSections(problem, bound);
+  const auto members = MembersOf(problem, sections);
+  std::vector<std::vector<int32_t>> partners(problem.items.size());
+  if (!problem.overlaps.empty()) partners = OverlapPartners(problem);
+  std::vector<bool> is_out(problem.items.size(), false);
+  for (const std::vector<int32_t>& section : members) {
+    if (!budget->Spend(section.size())) break;
+    bound = std::max(
+        bound, StackHeight(WithoutOverlaps(problem, section, partners, &is_out), bound, budget));
+  }
+  return bound;
+}
+
+}  // namespace usmp

@@ -1,0 +1,21 @@
+// Items that conflict pairwise and share no byte, one above the other.
+#ifndef USMP_SOLVER_STACK_HEIGHT_H_
+#define USMP_SOLVER_STACK_HEIGHT_H_
+
+#include <vector>
+
+#include "budget.h"
+#include "pool_problem.h"
+
+namespace usmp {
+
+/*!
+ * \brief A lower bound of the peak of a stack of these items; kNoLimit if the pins collide.
+ *
+ * It is the lowest peak there is, if the items are few or alike and this is above `bound`.
+ */
+int64_t StackHeight(const std::vector<PoolProblem::Item>& items, int64_t bound, Budget* budget);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_STACK_HEIGHT_H_
