@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "clique_bound.h"
+#include "order_bound.h"
 #include "section_bound.h"
 #include "stack_bound.h"
 
@@ -19,7 +20,8 @@ int64_t LowerBound(const PoolProblem& problem, Budget* budget) {
   int64_t bound = SectionBound(problem, budget);
   Budget search(budget, kSearchSteps);
   bound = StackBound(problem, bound, &search);
-  return CliqueBound(problem, bound, &search);
+  bound = CliqueBound(problem, bound, &search);
+  return OrderBound(problem, bound, &search);
 }
 
 }  // namespace usmp

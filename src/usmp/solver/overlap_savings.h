@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "pool_problem.h"
+#include "wide_bytes.h"
 
 namespace usmp {
-
-/*! \brief Sums of sizes: as many of them as there may be do not fit int64. */
-using WideBytes = __int128;
 
 /*!
  * \brief By section, bytes by which its buffers may at most take less than the sum of their sizes.

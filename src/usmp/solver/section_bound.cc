@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "overlap_savings.h"
+#include "wide_bytes.h"
 
 namespace usmp {
 

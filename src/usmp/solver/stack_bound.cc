@@ -1,14 +1,18 @@
 #include "stack_bound.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
-#include "overlap_savings.h"
 #include "stack_height.h"
+#include "wide_bytes.h"
 
 namespace usmp {
 
 namespace {
 
+/*! \brief Sections that are looked at. */
 constexpr size_t kMaxSections = 64;
 
 bool AnyPin(const PoolProblem& problem) {
@@ -43,11 +47,10 @@ std::vector<WideBytes> MostBytes(const PoolProblem& problem) {
   return most;
 }
 
-/*! \brief The sections that may be higher than `bound`, the most promising ones; ascending. */
-std::vector<int32_t> PromisingSections(const PoolProblem& problem, int64_t bound) {
-  const std::vector<WideBytes> most = MostBytes(problem);
+/*! \brief Some sections, ascending, that have the most bytes and more than `bound`. */
+std::vector<int32_t> PromisingSections(const std::vector<WideBytes>& most, int64_t bound) {
   std::vector<int32_t> sections;
-  for (int32_t s = 0; s < problem.num_sections; ++s) {
+  for (size_t s = 0; s < most.size(); ++s) {
     if (most[s] > bound) sections.push_back(s);
   }
   if (sections.size() > kMaxSections) {
@@ -121,15 +124,21 @@ int64_t StackBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
       bound = std::max(bound, CheckedAdd(item.fixed_offset, item.size).value_or(kNoLimit));
     }
   }
-  const std::vector<int32_t> sections = PromisingSections(problem, bound);
+  const std::vector<WideBytes> most = MostBytes(problem);
+  const std::vector<int32_t> sections = PromisingSections(most, bound);
   const auto members = MembersOf(problem, sections);
   std::vector<std::vector<int32_t>> partners(problem.items.size());
   if (!problem.overlaps.empty()) partners = OverlapPartners(problem);
   std::vector<bool> is_out(problem.items.size(), false);
-  for (const std::vector<int32_t>& section : members) {
-    if (!budget->Spend(section.size())) break;
-    bound = std::max(
-        bound, StackHeight(WithoutOverlaps(problem, section, partners, &is_out), bound, budget));
+  std::vector<size_t> order(sections.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t lhs, size_t rhs) {
+    return most[sections[lhs]] > most[sections[rhs]];
+  });
+  for (size_t k : order) {
+    if (most[sections[k]] <= bound || !budget->Spend(members[k].size())) break;
+    const auto items = WithoutOverlaps(problem, members[k], partners, &is_out);
+    bound = std::max(bound, StackHeight(items, bound, budget));
   }
   return bound;
 }

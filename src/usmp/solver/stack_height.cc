@@ -15,7 +15,7 @@ using Item = PoolProblem::Item;
 constexpr int64_t kMaxStates = 1 << 12;
 
 /*! \brief Sums of sizes that are kept to find out how far a gap can be filled. */
-constexpr size_t kMaxSums = 1 << 12;
+constexpr size_t kMaxSums = 1 << 10;
 
 /*! \brief Items that are alike. */
 struct Kind {
