@@ -7,7 +7,11 @@
 
 namespace usmp {
 
-/*! \brief Bytes that no plan can do without: the largest of the bounds in this file. */
+/*!
+ * \brief Bytes that no plan can do without: the largest of several bounds.
+ *
+ * kNoLimit where it is seen that there is no plan: pins collide.
+ */
 int64_t LowerBound(const PoolProblem& problem, Budget* budget);
 
 }  // namespace usmp

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "two_satisfiability.h"
 #include "wide_bytes.h"
 
 namespace usmp {
@@ -157,91 +158,6 @@ std::vector<Clause> Clauses(const PoolProblem& problem,
   return clauses;
 }
 
-/*!
- * \brief Whether no two literals of one of the first clauses need be true together.
- *
- * So unless a literal and its negation imply each other (Aspvall, Plass and Tarjan, 1979). Strongly
- * connected components as Tarjan finds them, with a stack of its own.
- */
-class Implications {
- public:
-  Implications(const std::vector<Clause>& clauses, size_t count, int32_t num_literals)
-      : first_(num_literals + 1, 0), targets_(2 * count) {
-    for (size_t c = 0; c < count; ++c) {
-      ++first_[clauses[c].first + 1];
-      ++first_[clauses[c].second + 1];
-    }
-    for (int32_t l = 0; l < num_literals; ++l) first_[l + 1] += first_[l];
-    std::vector<int32_t> next(first_.begin(), first_.end() - 1);
-    for (size_t c = 0; c < count; ++c) {
-      targets_[next[clauses[c].first]++] = clauses[c].second ^ 1;
-      targets_[next[clauses[c].second]++] = clauses[c].first ^ 1;
-    }
-  }
-
-  bool Satisfiable() {
-    const int32_t n = static_cast<int32_t>(first_.size()) - 1;
-    number_.assign(n, 0);
-    component_.assign(n, 0);
-    for (int32_t l = 0; l < n; ++l) {
-      if (number_[l] == 0) Visit(l);
-    }
-    for (int32_t l = 0; l < n; l += 2) {
-      if (component_[l] == component_[l + 1]) return false;
-    }
-    return true;
-  }
-
- private:
-  struct Frame {
-    int32_t literal;
-    int32_t edge;
-    int32_t low;
-  };
-
-  void Enter(int32_t literal) {
-    number_[literal] = ++visited_;
-    open_.push_back(literal);
-    frames_.push_back({literal, first_[literal], visited_});
-  }
-
-  void Visit(int32_t root) {
-    Enter(root);
-    while (!frames_.empty()) {
-      Frame& frame = frames_.back();
-      if (frame.edge < first_[frame.literal + 1]) {
-        const int32_t target = targets_[frame.edge++];
-        if (number_[target] == 0) {
-          Enter(target);
-        } else if (component_[target] == 0) {
-          frame.low = std::min(frame.low, number_[target]);
-        }
-        continue;
-      }
-      const Frame done = frame;
-      frames_.pop_back();
-      if (!frames_.empty()) frames_.back().low = std::min(frames_.back().low, done.low);
-      if (done.low < number_[done.literal]) continue;
-      ++components_;
-      int32_t member;
-      do {
-        member = open_.back();
-        open_.pop_back();
-        component_[member] = components_;
-      } while (member != done.literal);
-    }
-  }
-
-  std::vector<int32_t> first_;
-  std::vector<int32_t> targets_;
-  std::vector<int32_t> number_;
-  std::vector<int32_t> component_;
-  std::vector<int32_t> open_;
-  std::vector<Frame> frames_;
-  int32_t visited_ = 0;
-  int32_t components_ = 0;
-};
-
 WideBytes SumOfThreeLargest(const PoolProblem& problem) {
   std::vector<int64_t> sizes;
   for (const PoolProblem::Item& item : problem.items) sizes.push_back(item.size);
@@ -260,6 +176,8 @@ int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   int32_t num_literals = 0;
   for (const std::vector<Neighbour>& list : neighbours) num_literals += list.size();
   const std::vector<Clause> clauses = Clauses(problem, neighbours, bound, least, budget);
+  std::vector<std::pair<int32_t, int32_t>> not_both;
+  for (const Clause& clause : clauses) not_both.emplace_back(clause.first, clause.second);
   // The fewest clauses, of the highest, that cannot all hold: any peak below the last one's needs
   // them all.
   size_t satisfiable = 0;
@@ -267,7 +185,7 @@ int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   while (satisfiable + 1 < contradictory) {
     const size_t count = satisfiable + (contradictory - satisfiable) / 2;
     if (!budget->Spend(num_literals + 2 * static_cast<int64_t>(count))) return bound;
-    if (Implications(clauses, count, num_literals).Satisfiable()) {
+    if (Satisfiable({not_both.begin(), not_both.begin() + count}, num_literals)) {
       satisfiable = count;
     } else {
       contradictory = count;
