@@ -76,11 +76,11 @@ bool ListNeighbours(const Lists& sections, const Lists& members, Lists* neighbou
 
 /*! \brief What `below` needs of the space under the start of `above`. */
 int64_t Separation(const PoolProblem& problem, int32_t below, int32_t above) {
-  const auto it =
-      std::lower_bound(problem.overlaps.begin(), problem.overlaps.end(), std::make_pair(below, above),
-                       [](const PoolProblem::Overlap& overlap, std::pair<int32_t, int32_t> pair) {
-                         return std::make_pair(overlap.output, overlap.input) < pair;
-                       });
+  const auto it = std::lower_bound(
+      problem.overlaps.begin(), problem.overlaps.end(), std::make_pair(below, above),
+      [](const PoolProblem::Overlap& overlap, std::pair<int32_t, int32_t> pair) {
+        return std::make_pair(overlap.output, overlap.input) < pair;
+      });
   if (it != problem.overlaps.end() && it->output == below && it->input == above) {
     return it->distance;
   }
@@ -96,9 +96,8 @@ std::vector<std::vector<BeamModel::Forbidden>> ForbiddenPlaces(const PoolProblem
     if (pin < 0) continue;
     const int32_t self = static_cast<int32_t>(i);
     for (int32_t j : neighbours[i]) {
-      forbidden[j].push_back(
-          {static_cast<int32_t>((pin - Separation(problem, j, self)) / unit),
-           static_cast<int32_t>((pin + Separation(problem, self, j)) / unit)});
+      forbidden[j].push_back({static_cast<int32_t>((pin - Separation(problem, j, self)) / unit),
+                              static_cast<int32_t>((pin + Separation(problem, self, j)) / unit)});
     }
   }
   for (auto& places : forbidden) {
@@ -169,8 +168,8 @@ std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak)
   for (size_t i = 0; i < count; ++i) {
     const PoolProblem::Item& item = problem.items[i];
     sizes.push_back(static_cast<int32_t>(item.size / unit));
-    alignments.push_back(
-        unit % item.alignment == 0 ? 1 : static_cast<int32_t>(item.alignment / unit));
+    alignments.push_back(unit % item.alignment == 0 ? 1
+                                                    : static_cast<int32_t>(item.alignment / unit));
     pins.push_back(item.fixed_offset < 0 ? -1 : static_cast<int32_t>(item.fixed_offset / unit));
   }
   return BeamModel{unit,

@@ -45,7 +45,7 @@ struct State {
   int32_t* floor;
 };
 
-/*! \brief Equal states, wherever they are kept. */
+/*! \brief The states of one step. */
 class States {
  public:
   States(const BeamModel& model, size_t count)
@@ -59,7 +59,12 @@ class States {
     int32_t* cells = cells_.data() + index * stride_;
     return {cells, cells + num_items_, cells + num_items_ + num_sections_};
   }
+  /*! \brief The target may be one more than there are. */
   void Copy(States* from, size_t source, size_t target) {
+    if (target == summaries.size()) {
+      cells_.resize(cells_.size() + stride_);
+      summaries.emplace_back();
+    }
     const int32_t* cells = from->cells_.data() + source * stride_;
     std::copy(cells, cells + stride_, cells_.data() + target * stride_);
     summaries[target] = from->summaries[source];
@@ -89,9 +94,9 @@ class Beam {
     }
   }
 
-  std::vector<int32_t> Run() {
-    States now(model_, settings_.width), next(model_, settings_.width);
-    if (!Begin(&now)) return {};
+  BeamResult Run() {
+    States now(model_, 1), next(model_, 1);
+    if (!Begin(&now)) return {{}, true};
     size_t count = 1;
     while (count > 0) {
       kept_.clear();
@@ -99,8 +104,8 @@ class Beam {
       sequence_ = 0;
       for (size_t k = 0; k < count; ++k) {
         scratch_.Copy(&now, k, 0);
-        if (Expand(&next)) return Places(now.summaries[k].step);
-        if (!budget_->Spend(std::exchange(work_, 0) / kLooksInStep)) return {};
+        if (Expand(&next)) return {Places(now.summaries[k].step), false};
+        if (!budget_->Spend(std::exchange(work_, 0) / kLooksInStep)) return {{}, false};
       }
       for (const Kept& kept : kept_) {
         steps_.push_back(kept.step);
@@ -109,11 +114,14 @@ class Beam {
       count = kept_.size();
       std::swap(now, next);
     }
-    return {};
+    return {{}, !narrowed_};
   }
 
  private:
-  static constexpr int64_t kLooksInStep = 4;
+  // Measured: what a step of the budget pays for.
+  static constexpr int64_t kLooksInStep = 5;
+  static constexpr int64_t kLooksToPlace = 100;
+  static constexpr int64_t kLooksToKeep = 200;
 
   struct Kept {
     int64_t score;
@@ -171,8 +179,7 @@ class Beam {
   }
 
   bool IsTooHigh(const State& state, int32_t section) const {
-    return state.floor[section] != kNone &&
-           state.load[section] > peak_ - state.floor[section];
+    return state.floor[section] != kNone && state.load[section] > peak_ - state.floor[section];
   }
 
   int64_t Weight(const State& state, int32_t section) const {
@@ -183,7 +190,8 @@ class Beam {
   }
 
   uint64_t Hash(const State& state, int32_t section) const {
-    return Mixed((static_cast<uint64_t>(section) << 32) + static_cast<uint32_t>(state.floor[section]));
+    return Mixed((static_cast<uint64_t>(section) << 32) +
+                 static_cast<uint32_t>(state.floor[section]));
   }
 
   void Count(const State& state, int32_t section, Summary* summary) const {
@@ -247,7 +255,7 @@ class Beam {
            ++i) {
         if (state.lowest[*i] != floor) continue;
         scratch_.Copy(&scratch_, 0, 1);
-        work_ += static_cast<int64_t>(scratch_.stride()) / 8;
+        work_ += kLooksToPlace + static_cast<int64_t>(scratch_.stride()) / 8;
         if (Place(scratch_[1], *i, &scratch_.summaries[1])) {
           Keep({scratch_.summaries[0].step, *i, floor}, next);
         }
@@ -262,8 +270,10 @@ class Beam {
   void Keep(const Step& step, States* next) {
     const Summary& summary = scratch_.summaries[1];
     const bool full = kept_.size() == static_cast<size_t>(settings_.width);
+    narrowed_ = narrowed_ || full;
     if (full && summary.score >= kept_.front().score) return;
     if (!seen_.insert(summary.placed_hash + summary.floor_hash).second) return;
+    work_ += kLooksToKeep + static_cast<int64_t>(scratch_.stride()) / 8;
     size_t slot = kept_.size();
     if (full) {
       std::pop_heap(kept_.begin(), kept_.end());
@@ -363,18 +373,21 @@ class Beam {
   std::vector<Kept> kept_;
   std::unordered_set<uint64_t> seen_;
   int64_t sequence_ = 0;
+  bool narrowed_ = false;
+  /*! \brief Looks that the budget has not been told of. */
   int64_t work_ = 0;
 };
 
 }  // namespace
 
 int32_t WidestBeam(const BeamModel& model) {
-  const int64_t cells = 8 + 4 * static_cast<int64_t>(model.num_items) + 2 * int64_t{model.num_sections};
+  const int64_t cells =
+      8 + 4 * static_cast<int64_t>(model.num_items) + 2 * int64_t{model.num_sections};
   return static_cast<int32_t>(std::min<int64_t>(1 << 16, kMostCells / cells));
 }
 
-std::vector<int32_t> SearchBeam(const BeamModel& model, int32_t peak, const BeamSettings& settings,
-                                Budget* budget) {
+BeamResult SearchBeam(const BeamModel& model, int32_t peak, const BeamSettings& settings,
+                      Budget* budget) {
   return Beam(model, peak, settings, budget).Run();
 }
 

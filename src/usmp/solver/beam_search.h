@@ -31,11 +31,16 @@ struct BeamSettings {
 /*! \brief The widest beam that keeps the states within bounded memory. */
 int32_t WidestBeam(const BeamModel& model);
 
-/*!
- * \brief Places in units, none of which ends beyond `peak` units; empty if none were found.
- */
-std::vector<int32_t> SearchBeam(const BeamModel& model, int32_t peak, const BeamSettings& settings,
-                                Budget* budget);
+struct BeamResult {
+  /*! \brief Places in units, none of which ends beyond the peak; empty if none were found. */
+  std::vector<int32_t> places;
+  /*! \brief No state had to be dropped for want of width, nor of budget: a wider beam finds no
+   *         more. */
+  bool is_exhausted;
+};
+
+BeamResult SearchBeam(const BeamModel& model, int32_t peak, const BeamSettings& settings,
+                      Budget* budget);
 
 }  // namespace usmp
 

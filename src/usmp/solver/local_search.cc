@@ -14,6 +14,7 @@ constexpr BeamSettings kWays[] = {
     {0, 9, 50, false}, {0, 0, 100, true}, {0, 1, 100, false},
 };
 constexpr int32_t kFirstWidth = 4;
+constexpr int64_t kSmallestPart = int64_t{1} << 40;
 
 }  // namespace
 
@@ -26,30 +27,41 @@ void SearchLocally(const PoolProblem& problem, int64_t lower_bound, Budget* budg
   const int32_t widest = WidestBeam(*model);
   const int64_t unit = model->unit;
   const int64_t bound = lower_bound / unit + (lower_bound % unit != 0);
+  // The aim goes this part of the way from the peak to the bound; less after failures.
   int64_t part = 4;
   for (int32_t width = std::min(widest, kFirstWidth);;) {
     bool found = false;
+    bool is_exhausted = true;
+    int64_t highest = 0;
+    int64_t aim = 0;
     for (BeamSettings settings : kWays) {
       settings.width = width;
       while (true) {
-        // Multiples of the unit below the peak; pins and alignment may make a peak that is none.
-        const int64_t highest = (peak - 1) / unit;
+        // Of the multiples of the unit below the peak.
+        highest = (peak - 1) / unit;
         if (highest < bound) return;
-        const int64_t aim = highest - (highest - bound) / part;
-        const std::vector<int32_t> places =
-            SearchBeam(*model, static_cast<int32_t>(aim), settings, budget);
-        if (budget->exhausted()) return;
-        if (places.empty()) break;
+        aim = highest - (highest - bound) / part;
+        const BeamResult result = SearchBeam(*model, static_cast<int32_t>(aim), settings, budget);
+        if (result.places.empty()) {
+          is_exhausted = is_exhausted && result.is_exhausted;
+          break;
+        }
         found = true;
-        for (size_t i = 0; i < places.size(); ++i) (*best)[i] = places[i] * unit;
+        for (size_t i = 0; i < best->size(); ++i) (*best)[i] = result.places[i] * unit;
         peak = Peak(problem, *best);
         if (improved) improved(peak);
       }
+      if (budget->exhausted()) return;
     }
     if (found) continue;
-    part *= 2;
-    if (width == widest) return;
-    width = std::min(widest, 2 * width);
+    if (is_exhausted) {
+      if (aim == highest) return;
+      part = kSmallestPart;
+    } else {
+      part = std::min(kSmallestPart, 2 * part);
+      if (width == widest && aim == highest) return;
+      width = std::min(widest, 2 * width);
+    }
   }
 }
 
