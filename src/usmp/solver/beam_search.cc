@@ -342,9 +342,16 @@ class Beam {
   /*! \brief Nothing starts on this floor: go up to the next one around it. */
   bool LeaveEmpty(const State& state, int32_t section, Summary* summary) {
     const BeamModel::Reach around = Around(state, section);
+    const int32_t floor = state.floor[section];
     int32_t next = kNone;
     for (int32_t s = around.begin; s < around.end; ++s) {
-      if (state.floor[s] > state.floor[section]) next = std::min(next, state.floor[s]);
+      if (state.floor[s] > floor) next = std::min(next, state.floor[s]);
+      if (!settings_.small_gaps || state.floor[s] != floor || s == section) continue;
+      work_ += model_.members.end(s) - model_.members.begin(s);
+      for (const int32_t* i = model_.members.begin(s); i != model_.members.end(s); ++i) {
+        if (state.lowest[*i] != floor || IsIn(*i, section)) continue;
+        next = std::min(next, floor + model_.sizes[*i]);
+      }
     }
     if (next == kNone) return false;
     BeamModel::Reach reach = around;

@@ -26,6 +26,8 @@ struct BeamSettings {
   /*! \brief Of the local minima take the leftmost, instead of one with the fewest items to
    *         choose among. */
   bool leftmost;
+  /*! \brief A gap may end where something could be placed beside it, not only at a floor. */
+  bool small_gaps;
 };
 
 /*! \brief The widest beam that keeps the states within bounded memory. */

@@ -10,8 +10,9 @@ namespace {
 
 /*! \brief Different ways of one width: what fails one of them may be easy for the next. */
 constexpr BeamSettings kWays[] = {
-    {0, 3, 50, false}, {0, 0, 50, false}, {0, 1, 50, true},
-    {0, 9, 50, false}, {0, 0, 100, true}, {0, 1, 100, false},
+    {0, 3, 50, false, false}, {0, 0, 50, false, false}, {0, 1, 50, true, false},
+    {0, 9, 50, false, false}, {0, 0, 100, true, false}, {0, 1, 100, false, false},
+    {0, 3, 50, false, true},
 };
 constexpr int32_t kFirstWidth = 4;
 constexpr int64_t kSmallestPart = int64_t{1} << 40;
