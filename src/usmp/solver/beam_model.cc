@@ -12,7 +12,7 @@ namespace {
 using Lists = std::vector<std::vector<int32_t>>;
 
 /*! \brief Places in units stay below this, so that sums of a few of them are int32. */
-constexpr int64_t kMostUnits = std::numeric_limits<int32_t>::max() / 8;
+constexpr int64_t kMostUnits = std::numeric_limits<int32_t>::max() / 4;
 /*! \brief Most entries in any of the lists of the model. */
 constexpr size_t kMostEntries = 4'000'000;
 

@@ -142,7 +142,7 @@ class Beam {
       const int32_t end = model_.pins[i] >= 0 ? model_.pins[i] : state.lowest[i];
       if (end > peak_ - model_.sizes[i]) return false;
     }
-    // Loads beyond the peak would be too high, but overlaps make them less; sums need 64 bits.
+    // Sums of what overlaps may need 64 bits.
     for (int32_t s = 0; s < model_.num_sections; ++s) {
       int64_t load = 0;
       for (const int32_t* i = model_.members.begin(s); i != model_.members.end(s); ++i) {
@@ -354,11 +354,10 @@ class Beam {
       }
     }
     if (next == kNone) return false;
-    BeamModel::Reach reach = around;
     for (const int32_t* i = model_.members.begin(section); i != model_.members.end(section); ++i) {
       if (state.lowest[*i] < next && !Raise(state, *i, next)) return false;
     }
-    return Settle(state, reach, next, summary);
+    return Settle(state, around, next, summary);
   }
 
   std::vector<int32_t> Places(int32_t step) const {
