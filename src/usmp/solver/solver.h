@@ -27,11 +27,25 @@ struct Progress {
   int64_t lower_bound;
 };
 
+constexpr int64_t kDefaultWorkBudget = 200'000'000;
+
+enum class SolverEffort {
+  /*! \brief Bounds, heuristics, local search and exact search in turn, until a plan is proved best
+   *         or the budget ends. */
+  kAuto,
+  /*! \brief Bounds and heuristics, then exact search until it ends. */
+  kExact,
+};
+
 struct SolverOptions {
-  /*! \brief Steps after which the best plan so far is returned; 200 million take about a second. */
-  int64_t work_budget = 200'000'000;
-  /*! \brief Seconds after which the same happens; none if nothing. Only work counts if it is set
-   *         and `work_budget` is Budget::kUnlimited. */
+  SolverEffort effort = SolverEffort::kAuto;
+  /*!
+   * \brief Steps after which the best plan so far is returned; 200 million take about a second.
+   *
+   * If nothing: kDefaultWorkBudget for kAuto, unlimited for kExact and where a time budget is set.
+   */
+  std::optional<int64_t> work_budget;
+  /*! \brief Seconds after which the same happens. What is found then depends on the machine. */
   std::optional<double> time_budget_seconds;
   /*! \brief Called some times a second; false ends the search with the best plan so far. */
   std::function<bool(const Progress&)> watch;
@@ -52,11 +66,11 @@ struct SolverResult {
   SolverStatus status;
   /*! \brief By buffer; empty unless there is a plan. */
   std::vector<Placement> placements;
-  /*! \brief By pool, the highest end of a buffer. */
+  /*! \brief By pool, the highest end of a buffer; empty unless there is a plan. */
   std::vector<int64_t> peaks;
   /*!
    * \brief By pool, a proved lower bound of its peak, given that no less preferred pool has a
-   *        higher peak than here.
+   *        higher peak than here. The limit at most: where nothing fits, status tells it.
    */
   std::vector<int64_t> lower_bounds;
   /*! \brief Steps that were taken. */
@@ -75,7 +89,7 @@ struct SolverResult {
  *
  * Throws std::invalid_argument if the problem is not well formed: an index out of range, a size,
  * an alignment, a live range or a distance that is out of its range, a pin that is no multiple of
- * the alignment, a buffer without candidates.
+ * the alignment, a buffer without candidates. The message names the buffer.
  */
 SolverResult SolveProblem(const Problem& problem, const SolverOptions& options = {});
 

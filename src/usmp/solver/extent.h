@@ -1,0 +1,25 @@
+// How many bytes placements may need.
+#ifndef USMP_SOLVER_EXTENT_H_
+#define USMP_SOLVER_EXTENT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "problem.h"
+
+namespace usmp {
+
+/*! \brief The largest extent with which solvers calculate; sums of a few of them fit 64 bits. */
+constexpr int64_t kMaxExtent = int64_t{1} << 60;
+
+/*!
+ * \brief Bytes that no pool needs more than: pinned buffers, and above them all others in a row,
+ *        aligned. kNoLimit if that is more than kMaxExtent.
+ *
+ * Whatever fits above that fits within it: lowering a plan that leaves gaps never raises a buffer.
+ */
+int64_t Extent(const Problem& problem, const std::vector<size_t>& members);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_EXTENT_H_

@@ -1,0 +1,117 @@
+#include "infeasible_subset.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "deletion_filter.h"
+#include "extent.h"
+#include "huge.h"
+#include "minimise_pools.h"
+#include "pool_problem.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Steps that one test may take: about a tenth of a second. */
+constexpr int64_t kTest = 20'000'000;
+
+Verdict Fit(const Problem& problem, const std::vector<size_t>& members, Budget* whole) {
+  if (members.empty()) return Verdict::kPlaced;
+  if (whole->exhausted()) return Verdict::kUndecided;
+  Budget budget(whole, kTest);
+  const int64_t extent = Extent(problem, members);
+  if (extent == kNoLimit) {
+    std::vector<Placement> placements(problem.buffers.size());
+    return PlaceHuge(problem, members, &placements);
+  }
+  std::vector<size_t> pools;
+  for (size_t b : members) {
+    pools.insert(pools.end(), problem.buffers[b].pools.begin(), problem.buffers[b].pools.end());
+  }
+  std::sort(pools.begin(), pools.end());
+  pools.erase(std::unique(pools.begin(), pools.end()), pools.end());
+  PoolsMinimiser minimiser(problem, members, std::move(pools), extent);
+  minimiser.FindAny(&budget);
+  if (minimiser.infeasible()) return Verdict::kInfeasible;
+  return minimiser.found() ? Verdict::kPlaced : Verdict::kUndecided;
+}
+
+/*! \brief Two of the pinned members that cannot be in the only pool that both have. */
+std::optional<std::vector<size_t>> CollidingPins(const Problem& problem,
+                                                 const std::vector<size_t>& members,
+                                                 Budget* budget) {
+  std::vector<size_t> pinned;
+  for (size_t b : members) {
+    const Problem::Buffer& buffer = problem.buffers[b];
+    if (buffer.fixed_offset && buffer.size > 0 && buffer.pools.size() == 1) pinned.push_back(b);
+  }
+  std::sort(pinned.begin(), pinned.end(), [&](size_t lhs, size_t rhs) {
+    return *problem.buffers[lhs].fixed_offset < *problem.buffers[rhs].fixed_offset;
+  });
+  for (size_t i = 0; i < pinned.size(); ++i) {
+    const Problem::Buffer& first = problem.buffers[pinned[i]];
+    for (size_t k = i + 1; k < pinned.size(); ++k) {
+      const Problem::Buffer& second = problem.buffers[pinned[k]];
+      if (*second.fixed_offset >= *first.fixed_offset + first.size) break;
+      if (first.pools != second.pools) continue;
+      std::vector<size_t> pair = {pinned[i], pinned[k]};
+      std::sort(pair.begin(), pair.end());
+      if (Fit(problem, pair, budget) == Verdict::kInfeasible) return pair;
+    }
+  }
+  return std::nullopt;
+}
+
+/*! \brief The members in the section with the most bytes. */
+std::vector<size_t> FullestSection(const Problem& problem, const std::vector<size_t>& members) {
+  const size_t some_pool = problem.buffers[members.front()].pools.front();
+  const PoolProblem together = MakePoolProblem(problem, some_pool, members);
+  const std::vector<int64_t> loads = Loads(together);
+  const int32_t fullest =
+      static_cast<int32_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
+  std::vector<size_t> section;
+  for (size_t i = 0; i < together.items.size(); ++i) {
+    const PoolProblem::Item& item = together.items[i];
+    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
+      const PoolProblem::Span& span = together.spans[k];
+      if (span.begin <= fullest && fullest < span.end) section.push_back(together.buffers[i]);
+    }
+  }
+  return section;
+}
+
+/*! \brief A member that is too large for each of its pools by itself. */
+std::optional<size_t> TooLarge(const Problem& problem, const std::vector<size_t>& members) {
+  for (size_t b : members) {
+    const Problem::Buffer& buffer = problem.buffers[b];
+    const int64_t end = buffer.fixed_offset.value_or(0) + buffer.size;
+    if (std::all_of(buffer.pools.begin(), buffer.pools.end(),
+                    [&](size_t pool) { return problem.pools[pool].limit < end; })) {
+      return b;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+InfeasibleSubset ShrinkInfeasible(const Problem& problem, std::vector<size_t> infeasible,
+                                  Budget* budget) {
+  if (const auto buffer = TooLarge(problem, infeasible)) return {{*buffer}, true};
+  if (const auto pair = CollidingPins(problem, infeasible, budget)) return {*pair, true};
+  const auto test = [&](const std::vector<size_t>& members) {
+    return Fit(problem, members, budget);
+  };
+  if (Extent(problem, infeasible) != kNoLimit) {
+    std::vector<size_t> section = FullestSection(problem, infeasible);
+    if (test(section) == Verdict::kInfeasible) infeasible = std::move(section);
+  }
+  InfeasibleSubset result;
+  result.buffers = DeletionFilter(std::move(infeasible), test, &result.is_irreducible);
+  std::sort(result.buffers.begin(), result.buffers.end());
+  return result;
+}
+
+}  // namespace usmp

@@ -1,0 +1,139 @@
+#include "portfolio.h"
+
+#include <algorithm>
+
+#include "exact.h"
+#include "heuristics.h"
+#include "local_search.h"
+#include "lower_bound.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Steps of the first slice: about a fifth of a millisecond. */
+constexpr int64_t kFirstSlice = 50'000;
+/*! \brief Of what is left, the part that bounds or heuristics may take. */
+constexpr int64_t kShareOfStart = 4;
+
+}  // namespace
+
+Portfolio::Portfolio(const PoolProblem& problem)
+    : capacity_(problem.capacity), num_items_(problem.items.size()) {
+  for (Part& part : Decompose(problem)) parts_.push_back({std::move(part), {}, 0});
+}
+
+void Portfolio::Raise(int64_t bound, const PartState& state) {
+  if (bound <= lower_bound_) return;
+  lower_bound_ = bound;
+  culprit_ = &state - parts_.data();
+}
+
+void Portfolio::StopAt(int64_t peak) { lower_bound_ = std::max(lower_bound_, peak); }
+
+void Portfolio::Start(Budget* budget, const Report& report) {
+  std::vector<int64_t> bounds;
+  for (PartState& state : parts_) {
+    Budget share(budget, budget->left() / kShareOfStart);
+    bounds.push_back(state.part.base + LowerBound(state.part.problem, &share));
+    Raise(bounds.back(), state);
+  }
+  if (report) report(std::nullopt, lower_bound_);
+  if (infeasible()) return;
+  std::vector<size_t> order(parts_.size());
+  for (size_t p = 0; p < order.size(); ++p) order[p] = p;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t lhs, size_t rhs) { return bounds[lhs] > bounds[rhs]; });
+  // What is harder goes first: the others need not go lower than the highest.
+  int64_t goal = lower_bound_;
+  for (size_t p : order) {
+    PartState& state = parts_[p];
+    Budget share(budget, budget->left() / kShareOfStart);
+    state.best = PlaceHeuristically(state.part.problem, goal - state.part.base, &share);
+    if (Fits(state)) goal = std::max(goal, state.Top());
+  }
+  if (report) report(peak(), lower_bound_);
+}
+
+Portfolio::PartState* Portfolio::Hardest() {
+  PartState* hardest = nullptr;
+  for (PartState& state : parts_) {
+    if (hardest == nullptr) {
+      hardest = &state;
+      continue;
+    }
+    const bool fits = Fits(state);
+    if (fits != Fits(*hardest)) {
+      if (!fits) hardest = &state;
+    } else if (fits ? state.Top() > hardest->Top() : state.spent < hardest->spent) {
+      hardest = &state;
+    }
+  }
+  return hardest;
+}
+
+void Portfolio::SearchExactly(PartState* state, Budget* budget) {
+  Offsets best;
+  if (Fits(*state)) best = state->best;
+  // What is proved of the whole pool is a good enough end for the part.
+  int64_t bound = lower_bound_ - state->part.base;
+  MinimisePeak(state->part.problem, budget, &best, &bound);
+  if (!best.empty()) state->best = std::move(best);
+  Raise(state->part.base + bound, *state);
+}
+
+void Portfolio::SearchPart(PartState* state, Budget* budget, const Report& report) {
+  const int64_t base = state->part.base;
+  const int64_t others = [&] {
+    int64_t top = 0;
+    for (const PartState& other : parts_) {
+      if (&other != state) top = std::max(top, Fits(other) ? other.Top() : capacity_ + 1);
+    }
+    return top;
+  }();
+  const auto improved = [&](int64_t part_peak) {
+    const int64_t top = std::max(others, base + part_peak);
+    if (report && top <= capacity_) report(top, lower_bound_);
+  };
+  SearchLocally(state->part.problem, lower_bound_ - base, budget, &state->best, improved);
+}
+
+void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& report) {
+  const bool exact_only = effort == SolverEffort::kExact;
+  for (int64_t slice = kFirstSlice; !closed() && !budget->exhausted();) {
+    PartState* state = Hardest();
+    const int64_t before = budget->spent();
+    {
+      Budget share(budget, exact_only && (peak() || parts_.size() == 1) ? budget->left() : slice);
+      SearchExactly(state, &share);
+    }
+    if (!exact_only && !closed() && state->Placed()) {
+      Budget share(budget, slice);
+      SearchPart(state, &share, report);
+    }
+    state->spent += budget->spent() - before;
+    if (slice < Budget::kUnlimited / 2) slice *= 2;
+    if (report) report(peak(), lower_bound_);
+  }
+}
+
+std::optional<int64_t> Portfolio::peak() const {
+  int64_t top = 0;
+  for (const PartState& state : parts_) {
+    if (!Fits(state)) return std::nullopt;
+    top = std::max(top, state.Top());
+  }
+  return top;
+}
+
+Offsets Portfolio::offsets() const {
+  Offsets result(num_items_);
+  for (const PartState& state : parts_) {
+    for (size_t i = 0; i < state.best.size(); ++i) {
+      result[state.part.items[i]] = state.part.base + state.best[i];
+    }
+  }
+  return result;
+}
+
+}  // namespace usmp

@@ -1,0 +1,76 @@
+// The best placement in one pool: bounds, heuristics, local search and exact search together.
+#ifndef USMP_SOLVER_PORTFOLIO_H_
+#define USMP_SOLVER_PORTFOLIO_H_
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "budget.h"
+#include "decompose.h"
+#include "pool_problem.h"
+#include "solver.h"
+
+namespace usmp {
+
+class Portfolio {
+ public:
+  /*! \brief Told the peak, where there is a plan within the capacity, and the bound. */
+  using Report = std::function<void(std::optional<int64_t>, int64_t)>;
+
+  explicit Portfolio(const PoolProblem& problem);
+
+  /*! \brief Bounds, then a plan by heuristics. */
+  void Start(Budget* budget, const Report& report = nullptr);
+
+  /*!
+   * \brief Lower the peak and raise the bound until they meet, or the budget is exhausted.
+   *
+   * Searches where the peak is highest, locally and exactly in turn, in slices that grow: what is
+   * easy for one of them is done soon, and what is hard for both has lost half at most.
+   */
+  void Improve(SolverEffort effort, Budget* budget, const Report& report = nullptr);
+
+  /*! \brief A peak of this is low enough, whether or not one can be lower. */
+  void StopAt(int64_t peak);
+
+  /*! \brief The highest end; nothing if there is no plan within the capacity yet. */
+  std::optional<int64_t> peak() const;
+  /*! \brief Proved of the peak of any plan; beyond the capacity if nothing fits. */
+  int64_t lower_bound() const { return lower_bound_; }
+  bool infeasible() const { return lower_bound_ > capacity_; }
+  /*! \brief Proved best, or proved to be none. */
+  bool closed() const { return infeasible() || peak() == lower_bound_; }
+  /*! \brief Only if there is a peak. */
+  Offsets offsets() const;
+  /*! \brief If nothing fits: the items of a part of which that is proved. */
+  const std::vector<int32_t>& culprits() const { return parts_[culprit_].part.items; }
+
+ private:
+  struct PartState {
+    Part part;
+    /*! \brief The best plan, even beyond the capacity; may be none. */
+    Offsets best;
+    int64_t spent = 0;
+
+    int64_t Top() const { return part.base + Peak(part.problem, best); }
+    bool Placed() const { return best.size() == part.problem.items.size(); }
+  };
+
+  bool Fits(const PartState& state) const { return state.Placed() && state.Top() <= capacity_; }
+  /*! \brief Where to search next: what has no plan yet, or is the highest. */
+  PartState* Hardest();
+  void Raise(int64_t bound, const PartState& state);
+  void SearchExactly(PartState* state, Budget* budget);
+  void SearchPart(PartState* state, Budget* budget, const Report& report);
+
+  int64_t capacity_;
+  size_t num_items_;
+  std::vector<PartState> parts_;
+  int64_t lower_bound_ = 0;
+  size_t culprit_ = 0;
+};
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_PORTFOLIO_H_
