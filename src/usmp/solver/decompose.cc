@@ -223,6 +223,15 @@ std::vector<std::vector<int32_t>> Components(const PoolProblem& problem) {
   return components;
 }
 
+std::vector<int32_t> ComponentOf(const PoolProblem& problem, int32_t item) {
+  std::vector<std::vector<int32_t>> components = Components(problem);
+  const auto it = std::find_if(
+      components.begin(), components.end(), [&](const std::vector<int32_t>& component) {
+        return std::binary_search(component.begin(), component.end(), item);
+      });
+  return std::move(*it);
+}
+
 std::vector<Part> Decompose(const PoolProblem& problem) {
   Part whole;
   whole.problem = problem;

@@ -14,6 +14,9 @@ PoolProblem Select(const PoolProblem& problem, const std::vector<int32_t>& items
 /*! \brief Items that conflict with each other, directly or through others; by first item. */
 std::vector<std::vector<int32_t>> Components(const PoolProblem& problem);
 
+/*! \brief The component that has the item. */
+std::vector<int32_t> ComponentOf(const PoolProblem& problem, int32_t item);
+
 struct Part {
   PoolProblem problem;
   /*! \brief By item of the part, the item that it is of the whole. */

@@ -22,14 +22,6 @@ Verdict FitPart(const PoolProblem& part, Budget* budget, Offsets* offsets) {
   return PlaceWithin(part, part.capacity, budget, offsets);
 }
 
-/*! \brief The component that has the item: what lies below a part is to blame too. */
-std::vector<int32_t> ComponentOf(const PoolProblem& problem, int32_t item) {
-  for (std::vector<int32_t>& component : Components(problem)) {
-    if (std::binary_search(component.begin(), component.end(), item)) return std::move(component);
-  }
-  return {};
-}
-
 }  // namespace
 
 Verdict FitPool(const PoolProblem& problem, Budget* budget, Offsets* offsets,
@@ -46,6 +38,7 @@ Verdict FitPool(const PoolProblem& problem, Budget* budget, Offsets* offsets,
     // What is proved not to fit is worth more than what is not decided.
     if (verdict == Verdict::kPlaced || of_part == Verdict::kInfeasible) {
       verdict = of_part;
+      // What lies below the part is to blame too.
       *culprits = ComponentOf(problem, part.items.front());
     }
     if (verdict == Verdict::kInfeasible) return verdict;

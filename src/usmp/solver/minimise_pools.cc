@@ -49,11 +49,11 @@ int64_t Granularity(const PoolProblem& problem) {
   for (const PoolProblem::Overlap& overlap : problem.overlaps) {
     step = std::gcd(step, overlap.distance);
   }
-  // Aligning moves nothing if the alignment divides the step, and else to its multiples.
+  // Aligning moves nothing if the alignment divides the step, and else to multiples of it.
   for (bool changed = true; changed;) {
     changed = false;
     for (const PoolProblem::Item& item : problem.items) {
-      if (step % item.alignment == 0) continue;
+      if (step % item.alignment == 0 || item.alignment % step == 0) continue;
       step = std::gcd(step, item.alignment);
       changed = true;
     }

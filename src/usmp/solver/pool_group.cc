@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "decompose.h"
 #include "extent.h"
 #include "huge.h"
 #include "minimise_pools.h"
@@ -41,7 +42,9 @@ class OnePool : public PoolGroup {
   }
   std::vector<size_t> culprits() const override {
     std::vector<size_t> buffers;
-    for (int32_t item : portfolio_.culprits()) buffers.push_back(problem_.buffers[item]);
+    for (int32_t item : ComponentOf(problem_, portfolio_.culprit())) {
+      buffers.push_back(problem_.buffers[item]);
+    }
     return buffers;
   }
 

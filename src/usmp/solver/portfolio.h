@@ -43,8 +43,8 @@ class Portfolio {
   bool closed() const { return infeasible() || peak() == lower_bound_; }
   /*! \brief Only if there is a peak. */
   Offsets offsets() const;
-  /*! \brief If nothing fits: the items of a part of which that is proved. */
-  const std::vector<int32_t>& culprits() const { return parts_[culprit_].part.items; }
+  /*! \brief If nothing fits: an item of the component of which that is proved. */
+  int32_t culprit() const { return parts_[culprit_].part.items.front(); }
 
  private:
   struct PartState {
