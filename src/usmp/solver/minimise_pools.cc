@@ -106,6 +106,7 @@ PoolsMinimiser::PoolsMinimiser(const Problem& problem, const std::vector<size_t>
     limits_.push_back(std::min(pool.limit, enough));
   }
   capacities_ = limits_;
+  reached_ = limits_;
   PoolProblem together = MakePoolProblem(problem, pools_.front(), members);
   together.capacity = enough;
   for (const std::vector<int32_t>& items : Components(together)) {
@@ -322,12 +323,15 @@ void PoolsMinimiser::Improve(SolverEffort effort, Budget* budget, const Report& 
   if (infeasible_ || !found()) return;
   for (int64_t slice = kFirstRound; !closed_ && !budget->exhausted();) {
     closed_ = true;
+    bool same = true;
     for (size_t k = pools_.size(); k-- > 0;) {
       const size_t pool = pools_[k];
-      // What is proved of a pool holds as long as those before it in turn do not change.
-      if (!closed_) lower_bounds_[pool] = 0;
+      // What is proved of a pool holds as long as those before it in turn stay as they are.
+      if (!same) lower_bounds_[pool] = 0;
       Budget share(budget, slice);
       Minimise(pool, effort, &share, report);
+      same = same && capacities_[pool] == reached_[pool];
+      reached_[pool] = capacities_[pool];
       closed_ = closed_ && capacities_[pool] <= lower_bounds_[pool];
     }
     if (slice < Budget::kUnlimited / 2) slice *= 2;

@@ -85,6 +85,8 @@ class PoolsMinimiser {
    *         was reached. */
   std::vector<int64_t> limits_;
   std::vector<int64_t> capacities_;
+  /*! \brief By pool of the problem, its peak after its last turn. */
+  std::vector<int64_t> reached_;
   std::vector<int64_t> lower_bounds_;
   /*! \brief Never moved: the searches refer to them. */
   std::deque<Component> components_;
