@@ -39,8 +39,8 @@ class Portfolio {
   /*! \brief Proved of the peak of any plan; beyond the capacity if nothing fits. */
   int64_t lower_bound() const { return lower_bound_; }
   bool infeasible() const { return lower_bound_ > capacity_; }
-  /*! \brief Proved best, or proved to be none. */
-  bool closed() const { return infeasible() || peak() == lower_bound_; }
+  /*! \brief Proved best or low enough, or proved to be none. */
+  bool closed() const { return infeasible() || (peak() && *peak() <= lower_bound_); }
   /*! \brief Only if there is a peak. */
   Offsets offsets() const;
   /*! \brief If nothing fits: an item of the component of which that is proved. */
