@@ -1,0 +1,1 @@
+"""The placement problem by itself, for any compiler: nothing here loads TVM."""

@@ -1,0 +1,26 @@
+"""Durations as a user writes them: `10s`, `500ms`, `2min`, `1.5`."""
+
+from __future__ import annotations
+
+import re
+
+_SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ms|s|min|h|)")
+_MOST_SECONDS = 1e9
+
+
+def parse_duration(text: str) -> float:
+    """Seconds that the text says; without a unit, it is a number of seconds.
+
+    Raises
+    ------
+    ValueError
+        It is no duration, or not more than nothing, or longer than thirty years.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise ValueError(
+            f'"{text}" is no duration; write a number and ms, s, min or h, such as 500ms or 10s'
+        )
+    return seconds
