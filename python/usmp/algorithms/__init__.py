@@ -8,6 +8,8 @@ the memory pressure, and answers with a place for each buffer. Built-in ones are
     def mine(buffers, memory_pressure):
         return {buffer: PoolAllocation(buffer.pool_candidates[0], ...) for buffer in buffers}
 
+:func:`solve` needs no module: it places the buffers of any compiler.
+
 Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation", and TVM's
 ``tir.usmp.custom_algorithm``.
 """
@@ -20,12 +22,22 @@ from usmp.algorithms.registry import (
     get_custom_algorithm,
     registered_algorithms,
 )
+from usmp.solver.problem import Buffer, Pool, Problem
+from usmp.solver.solution import Solution, Status
+from usmp.solver.solve import Progress, solve
 
 __all__ = [
     "BUILTIN_ALGORITHMS",
     "DEFAULT_ALGORITHM",
     "Algorithm",
+    "Buffer",
+    "Pool",
+    "Problem",
+    "Progress",
+    "Solution",
+    "Status",
     "get_algorithm",
     "get_custom_algorithm",
     "registered_algorithms",
+    "solve",
 ]

@@ -18,13 +18,17 @@ RUNTIMES = ("crt",)
 _ALGORITHM = "tir.usmp.algorithm"
 
 
-def add_build_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True) -> None:
+    """Add the options; without `needs_model`, there may be something else to plan."""
     # Flags that end in the name of a pool must not be taken for shortened ones.
     parser.allow_abbrev = False
     parser.usage = "%(prog)s [options] FILE"
     model = parser.add_argument_group("model")
-    model.add_argument("FILE", help="the model: a .tflite, .onnx or .pt2 file")
+    model.add_argument(
+        "FILE",
+        nargs=None if needs_model else "?",
+        help="the model: a .tflite, .onnx or .pt2 file",
+    )
     model.add_argument("--module-name", default="default", help="prefix of the C symbols")
     target = parser.add_argument_group("target and executor")
     target.add_argument(
@@ -79,6 +83,12 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
         "--usmp-algorithm",
         metavar="NAME",
         help="the same as --pass-config tir.usmp.algorithm=NAME; see tvmc list algorithms",
+    )
+    passes.add_argument(
+        "--usmp-time-budget",
+        metavar="TIME",
+        help="how long auto or exact may search, such as 10s; ctrl-C takes the best plan found so "
+        "far",
     )
     add_pool_options(parser)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, also where a library that is being loaded swallows it."""
+"""Ctrl-C, also where a library swallows it, or where it only ends a search."""
 
 from __future__ import annotations
 
@@ -29,6 +29,28 @@ def noticed_interrupts() -> Iterator[Callable[[], bool]]:
         # Somebody else decides what an interrupt does.
         yield lambda: False
         return
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield lambda: bool(noticed)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[Callable[[], bool]]:
+    """Yield what tells whether there was an interrupt; only the second one is raised."""
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or threading.current_thread() is not threading.main_thread():
+        # Somebody else decides what an interrupt does.
+        yield lambda: False
+        return
+    noticed: list[int] = []
+
+    def notice(number: int, frame: FrameType | None) -> None:
+        if noticed:
+            usual(number, frame)
+        noticed.append(number)
+
     signal.signal(signal.SIGINT, notice)
     try:
         yield lambda: bool(noticed)

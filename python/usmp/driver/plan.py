@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.build_options import add_build_options, build_model
+from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.output import check_output, written
+from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.summary import print_summary, summary_text
 
@@ -26,8 +28,10 @@ _EXAMPLES = """\
       a row for every buffer: pool, offset, size, live ranges
   tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
       what metadata.json of an archive has under "memory"
+  tvmc plan --buffers in.csv --capacity 1M -o out.csv
+      buffers of another compiler: the columns id,lower,upper,size in, and offset out
 
-The plan is that of tvmc compile with the same options, to the byte."""
+The plan of a model is that of tvmc compile with the same options, to the byte."""
 
 
 def add_plan_parser(commands: Any) -> None:
@@ -37,10 +41,11 @@ def add_plan_parser(commands: Any) -> None:
         "plan",
         plan_model,
         summary="show what memory a model needs",
-        description="Plan the memory of a model and show the plan; no C is made.",
+        description="Plan the memory of a model, or the buffers of another compiler, and show the "
+        "plan; no C is made.",
         examples=_EXAMPLES,
     )
-    add_build_options(parser)
+    add_build_options(parser, needs_model=False)
     output = parser.add_argument_group("output")
     output.add_argument(
         "--format",
@@ -49,15 +54,25 @@ def add_plan_parser(commands: Any) -> None:
     )
     output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
     add_quiet_option(output)
+    add_buffers_options(parser)
 
 
 def plan_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
+    shown_as = options.format or _format_of(options.output)
+    if options.buffers is not None:
+        plan_buffers(options, shown_as)
+        return
+    if options.FILE is None:
+        raise UsageError("name a model, or a CSV with --buffers (see tvmc plan --help)")
+    if options.capacity:
+        raise UsageError(
+            "--capacity belongs to --buffers; limit the pools of a model by their size"
+        )
     if options.output is not None:
         check_output(options.output, options.FILE, "the plan")
     with stages(options) as stage:
         factory = build_model(options, stage)
-    shown_as = options.format or _format_of(options.output)
     if options.output:
         from usmp.codegen.write_file import write_file
 

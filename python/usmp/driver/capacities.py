@@ -1,0 +1,51 @@
+"""`--capacity`: bytes that may be used, of the only pool or of one that is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from usmp.driver.errors import UsageError
+
+_BYTES = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)\s*([kKmMgG]?)(?:i?[bB])?")
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_INT64_MAX = (1 << 63) - 1
+
+
+def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
+    """Bytes of the only pool, or of each named pool in the given order; None if none is given.
+
+    Raises
+    ------
+    UsageError: a value is no number of bytes, or a pool is named twice, or only some are named.
+    """
+    named: dict[str, int] = {}
+    for value in given:
+        name, separator, text = value.rpartition("=")
+        if separator and not name.strip():
+            raise UsageError(f"--capacity={value}: write it as POOL=BYTES, such as sram=64K")
+        if name.strip() in named:
+            what = f'pool "{name.strip()}" is named twice' if separator else "it is given twice"
+            raise UsageError(f"--capacity={value}: {what}")
+        named[name.strip()] = _bytes(value, text)
+    if "" not in named:
+        return named or None
+    if len(named) > 1:
+        raise UsageError(
+            f"--capacity={named['']} names no pool, but others do; write all as POOL=BYTES"
+        )
+    return named[""]
+
+
+def _bytes(value: str, text: str) -> int:
+    match = _BYTES.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(
+            f"--capacity={value}: the capacity must be bytes, such as 1000, 0x400 or 64K (K is "
+            "1024, M is 1024K); leave it out for the smallest peak"
+        )
+    digits = match[1]
+    number = int(digits, 16) if "x" in digits.lower() else int(digits[:100])
+    if number * _FACTORS[match[2].lower()] > _INT64_MAX:
+        raise UsageError(f"--capacity={value}: the capacity must be at most {_INT64_MAX}")
+    return number * _FACTORS[match[2].lower()]

@@ -1,0 +1,156 @@
+"""`tvmc plan --buffers`: place the buffers of any compiler, without a model and without TVM."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.buffers_misfit import misfit
+from usmp.driver.capacities import capacities
+from usmp.driver.catalogue import ALGORITHMS
+from usmp.driver.errors import UsageError
+from usmp.driver.interrupts import deferred_interrupts
+from usmp.driver.output import check_output, written
+from usmp.driver.progress import Stage, stages
+from usmp.driver.without_torch import without_torch
+
+if TYPE_CHECKING:
+    from usmp.solver.read_csv import CsvProblem
+    from usmp.solver.solution import Solution
+    from usmp.solver.solve import Progress
+
+_STDIN = "-"
+_ALGORITHMS = tuple(dict.fromkeys(("auto", "exact", *ALGORITHMS)))
+_WITH_BUFFERS = {
+    "help", "buffers", "capacity", "format", "output", "quiet", "usmp_algorithm", "usmp_time_budget"
+}  # fmt: skip
+
+
+def add_buffers_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--buffers` and `--capacity`, and note which options have nothing to do with them."""
+    buffers = parser.add_argument_group("buffers of another compiler")
+    buffers.add_argument(
+        "--buffers",
+        metavar="CSV",
+        help="plan these buffers, not a model: a file with the columns id,lower,upper,size and, if "
+        "wanted, alignment,pool,offset,gaps; - is stdin",
+    )
+    buffers.add_argument(
+        "--capacity",
+        action="append",
+        default=[],
+        metavar="[POOL=]BYTES",
+        help="bytes that may be used, as 1000, 0x400 or 64K; once for each pool, the most wanted "
+        "first (default: the smallest peak)",
+    )
+    of_models = [
+        (action.option_strings[0] if action.option_strings else action.dest, action)
+        for action in parser._actions
+        if action.dest not in _WITH_BUFFERS
+    ]
+    parser.set_defaults(of_models=of_models)
+
+
+def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
+    """Carry out the command.
+
+    Raises
+    ------
+    UsageError: an option belongs to models, or the buffers do not fit.
+    ValueError: the file is no problem.
+    KeyboardInterrupt: Ctrl-C came before there was a plan, or a second time.
+    """
+    for name, action in options.of_models:
+        if getattr(options, action.dest, action.default) != action.default:
+            raise UsageError(f"{name} belongs to a model, and --buffers plans without one")
+    if options.usmp_algorithm not in (None, *_ALGORITHMS):
+        known = ", ".join(_ALGORITHMS)
+        raise UsageError(f'unknown algorithm "{options.usmp_algorithm}"; known: {known}')
+    if options.output is not None:
+        check_output(options.output, options.buffers, "the plan", "the buffers")
+    capacity = capacities(options.capacity)
+    budget = _time_budget(options)
+    file = "<stdin>" if options.buffers == _STDIN else options.buffers
+    with stages(options) as stage, without_torch():
+        data = _read(options.buffers, file)
+        stage(f"reading {file}")
+        from usmp.solver.read_csv import parse_csv
+
+        table = parse_csv(file, data, capacity)
+        solution, interrupted = _solve(table, options.usmp_algorithm or "auto", budget, stage)
+    _show(table, solution, options, shown_as)
+    if interrupted:
+        print(
+            "tvmc: the search was interrupted; this is the best plan that it found until then",
+            file=options.stderr,
+        )
+
+
+def _time_budget(options: argparse.Namespace) -> float | None:
+    from usmp.solver.durations import parse_duration
+
+    if options.usmp_time_budget is None:
+        return None
+    try:
+        return parse_duration(options.usmp_time_budget)
+    except ValueError as error:
+        raise UsageError(f"--usmp-time-budget: {error}") from error
+
+
+def _read(path: str, file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == _STDIN else Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}") from error
+
+
+def _solve(
+    table: CsvProblem, algorithm: str, budget: float | None, stage: Stage
+) -> tuple[Solution, bool]:
+    """The plan, and whether Ctrl-C ended the search for a better one."""
+    stage("loading the solver")
+    from usmp.solver.solve import solve
+
+    stage("searching")
+    with deferred_interrupts() as interrupted:
+
+        def watch(progress: Progress) -> bool:
+            peak = "no plan yet" if progress.peak is None else f"peak {progress.peak}"
+            stage(f"searching: {peak}, lower bound {progress.lower_bound}")
+            return not interrupted()
+
+        search: Any = partial(solve, algorithm=algorithm, time_budget=budget, progress=watch)
+        solution: Solution = search(table.problem)
+        if interrupted() and not solution.has_plan:
+            raise KeyboardInterrupt
+        if not solution.has_plan:
+            raise misfit(table, solution, search)
+        return solution, interrupted()
+
+
+def _show(
+    table: CsvProblem, solution: Solution, options: argparse.Namespace, shown_as: str
+) -> None:
+    from usmp.report.solution import print_solution, solution_json, solution_table
+    from usmp.solver.write_csv import write_csv
+
+    algorithm = options.usmp_algorithm or "auto"
+    if options.output is None and shown_as == "table":
+        print_solution(table.file, solution, algorithm)
+        return
+    if shown_as == "csv":
+        text = write_csv(table, solution)
+    elif shown_as == "json":
+        text = solution_json(solution, algorithm)
+    else:
+        text = solution_table(table.file, solution, algorithm)
+    if options.output is None:
+        print(text, end="")
+        return
+    from usmp.codegen.write_file import write_file
+
+    with written(options.output):
+        write_file(options.output, text.encode())

@@ -1,0 +1,89 @@
+"""The plan of buffers that come without a model: as a table, and as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from usmp.solver.solution import Solution
+
+_FILE_WIDTH = 100
+"""Columns of a table in a file."""
+
+
+def print_solution(
+    file: str, solution: Solution, algorithm: str, console: Console | None = None
+) -> None:
+    """Print for each pool its peak, the proved lower bound, their ratio and the capacity; then
+    whether the plan is optimal.
+    """
+    console = console or Console(highlight=False)
+    table = Table(
+        title=Text(f"Memory of {file} ({algorithm})"), title_justify="left", box=SIMPLE_HEAD
+    )
+    table.add_column("pool", overflow="fold")
+    for heading in ("peak bytes", "lower bound", "peak / bound", "capacity"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for pool in solution.problem.pools:
+        peak, bound = solution.peaks[pool.name], solution.lower_bounds[pool.name]
+        ratio = f"{peak / bound:.3f}" if bound else "-"
+        capacity = "-" if pool.limit is None else str(pool.limit)
+        table.add_row(Text(pool.name), str(peak), str(bound), ratio, capacity)
+    console.print(table)
+    console.print(
+        f"{len(solution.problem)} buffers are placed; "
+        + (
+            "the plan is optimal: proved."
+            if solution.is_optimal
+            else "whether the plan is optimal is not proved; more time may help "
+            "(--usmp-time-budget)."
+        ),
+        soft_wrap=True,
+    )
+
+
+def solution_table(file: str, solution: Solution, algorithm: str) -> str:
+    """The same for a file."""
+    text = io.StringIO()
+    print_solution(
+        file, solution, algorithm, Console(file=text, highlight=False, width=_FILE_WIDTH)
+    )
+    return text.getvalue()
+
+
+def solution_json(solution: Solution, algorithm: str) -> str:
+    """The plan and what is proved of it; all sizes and offsets are bytes."""
+    problem = solution.problem
+    pools = [
+        {
+            "name": pool.name,
+            "capacity_bytes": pool.limit,
+            "peak_bytes": solution.peaks[pool.name],
+            "lower_bound_bytes": solution.lower_bounds[pool.name],
+        }
+        for pool in problem.pools
+    ]
+    rows = zip(
+        problem.names,
+        problem.sizes.tolist(),
+        solution.pools.tolist(),
+        solution.offsets.tolist(),
+        strict=True,
+    )
+    buffers = [
+        {"id": name, "pool": problem.pools[pool].name, "offset": offset, "size": size}
+        for name, size, pool, offset in rows
+    ]
+    plan = {
+        "algorithm": algorithm,
+        "is_optimal": solution.is_optimal,
+        "work": solution.work,
+        "pools": pools,
+        "buffers": buffers,
+    }
+    return json.dumps(plan, indent=2) + "\n"

@@ -1,0 +1,253 @@
+"""CSV to cells: which columns there are, the numbers in them, and the line of every buffer.
+
+Plain files, without quotes, blanks or empty lines, are read by NumPy as a whole. Any other is read
+line by line, which takes longer and can say what is wrong where.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from usmp.solver.problem import Column
+
+_NAMES = {
+    "id": "id",
+    "buffer": "id",
+    "buffer_id": "id",
+    "lower": "lower",
+    "begin": "lower",
+    "start": "lower",
+    "upper": "upper",
+    "end": "upper",
+    "size": "size",
+    "alignment": "alignment",
+    "offset": "offset",
+    "gaps": "gaps",
+    "pool": "pool",
+    "hint": "hint",
+}
+"""Names of columns, and what they mean; the synonyms are MiniMalloc's."""
+
+REQUIRED = ("id", "lower", "upper", "size")
+NO_OFFSET = -(1 << 63)
+"""What an empty cell of an offset means; no number in a file is as low."""
+
+_NUMBERS = {"lower": None, "upper": None, "size": None, "alignment": 1, "offset": NO_OFFSET}
+"""Columns of numbers, and what an empty cell means."""
+
+_TEXTS = ("id", "gaps", "pool")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64_MAX = (1 << 63) - 1
+_MOST_DIGITS = 18
+"""So many never exceed 64 bits."""
+
+
+class CsvError(ValueError):
+    """What is wrong in a file, and where."""
+
+    def __init__(self, file: str, line: int | None, buffer: str | None, words: str) -> None:
+        place = [file, *([] if line is None else [f"line {line}"])]
+        place += [] if buffer is None else [f'buffer "{buffer}"']
+        super().__init__(f"{', '.join(place)}: {words}")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The columns of a file, a row for every buffer.
+
+    Parameters
+    ----------
+    header: the names as they are in the file.
+    meanings: of the names, in the same order.
+    lines: in which each buffer is, the first of the file being 1.
+    numbers: columns of numbers by meaning; what is not in the file is not here.
+    texts: columns of text by meaning.
+    """
+
+    header: list[str]
+    meanings: list[str]
+    lines: Column
+    numbers: dict[str, Column]
+    texts: dict[str, list[str]]
+
+    @property
+    def end_is_inclusive(self) -> bool:
+        """MiniMalloc takes a column `end`, and the gaps beside it, as inclusive."""
+        return "end" in (name.strip().lower() for name in self.header)
+
+
+def read_cells(file: str, data: bytes) -> Cells:
+    """Read the file.
+
+    Raises
+    ------
+    CsvError
+        A column is missing, unknown or there twice, a line has not as many cells as the first, or
+        a cell of a number has none.
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise CsvError(file, line, None, "this is no UTF-8 text; is the file a CSV?") from None
+    return _read_plain(file, data) or _read_rows(file, text)
+
+
+def _meanings(file: str, line: int, header: list[str]) -> list[str]:
+    meanings = []
+    for name in header:
+        meaning = _NAMES.get(name.strip().lower())
+        if meaning is None:
+            raise CsvError(
+                file,
+                line,
+                None,
+                f'the column "{name.strip()}" is unknown; known: {", ".join(_NAMES)}; the first '
+                "line must name the columns",
+            )
+        if meaning in meanings:
+            raise CsvError(file, line, None, f'two columns say "{meaning}"; leave one of them out')
+        meanings.append(meaning)
+    for name in REQUIRED:
+        if name not in meanings:
+            raise CsvError(
+                file,
+                line,
+                None,
+                f'the column "{name}" is missing; these must be there: {", ".join(REQUIRED)}',
+            )
+    return meanings
+
+
+def _read_plain(file: str, data: bytes) -> Cells | None:
+    """The cells of a plain file; None if it is none."""
+    if b'"' in data:
+        return None
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    first, _, rest = data.partition(b"\n")
+    header = first.decode().split(",")
+    if not first.strip() or not rest:
+        return None
+    meanings = _meanings(file, 1, header)
+    characters = np.frombuffer(rest, np.uint8)
+    is_end = characters == ord("\n")
+    separators = np.flatnonzero(is_end | (characters == ord(",")))
+    if len(separators) % len(header):
+        return None
+    ends = separators.reshape(-1, len(header))
+    if not is_end[ends[:, -1]].all() or np.count_nonzero(is_end) != len(ends):
+        return None
+    starts = np.concatenate([[0], separators[:-1] + 1]).reshape(ends.shape)
+    numbers, texts = {}, {}
+    for index, meaning in enumerate(meanings):
+        begin, end = starts[:, index], ends[:, index]
+        if meaning in _NUMBERS:
+            values = _plain_numbers(characters, begin, end, _NUMBERS[meaning])
+            if values is None:
+                return None
+            numbers[meaning] = values
+        elif meaning in _TEXTS:
+            spans = zip(begin.tolist(), end.tolist(), strict=True)
+            texts[meaning] = [rest[low:high].decode().strip() for low, high in spans]
+    return Cells(header, meanings, np.arange(len(ends)) + 2, numbers, texts)
+
+
+def _plain_numbers(
+    characters: NDArray[np.uint8], begin: Column, end: Column, empty: int | None
+) -> Column | None:
+    """The numbers that stand from `begin` to `end`; None if one is not plain."""
+    is_negative = characters[begin] == ord("-")
+    begin = begin + is_negative
+    digits = end - begin
+    least = 1 if empty is None else 0
+    if digits.min() < least or digits.max() > _MOST_DIGITS or (is_negative & (digits < 1)).any():
+        return None
+    values = np.zeros(len(begin), np.int64)
+    for place in range(int(digits.max())):
+        is_there = digits > place
+        digit = characters[np.where(is_there, begin + place, 0)].astype(np.int64) - ord("0")
+        if (is_there & ((digit < 0) | (digit > 9))).any():
+            return None
+        values = np.where(is_there, values * 10 + digit, values)
+    values = np.where(is_negative, -values, values)
+    return values if empty is None else np.where(digits == 0, empty, values)
+
+
+def _read_rows(file: str, text: str) -> Cells:
+    """The cells of any file."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    meanings: list[str] = []
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    line = 1
+    try:
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                pass  # An empty line.
+            elif not header:
+                header, meanings = row, _meanings(file, line, row)
+            else:
+                _check_length(file, line, header, row)
+                lines.append(line)
+                rows.append([cell.strip() for cell in row])
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise CsvError(file, line, None, f"the line cannot be read ({error})") from None
+    if not header:
+        raise CsvError(
+            file, None, None, f"the file is empty; its first line must be {','.join(REQUIRED)}"
+        )
+    if not rows:
+        raise CsvError(file, None, None, "there is no buffer below the first line")
+    columns = dict(zip(meanings, map(list, zip(*rows, strict=True)), strict=True))
+    numbers = {
+        name: np.array(
+            [
+                _number(file, line, buffer, name, cell)
+                for line, buffer, cell in zip(lines, columns["id"], columns[name], strict=True)
+            ],
+            np.int64,
+        )
+        for name in _NUMBERS
+        if name in columns
+    }
+    texts = {name: columns[name] for name in _TEXTS if name in columns}
+    return Cells(header, meanings, np.array(lines, np.int64), numbers, texts)
+
+
+def _check_length(file: str, line: int, header: list[str], row: list[str]) -> None:
+    if len(row) != len(header):
+        raise CsvError(
+            file,
+            line,
+            None,
+            f"the line has {len(row)} cells, but the first line names {len(header)} columns; write "
+            "cells that have commas in quotes",
+        )
+
+
+def _number(file: str, line: int, buffer: str, column: str, cell: str) -> int:
+    empty = _NUMBERS[column]
+    if not cell and empty is not None:
+        return empty
+
+    def refuse(words: str) -> NoReturn:
+        raise CsvError(file, line, buffer, f'{column} is "{cell}"; {words}')
+
+    if not _INTEGER.fullmatch(cell):
+        refuse("write a whole number")
+    if len(cell) > 100 or abs(int(cell)) > _INT64_MAX:
+        refuse("the number does not fit 64 bits")
+    return int(cell)

@@ -1,0 +1,124 @@
+"""`usmp.algorithms.solve`: a problem in, a checked plan and what is proved of it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tvm_ffi import from_dlpack, get_global_func, register_error
+
+from usmp.solver.check import check_columns
+from usmp.solver.library import LIBRARY as _LIBRARY  # noqa: F401
+from usmp.solver.problem import Column, Problem
+from usmp.solver.solution import Solution, Status
+
+_solve = get_global_func("usmp.solver.solve")
+_DEFAULT_WORK_BUDGET: int = get_global_func("usmp.solver.default_work_budget")()
+
+UNLIMITED = (1 << 63) - 1
+"""A work budget that never ends."""
+
+# Ctrl-C is seen where C++ calls Python, and would come out of C++ as a RuntimeError.
+register_error("KeyboardInterrupt", KeyboardInterrupt)
+
+SEARCHES = ("auto", "exact")
+ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known while the solver runs, in bytes, summed over the pools; `peak` is that of the
+    best plan so far, None while there is none."""
+
+    peak: int | None
+    lower_bound: int
+
+
+def solve(
+    problem: Problem,
+    *,
+    algorithm: str = "auto",
+    work_budget: int | None = None,
+    time_budget: float | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
+) -> Solution:
+    """Place the buffers; of all plans within the limits, the best has the lowest peak in the least
+    preferred pool, then in the one before it, and so on.
+
+    Without a time budget, the same problem gives the same plan on every machine. Every plan has
+    passed an independent check.
+
+    Parameters
+    ----------
+    problem: buffers and pools.
+    algorithm: "auto" stops after `work_budget`; "exact" goes on until the best plan is proved, or a
+        budget that is given is used up. "greedy_by_size", "greedy_by_conflicts", "hill_climb" and
+        "no_sharing" are those of `usmp.algorithms`, and heed no budget.
+    work_budget: steps after which the best plan so far is returned; 200 million take about a
+        second, and are the budget of "auto" where no budget is given.
+    time_budget: seconds after which the same happens.
+    progress: called some times a second; False ends the search with the best plan so far.
+
+    Raises
+    ------
+    ValueError
+        The algorithm is unknown, or a budget is not positive.
+    """
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
+    for name, budget in (("work_budget", work_budget), ("time_budget", time_budget)):
+        if budget is not None and not budget > 0:
+            raise ValueError(f"{name} must be more than 0, not {budget}")
+    if work_budget is None:
+        is_bounded = algorithm == "auto" and time_budget is None
+        work_budget = _DEFAULT_WORK_BUDGET if is_bounded else UNLIMITED
+
+    def watch(peak: int | None, lower_bound: int) -> bool:
+        # Called even if nobody watches: Python raises KeyboardInterrupt here.
+        return progress is None or progress(Progress(peak, lower_bound)) is not False
+
+    columns = {
+        name: from_dlpack(np.ascontiguousarray(values))
+        for name, values in problem.columns().items()
+    }
+    found = _solve(
+        columns,
+        "search" if algorithm in SEARCHES else algorithm,
+        min(work_budget, UNLIMITED),
+        None if time_budget is None else float(time_budget),
+        watch,
+    )
+    return _checked(problem, found)
+
+
+def _checked(problem: Problem, found: Mapping[str, Any]) -> Solution:
+    def numbers(name: str) -> Column:
+        return np.array(np.from_dlpack(found[name]), np.int64)
+
+    names = [pool.name for pool in problem.pools]
+    offsets, pools = numbers("offsets"), numbers("pools")
+
+    solution = Solution(
+        problem=problem,
+        status=Status(str(found["status"])),
+        offsets=offsets,
+        pools=pools,
+        peaks=_peaks(problem, offsets, pools),
+        lower_bounds=dict(zip(names, numbers("lower_bounds").tolist(), strict=True)),
+        infeasible_subset=tuple(numbers("infeasible_subset").tolist()),
+        is_irreducible=bool(found["is_irreducible"]),
+        work=int(found["work"]),
+    )
+    if solution.has_plan:
+        check_columns(problem, offsets, pools)
+    return solution
+
+
+def _peaks(problem: Problem, offsets: Column, pools: Column) -> dict[str, int]:
+    """The highest end of a buffer that has bytes, by pool: measured, not asked for."""
+    peaks = np.zeros(len(problem.pools), np.int64)
+    if len(offsets):
+        np.maximum.at(peaks, pools, np.where(problem.sizes > 0, offsets + problem.sizes, 0))
+    return dict(zip((pool.name for pool in problem.pools), peaks.tolist(), strict=True))

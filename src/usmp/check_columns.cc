@@ -1,0 +1,219 @@
+// The independent judge of a plan in columns, the same rule as `check.h`.
+//
+// It reads the columns directly and shares no code with the solvers; a mistake would have to be
+// made twice to pass. Time is near n log n, and one step more for each two live ranges that meet
+// and are of buffers that share bytes.
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "columns.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief What is wrong, and with which buffers; nothing if `reason` is empty. */
+struct Fault {
+  std::string reason;
+  int64_t first = -1;
+  int64_t second = -1;
+};
+
+/*! \brief The plan beside the columns that judge it. */
+struct Judged {
+  explicit Judged(const ColumnMap& columns)
+      : sizes(columns, "sizes"),
+        offsets(columns, "offsets"),
+        pools(columns, "pools"),
+        live_first(columns, "live_first"),
+        starts(columns, "live_starts"),
+        stops(columns, "live_stops") {
+    const Column outputs(columns, "overlap_outputs"), inputs(columns, "overlap_inputs");
+    const Column overlap_distances(columns, "overlap_distances");
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const std::pair<int64_t, int64_t> key{outputs[i], inputs[i]};
+      const auto [found, is_new] = distances.emplace(key, overlap_distances[i]);
+      if (!is_new) found->second = std::max(found->second, overlap_distances[i]);
+    }
+  }
+
+  int64_t End(int64_t buffer) const { return offsets[buffer] + sizes[buffer]; }
+
+  /*! \brief Whether `output` starts far enough below `input`, which it may partly overwrite. */
+  bool OverlapsSafely(int64_t output, int64_t input) const {
+    const auto found = distances.find({output, input});
+    return found != distances.end() && found->second <= offsets[input] - offsets[output];
+  }
+
+  /*! \brief Whether two buffers of one pool that conflict take bytes of each other. */
+  bool Clash(int64_t a, int64_t b) const {
+    const int64_t low = std::max(offsets[a], offsets[b]);
+    return low < std::min(End(a), End(b)) && !OverlapsSafely(a, b) && !OverlapsSafely(b, a);
+  }
+
+  Column sizes, offsets, pools, live_first, starts, stops;
+  std::map<std::pair<int64_t, int64_t>, int64_t> distances;
+};
+
+/*! \brief Judge every buffer by itself. */
+Fault CheckAlone(const ColumnMap& columns, const Judged& plan) {
+  const Column alignments(columns, "alignments"), fixed_offsets(columns, "fixed_offsets");
+  const Column candidate_first(columns, "candidate_first"), candidates(columns, "candidates");
+  const Column limits(columns, "pool_limits");
+  if (plan.offsets.size() != plan.sizes.size() || plan.pools.size() != plan.sizes.size()) {
+    return {"unplaced"};
+  }
+  for (size_t b = 0; b < plan.sizes.size(); ++b) {
+    const int64_t buffer = static_cast<int64_t>(b);
+    const int64_t offset = plan.offsets[b];
+    bool is_candidate = false;
+    for (int64_t c = candidate_first[b]; c < candidate_first[b + 1]; ++c) {
+      is_candidate = is_candidate || candidates[c] == plan.pools[b];
+    }
+    if (!is_candidate) return {"pool", buffer};
+    if (offset < 0) return {"negative", buffer};
+    if (offset % alignments[b] != 0) return {"alignment", buffer};
+    if (fixed_offsets[b] >= 0 && fixed_offsets[b] != offset) return {"pin", buffer};
+    const int64_t limit = limits[plan.pools[b]];
+    const int64_t end = limit < 0 ? std::numeric_limits<int64_t>::max() : limit;
+    if (offset > end || plan.sizes[b] > end - offset) return {"limit", buffer};
+  }
+  return {};
+}
+
+Fault CheckConflicts(const ColumnMap& columns, const Judged& plan) {
+  const Column firsts(columns, "conflict_firsts"), seconds(columns, "conflict_seconds");
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    const int64_t a = firsts[i], b = seconds[i];
+    if (a != b && plan.pools[a] == plan.pools[b] && plan.Clash(a, b)) return {"conflict", a, b};
+  }
+  return {};
+}
+
+/*! \brief Which live ranges are open now, found by their bytes: a tree of the highest end below
+ * each node, over the ranges in order of their first byte. */
+class OpenRanges {
+ public:
+  explicit OpenRanges(size_t count) {
+    while (leaves_ < count) leaves_ *= 2;
+    highest_end_.assign(2 * leaves_, -1);
+  }
+
+  void Set(size_t rank, int64_t end) {
+    size_t node = leaves_ + rank;
+    highest_end_[node] = end;
+    for (node /= 2; node > 0; node /= 2) {
+      highest_end_[node] = std::max(highest_end_[2 * node], highest_end_[2 * node + 1]);
+    }
+  }
+
+  /*! \brief Call `visit` for the open ranges below `rank` that end after `low`; true stops. */
+  template <typename Visit>
+  bool Find(size_t rank, int64_t low, const Visit& visit) const {
+    return Find(1, 0, leaves_, rank, low, visit);
+  }
+
+ private:
+  template <typename Visit>
+  bool Find(size_t node, size_t begin, size_t end, size_t rank, int64_t low,
+            const Visit& visit) const {
+    if (begin >= rank || highest_end_[node] <= low) return false;
+    if (end - begin == 1) return visit(begin);
+    const size_t middle = begin + (end - begin) / 2;
+    return Find(2 * node, begin, middle, rank, low, visit) ||
+           Find(2 * node + 1, middle, end, rank, low, visit);
+  }
+
+  size_t leaves_ = 1;
+  std::vector<int64_t> highest_end_;
+};
+
+struct Range {
+  int64_t buffer;
+  int64_t start;
+  int64_t stop;
+};
+
+/*! \brief Judge the live ranges of one pool, going through them in order of time. */
+Fault CheckPool(const Judged& plan, std::vector<Range> ranges) {
+  // By first byte, so that whatever shares bytes with a range begins before its last one.
+  std::sort(ranges.begin(), ranges.end(), [&](const Range& x, const Range& y) {
+    return plan.offsets[x.buffer] < plan.offsets[y.buffer];
+  });
+  struct Event {
+    int64_t time;
+    bool opens;
+    size_t rank;
+  };
+  std::vector<Event> events;
+  events.reserve(2 * ranges.size());
+  for (size_t rank = 0; rank < ranges.size(); ++rank) {
+    events.push_back({ranges[rank].start, true, rank});
+    events.push_back({ranges[rank].stop, false, rank});
+  }
+  std::sort(events.begin(), events.end(), [](const Event& x, const Event& y) {
+    return std::pair(x.time, x.opens) < std::pair(y.time, y.opens);
+  });
+  OpenRanges open(ranges.size());
+  for (const Event& event : events) {
+    const int64_t buffer = ranges[event.rank].buffer;
+    if (!event.opens) {
+      open.Set(event.rank, -1);
+      continue;
+    }
+    const auto above = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& range) {
+      return plan.offsets[range.buffer] < plan.End(buffer);
+    });
+    int64_t other = -1;
+    const auto clashes = [&](size_t rank) {
+      other = ranges[rank].buffer;
+      return other != buffer && plan.Clash(buffer, other);
+    };
+    if (open.Find(above - ranges.begin(), plan.offsets[buffer], clashes)) {
+      return {"live", buffer, other};
+    }
+    open.Set(event.rank, plan.End(buffer));
+  }
+  return {};
+}
+
+Fault CheckLiveRanges(const Judged& plan) {
+  std::map<int64_t, std::vector<Range>> pools;
+  for (size_t b = 0; b < plan.sizes.size(); ++b) {
+    if (plan.sizes[b] == 0) continue;
+    std::vector<Range>& ranges = pools[plan.pools[b]];
+    for (int64_t r = plan.live_first[b]; r < plan.live_first[b + 1]; ++r) {
+      ranges.push_back({static_cast<int64_t>(b), plan.starts[r], plan.stops[r]});
+    }
+  }
+  for (auto& [pool, ranges] : pools) {
+    const Fault fault = CheckPool(plan, std::move(ranges));
+    if (!fault.reason.empty()) return fault;
+  }
+  return {};
+}
+
+/*! \brief The reason, and the buffers; an empty reason if the plan is sound. */
+ffi::Array<ffi::Any> CheckColumns(const ColumnMap& columns) {
+  const Judged plan(columns);
+  Fault fault = CheckAlone(columns, plan);
+  if (fault.reason.empty()) fault = CheckConflicts(columns, plan);
+  if (fault.reason.empty()) fault = CheckLiveRanges(plan);
+  return {ffi::String(fault.reason), fault.first, fault.second};
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef().def("usmp.solver.check", CheckColumns);
+}
+
+}  // namespace
+
+}  // namespace usmp

@@ -1,0 +1,47 @@
+// A placement problem as columns of int64, which other languages can hand over without an object
+// for each buffer.
+//
+// Lists of a buffer (live ranges, candidate pools) lie one after the other in columns of their own;
+// those of buffer `b` are at `first[b]` up to `first[b + 1]`.
+#ifndef USMP_COLUMNS_H_
+#define USMP_COLUMNS_H_
+
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/string.h>
+
+#include <cstdint>
+
+namespace usmp {
+
+namespace ffi = tvm::ffi;
+
+using ColumnMap = ffi::Map<ffi::String, ffi::Tensor>;
+
+/*! \brief One column; valid as long as the map that it comes from. */
+class Column {
+ public:
+  /*! \brief Throws ValueError unless it is a vector of int64 without holes. */
+  Column(const ColumnMap& columns, const char* name) {
+    const ffi::Tensor& tensor = columns.at(name);
+    const DLDataType type = tensor.dtype();
+    if (tensor.ndim() != 1 || type.code != kDLInt || type.bits != 64 || type.lanes != 1 ||
+        !tensor.IsContiguous() || tensor.device().device_type != kDLCPU) {
+      TVM_FFI_THROW(ValueError) << "column \"" << name << "\" must be a vector of int64";
+    }
+    values_ = static_cast<const int64_t*>(tensor.data_ptr());
+    size_ = static_cast<size_t>(tensor.size(0));
+  }
+
+  int64_t operator[](size_t row) const { return values_[row]; }
+  size_t size() const { return size_; }
+
+ private:
+  const int64_t* values_;
+  size_t size_;
+};
+
+}  // namespace usmp
+
+#endif  // USMP_COLUMNS_H_

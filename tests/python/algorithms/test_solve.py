@@ -1,0 +1,240 @@
+"""`usmp.algorithms.solve`: problems from any compiler."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from plan_rule import faults
+from usmp import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
+from usmp.algorithms import Buffer, Pool, Problem, Status, get_algorithm, solve
+from usmp.objects import LiveRange
+
+SEARCHES = ("auto", "exact")
+ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
+THREE = [Buffer("a", 4, [(0, 2)]), Buffer("b", 6, [(1, 4)]), Buffer("c", 4, [(2, 5)])]
+
+
+@pytest.mark.parametrize("algorithm", SEARCHES)
+def test_best_plan(algorithm):
+    solution = solve(Problem.from_buffers(THREE), algorithm=algorithm)
+    assert (solution.status, solution.is_optimal, solution.has_plan) == (Status.OPTIMAL, True, True)
+    assert (solution.peak, solution.lower_bound) == (10, 10)
+    assert (solution.peaks, solution.lower_bounds) == ({"memory": 10}, {"memory": 10})
+    assert faults(THREE, solution.places) == []
+    assert (solution.infeasible_names, solution.is_irreducible) == ((), False)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_heeds_every_rule(algorithm):
+    buffers = [
+        *THREE,
+        Buffer("pinned", 3, [(0, 5)], offset=16),
+        Buffer("aligned", 3, [(0, 1), (4, 5)], alignment=16),
+        Buffer("elsewhere", 9, [(0, 5)], pools=["slow"]),
+        Buffer("conflicting", 2, conflicts=["a"]),
+        Buffer("empty", 0, [(0, 5)]),
+        Buffer("out", 8, [(5, 7)]),
+        Buffer("in", 8, [(4, 6)]),
+        Buffer("sum", 8, [(6, 8)], overlaps={"out": 0}),
+    ]
+    problem = Problem.from_buffers(buffers, [Pool("fast", 64), Pool("slow")])
+    solution = solve(problem, algorithm=algorithm)
+    assert solution.has_plan
+    assert faults(buffers, solution.places) == []
+    ends = {name: 0 for name in ("fast", "slow")}
+    for buffer in buffers:
+        pool, offset = solution.places[buffer.name]
+        ends[pool] = max(ends[pool], offset + buffer.size if buffer.size else 0)
+    assert solution.peaks == ends
+    assert all(solution.lower_bounds[name] <= end for name, end in ends.items())
+
+
+def test_random_problems():
+    rng = random.Random(7)
+    for _ in range(100):
+        buffers = [
+            Buffer(f"b{i}", rng.randint(0, 40), [(start, start + rng.randint(1, 6))], align)
+            for i in range(rng.randint(1, 9))
+            for start, align in [(rng.randint(0, 9), rng.choice([1, 1, 4]))]
+        ]
+        problem = Problem.from_buffers(buffers)
+        best = solve(problem, algorithm="exact")
+        greedy = solve(problem, algorithm="greedy_by_size")
+        for solution in (best, greedy):
+            assert faults(buffers, solution.places) == []
+            assert solution.lower_bound <= solution.peak
+        assert best.is_optimal
+        assert best.peak <= greedy.peak
+        assert greedy.lower_bound <= best.peak
+
+
+def test_does_not_fit():
+    problem = Problem.from_buffers([*THREE, Buffer("d", 3, [(7, 8)])], [Pool("small", 9)])
+    solution = solve(problem)
+    assert (solution.status, solution.has_plan) == (Status.INFEASIBLE, False)
+    assert solution.infeasible_names in (("a", "b"), ("b", "c"))
+    assert solution.is_irreducible
+    assert solution.places == {}
+
+
+def test_no_plan_of_a_heuristic_is_no_proof():
+    problem = Problem.from_buffers(THREE, [Pool("small", 9)])
+    solution = solve(problem, algorithm="no_sharing")
+    assert (solution.status, solution.infeasible_names) == (Status.UNKNOWN, ())
+
+
+def test_nothing_to_place():
+    solution = solve(Problem.from_buffers([]))
+    assert (solution.status, solution.peak, solution.places) == (Status.OPTIMAL, 0, {})
+
+
+def test_same_plan_again():
+    problem = Problem.from_buffers(THREE)
+    first, second = solve(problem), solve(problem)
+    assert first.places == second.places
+    assert first.work == second.work
+
+
+def test_buffers_of_a_module():
+    pool = WorkspacePoolInfo("sram", "c", PoolInfoProperties(100))
+    a = BufferInfo("a", 8, [pool], 4, [LiveRange(0, 2)])
+    b = BufferInfo("b", 8, [pool], 4, [LiveRange(1, 3)])
+    c = BufferInfo("c", 3, [pool], fixed_offset=40)
+    b.set_conflicts([a])
+    b.set_overlaps({a: 0})
+    c.set_conflicts([a, b])
+    problem = Problem.from_buffer_infos([a, b, c])
+    assert problem.pools == (Pool("sram", 100),)
+    assert problem.names == ["a", "b", "c"]
+    assert list(problem.conflict_firsts) == [1, 2, 2]
+    assert list(problem.conflict_seconds) == [0, 0, 1]
+    assert (list(problem.overlap_outputs), list(problem.overlap_inputs)) == ([1], [0])
+    assert list(problem.fixed_offsets) == [-1, -1, 40]
+    assert solve(problem).places == {"a": ("sram", 0), "b": ("sram", 0), "c": ("sram", 40)}
+    greedy = get_algorithm("greedy_by_size")([a, b, c], 0)
+    places = solve(problem, algorithm="greedy_by_size").places
+    assert {p.name_hint: greedy[p].byte_offset for p in (a, b, c)} == {
+        name: offset for name, (_, offset) in places.items()
+    }
+    with pytest.raises(ValueError, match="a buffer is listed twice"):
+        Problem.from_buffer_infos([a, a])
+
+
+def test_columns():
+    problem = Problem(
+        names=["a", "b"],
+        pools=(Pool("memory"),),
+        sizes=np.array([3, 4]),
+        live_first=np.array([0, 1, 3]),
+        live_starts=np.array([0, 0, 9]),
+        live_stops=np.array([5, 1, 10]),
+    )
+    assert len(problem) == 2
+    assert solve(problem).peak == 7
+
+
+def test_progress_can_end_the_search():
+    seen = []
+    solution = solve(Problem.from_buffers(THREE), progress=lambda progress: seen.append(progress))
+    assert solution.peak == 10
+    assert all(p.lower_bound <= 10 and (p.peak is None or p.peak >= 10) for p in seen)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "best"}, 'unknown algorithm "best"; known: auto, exact, '),
+        ({"work_budget": 0}, "work_budget must be more than 0, not 0"),
+        ({"time_budget": -1.5}, "time_budget must be more than 0, not -1.5"),
+        ({"time_budget": float("nan")}, "time_budget must be more than 0, not nan"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(ValueError) as error:
+        solve(Problem.from_buffers(THREE), **options)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("buffers", "message"),
+    [
+        ([Buffer("a", -1)], 'buffer "a": its size, -1, is negative'),
+        ([Buffer("a", 1, alignment=0)], 'buffer "a": its alignment, 0, is less than 1'),
+        ([Buffer("a", 1, offset=-1)], 'buffer "a": offset -1 is no byte of a pool'),
+        (
+            [Buffer("a", 1, alignment=4, offset=2)],
+            'buffer "a": it is pinned to 2, which is no multiple of its alignment, 4',
+        ),
+        (
+            [Buffer("a", 9, offset=(1 << 63) - 2)],
+            f'buffer "a": pinned to {(1 << 63) - 2}, it ends beyond 64 bits',
+        ),
+        (
+            [Buffer("z", 1), Buffer("a", 1, [(0, 1), (3, 3)])],
+            'buffer "a": its live range from 3 to 3 is empty',
+        ),
+        (
+            [Buffer("a", 1), Buffer("a", 1)],
+            'two buffers are called "a"; give each a name of its own',
+        ),
+        ([Buffer("a", 1, conflicts=["x"])], 'buffer "a" names the unknown buffer "x"'),
+        ([Buffer("a", 1, overlaps={"x": 1})], 'buffer "a" names the unknown buffer "x"'),
+        ([Buffer("a", 1, pools=["x"])], 'buffer "a" names the unknown pool "x"; known: memory'),
+        (
+            [Buffer("a", 4), Buffer("b", 2, overlaps={"a": 3})],
+            'buffer "b": the distance of its overlap, 3, is negative or beyond its size',
+        ),
+        ([Buffer("a", 1 << 63)], "a number of the problem does not fit 64 bits: "),
+    ],
+)
+def test_problems_that_cannot_be(buffers, message):
+    with pytest.raises(ValueError) as error:
+        Problem.from_buffers(buffers)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"sizes": np.array([1], np.int32)}, "sizes must be a vector of numpy.int64"),
+        ({"names": []}, "names must have one entry for each of the 1 buffers"),
+        ({"live_first": np.array([0, 2])}, "live_first must rise from 0 to the length of"),
+        ({"live_stops": np.array([1, 2])}, "live_starts and live_stops must be equally long"),
+        ({"candidates": np.array([7])}, "candidates must be from 0 to 0"),
+        (
+            {"conflict_firsts": np.array([0]), "conflict_seconds": np.array([-1])},
+            "conflict_seconds must be from 0 to 0",
+        ),
+        ({"pools": ()}, "there is no pool; name at least one"),
+        ({"pools": (Pool("a"), Pool("a"))}, 'two pools are called "a"'),
+        ({"pools": (Pool("a", -1),)}, 'pool "a": a limit of -1 bytes cannot be'),
+    ],
+)
+def test_columns_that_cannot_be(changed, message):
+    columns = {
+        "names": ["a"],
+        "pools": (Pool("memory"),),
+        "sizes": np.array([1]),
+        "live_first": np.array([0, 1]),
+        "live_starts": np.array([0]),
+        "live_stops": np.array([1]),
+    }
+    with pytest.raises(ValueError) as error:
+        Problem(**{**columns, **changed})
+    assert str(error.value).startswith(message)
+
+
+def test_solver_loads_without_tvm():
+    script = (
+        "import sys; sys.argv = ['tvmc']\n"
+        "from usmp.solver.problem import Buffer, Problem\n"
+        "from usmp.solver.solve import solve\n"
+        "assert solve(Problem.from_buffers([Buffer('a', 4)])).peak == 4\n"
+        "assert 'tvm' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
