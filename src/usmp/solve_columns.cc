@@ -95,17 +95,19 @@ SolverResult PlaceWith(const Problem& problem, const Algorithm& algorithm, int64
 }
 
 SolverResult SolveWith(const std::string& algorithm, const Problem& problem,
-                       const SolverOptions& options) {
+                       SolverOptions options) {
   const auto climb = [](const Problem& climbed, const ConflictGraph& conflicts) {
     return HillClimb(climbed, conflicts, 0);
   };
-  if (algorithm == "search") return SolveProblem(problem, options);
-  if (algorithm == "greedy_by_size") return PlaceWith(problem, GreedyBySize, options.work_budget);
+  if (algorithm == "exact") options.effort = SolverEffort::kExact;
+  if (algorithm == "auto" || algorithm == "exact") return SolveProblem(problem, options);
+  const int64_t work_budget = options.work_budget.value_or(kDefaultWorkBudget);
+  if (algorithm == "greedy_by_size") return PlaceWith(problem, GreedyBySize, work_budget);
   if (algorithm == "greedy_by_conflicts") {
-    return PlaceWith(problem, GreedyByConflicts, options.work_budget);
+    return PlaceWith(problem, GreedyByConflicts, work_budget);
   }
-  if (algorithm == "hill_climb") return PlaceWith(problem, climb, options.work_budget);
-  if (algorithm == "no_sharing") return PlaceWith(problem, NoSharing, options.work_budget);
+  if (algorithm == "hill_climb") return PlaceWith(problem, climb, work_budget);
+  if (algorithm == "no_sharing") return PlaceWith(problem, NoSharing, work_budget);
   throw std::invalid_argument("unknown algorithm " + algorithm);
 }
 
@@ -161,16 +163,17 @@ ffi::Map<ffi::String, ffi::Any> ToMap(const SolverResult& result) {
 /*!
  * \brief Place the buffers of the columns.
  *
- * \param algorithm "search" is `SolveProblem`; others are those of `greedy.h` and `hill_climb.h`.
+ * \param algorithm "auto" and "exact" are `SolveProblem`; others are those of `greedy.h` and
+ *        `hill_climb.h`.
  * \param watch called some times a second with the peak, or nothing, and the lower bound; the
  * search ends when it returns false, and what it throws ends the call.
  */
 ffi::Map<ffi::String, ffi::Any> SolveColumns(
-    const ColumnMap& columns, const ffi::String& algorithm, int64_t work_budget,
+    const ColumnMap& columns, const ffi::String& algorithm, ffi::Optional<int64_t> work_budget,
     ffi::Optional<double> time_budget_seconds,
     const ffi::TypedFunction<bool(ffi::Optional<int64_t>, int64_t)>& watch) {
   SolverOptions options;
-  options.work_budget = work_budget;
+  if (work_budget.has_value()) options.work_budget = *work_budget;
   if (time_budget_seconds.has_value()) options.time_budget_seconds = *time_budget_seconds;
   options.watch = [&watch](const Progress& progress) {
     ffi::Optional<int64_t> peak;
@@ -186,9 +189,7 @@ ffi::Map<ffi::String, ffi::Any> SolveColumns(
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
-  tvm::ffi::reflection::GlobalDef()
-      .def("usmp.solver.solve", SolveColumns)
-      .def("usmp.solver.default_work_budget", [] { return SolverOptions().work_budget; });
+  tvm::ffi::reflection::GlobalDef().def("usmp.solver.solve", SolveColumns);
 }
 
 }  // namespace

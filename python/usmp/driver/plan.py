@@ -67,7 +67,7 @@ def plan_model(options: argparse.Namespace) -> None:
         raise UsageError("name a model, or a CSV with --buffers (see tvmc plan --help)")
     if options.capacity:
         raise UsageError(
-            "--capacity belongs to --buffers; limit the pools of a model by their size"
+            "--capacity belongs to --buffers; pools of a model have sizes of their own"
         )
     if options.output is not None:
         check_output(options.output, options.FILE, "the plan")

@@ -19,6 +19,14 @@ _REASONS = {
 }
 
 
+def find_fault(problem: Problem, offsets: Column, pools: Column) -> tuple[str, int, int]:
+    """A key of what is wrong, and the buffers; an empty key if the plan is sound."""
+    columns = {**problem.columns(), "offsets": offsets, "pools": pools}
+    given = {name: from_dlpack(np.ascontiguousarray(values)) for name, values in columns.items()}
+    reason, first, second = _check(given)
+    return str(reason), int(first), int(second)
+
+
 def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
     """Return if the plan is sound, whoever made it: the rule of `usmp.analysis.check_plan`.
 
@@ -35,9 +43,7 @@ def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
     ValueError
         The plan is not sound; the message names the buffers, the pool and the bytes.
     """
-    columns = {**problem.columns(), "offsets": offsets, "pools": pools}
-    given = {name: from_dlpack(np.ascontiguousarray(values)) for name, values in columns.items()}
-    reason, first, second = _check(given)
+    reason, first, second = find_fault(problem, offsets, pools)
     if not reason:
         return
     if reason == "unplaced":

@@ -91,6 +91,7 @@ def parse_csv(
     )
     table = CsvProblem(file, data, cells, problem)
     _check_capacity(table)
+    _check_pins(table)
     return table
 
 
@@ -246,4 +247,45 @@ def _check_capacity(table: CsvProblem) -> None:
         problem.names[row],
         f"its {problem.sizes[row]} bytes{where} do not fit into a capacity of {largest[row]}; "
         f"a capacity of at least {end[row]} is needed for this buffer alone",
+    )
+
+
+def _check_pins(table: CsvProblem) -> None:
+    """Refuse two buffers that are pinned to bytes that they may not share."""
+    problem = table.problem
+    candidates = np.diff(problem.candidate_first)
+    pinned = np.flatnonzero((problem.fixed_offsets >= 0) & (candidates == 1))
+    if len(pinned) < 2:
+        return
+    from usmp.solver.check import find_fault
+
+    ranges = np.diff(problem.live_first)
+    of_pinned = np.repeat(np.isin(np.arange(len(problem)), pinned), ranges)
+    pools = problem.candidates[problem.candidate_first[pinned]]
+    only = Problem(
+        names=[""] * len(pinned),
+        pools=problem.pools,
+        sizes=problem.sizes[pinned],
+        fixed_offsets=problem.fixed_offsets[pinned],
+        candidate_first=np.arange(len(pinned) + 1),
+        candidates=pools,
+        live_first=np.concatenate([[0], np.cumsum(ranges[pinned])]),
+        live_starts=problem.live_starts[of_pinned],
+        live_stops=problem.live_stops[of_pinned],
+    )
+    _, *pair = find_fault(only, only.fixed_offsets, pools)
+    if pair[0] < 0:
+        return
+    first, second = sorted(int(pinned[buffer]) for buffer in pair)
+    bytes_of = [
+        f"bytes {problem.fixed_offsets[b]} to {problem.fixed_offsets[b] + problem.sizes[b]}"
+        for b in (first, second)
+    ]
+    raise CsvError(
+        table.file,
+        int(table.cells.lines[second]),
+        problem.names[second],
+        f'it is pinned to {bytes_of[1]}, and buffer "{problem.names[first]}" of line '
+        f"{table.cells.lines[first]} to {bytes_of[0]}, but both are live at one time; change or "
+        "empty one of the offsets",
     )

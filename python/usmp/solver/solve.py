@@ -15,16 +15,14 @@ from usmp.solver.problem import Column, Problem
 from usmp.solver.solution import Solution, Status
 
 _solve = get_global_func("usmp.solver.solve")
-_DEFAULT_WORK_BUDGET: int = get_global_func("usmp.solver.default_work_budget")()
-
-UNLIMITED = (1 << 63) - 1
-"""A work budget that never ends."""
+_MOST_WORK = (1 << 63) - 1
 
 # Ctrl-C is seen where C++ calls Python, and would come out of C++ as a RuntimeError.
 register_error("KeyboardInterrupt", KeyboardInterrupt)
 
-SEARCHES = ("auto", "exact")
-ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
+ALGORITHMS = (
+    "auto", "exact", "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,9 +69,6 @@ def solve(
     for name, budget in (("work_budget", work_budget), ("time_budget", time_budget)):
         if budget is not None and not budget > 0:
             raise ValueError(f"{name} must be more than 0, not {budget}")
-    if work_budget is None:
-        is_bounded = algorithm == "auto" and time_budget is None
-        work_budget = _DEFAULT_WORK_BUDGET if is_bounded else UNLIMITED
 
     def watch(peak: int | None, lower_bound: int) -> bool:
         # Called even if nobody watches: Python raises KeyboardInterrupt here.
@@ -85,8 +80,8 @@ def solve(
     }
     found = _solve(
         columns,
-        "search" if algorithm in SEARCHES else algorithm,
-        min(work_budget, UNLIMITED),
+        algorithm,
+        None if work_budget is None else min(int(work_budget), _MOST_WORK),
         None if time_budget is None else float(time_budget),
         watch,
     )

@@ -13,7 +13,6 @@ from usmp.algorithms import Buffer, Pool, Problem
 from usmp.solver.check import check_columns
 from usmp.solver.problem import column
 
-
 MEMORY = (Pool("memory"),)
 LIMITED = (Pool("x", 10), Pool("y"))
 

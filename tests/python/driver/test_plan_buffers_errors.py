@@ -1,0 +1,281 @@
+"""What `tvmc plan --buffers` refuses, and how it says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HEADER = "id,lower,upper,size"
+
+
+def quoted(text: str) -> str:
+    """The same file, which NumPy cannot read as a whole."""
+    header, *lines = text.split("\n")
+    return "\n".join([f'"{header.partition(",")[0]}",{header.partition(",")[2]}', *lines])
+
+
+@pytest.mark.parametrize("changed", [str, quoted], ids=["plain", "quoted"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "id,lower,size\na,0,1\n",
+            ', line 1: the column "upper" is missing; these must be there: id, lower, upper, size',
+        ),
+        (
+            "id,lower,upper,size,lower\n",
+            ', line 1: two columns say "lower"; leave one of them out',
+        ),
+        (
+            "id,begin,upper,size,lower\n",
+            ', line 1: two columns say "lower"; leave one of them out',
+        ),
+        (
+            f"{HEADER},aligment\n",
+            ', line 1: the column "aligment" is unknown; known: id, buffer, buffer_id, lower, '
+            "begin, start, upper, end, size, alignment, offset, gaps, pool, hint; the first line "
+            "must name the columns",
+        ),
+        (f"{HEADER}\n", ": there is no buffer below the first line"),
+        (
+            f"{HEADER}\na,0,1,1\nb,0,1\n",
+            ", line 3: the line has 3 cells, but the first line names 4 columns; write cells that "
+            "have commas in quotes",
+        ),
+        (
+            f"{HEADER}\na,0,1,1,1\n",
+            ", line 2: the line has 5 cells, but the first line names 4 columns; write cells that "
+            "have commas in quotes",
+        ),
+        (
+            f"{HEADER}\na,0,1,1\nb,5,5,1\n",
+            ', line 3, buffer "b": it lives from 5 to 5, which is no time',
+        ),
+        (
+            f"{HEADER}\na,0,1,1\nb,5,-6,1\n",
+            ', line 3, buffer "b": it lives from 5 to -6, which is no time',
+        ),
+        (
+            f"{HEADER}\na,0,1,1\nb,0,1,1\na,0,1,1\n",
+            ', line 4, buffer "a": line 2 has the same id; give each its own',
+        ),
+        (f"{HEADER}\na,0,1,1\n,0,1,1\n", ", line 3: the buffer has no id"),
+        (
+            f"{HEADER}\na,0,1,1.5\n",
+            ', line 2, buffer "a": size is "1.5"; write a whole number',
+        ),
+        (f"{HEADER}\na,0,,1\n", ', line 2, buffer "a": upper is ""; write a whole number'),
+        (f"{HEADER}\na,-,1,1\n", ', line 2, buffer "a": lower is "-"; write a whole number'),
+        (
+            f"{HEADER}\na,0,9223372036854775808,1\n",
+            ', line 2, buffer "a": upper is "9223372036854775808"; the number does not fit 64 bits',
+        ),
+        (f"{HEADER}\na,0,1,-4\n", ', line 2, buffer "a": its size, -4, is negative'),
+        (
+            f"{HEADER},alignment\na,0,1,1,0\n",
+            ', line 2, buffer "a": its alignment is 0, but must be 1 or more',
+        ),
+        (
+            f"{HEADER},offset\na,0,1,1,-1\n",
+            ', line 2, buffer "a": it is pinned to the offset -1; leave the cell empty if any '
+            "offset will do",
+        ),
+        (
+            f"{HEADER},offset,alignment\na,0,1,1,6,4\n",
+            ', line 2, buffer "a": it is pinned to the offset 6, which is no multiple of its '
+            "alignment, 4",
+        ),
+        (
+            f"{HEADER},offset\na,0,1,9,9223372036854775800\n",
+            ', line 2, buffer "a": pinned to the offset 9223372036854775800, it ends beyond 64 '
+            "bits",
+        ),
+        (
+            "id,start,end,size\na,0,9223372036854775807,1\n",
+            ', line 2, buffer "a": its end, 9223372036854775807, is too large',
+        ),
+        (
+            f"{HEADER},pool\na,0,1,1,x||y\n",
+            ', line 2, buffer "a": pool is "x||y"; write the pools that may hold it as sram|flash',
+        ),
+        (
+            f"{HEADER},gaps\na,0,9,1,4-2\n",
+            ', line 2, buffer "a": the gap "4-2" is empty or negative; its end must be after its '
+            "begin",
+        ),
+        (
+            f"{HEADER},gaps\na,0,9,1,2-4\nb,0,9,1,7-10\n",
+            ', line 3, buffer "b": the gap "7-10" is not within the life of the buffer, 0 to 9',
+        ),
+        (
+            f"{HEADER},gaps\na,0,9,1,2-4 3-5\n",
+            ', line 2, buffer "a": the gaps "2-4" and "3-5" overlap; write one for both',
+        ),
+        (
+            f"{HEADER},gaps\na,0,9,1,2:4\n",
+            ', line 2, buffer "a": the gap "2:4" cannot be read; write gaps as "3-5 7-9": from '
+            "when to when, with a blank between them",
+        ),
+        (
+            f"{HEADER},gaps\na,0,9,8,2-4@0:4\n",
+            ', line 2, buffer "a": the gap "2-4@0:4" has a window, which keeps some of the bytes; '
+            "that is not supported: leave the gap out, and all bytes are kept",
+        ),
+        (
+            f"{HEADER},gaps\na,0,9,1,0-9\n",
+            ', line 2, buffer "a": the gaps leave nothing of the buffer\'s life; leave the buffer '
+            "out",
+        ),
+    ],
+)
+def test_files(refused, changed, text, message):
+    Path("in.csv").write_text(changed(text))
+    assert refused("plan", "--buffers", "in.csv") == f"in.csv{message}"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", ": the file is empty; its first line must be id,lower,upper,size"),
+        (b"\n \n", ": the file is empty; its first line must be id,lower,upper,size"),
+        (b"id\n\xff\xfe\n", ", line 2: this is no UTF-8 text; is the file a CSV?"),
+        (
+            b'id,lower,upper,size\na,0,1,1\n"b,0,1,1\n',
+            ", line 3: the line cannot be read (unexpected end of data)",
+        ),
+    ],
+)
+def test_files_that_are_none(refused, data, message):
+    Path("in.csv").write_bytes(data)
+    assert refused("plan", "--buffers", "in.csv") == f"in.csv{message}"
+
+
+def test_line_of_a_buffer_after_a_cell_of_two_lines(refused):
+    Path("in.csv").write_text(f'{HEADER}\n"a\nb",0,1,1\n\nc,0,0,1\n')
+    assert refused("plan", "--buffers", "in.csv").startswith('in.csv, line 5, buffer "c": ')
+
+
+def test_no_file(refused):
+    assert refused("plan", "--buffers", "in.csv") == "in.csv: No such file or directory"
+
+
+def test_does_not_fit(refused):
+    Path("in.csv").write_text(f"{HEADER}\na,0,2,4\nz,0,1,0\nb,1,3,6\nc,2,4,3\n")
+    assert refused("plan", "--buffers", "in.csv", "--capacity=9") == (
+        "in.csv: the buffers do not fit into 9 bytes; a capacity of 10 bytes is needed; there is "
+        "no place for the 2 buffers a (line 2, 4 bytes), b (line 4, 6 bytes). Raise the capacity, "
+        "or shrink, shorten or move one of these buffers; without any one of these the others fit."
+    )
+
+
+def test_does_not_fit_into_one_of_two_pools(refused):
+    Path("in.csv").write_text(f"{HEADER},pool\na,0,2,4,x\nb,1,3,6,x|y\n")
+    message = refused("plan", "--buffers", "in.csv", "--capacity=x=4", "--capacity=y=5")
+    assert message == 'in.csv, line 3, buffer "b": ' + (
+        "its 6 bytes do not fit into a capacity of 5; a capacity of at least 6 is needed for this "
+        "buffer alone"
+    )
+    message = refused("plan", "--buffers", "in.csv", "--capacity=x=6", "--capacity=y=5")
+    assert message.startswith(
+        "in.csv: the buffers do not fit into x (6 bytes), y (5 bytes); --capacity y=6 is needed; "
+    )
+
+
+def test_capacity_below_the_largest_buffer(refused):
+    Path("in.csv").write_text(f"{HEADER},offset\na,0,1,4,\nb,0,1,6,2\nc,0,1,7,\n")
+    assert refused("plan", "--buffers", "in.csv", "--capacity=6") == (
+        'in.csv, line 3, buffer "b": its 6 bytes, pinned to the offset 2, do not fit into a '
+        "capacity of 6; a capacity of at least 8 is needed for this buffer alone"
+    )
+
+
+def test_pins_that_collide(refused):
+    Path("in.csv").write_text(f"{HEADER},offset\na,0,2,4,0\nb,1,3,4,2\nc,0,9,1,\nd,5,6,4,0\n")
+    for limit in ([], ["--capacity=1K"]):
+        assert refused("plan", "--buffers", "in.csv", *limit) == (
+            'in.csv, line 3, buffer "b": it is pinned to bytes 2 to 6, and buffer "a" of line 2 to '
+            "bytes 0 to 4, but both are live at one time; change or empty one of the offsets"
+        )
+
+
+def test_pins_that_leave_no_place(refused):
+    """Each of three buffers at one offset would fit beside one other, in one of two pools."""
+    lines = "".join(f"{name},0,2,4,0,x|y\n" for name in "abc")
+    Path("in.csv").write_text(f"{HEADER},offset,pool\n{lines}")
+    assert refused("plan", "--buffers", "in.csv") == (
+        "in.csv: whatever the capacity, there is no place for the 3 buffers a (line 2, 4 bytes, "
+        "pinned to 0), b (line 3, 4 bytes, pinned to 0), c (line 4, 4 bytes, pinned to 0). Change "
+        "or empty the offset of one of them."
+    )
+
+
+def test_no_plan_of_a_heuristic(refused):
+    Path("in.csv").write_text(f"{HEADER}\na,0,2,4\nb,2,3,6\n")
+    assert refused(
+        "plan", "--buffers", "in.csv", "--capacity=8", "--usmp-algorithm=no_sharing"
+    ) == (
+        "in.csv: no plan was found within 8 bytes, nor a proof that there is none; a capacity of "
+        "10 bytes would be enough. Give it more time with --usmp-time-budget, try "
+        "--usmp-algorithm=auto, or raise the capacity."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--capacity=lots"],
+            "--capacity=lots: the capacity must be bytes, such as 1000, 0x400 or 64K (K is 1024, M "
+            "is 1024K); leave it out for the smallest peak",
+        ),
+        (
+            ["--capacity=99999999999G"],
+            "--capacity=99999999999G: the capacity must be at most 9223372036854775807",
+        ),
+        (["--capacity=1", "--capacity=2"], "--capacity=2: it is given twice"),
+        (["--capacity=x=1", "--capacity=x=2"], '--capacity=x=2: pool "x" is named twice'),
+        (["--capacity==1"], "--capacity==1: write it as POOL=BYTES, such as sram=64K"),
+        (
+            ["--capacity=1K", "--capacity=x=2"],
+            "--capacity=1024 names no pool, but others do; write all as POOL=BYTES",
+        ),
+        (
+            ["--capacity=z=1K"],
+            'in.csv: no buffer may be in the pool "z" that a capacity is given for; pools of the '
+            "file: x, y",
+        ),
+        (
+            ["--capacity=1K"],
+            "in.csv: the capacity 1024 names no pool, and the file has several; give each its own, "
+            "as x=64K (pools: x, y)",
+        ),
+        (
+            ["--usmp-algorithm=best"],
+            'unknown algorithm "best"; known: auto, exact, greedy_by_size, greedy_by_conflicts, '
+            "hill_climb, no_sharing",
+        ),
+        (["--target=llvm"], "--target belongs to a model, and --buffers plans without one"),
+        (["model.tflite"], "FILE belongs to a model, and --buffers plans without one"),
+        (["-o", "in.csv"], "in.csv: the plan would overwrite the buffers"),
+        (["-o", "missing/plan.csv"], "missing/plan.csv: cannot be written (No such file or "
+         "directory)"),
+    ],
+)  # fmt: skip
+def test_options(refused, options, message):
+    Path("in.csv").write_text(f"{HEADER},pool\na,0,2,4,x|y\n")
+    assert refused("plan", "--buffers", "in.csv", *options) == message
+
+
+def test_time_budget(refused):
+    Path("in.csv").write_text(f"{HEADER}\na,0,2,4\n")
+    assert '"soon" is no duration; write a number and ms, s, min or h' in refused(
+        "plan", "--buffers", "in.csv", "--usmp-time-budget=soon"
+    )
+
+
+def test_options_of_buffers_without_buffers(refused):
+    assert refused("plan", "model.tflite", "--capacity=1K") == (
+        "--capacity belongs to --buffers; pools of a model have sizes of their own"
+    )
+    assert refused("plan") == "name a model, or a CSV with --buffers (see tvmc plan --help)"
