@@ -24,7 +24,7 @@ def main() -> None:
     ARCHIVE.parent.mkdir(parents=True, exist_ok=True)
     options = ["--target=c", "--executor=aot", "--output-format=mlf"]
     options += ["--pass-config", "tir.usmp.enable=1"]
-    options += ["--pass-config", "tir.usmp.algorithm=greedy_by_size"]
+    options += ["--pass-config", "tir.usmp.algorithm=auto"]
     command = ["tvmc", "compile", str(MODEL), *options, "-o", str(ARCHIVE)]
     print(f"$ {' '.join(command)}\n", flush=True)
     tvmc = Path(sys.executable).with_name("tvmc")

@@ -62,7 +62,7 @@ def build(
 
     Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
     gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
-    `tir.usmp.placement` and `tir.usmp.use_workspace_io`.
+    `tir.usmp.placement`, `tir.usmp.time_budget` and `tir.usmp.use_workspace_io`.
 
     Parameters
     ----------
@@ -156,6 +156,7 @@ def _planner_context(config: dict[str, Any]) -> PassContext:
     current = PassContext.current()
     if not config.get("tir.usmp.enable", True):
         config.pop("tir.usmp.custom_algorithm", None)
+        config.pop("tir.usmp.time_budget", None)
         config["tir.usmp.algorithm"] = "no_sharing"
     return PassContext(
         opt_level=current.opt_level,

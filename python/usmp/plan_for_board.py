@@ -29,6 +29,7 @@ from usmp.transform import UnifiedStaticMemoryPlanner
 
 _DOES_NOT_FIT = "TVM USMP Error: the space available"
 _NAMED_BUFFERS = 4
+_FOR_OTHER_ALGORITHMS = ("tir.usmp.custom_algorithm", "tir.usmp.time_budget")
 
 
 def plan_for_board(mod: IRModule, board: Board) -> IRModule:
@@ -113,7 +114,7 @@ def _plan_without_limits(mod: IRModule) -> MemoryPlan:
     ):
         pools = [pool.with_properties(size_hint_bytes=-1) for pool in mod.attrs[attribute].pools]
         mod = mod.with_attr(attribute, kind(pools))
-    config = {k: v for k, v in current.config.items() if k != "tir.usmp.custom_algorithm"}
+    config = {k: v for k, v in current.config.items() if k not in _FOR_OTHER_ALGORITHMS}
     config["tir.usmp.algorithm"] = "greedy_by_size"
     with PassContext(opt_level=current.opt_level, config=config):
         planned = UnifiedStaticMemoryPlanner()(mod)

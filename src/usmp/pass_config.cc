@@ -50,6 +50,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.use_workspace_io");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
   RegisterOption<ffi::String>("tir.usmp.placement");
+  RegisterOption<ffi::String>("tir.usmp.time_budget");
 }
 
 }  // namespace usmp

@@ -45,6 +45,9 @@ def workspace_bytes(factory: usmp.AOTExecutorFactoryModule) -> int:
         {},
         {"enable": True},
         {"enable": False},
+        {"algorithm": "auto"},
+        {"algorithm": "exact"},
+        {"algorithm": "exact", "time_budget": "10s"},
         {"algorithm": "greedy_by_size"},
         {"algorithm": "greedy_by_conflicts"},
         {"algorithm": "no_sharing"},
@@ -60,7 +63,7 @@ def test_every_option_gives_the_same_result(options):
 
 def test_without_a_pass_context_memory_is_planned():
     factory = usmp.build(Attention, params=PARAMS)
-    assert memory_of(factory)["algorithm"] == "greedy_by_size"
+    assert memory_of(factory)["algorithm"] == "auto"
     assert workspace_bytes(factory) == workspace_bytes(build({"enable": True}))
 
 
@@ -70,8 +73,9 @@ def test_disabled_planner_shares_nothing():
     assert workspace_bytes(factory) > workspace_bytes(build())
 
 
-def test_disabled_planner_ignores_a_custom_algorithm():
-    factory = build({"enable": False, "custom_algorithm": "greedy_by_size"})
+@pytest.mark.parametrize("option", [{"custom_algorithm": "auto"}, {"time_budget": "1s"}])
+def test_disabled_planner_ignores_what_is_for_other_algorithms(option):
+    factory = build({"enable": False, **option})
     assert memory_of(factory)["algorithm"] == "no_sharing"
 
 
@@ -101,8 +105,8 @@ def test_option_of_the_wrong_type(option, value):
 def test_unknown_algorithm():
     assert message_of(options={"algorithm": "nope"}) == (
         "The selected USMP algorithm : nope is not defined. Please define it in the above "
-        "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, "
-        "no_sharing"
+        "algorithms map. Known algorithms: auto, exact, greedy_by_size, "
+        "greedy_by_conflicts, hill_climb, no_sharing"
     )
 
 

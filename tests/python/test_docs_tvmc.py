@@ -79,7 +79,15 @@ def test_compile_and_run(folder, capfd):
         if line[0] == "run" and "--board" in line and not BOARD_TOOLS:
             continue
         assert main(line) == 0, capfd.readouterr().err
-    made = {"model.tar", "digits.tar", "two.tar", "board.tar", "mine.tar", "out.npz"}
+    made = {
+        "model.tar",
+        "digits.tar",
+        "searched.tar",
+        "two.tar",
+        "board.tar",
+        "mine.tar",
+        "out.npz",
+    }
     assert set(os.listdir(folder)) == made | READ
 
 

@@ -92,7 +92,7 @@ def test_the_demo_table_is_what_the_demo_prints():
 
 def test_the_error_is_what_the_digits_example_gives():
     shown = README.split("the error says what is missing:")[1].split("...")[0]
-    pool = usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(size_hint_bytes=1536))
+    pool = usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(size_hint_bytes=1024))
     mod = usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
     with pytest.raises(ValueError) as error:
         usmp.build(mod, workspace_memory_pools=usmp.WorkspaceMemoryPools([pool]))

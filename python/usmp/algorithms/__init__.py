@@ -2,7 +2,7 @@
 
 An algorithm sees buffers and pools only: no TIR, no Relax, no C. It is called with the buffers and
 the memory pressure, and answers with a place for each buffer. Built-in ones are C++
-(``src/usmp/solver/greedy.h``); anyone may register more, from Python too::
+(``src/usmp/solver``); anyone may register more, from Python too::
 
     @tvm_ffi.register_global_func("tir.usmp.algo.mine")
     def mine(buffers, memory_pressure):
@@ -25,6 +25,7 @@ from usmp.algorithms.registry import (
 from usmp.solver.problem import Buffer, Pool, Problem
 from usmp.solver.solution import Solution, Status
 from usmp.solver.solve import Progress, solve
+from usmp.algorithms.search import SearchedPlan, SearchProgress, watched
 
 __all__ = [
     "BUILTIN_ALGORITHMS",
@@ -34,10 +35,13 @@ __all__ = [
     "Pool",
     "Problem",
     "Progress",
+    "SearchProgress",
+    "SearchedPlan",
     "Solution",
     "Status",
     "get_algorithm",
     "get_custom_algorithm",
     "registered_algorithms",
     "solve",
+    "watched",
 ]

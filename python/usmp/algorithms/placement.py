@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from usmp.algorithms.access_cost import AccessCosts
 from usmp.algorithms.assign_by_cost import assign_by_cost
-from usmp.algorithms.registry import DEFAULT_ALGORITHM, Algorithm, Plan, get_algorithm
+from usmp.algorithms.registry import Algorithm, Plan, get_algorithm
 from usmp.objects import AccessEstimate, BufferInfo
 
 PREFERENCE, COST = "preference", "cost"
@@ -21,6 +21,8 @@ PLACEMENTS: tuple[str, ...] = (PREFERENCE, COST)
 
 _FIRST_FIT = ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
 """Algorithms that are fast enough to try many assignments with."""
+_PACKING = "greedy_by_size"
+"""The one of them that does it for the others."""
 
 _MOST_CYCLES = (1 << 63) - 1
 
@@ -112,7 +114,7 @@ def place(
     preferred, misfit = _by_preference(buffers, memory_pressure, algorithm)
     if misfit is not None and placement == PREFERENCE:
         raise misfit
-    packing = algorithm if name in _FIRST_FIT else get_algorithm(DEFAULT_ALGORITHM)
+    packing = algorithm if name in _FIRST_FIT else get_algorithm(_PACKING)
     found = assign_by_cost(buffers, memory_pressure, algorithm, packing, costs, preferred)
     if found is None:
         assert misfit is not None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from tvm_ffi import get_global_func
 from tvm_ffi.registry import list_global_func_names
 
 from usmp import _ffi as _ffi
+from usmp.algorithms.search import AUTO, SEARCHES, SearchedPlan, search
 from usmp.objects import BufferInfo, PoolAllocation
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
@@ -18,9 +20,10 @@ Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Plan]
 
 _PREFIX = "tir.usmp.algo."
 
-DEFAULT_ALGORITHM = "greedy_by_size"
+DEFAULT_ALGORITHM = AUTO
 
 BUILTIN_ALGORITHMS: tuple[str, ...] = (
+    *SEARCHES,
     "greedy_by_size",
     "greedy_by_conflicts",
     "hill_climb",
@@ -29,13 +32,22 @@ BUILTIN_ALGORITHMS: tuple[str, ...] = (
 """Values of the option ``tir.usmp.algorithm``."""
 
 
-def get_algorithm(name: str) -> Algorithm:
+def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algorithm:
     """Return the built-in algorithm that the option ``tir.usmp.algorithm`` names.
+
+    Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which tells what is proved.
+
+    Parameters
+    ----------
+    name
+        The algorithm.
+    time_budget_seconds
+        What ``tir.usmp.time_budget`` says: how long ``auto`` and ``exact`` may search.
 
     Raises
     ------
     ValueError
-        There is no such built-in algorithm.
+        There is no such built-in algorithm, or it takes no time budget.
     """
     if name not in BUILTIN_ALGORITHMS:
         raise ValueError(
@@ -43,7 +55,31 @@ def get_algorithm(name: str) -> Algorithm:
             "Please define it in the above algorithms map. "
             f"Known algorithms: {', '.join(BUILTIN_ALGORITHMS)}"
         )
+    if name in SEARCHES:
+        return partial(_search, name, time_budget_seconds)
+    check_takes_no_time(name, time_budget_seconds)
     return get_global_func(_PREFIX + name)
+
+
+def check_takes_no_time(name: str, time_budget_seconds: float | None) -> None:
+    """Refuse a time budget for an algorithm that cannot keep to one.
+
+    Raises
+    ------
+    ValueError
+        There is a time budget.
+    """
+    if time_budget_seconds is not None:
+        raise ValueError(
+            f"tir.usmp.time_budget is for tir.usmp.algorithm={' or '.join(SEARCHES)}, "
+            f"not for {name}"
+        )
+
+
+def _search(
+    name: str, time_budget_seconds: float | None, buffers: Sequence[BufferInfo], _pressure: int
+) -> SearchedPlan:
+    return search(name, buffers, time_budget_seconds)
 
 
 def get_custom_algorithm(name: str) -> Algorithm:

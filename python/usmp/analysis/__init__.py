@@ -3,6 +3,7 @@
 from usmp.analysis.check_plan import check_plan
 from usmp.analysis.extract_buffer_info import extract_buffer_info
 from usmp.analysis.memory_pressure import memory_pressure
+from usmp.analysis.pool_bounds import pool_bounds
 from usmp.analysis.pool_usage import PoolUsage, pool_usage
 from usmp.analysis.stmt_pool_allocations import (
     assign_stmt_pool_allocations,
@@ -22,5 +23,6 @@ __all__ = [
     "create_array_buffer_info",
     "extract_buffer_info",
     "memory_pressure",
+    "pool_bounds",
     "pool_usage",
 ]

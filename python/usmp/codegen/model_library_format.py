@@ -113,6 +113,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                         "operator_functions": _operator_memory(mod, interface, plan),
                     },
                     "algorithm": str(plan.algorithm),
+                    **_search(plan),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "placement": _placement(plan),
                     "pools": _pools(interface, plan),
@@ -250,6 +251,12 @@ def _placement(plan: MemoryPlan) -> dict[str, Any]:
     return described
 
 
+def _search(plan: MemoryPlan) -> dict[str, str]:
+    """What ended the search, if the algorithm is one that searches."""
+    ended_by = plan.search_ended_by
+    return {} if ended_by is None else {"search_ended_by": str(ended_by)}
+
+
 def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
     usage = {use.pool_name: use for use in pool_usage(plan)}
     return [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
@@ -257,6 +264,7 @@ def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
 
 def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
     buffers = [b for b in plan.buffers if b.pool_name == use.pool_name]
+    bound = plan.pool_bounds[use.pool_name]
     return {
         "name": use.pool_name,
         "c_name": pool.c_name,
@@ -267,6 +275,8 @@ def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
         "alignment_bytes": pool.alignment_bytes,
         "peak_bytes": use.peak_bytes,
         "memory_pressure_bytes": use.pressure_bytes,
+        "lower_bound_bytes": int(bound.lower_bound_bytes),
+        "optimal": bool(bound.optimal),
         "live_at_peak": [] if pool.is_constant else [str(b.name) for b in use.live_at_peak],
         "buffers": [
             {

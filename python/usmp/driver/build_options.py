@@ -11,11 +11,13 @@ from usmp.driver.errors import UsageError
 from usmp.driver.memory_pools import add_pool_options, memory_pools
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
+from usmp.driver.search import add_time_budget_option, watched_search
 from usmp.driver.target_options import add_target_options, full_target
 
 EXECUTORS = ("aot",)
 RUNTIMES = ("crt",)
-_ALGORITHM = "tir.usmp.algorithm"
+_SHORT = {"usmp_algorithm": "tir.usmp.algorithm", "usmp_time_budget": "tir.usmp.time_budget"}
+"""Options of the command that stand for pass options."""
 
 
 def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True) -> None:
@@ -84,12 +86,7 @@ def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True)
         metavar="NAME",
         help="the same as --pass-config tir.usmp.algorithm=NAME; see tvmc list algorithms",
     )
-    passes.add_argument(
-        "--usmp-time-budget",
-        metavar="TIME",
-        help="how long auto or exact may search, such as 10s; ctrl-C takes the best plan found so "
-        "far",
-    )
+    add_time_budget_option(passes)
     add_pool_options(parser)
 
 
@@ -118,7 +115,11 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     targets = parse_targets(options.target)
     load_extensions(options.extension)
     workspace, constants = memory_pools(options, targets)
-    with pass_context(_pass_settings(options)), planning_stage(stage):
+    with (
+        pass_context(_pass_settings(options)) as context,
+        planning_stage(stage),
+        watched_search(context.config, stage),
+    ):
         stage(f"reading {options.FILE}")
         mod = usmp.import_model(options.FILE)
         stage("lowering")
@@ -134,18 +135,21 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
 
 
 def _pass_settings(options: argparse.Namespace) -> list[str]:
-    """`--pass-config`, and `--usmp-algorithm`, which is one of these by another name."""
+    """`--pass-config`, and the options that are one of these by another name."""
     settings = list(options.pass_config)
-    if options.usmp_algorithm is None:
-        return settings
-    chosen = f"{_ALGORITHM}={options.usmp_algorithm}"
-    for setting in settings:
-        if setting.partition("=")[0] == _ALGORITHM and setting != chosen:
-            raise UsageError(
-                f"--usmp-algorithm={options.usmp_algorithm} and --pass-config {setting} "
-                "contradict each other; give one of them"
-            )
-    return [*settings, chosen]
+    for attribute, name in _SHORT.items():
+        value = getattr(options, attribute)
+        if value is None:
+            continue
+        chosen = f"{name}={value}"
+        for setting in options.pass_config:
+            if setting.partition("=")[0] == name and setting != chosen:
+                raise UsageError(
+                    f"--{attribute.replace('_', '-')}={value} and --pass-config {setting} "
+                    "contradict each other; give one of them"
+                )
+        settings.append(chosen)
+    return settings
 
 
 def _truth(text: str) -> bool:

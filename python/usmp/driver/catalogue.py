@@ -18,9 +18,11 @@ TARGET_OPTIONS = {"c": ("mcpu",), "llvm": ("mtriple", "mcpu", "mattr", "mabi", "
 """What can be said of each, as "-mcpu=cortex-m3"."""
 
 ALGORITHMS = {
-    "greedy_by_size": "the largest buffers first; the default, and quick",
+    "auto": "heuristics, local and exact search within fixed work; the smallest, and the default",
+    "exact": "the same without an end until no plan can be smaller; proves it, may take for ever",
+    "greedy_by_size": "the largest buffers first; quick",
     "greedy_by_conflicts": "the buffers that are live with most others first",
-    "hill_climb": "changes the order again and again and keeps the best; the smallest, and slower",
+    "hill_climb": "changes the order again and again and keeps the best; TVM's",
     "no_sharing": "bytes of its own for every buffer, for comparison and debugging",
 }
 """Built-in values of `tir.usmp.algorithm`."""
@@ -57,9 +59,7 @@ _SWITCH = ("0", "1")
 
 PASS_OPTIONS = {
     "tir.usmp.enable": PassOption("bool", _SWITCH, "1", "0 gives every buffer bytes of its own"),
-    "tir.usmp.algorithm": PassOption(
-        "str", tuple(ALGORITHMS), "greedy_by_size", "what places the buffers"
-    ),
+    "tir.usmp.algorithm": PassOption("str", tuple(ALGORITHMS), "auto", "what places the buffers"),
     "tir.usmp.use_workspace_io": PassOption(
         "bool", _SWITCH, "0", "1 places inputs and outputs in the workspace too"
     ),
@@ -71,6 +71,9 @@ PASS_OPTIONS = {
         ("preference", "cost"),
         "preference",
         "cost puts buffers where their accesses take the fewest cycles",
+    ),
+    "tir.usmp.time_budget": PassOption(
+        "str", (), None, "how long auto or exact may search, such as 10s; else fixed work ends auto"
     ),
 }
 """The planner's own."""

@@ -11,6 +11,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.output import check_output, written
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.search import note_interrupted_search
 from usmp.driver.summary import print_summary
 
 OUTPUT_FORMATS = ("mlf",)
@@ -19,8 +20,8 @@ _EXAMPLES = """\
   tvmc compile model.tflite -o model.tar
       C with planned memory, in a tar file; the table says what memory it needs
   tvmc compile model.onnx --target=c --executor=aot --output-format=mlf \\
-      --pass-config tir.usmp.enable=1 --pass-config tir.usmp.algorithm=hill_climb
-      the options as TVM's tvmc took them, and the algorithm that needs least memory
+      --pass-config tir.usmp.enable=1 --pass-config tir.usmp.algorithm=greedy_by_size
+      the options as TVM's tvmc took them, and its default algorithm
   tvmc compile model.tflite --pass-config tir.usmp.use_workspace_io=1
       inputs and outputs are placed in the workspace too
   tvmc compile model.tflite --usmp-workspace-pools=dtcm,sram \\
@@ -66,6 +67,7 @@ def compile_model(options: argparse.Namespace) -> None:
         stage("emitting C")
         with written(options.output):
             factory.export_model_library_format(options.output)
+    note_interrupted_search(options, factory)
     for note in note_unused_accelerators(options.target, factory):
         print(note)
     print_summary(factory)

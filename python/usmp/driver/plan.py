@@ -12,6 +12,7 @@ from usmp.driver.help import add_command
 from usmp.driver.output import check_output, written
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.search import note_interrupted_search
 from usmp.driver.summary import print_summary, summary_text
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ FORMATS = ("table", "json", "csv")
 _EXAMPLES = """\
   tvmc plan model.tflite
       the peak of every pool beside its lower bound, and what is live there
-  tvmc plan model.tflite --usmp-algorithm=hill_climb
+  tvmc plan model.tflite --usmp-algorithm=greedy_by_size
       the same with another algorithm
+  tvmc plan model.tflite --usmp-time-budget=10s
+      the best plan that is found in ten seconds; ctrl-C takes the best so far
   tvmc plan model.tflite -o plan.csv
       a row for every buffer: pool, offset, size, live ranges
   tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
@@ -73,6 +76,7 @@ def plan_model(options: argparse.Namespace) -> None:
         check_output(options.output, options.FILE, "the plan")
     with stages(options) as stage:
         factory = build_model(options, stage)
+    note_interrupted_search(options, factory)
     if options.output:
         from usmp.codegen.write_file import write_file
 

@@ -11,7 +11,7 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.executor import Executor
-from usmp.objects.memory_plan import AccessEstimate, MemoryPlan, PlacedBuffer
+from usmp.objects.memory_plan import AccessEstimate, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.placements import AllocatedPoolInfo, PoolAllocation
 from usmp.objects.pools import (
     ConstantInfo,
@@ -39,6 +39,7 @@ __all__ = [
     "MemoryPlan",
     "PlacedBuffer",
     "PoolAllocation",
+    "PoolBound",
     "PoolInfo",
     "PoolInfoProperties",
     "StateInfo",

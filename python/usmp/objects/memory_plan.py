@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tvm_ffi
-from tvm_ffi.dataclasses import py_class
+from tvm_ffi.dataclasses import field, py_class
 
 from usmp.objects.buffers import LiveRange
 
@@ -60,6 +60,22 @@ class AccessEstimate(tvm_ffi.Object):
     pool_cycles: dict[str, int]
 
 
+@py_class("usmp.PoolBound")
+class PoolBound(tvm_ffi.Object):
+    """What is proved of the peak of a pool.
+
+    Parameters
+    ----------
+    lower_bound_bytes: by `auto` and `exact`, no plan has a lower peak here unless a less preferred
+        pool has a higher one; by other algorithms, no plan that puts the same buffers here has.
+    optimal: it is proved that no plan has a lower peak here unless a less preferred pool has a
+        higher one.
+    """
+
+    lower_bound_bytes: int
+    optimal: bool
+
+
 @py_class("usmp.MemoryPlan")
 class MemoryPlan(tvm_ffi.Object):
     """The places of all buffers of a module.
@@ -71,6 +87,8 @@ class MemoryPlan(tvm_ffi.Object):
     buffers: every planned buffer, in program order; of identical constants the first.
     placement: how pools were chosen, "preference" or "cost".
     access_estimate: what accesses take; None if no pool says how fast it is.
+    pool_bounds: pool name to what is proved of its peak.
+    search_ended_by: of `auto` and `exact`, "proof", "work", "time" or "interrupt".
     """
 
     algorithm: str
@@ -78,3 +96,5 @@ class MemoryPlan(tvm_ffi.Object):
     buffers: list[PlacedBuffer]
     placement: str = "preference"
     access_estimate: AccessEstimate | None = None
+    pool_bounds: dict[str, PoolBound] = field(default_factory=dict)
+    search_ended_by: str | None = None

@@ -11,14 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 _SHOWN_BUFFERS = 6
+_ENDED_ANYWHERE = {
+    "time": "The search was ended by its time budget: another run may end with another plan.",
+    "interrupt": "The search was interrupted: another run may end with another plan.",
+}
+"""Ends of a search that do not come at the same place each time."""
 
 
 def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = None) -> None:
     """Print what the plan makes of each pool, from the metadata of one module of an archive.
 
-    For each pool its peak, the memory pressure (the lower bound: most bytes live at once) and
-    their ratio; for workspace pools the buffers that are live at the peak. Then what the
-    application has to know: bytes that are kept between runs, inputs and outputs of its own.
+    For each pool its peak, the lower bound, their ratio, and whether the peak is proved to be the
+    lowest that is possible; for workspace pools the buffers that are live at the peak. Then what
+    the application has to know: bytes that are kept between runs, inputs and outputs of its own.
     """
     # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
     console = console or Console(highlight=False)
@@ -27,20 +32,26 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         title=Text(f"Memory of {metadata['model_name']} ({memory['algorithm']})"),
         title_justify="left",
         box=SIMPLE_HEAD,
+        # So that the usual names are not folded on a terminal of 80 columns.
+        collapse_padding=True,
     )
     table.add_column("pool", overflow="fold")
     table.add_column("kind", no_wrap=True)
-    for heading in ("peak bytes", "lower bound", "peak / bound"):
+    for heading in ("peak bytes", "lower bound", "ratio"):
         table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("optimal", no_wrap=True)
     for pool in sorted(memory["pools"], key=lambda pool: pool["kind"] == "constant"):
-        bound = pool["memory_pressure_bytes"]
+        bound = pool["lower_bound_bytes"]
         ratio = f"{pool['peak_bytes'] / bound:.3f}" if bound else "-"
-        row = (pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio)
+        optimal = "yes" if pool["optimal"] else "unknown"
+        row = (pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio, optimal)
         table.add_row(Text(pool["name"]), *row)
     console.print(table)
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
             console.print(_live_at_peak(pool))
+    if memory.get("search_ended_by") in _ENDED_ANYWHERE:
+        console.print(_ENDED_ANYWHERE[memory["search_ended_by"]])
     _print_access_cycles(memory.get("placement", {}), console)
     main = memory["functions"]["main"][0]
     if main["state_size_bytes"]:

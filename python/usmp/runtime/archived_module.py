@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, TensorInfo
+from usmp.objects import (
+    BufferInfoKind,
+    LiveRange,
+    MemoryPlan,
+    PlacedBuffer,
+    PoolBound,
+    TensorInfo,
+)
 
 _DTYPES = (
     "bool",
@@ -55,7 +62,8 @@ class ArchivedPool:
     size_bytes: what the application has to provide.
     alignment_bytes: of which the address must be a multiple.
     peak_bytes: highest end address used.
-    memory_pressure_bytes: most bytes live at once, the lower bound of `peak_bytes`.
+    memory_pressure_bytes: most bytes live at once.
+    bound: what is proved of `peak_bytes`.
     live_at_peak: names of the buffers live then; empty for constants.
     buffers: those that it holds.
     """
@@ -69,6 +77,7 @@ class ArchivedPool:
     alignment_bytes: int
     peak_bytes: int
     memory_pressure_bytes: int
+    bound: PoolBound
     live_at_peak: list[str]
     buffers: list[PlacedBuffer]
 
@@ -85,6 +94,7 @@ class ArchivedModule:
     pools: in the order of the plan.
     algorithm: which algorithm made the plan.
     memory_pressure_bytes: most workspace bytes live at once, over all pools.
+    search_ended_by: as `MemoryPlan` has it.
     metadata: all that metadata.json says of it; `print_memory_summary` takes this.
     """
 
@@ -95,13 +105,20 @@ class ArchivedModule:
     pools: list[ArchivedPool]
     algorithm: str
     memory_pressure_bytes: int
+    search_ended_by: str | None
     metadata: Mapping[str, Any]
 
     @property
     def memory_plan(self) -> MemoryPlan:
         """Where every buffer is, pool by pool."""
         buffers = [buffer for pool in self.pools for buffer in pool.buffers]
-        return MemoryPlan(self.algorithm, self.memory_pressure_bytes, buffers)
+        return MemoryPlan(
+            self.algorithm,
+            self.memory_pressure_bytes,
+            buffers,
+            pool_bounds={pool.name: pool.bound for pool in self.pools},
+            search_ended_by=self.search_ended_by,
+        )
 
 
 def read_module(name: str, metadata: Any) -> ArchivedModule:
@@ -134,6 +151,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         [_pool(pool, where) for pool in pools],
         _read(memory, "algorithm", _is_text, where),
         _read(memory, "memory_pressure_bytes", _is_count, where),
+        _read(memory, "search_ended_by", _is_text, where) if "search_ended_by" in memory else None,
         metadata,
     )
 
@@ -160,6 +178,10 @@ def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_count(value: Any) -> bool:
@@ -216,12 +238,16 @@ def _pool(entry: Any, where: str) -> ArchivedPool:
         name,
         _read(entry, "c_name", _is_text, where),
         kind == "constant",
-        _read(entry, "internal", lambda value: isinstance(value, bool), where),
+        _read(entry, "internal", _is_truth, where),
         _read(entry, "size_hint_bytes", lambda value: value == -1 or _is_count(value), where),
         size,
         _read(entry, "alignment_bytes", lambda value: _is_count(value) and value > 0, where),
         _read(entry, "peak_bytes", _is_count, where),
         _read(entry, "memory_pressure_bytes", _is_count, where),
+        PoolBound(
+            _read(entry, "lower_bound_bytes", _is_count, where),
+            _read(entry, "optimal", _is_truth, where),
+        ),
         live,
         buffers,
     )

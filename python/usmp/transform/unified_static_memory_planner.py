@@ -13,17 +13,19 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import (
     DEFAULT_ALGORITHM,
     Algorithm,
+    SearchedPlan,
     get_algorithm,
     get_custom_algorithm,
 )
 from usmp.algorithms.access_cost import AccessCosts, access_costs, has_speed
 from usmp.algorithms.placement import PREFERENCE, check_placement, place
-from usmp.algorithms.registry import Plan
+from usmp.algorithms.registry import Plan, check_takes_no_time
 from usmp.analysis import (
     assign_stmt_pool_allocations,
     check_plan,
     create_array_buffer_info,
     extract_buffer_info,
+    pool_bounds,
 )
 from usmp.analysis.access_counts import access_counts
 from usmp.analysis.stmt_pool_allocations import identical_constants
@@ -34,6 +36,7 @@ from usmp.objects.attributes import (
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.solver.durations import parse_duration
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
@@ -45,15 +48,17 @@ class UnifiedStaticMemoryPlanner(ModulePass):
     """Plan the memory of `__tvm_main__` and of everything that it calls.
 
     Reads from the PassContext `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` (which wins),
-    `tir.usmp.use_workspace_io` and `tir.usmp.placement` (see `usmp.algorithms.placement`). The plan
-    is checked before it is used, whatever made it, and left on the module as the attribute
-    `memory_plan`. RFC 0009, "Reference-level explanation".
+    `tir.usmp.use_workspace_io`, `tir.usmp.placement` (see `usmp.algorithms.placement`) and
+    `tir.usmp.time_budget` (see `usmp.algorithms.search`). The plan is checked before it is used,
+    whatever made it, and left on the module as the attribute `memory_plan`. RFC 0009,
+    "Reference-level explanation".
 
     Raises
     ------
-    ValueError: an algorithm or placement that is not known, a plan that does not fit the pools'
-        sizes, a plan that the checker refuses, placement by cost in pools of unknown speed, or a
-        module that is planned already or has no `__tvm_main__`.
+    ValueError: an algorithm or placement that is not known, a time budget that is no duration or
+        that the algorithm does not take, a plan that does not fit the pools' sizes, a plan that the
+        checker refuses, placement by cost in pools of unknown speed, or a module that is planned
+        already or has no `__tvm_main__`.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -77,6 +82,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         found = place(buffers, analysis.memory_pressure, name, planning, placement, costs)
         plan = dict(found.plan.items())
         check_plan(buffers, plan)
+        searched = found.plan if isinstance(found.plan, SearchedPlan) else None
         functions = _functions_of_allocations(mod)
         identical = identical_constants(stmts)
         placed = [
@@ -86,25 +92,43 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         places = assign_stmt_pool_allocations(stmts, plan)
         mod = ConvertPoolAllocationsToOffsets(places)(mod)
         memory_plan = MemoryPlan(
-            name, analysis.memory_pressure, placed, placement, found.estimate()
+            name,
+            analysis.memory_pressure,
+            placed,
+            placement,
+            found.estimate(),
+            pool_bounds(buffers, plan, searched.lower_bounds if searched else None),
+            searched.ended_by if searched else None,
         )
         return mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
 
 
 def _algorithm(context: PassContext) -> tuple[str, Algorithm]:
+    seconds = _time_budget_seconds(context)
     custom = context.config.get("tir.usmp.custom_algorithm")
     if custom is not None:
+        check_takes_no_time(f"a custom algorithm, {custom}", seconds)
         return str(custom), get_custom_algorithm(str(custom))
     name = str(context.config.get("tir.usmp.algorithm", DEFAULT_ALGORITHM))
-    return name, get_algorithm(name)
+    return name, get_algorithm(name, seconds)
+
+
+def _time_budget_seconds(context: PassContext) -> float | None:
+    budget = context.config.get("tir.usmp.time_budget")
+    if budget is None:
+        return None
+    try:
+        return parse_duration(str(budget))
+    except ValueError as error:
+        raise ValueError(f"tir.usmp.time_budget: {error}") from error
 
 
 def _checked(algorithm: Algorithm) -> Algorithm:
     """The same, refusing plans that are not sound."""
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
-        plan = dict(algorithm(buffers, memory_pressure).items())
-        check_plan(buffers, plan)
+        plan = algorithm(buffers, memory_pressure)
+        check_plan(buffers, dict(plan.items()))
         return plan
 
     return checked

@@ -4,7 +4,12 @@ from tvm.ir.transform import PassContext
 import usmp.objects  # noqa: F401
 
 BOOL_OPTIONS = ["tir.usmp.enable", "tir.usmp.use_workspace_io"]
-STRING_OPTIONS = ["tir.usmp.algorithm", "tir.usmp.custom_algorithm", "tir.usmp.placement"]
+STRING_OPTIONS = [
+    "tir.usmp.algorithm",
+    "tir.usmp.custom_algorithm",
+    "tir.usmp.placement",
+    "tir.usmp.time_budget",
+]
 
 
 @pytest.mark.parametrize("option", BOOL_OPTIONS)

@@ -12,12 +12,14 @@ from usmp.objects import BufferInfo, PoolAllocation, WorkspacePoolInfo
 
 def test_builtin_algorithms_are_those_known_to_users():
     assert BUILTIN_ALGORITHMS == (
+        "auto",
+        "exact",
         "greedy_by_size",
         "greedy_by_conflicts",
         "hill_climb",
         "no_sharing",
     )
-    assert DEFAULT_ALGORITHM == "greedy_by_size"
+    assert DEFAULT_ALGORITHM == "auto"
 
 
 @pytest.mark.parametrize("name", BUILTIN_ALGORITHMS)
@@ -37,7 +39,8 @@ def test_unknown_builtin_algorithm():
     assert str(error.value) == (
         "The selected USMP algorithm : nope is not defined. "
         "Please define it in the above algorithms map. "
-        "Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, no_sharing"
+        "Known algorithms: auto, exact, greedy_by_size, greedy_by_conflicts, hill_climb, "
+        "no_sharing"
     )
 
 

@@ -191,8 +191,11 @@ def test_workspace_pool_in_the_metadata(module):
         "alignment_bytes": 16,
         "peak_bytes": 512,
         "memory_pressure_bytes": 512,
+        "lower_bound_bytes": 512,
+        "optimal": True,
     }
-    assert module["memory"]["algorithm"] == "greedy_by_size"
+    assert module["memory"]["algorithm"] == "auto"
+    assert module["memory"]["search_ended_by"] == "proof"
     assert module["memory"]["memory_pressure_bytes"] == 512
     assert module["memory"]["placement"] == {"policy": "preference"}
 

@@ -42,15 +42,15 @@ def test_summary_of_the_digits_model(tvmc, digits_model):
     rows = [line for line in lines if line and set(line) != {"─"}]
     pools = {p["kind"]: p for p in metadata_of(Path("out.tar"))["default"]["memory"]["pools"]}
     workspace, constants = pools["workspace"], pools["constant"]
-    assert (workspace["memory_pressure_bytes"], workspace["peak_bytes"]) == (1536, 2048)
+    assert (workspace["memory_pressure_bytes"], workspace["peak_bytes"]) == (1536, 1536)
     live = [b for b in workspace["buffers"] if b["name"] in workspace["live_at_peak"]]
     live.sort(key=lambda b: b["offset"])
     size, least = constants["peak_bytes"], constants["memory_pressure_bytes"]
     assert rows == [
-        "Memory of default (greedy_by_size)",
-        "pool kind peak bytes lower bound peak / bound",
-        "global_workspace workspace 2048 1536 1.333",
-        f"global_const_workspace constant {size} {least} 1.000",
+        "Memory of default (auto)",
+        "pool kind peak bytes lower bound ratio optimal",
+        "global_workspace workspace 1536 1536 1.000 yes",
+        f"global_const_workspace constant {size} {least} 1.000 yes",
         "Live at the peak of global_workspace",
         "buffer offset bytes",
         *(f"{b['name']} {b['offset']} {b['size']}" for b in live),
@@ -174,14 +174,14 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
         (
             ["--pass-config", "tir.usmp.algorithm=nope"],
             "The selected USMP algorithm : nope is not defined. Please define it in the above "
-            "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, "
-            "no_sharing",
+            "algorithms map. Known algorithms: auto, exact, greedy_by_size, "
+            "greedy_by_conflicts, hill_climb, no_sharing",
         ),
         (
             ["--pass-config", "tir.usmp.nope=1"],
             'unknown pass option "tir.usmp.nope"; those of the planner are tir.usmp.algorithm, '
             "tir.usmp.custom_algorithm, tir.usmp.enable, tir.usmp.placement, "
-            "tir.usmp.use_workspace_io",
+            "tir.usmp.time_budget, tir.usmp.use_workspace_io",
         ),
         (
             ["--pass-config", "tir.usmp.enable=2"],

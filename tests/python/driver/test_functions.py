@@ -67,7 +67,7 @@ def test_pass_options_are_given_or_those_of_the_context(model):
         given = ["tir.usmp.algorithm=greedy_by_conflicts"]
         package = tvmc.compile(model, pass_context_configs=given)
     assert algorithm_of(package) == "greedy_by_conflicts"
-    assert algorithm_of(tvmc.compile(model)) == "greedy_by_size"
+    assert algorithm_of(tvmc.compile(model)) == "auto"
 
 
 def test_pools(model):

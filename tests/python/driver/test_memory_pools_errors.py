@@ -235,10 +235,29 @@ WRONG_FLAGS = [
         "contradict each other; give one of them",
     ),
     (
+        ["--usmp-time-budget=2s", "--pass-config", "tir.usmp.time_budget=1s"],
+        "--usmp-time-budget=2s and --pass-config tir.usmp.time_budget=1s contradict each other; "
+        "give one of them",
+    ),
+    (
+        ["--usmp-time-budget=soon"],
+        'argument --usmp-time-budget: "soon" is no duration; write a number and ms, s, min or h, '
+        "such as 500ms or 10s (see tvmc compile --help)",
+    ),
+    (
+        ["--pass-config", "tir.usmp.time_budget=0"],
+        'tir.usmp.time_budget: "0" is no duration; write a number and ms, s, min or h, such as '
+        "500ms or 10s",
+    ),
+    (
+        ["--usmp-time-budget=2s", "--usmp-algorithm=hill_climb"],
+        "tir.usmp.time_budget is for tir.usmp.algorithm=auto or exact, not for hill_climb",
+    ),
+    (
         ["--usmp-algorithm=nope"],
         "The selected USMP algorithm : nope is not defined. Please define it in the above "
-        "algorithms map. Known algorithms: greedy_by_size, greedy_by_conflicts, hill_climb, "
-        "no_sharing",
+        "algorithms map. Known algorithms: auto, exact, greedy_by_size, "
+        "greedy_by_conflicts, hill_climb, no_sharing",
     ),
 ]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from usmp.report import print_memory_summary
 
 
-def pool(name: str, kind: str, peak: int, pressure: int, *live: tuple[str, int]) -> dict[str, Any]:
+def pool(
+    name: str, kind: str, peak: int, bound: int, *live: tuple[str, int], optimal: bool = True
+) -> dict[str, Any]:
     buffers, offset = [], 0
     for buffer, size in live:
         kind_of_buffer = "state" if buffer.startswith("state") else "intermediate"
@@ -20,7 +23,9 @@ def pool(name: str, kind: str, peak: int, pressure: int, *live: tuple[str, int])
         "name": name,
         "kind": kind,
         "peak_bytes": peak,
-        "memory_pressure_bytes": pressure,
+        "memory_pressure_bytes": bound - 1,
+        "lower_bound_bytes": bound,
+        "optimal": optimal,
         "live_at_peak": [buffer for buffer, _ in live],
         "buffers": buffers,
     }
@@ -31,6 +36,7 @@ def summary(
     io_in_pool: bool = False,
     width: int = 80,
     placement: dict[str, Any] | None = None,
+    ended_by: str | None = None,
 ) -> list[str]:
     """The lines of the summary, spaces squeezed, rules and empty lines left out."""
     tensor = {"pool": "sram"} if io_in_pool else {}
@@ -39,6 +45,8 @@ def summary(
     main["state_size_bytes"] = sum(states)
     memory = {"algorithm": "mine", "pools": list(pools), "functions": {"main": [main]}}
     memory["placement"] = placement or {"policy": "preference"}
+    if ended_by is not None:
+        memory["search_ended_by"] = ended_by
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False)
     print_memory_summary({"model_name": "net", "memory": memory}, console)
@@ -49,12 +57,12 @@ def summary(
 def test_whole_summary():
     assert summary(
         pool("flash", "constant", 50, 50),
-        pool("sram", "workspace", 300, 200, ("a", 100), ("b", 200)),
+        pool("sram", "workspace", 300, 200, ("a", 100), ("b", 200), optimal=False),
     ) == [
         "Memory of net (mine)",
-        "pool kind peak bytes lower bound peak / bound",
-        "sram workspace 300 200 1.500",
-        "flash constant 50 50 1.000",
+        "pool kind peak bytes lower bound ratio optimal",
+        "sram workspace 300 200 1.500 unknown",
+        "flash constant 50 50 1.000 yes",
         "Live at the peak of sram",
         "buffer offset bytes",
         "a 0 100",
@@ -84,13 +92,13 @@ def test_workspace_pools_keep_the_order_of_the_plan():
 
 
 def test_pool_without_bytes_has_no_ratio():
-    assert "sram workspace 0 0 -" in summary(pool("sram", "workspace", 0, 0))
+    assert "sram workspace 0 0 - yes" in summary(pool("sram", "workspace", 0, 0))
 
 
 def test_model_without_pools():
     assert summary()[:2] == [
         "Memory of net (mine)",
-        "pool kind peak bytes lower bound peak / bound",
+        "pool kind peak bytes lower bound ratio optimal",
     ]
 
 
@@ -110,7 +118,7 @@ def test_only_the_largest_live_buffers_are_listed():
 def test_names_are_shown_as_they_are():
     name = "a[b]x[/c]:a:0"
     lines = summary(pool(name, "workspace", 1, 1, (name, 1)), io_in_pool=True)
-    assert f"{name} workspace 1 1 1.000" in lines
+    assert f"{name} workspace 1 1 1.000 yes" in lines
     assert f"Live at the peak of {name}" in lines
     assert lines[-1] == f"{name} 0 1"
 
@@ -138,3 +146,21 @@ def test_access_cycles_by_both_placements():
     placement["estimated_access_cycles_by_preference"] = None
     lines = summary(io_in_pool=True, width=200, placement=placement)
     assert "by preference no plan fits, by cost 70" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "told"),
+    [
+        (None, []),
+        ("proof", []),
+        ("work", []),
+        (
+            "time",
+            ["The search was ended by its time budget: another run may end with another plan."],
+        ),
+        ("interrupt", ["The search was interrupted: another run may end with another plan."]),
+    ],
+)
+def test_an_end_that_another_run_may_not_have_is_told(ended_by, told):
+    lines = summary(pool("sram", "workspace", 1, 1, ("a", 1)), io_in_pool=True, ended_by=ended_by)
+    assert lines[lines.index("a 0 1") + 1 :] == told

@@ -56,6 +56,8 @@ def test_memory_plan_is_that_of_the_build(tmp_path):
     archive, (factory,) = attention_archive(tmp_path, "net", use_workspace_io=True)
     read, built = archive.module().memory_plan, factory.memory_plan
     assert (read.algorithm, read.memory_pressure) == (built.algorithm, built.memory_pressure)
+    assert read.search_ended_by == built.search_ended_by == "proof"
+    assert structural_equal(read.pool_bounds, built.pool_bounds)
 
     def by_name(plan):
         return sorted(plan.buffers, key=lambda buffer: str(buffer.name))

@@ -60,7 +60,7 @@ def test_allocations_become_views_of_the_pool():
             Expected.op(b.data, c.data)
             Expected.op(c.data, y)
 
-    planned = plan(Chain)
+    planned = plan(Chain, algorithm="greedy_by_size")
     expected = bound(Expected)
     for name in ("op", "__tvm_main__"):
         func = planned[name].without_attr(POOL_ARGS_ATTR)
@@ -68,7 +68,7 @@ def test_allocations_become_views_of_the_pool():
 
 
 def test_the_plan_is_left_on_the_module():
-    memory_plan = plan(Chain).attrs[MEMORY_PLAN_ATTR]
+    memory_plan = plan(Chain, algorithm="greedy_by_size").attrs[MEMORY_PLAN_ATTR]
     assert memory_plan.algorithm == "greedy_by_size"
     assert memory_plan.memory_pressure == 80
     assert [

@@ -1,0 +1,130 @@
+"""`auto` and `exact`: the solver as planning algorithms that say what is proved of their plans.
+
+``auto`` ends after a fixed amount of work, so the same buffers give the same plan on every machine;
+``exact`` goes on until its plan is proved. With a time budget only time ends the search. Whoever
+wants to see how it goes, or to end it, calls the planner inside of :func:`watched`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tvm_ffi import get_global_func, register_error
+
+from usmp import _ffi as _ffi
+from usmp.objects import BufferInfo, PoolAllocation
+
+AUTO, EXACT = "auto", "exact"
+SEARCHES: tuple[str, ...] = (AUTO, EXACT)
+"""The algorithms that search with the solver."""
+
+PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
+"""What ends a search: nothing is better, the fixed amount of work, the time budget, who watches."""
+
+
+# Ctrl-C is seen where C++ calls Python, and would come out of C++ as a RuntimeError.
+register_error("KeyboardInterrupt", KeyboardInterrupt)
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """How far a search is.
+
+    Parameters
+    ----------
+    peak_bytes: the sum of the peaks of the best plan so far; None while there is none.
+    lower_bound_bytes: the sum of the proved lower bounds.
+    """
+
+    peak_bytes: int | None
+    lower_bound_bytes: int
+
+
+Watch: TypeAlias = Callable[[SearchProgress], bool]
+"""Called some times a second; False ends the search with the best plan so far."""
+
+Watching: TypeAlias = Callable[[], AbstractContextManager[Watch]]
+"""Entered for each search."""
+
+
+def _unwatched() -> AbstractContextManager[Watch]:
+    return nullcontext(lambda _: True)
+
+
+_WATCHING: ContextVar[Watching] = ContextVar("usmp_watching", default=_unwatched)
+
+
+@contextmanager
+def watched(watching: Watching) -> Iterator[None]:
+    """Have the searches inside tell how far they are."""
+    token = _WATCHING.set(watching)
+    try:
+        yield
+    finally:
+        _WATCHING.reset(token)
+
+
+class SearchedPlan(dict[BufferInfo, PoolAllocation]):
+    """A plan, and what is known of it.
+
+    Parameters
+    ----------
+    plan: the places.
+    lower_bounds: pool name to a proved lower bound of its peak in bytes, given that no less
+        preferred pool has a higher peak than here.
+    ended_by: what ended the search.
+    work: steps of the solver.
+    """
+
+    def __init__(
+        self,
+        plan: Mapping[BufferInfo, PoolAllocation],
+        lower_bounds: Mapping[str, int],
+        ended_by: str,
+        work: int,
+    ) -> None:
+        super().__init__(plan.items())
+        self.lower_bounds = lower_bounds
+        self.ended_by = ended_by
+        self.work = work
+
+
+def search(
+    name: str, buffers: Sequence[BufferInfo], time_budget_seconds: float | None = None
+) -> SearchedPlan:
+    """Plan by `auto` or `exact`.
+
+    Parameters
+    ----------
+    name: one of `SEARCHES`.
+    buffers: what is to be placed.
+    time_budget_seconds: if given, only this ends the search before the plan is proved.
+
+    Raises
+    ------
+    ValueError: the buffers do not fit, or no plan was found.
+    """
+    is_ended = False
+    with _WATCHING.get()() as watch:
+
+        def go_on(peak_bytes: int | None, lower_bound_bytes: int) -> bool:
+            nonlocal is_ended
+            is_ended = not watch(SearchProgress(peak_bytes, lower_bound_bytes))
+            return not is_ended
+
+        plan, lower_bounds, is_optimal, work = get_global_func("usmp.solve_buffers")(
+            list(buffers), name == EXACT, time_budget_seconds, go_on
+        )
+    if is_optimal:
+        ended_by = PROOF
+    elif is_ended:
+        ended_by = WATCHER
+    else:
+        ended_by = WORK if time_budget_seconds is None else TIME
+    return SearchedPlan(
+        plan, {str(pool): int(bound) for pool, bound in lower_bounds.items()}, ended_by, int(work)
+    )

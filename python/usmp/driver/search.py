@@ -1,0 +1,83 @@
+"""A search that has no end of its own: shown while it lasts, and ended by ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.interrupts import deferred_interrupts
+from usmp.driver.progress import Stage
+from usmp.solver.durations import parse_duration
+
+if TYPE_CHECKING:
+    from usmp.algorithms import SearchProgress
+    from usmp.algorithms.search import Watch
+
+
+def add_time_budget_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--usmp-time-budget`."""
+    parser.add_argument(
+        "--usmp-time-budget",
+        metavar="TIME",
+        type=_duration,
+        help="the same as --pass-config tir.usmp.time_budget=TIME, such as 10s: how long auto or "
+        "exact may search; ctrl-C takes the best plan found so far",
+    )
+
+
+@contextmanager
+def watched_search(config: Any, stage: Stage) -> Iterator[None]:
+    """Inside, show searches that only time or a proof ends, and let ctrl-C end them.
+
+    Ctrl-C then gives the best plan so far; a second one aborts. What ends by itself after a fixed
+    amount of work, it aborts.
+    """
+    from usmp.algorithms import watched
+
+    if "tir.usmp.time_budget" not in config and config.get("tir.usmp.algorithm") != "exact":
+        yield
+        return
+
+    @contextmanager
+    def watching() -> Iterator[Watch]:
+        started = time.monotonic()
+        with deferred_interrupts() as interrupted:
+
+            def watch(progress: SearchProgress) -> bool:
+                stage(_progress_text(progress, time.monotonic() - started))
+                return not interrupted()
+
+            try:
+                yield watch
+            except ValueError:
+                if interrupted():
+                    raise KeyboardInterrupt from None  # There was no plan yet.
+                raise
+
+    with watched(watching):
+        yield
+
+
+def note_interrupted_search(options: argparse.Namespace, factory: Any) -> None:
+    """Say on stderr that ctrl-C ended the search, if it did."""
+    if factory.memory_plan.search_ended_by == "interrupt":
+        print(
+            "tvmc: the search was interrupted; this is the best plan that it found until then",
+            file=options.stderr,
+        )
+
+
+def _progress_text(progress: SearchProgress, seconds: float) -> str:
+    peak = "no plan yet" if progress.peak_bytes is None else f"peak {progress.peak_bytes}"
+    return f"planning: {peak}, lower bound {progress.lower_bound_bytes}, {seconds:.0f} s"
+
+
+def _duration(text: str) -> str:
+    try:
+        parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

@@ -1,0 +1,88 @@
+// `auto` and `exact`: the solver as planning algorithms.
+//
+// `auto` ends after a fixed amount of work, so that the same buffers give the same plan on every
+// machine; `exact` goes on until its plan is proved. With a time budget only time ends the search.
+#include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/optional.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include "read_problem.h"
+#include "solver/budget.h"
+#include "solver/explain_infeasible.h"
+#include "solver/solver.h"
+
+namespace usmp {
+
+namespace {
+
+using Plan = ffi::Map<BufferInfo, PoolAllocation>;
+
+/*! \brief The plan; by name of a pool the proved lower bound of its peak; whether no plan is
+ *         better; the steps that were taken. See SolverResult. */
+using SolvedBuffers = ffi::Tuple<Plan, ffi::Map<ffi::String, int64_t>, bool, int64_t>;
+
+/*! \brief Throws ValueError if there is no plan, or none was found. */
+SolvedBuffers SolveBuffers(const ffi::Array<BufferInfo>& buffers, const SolverOptions& options) {
+  const Problem problem = ReadProblem(buffers);
+  const SolverResult result = SolveProblem(problem, options);
+  if (result.status == SolverStatus::kInfeasible || result.status == SolverStatus::kUnknown) {
+    TVM_FFI_THROW(ValueError) << ExplainInfeasible(problem, result);
+  }
+  ffi::Map<ffi::String, int64_t> lower_bounds;
+  for (size_t p = 0; p < problem.pools.size(); ++p) {
+    lower_bounds.Set(problem.pools[p].name, result.lower_bounds[p]);
+  }
+  return SolvedBuffers(MakePlan(buffers, problem, result.placements), lower_bounds,
+                       result.status == SolverStatus::kOptimal, result.work);
+}
+
+SolverOptions Unlimited() {
+  SolverOptions options;
+  options.work_budget = Budget::kUnlimited;
+  return options;
+}
+
+// The memory pressure belongs to TVM's signature; the solver has its own bounds.
+
+Plan Auto(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
+  return SolveBuffers(buffers, SolverOptions()).get<0>();
+}
+
+Plan Exact(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
+  return SolveBuffers(buffers, Unlimited()).get<0>();
+}
+
+/*!
+ * \brief For Python.
+ *
+ * \param is_exact whether only a proof ends the search, or else a fixed amount of work; unless
+ *        time does.
+ * \param watch called with the peak, or None, and the lower bound; false ends the search.
+ */
+SolvedBuffers Solve(const ffi::Array<BufferInfo>& buffers, bool is_exact,
+                    ffi::Optional<double> time_budget_seconds, ffi::Optional<ffi::Function> watch) {
+  SolverOptions options =
+      is_exact || time_budget_seconds.has_value() ? Unlimited() : SolverOptions();
+  if (time_budget_seconds.has_value()) options.time_budget_seconds = *time_budget_seconds;
+  if (watch.has_value()) {
+    options.watch = [call = *watch](const Progress& progress) {
+      ffi::Optional<int64_t> peak;
+      if (progress.peak) peak = *progress.peak;
+      return call(peak, progress.lower_bound).cast<bool>();
+    };
+  }
+  return SolveBuffers(buffers, options);
+}
+
+}  // namespace
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef()
+      .def("tir.usmp.algo.auto", Auto)
+      .def("tir.usmp.algo.exact", Exact)
+      .def("usmp.solve_buffers", Solve);
+}
+
+}  // namespace usmp
