@@ -9,7 +9,6 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include "read_problem.h"
-#include "solver/budget.h"
 #include "solver/explain_infeasible.h"
 #include "solver/solver.h"
 
@@ -38,20 +37,20 @@ SolvedBuffers SolveBuffers(const ffi::Array<BufferInfo>& buffers, const SolverOp
                        result.status == SolverStatus::kOptimal, result.work);
 }
 
-SolverOptions Unlimited() {
+SolverOptions WithEffort(SolverEffort effort) {
   SolverOptions options;
-  options.work_budget = Budget::kUnlimited;
+  options.effort = effort;
   return options;
 }
 
 // The memory pressure belongs to TVM's signature; the solver has its own bounds.
 
 Plan Auto(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
-  return SolveBuffers(buffers, SolverOptions()).get<0>();
+  return SolveBuffers(buffers, WithEffort(SolverEffort::kAuto)).get<0>();
 }
 
 Plan Exact(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
-  return SolveBuffers(buffers, Unlimited()).get<0>();
+  return SolveBuffers(buffers, WithEffort(SolverEffort::kExact)).get<0>();
 }
 
 /*!
@@ -63,8 +62,7 @@ Plan Exact(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_pressure*/) {
  */
 SolvedBuffers Solve(const ffi::Array<BufferInfo>& buffers, bool is_exact,
                     ffi::Optional<double> time_budget_seconds, ffi::Optional<ffi::Function> watch) {
-  SolverOptions options =
-      is_exact || time_budget_seconds.has_value() ? Unlimited() : SolverOptions();
+  SolverOptions options = WithEffort(is_exact ? SolverEffort::kExact : SolverEffort::kAuto);
   if (time_budget_seconds.has_value()) options.time_budget_seconds = *time_budget_seconds;
   if (watch.has_value()) {
     options.watch = [call = *watch](const Progress& progress) {
