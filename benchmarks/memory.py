@@ -1,10 +1,14 @@
 """RAM of compiled models, inputs and outputs counted, beside TFLite Micro's on the same files.
 
     python benchmarks/memory.py MODEL.tflite ...
+    python benchmarks/memory.py --proofs MODEL ...
 
 All numbers are exact bytes. "TFLM tensors" is the planned part ("head") of TFLite Micro's arena,
 "TFLM arena" everything that its interpreter takes at run time. "peak" is the workspace of the
 emitted C with `tir.usmp.use_workspace_io`, which needs nothing else but the stack.
+
+With --proofs the table says of each model, of any format, whether `auto` proved its peaks to be the
+lowest that are possible, and the CPU time that the algorithm took, on this machine.
 """
 
 from __future__ import annotations
@@ -13,6 +17,9 @@ import os
 import re
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -21,13 +28,69 @@ from tflite_micro.python.tflite_micro import runtime
 from tvm.ir.transform import PassContext
 
 import usmp
+from usmp.algorithms import SearchProgress, watched
+from usmp.algorithms.search import Watch
+from usmp.objects import MemoryPlan
 
-ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts", "hill_climb")
+ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts", "hill_climb", "auto")
 ARENA_BYTES = 16 << 20
 
 
-def main(paths: list[str]) -> None:
-    """Print the table."""
+def main(arguments: list[str]) -> None:
+    """Print one of the tables."""
+    if arguments[:1] == ["--proofs"]:
+        print_proofs(arguments[1:])
+    else:
+        print_peaks(arguments)
+
+
+def print_proofs(paths: list[str]) -> None:
+    """Whether the plans are proved, and the time that took."""
+    table = Table(title="Peaks in bytes, and their lower bounds", title_justify="left")
+    for heading in ("model", "pools", "lower bounds", "optimal", "buffers", "CPU ms of auto"):
+        table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    for path in paths:
+        plan, seconds = searched_plan(path)
+        peaks: dict[str, int] = {}
+        for buffer in plan.buffers:
+            end = buffer.byte_offset + buffer.size_bytes
+            peaks[buffer.pool_name] = max(end, peaks.get(buffer.pool_name, 0))
+        bounds = plan.pool_bounds
+        table.add_row(
+            Path(path).stem,
+            ", ".join(str(peaks[name]) for name in bounds),
+            ", ".join(str(bound.lower_bound_bytes) for bound in bounds.values()),
+            "yes" if all(bound.optimal for bound in bounds.values()) else "unknown",
+            str(len(plan.buffers)),
+            f"{1000 * seconds:.2f}",
+        )
+    Console(width=140).print(table)
+
+
+def searched_plan(path: str) -> tuple[MemoryPlan, float]:
+    """The plan by `auto`, and the CPU seconds of the search alone."""
+    seconds = 0.0
+
+    @contextmanager
+    def timed() -> Iterator[Watch]:
+        nonlocal seconds
+        start = time.process_time()
+        yield go_on
+        seconds += time.process_time() - start
+
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.algorithm": "auto"}
+    with PassContext(opt_level=3, config=config), watched(timed):
+        plan = usmp.build(usmp.import_model(path)).memory_plan
+    return plan, seconds
+
+
+def go_on(progress: SearchProgress) -> bool:
+    """No search is ended."""
+    return True
+
+
+def print_peaks(paths: list[str]) -> None:
+    """Peaks by algorithm."""
     table = Table(title="RAM in bytes, inputs and outputs counted", title_justify="left")
     for heading in ("model", "TFLM arena", "TFLM tensors", "lower bound", *ALGORITHMS):
         table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)

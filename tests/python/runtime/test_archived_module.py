@@ -177,6 +177,8 @@ def with_a_pool(files: dict[str, bytes]) -> dict[str, bytes]:
         "alignment_bytes": 16,
         "peak_bytes": 16,
         "memory_pressure_bytes": 16,
+        "lower_bound_bytes": 16,
+        "optimal": True,
         "live_at_peak": ["a"],
         "buffers": [buffer],
     }
