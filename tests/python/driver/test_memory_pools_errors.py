@@ -269,7 +269,9 @@ def test_wrong_flags(refused, digits_model, flags, message):
     assert refused("compile", digits_model, "--target=accel,c", *flags) == message
 
 
-# ---- pools in which the digits model has no place; it needs 2048 and 26748 bytes
+# ---- pools in which the digits model has no place; greedy_by_size needs 2048 and 26748 bytes
+
+GREEDY = "--usmp-algorithm=greedy_by_size"
 
 TOO_SMALL = (
     "TVM USMP Error: the space available in the provided pools exceeded when trying to allocate "
@@ -280,7 +282,7 @@ TOO_SMALL = (
 
 
 def test_size_hint_that_is_too_small(refused, digits_model):
-    flags = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=2047"]
+    flags = [GREEDY, "--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=2047"]
     assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
         buffer="conv2d1 (512 bytes,",
         pools='pool "sram": size_hint_bytes=2047, 1536 bytes already taken, the buffer would end '
@@ -290,7 +292,7 @@ def test_size_hint_that_is_too_small(refused, digits_model):
 
 
 def test_size_hints_that_are_too_small_together(refused, digits_model):
-    flags = ["--workspace-pools=dtcm,sram"]
+    flags = [GREEDY, "--workspace-pools=dtcm,sram"]
     flags += [f"--workspace-pools-size-hint-bytes={name}:1000" for name in ("dtcm", "sram")]
     assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
         buffer="conv2d3 (1024 bytes,",
@@ -303,7 +305,7 @@ def test_size_hints_that_are_too_small_together(refused, digits_model):
 
 def test_the_smallest_size_is_told_however_many_pools_there_are(refused, digits_model):
     names = [f"memory_number_{index}" for index in range(24)]
-    flags = [f"--workspace-pools={','.join(names)}"]
+    flags = [GREEDY, f"--workspace-pools={','.join(names)}"]
     flags += [f"--workspace-pools-size-hint-bytes={name}:16" for name in names]
     message = refused("compile", digits_model, *flags)
     assert message.startswith(
@@ -318,7 +320,7 @@ def test_the_smallest_size_is_told_however_many_pools_there_are(refused, digits_
 
 
 def test_constant_pool_that_is_too_small(refused, digits_model):
-    flags = ["--usmp-parameter-pools=flash", "--usmp-parameter-pool-flash=size=1000"]
+    flags = [GREEDY, "--usmp-parameter-pools=flash", "--usmp-parameter-pool-flash=size=1000"]
     assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
         buffer="conv2d3_constant_1 (18432 bytes,",
         pools='pool "flash": size_hint_bytes=1000, 0 bytes already taken, the buffer would end at '
@@ -331,7 +333,21 @@ def test_the_smallest_size_of_the_message_is_enough(tvmc, digits_model):
     for least in (["workspace", "sram", 2048], ["constant", "flash", 26748]):
         side, name, size = least
         flags = [f"--{side}-pools={name}", f"--{side}-pools-size-hint-bytes={name}:{size}"]
-        assert tvmc("compile", digits_model, *flags).status == 0
+        assert tvmc("compile", digits_model, GREEDY, *flags).status == 0
+
+
+def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, digits_model):
+    pools = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=1535"]
+    assert refused("compile", digits_model, *pools) == (
+        "TVM USMP Error: the space available in the provided pools exceeded when trying to "
+        "allocate the buffer : conv2d (1024 bytes, alignment 16) "
+        'pool "sram": size_hint_bytes=1535 No plan fits: 2 buffers together need at least 1536 '
+        'bytes: "conv2d1" (512 bytes), "conv2d" (1024 bytes); without any one of them the rest '
+        "fits. Please increase the size_hints for memory pools. The smallest size_hint_bytes with "
+        'which a plan fits: 1536 for pool "sram". Another pool among the candidates of the buffers '
+        "may also help."
+    )
+    assert tvmc("compile", digits_model, pools[0], f"{pools[1][:-4]}1536").status == 0
 
 
 def test_workspace_that_only_the_accelerator_may_access(refused, digits_model):
