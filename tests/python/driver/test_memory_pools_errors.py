@@ -342,7 +342,7 @@ def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, digits_m
         "TVM USMP Error: the space available in the provided pools exceeded when trying to "
         "allocate the buffer : conv2d (1024 bytes, alignment 16) "
         'pool "sram": size_hint_bytes=1535 No plan fits: 2 buffers together need at least 1536 '
-        'bytes: "conv2d1" (512 bytes), "conv2d" (1024 bytes); without any one of them the rest '
+        'bytes: "conv2d" (1024 bytes), "conv2d1" (512 bytes); without any one of them the rest '
         "fits. Please increase the size_hints for memory pools. The smallest size_hint_bytes with "
         'which a plan fits: 1536 for pool "sram". Another pool among the candidates of the buffers '
         "may also help."
