@@ -20,6 +20,7 @@ _PACKAGES = {
     "gcc": "gcc",
     "g++": "g++",
     "clang": "clang",
+    "clang++": "clang libclang-rt-dev",
     "fish": "fish",
     "zsh": "zsh",
     **{board.toolchain.compiler: board.toolchain.packages for board in BOARDS},

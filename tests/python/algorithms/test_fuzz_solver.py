@@ -1,0 +1,23 @@
+"""The solver on problems that libFuzzer makes up, judged by the reference in tests/fuzz.
+
+`benchmarks/fuzz_solver.py` does the same for as long as you like.
+"""
+
+import pytest
+
+from compilers import require
+from solver_fuzzing import build, can_build, fuzz
+
+RUNS = 6000
+MOST_SECONDS = 60
+
+
+def test_no_problem_makes_the_solver_err(tmp_path):
+    require("clang++")
+    if not can_build(tmp_path):
+        pytest.skip("clang++ lacks libFuzzer (apt-get install libclang-rt-dev)")
+    outcome = fuzz(
+        build(tmp_path), seconds=MOST_SECONDS, seed=1, corpus=tmp_path / "corpus", runs=RUNS
+    )
+    assert outcome.failure == ""
+    assert outcome.executions > RUNS / 10

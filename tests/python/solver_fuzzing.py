@@ -1,0 +1,87 @@
+"""The solver under libFuzzer with sanitizers: builds the harness of tests/fuzz and runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLVER = ROOT / "src/usmp/solver"
+HARNESS = ROOT / "tests/fuzz"
+SANITIZERS = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
+COMPILE = ("clang++", "-std=c++17", "-O1", "-gline-tables-only", *SANITIZERS)
+# Longer inputs say no more: the largest problem takes fewer bytes.
+LONGEST_INPUT = 2048
+LONGEST_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    Parameters
+    ----------
+    executions: problems that were tried.
+    failure: what the harness or a sanitizer said; empty if nothing was wrong.
+    """
+
+    executions: int
+    failure: str
+
+
+def can_build(folder: Path) -> bool:
+    """Whether clang++ has libFuzzer and the sanitizers."""
+    source = folder / "nothing.cc"
+    source.write_text(
+        "#include <cstddef>\n#include <cstdint>\n"
+        'extern "C" int LLVMFuzzerTestOneInput(const uint8_t*, size_t) { return 0; }\n'
+    )
+    command = [*COMPILE, source, "-o", folder / "nothing"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def build(folder: Path) -> Path:
+    """Compile solver and harness into `folder`; the program's path."""
+
+    def compiled(source: Path) -> Path:
+        target = folder / f"{source.stem}.o"
+        includes = (f"-I{SOLVER}", f"-I{HARNESS}")
+        subprocess.run([*COMPILE, *includes, "-c", source, "-o", target], check=True)
+        return target
+
+    sources = sorted(SOLVER.glob("*.cc")) + sorted(HARNESS.glob("*.cc"))
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
+        objects = list(workers.map(compiled, sources))
+    program = folder / "fuzz_solver"
+    subprocess.run([*COMPILE, *objects, "-o", program], check=True)
+    return program
+
+
+def fuzz(program: Path, *, seconds: int, seed: int, corpus: Path, runs: int = -1) -> Outcome:
+    """Try problems for so many seconds, or so many problems; stops at the first failure.
+
+    Inputs that reach new code are kept in `corpus`, beside the input that failed.
+    """
+    corpus.mkdir(parents=True, exist_ok=True)
+    command = [
+        program,
+        f"-max_total_time={seconds}",
+        f"-runs={runs}",
+        f"-seed={seed}",
+        f"-max_len={LONGEST_INPUT}",
+        "-len_control=0",
+        f"-timeout={LONGEST_SECONDS}",
+        f"-artifact_prefix={corpus}/",
+        "-print_final_stats=1",
+        "-verbosity=0",
+        corpus,
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    executions = re.search(r"number_of_executed_units:\s*(\d+)", result.stderr)
+    return Outcome(
+        int(executions[1]) if executions else 0, result.stderr if result.returncode else ""
+    )
