@@ -1,14 +1,16 @@
-"""Small random placement problems with every feature at once, and the rule that plans are judged by.
+"""Small random placement problems with every feature at once, and the rule that judges plans.
 
 Everything is plain numbers: buffers and pools are indices, sizes and offsets are bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
+
+from usmp.algorithms import Buffer, Pool, Problem, Solution
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,34 @@ Place = tuple[int, int]
 """Pool and offset."""
 
 
+def problem_of(drawn: DrawnProblem) -> Problem:
+    """The problem as the solver takes it."""
+    told: dict[int, list[str]] = {}
+    for a, b in drawn.conflicts:
+        told.setdefault(a, []).append(f"b{b}")
+    buffers = [
+        Buffer(
+            name=f"b{index}",
+            size=buffer.size,
+            live=buffer.live,
+            alignment=buffer.alignment,
+            pools=[f"p{pool}" for pool in buffer.pools],
+            offset=buffer.pin,
+            conflicts=told.get(index, ()),
+            overlaps={f"b{b}": d for (a, b), d in drawn.overlaps.items() if a == index},
+        )
+        for index, buffer in enumerate(drawn.buffers)
+    ]
+    return Problem.from_buffers(
+        buffers, [Pool(f"p{index}", limit) for index, limit in enumerate(drawn.limits)]
+    )
+
+
+def places_of(solution: Solution) -> list[Place]:
+    """The places of the plan, by buffer."""
+    return list(zip(solution.pools.tolist(), solution.offsets.tolist(), strict=True))
+
+
 def live_together(a: DrawnBuffer, b: DrawnBuffer) -> bool:
     """Whether a live range of one meets one of the other."""
     return any(max(x[0], y[0]) < min(x[1], y[1]) for x in a.live for y in b.live)
@@ -65,11 +95,11 @@ def assert_plan(problem: DrawnProblem, places: Sequence[Place]) -> None:
         assert buffer.pin in (None, offset)
         limit = problem.limits[pool]
         assert limit is None or offset + buffer.size <= limit
-    for (a, b), separation in separations(problem).items():
-        if places[a][0] == places[b][0] and places[a][1] <= places[b][1]:
-            back = separations(problem)[b, a]
+    apart = separations(problem)
+    for a, b in apart:
+        if places[a][0] == places[b][0]:
             gap = places[b][1] - places[a][1]
-            assert gap >= separation or -gap >= back, (a, b)
+            assert gap >= apart[a, b] or -gap >= apart[b, a], (a, b)
 
 
 def peaks_of(problem: DrawnProblem, places: Sequence[Place]) -> list[int]:
@@ -117,12 +147,6 @@ def draw_problem(draw: Random, largest: int) -> DrawnProblem:
             for pair in draw.choice([[(i, j)], [(j, i)], [(i, j), (j, i)]]):
                 overlaps[pair] = draw.choice([0, draw.randint(0, buffers[pair[0]].size)])
     return DrawnProblem(limits, buffers, conflicts, overlaps)
-
-
-def draw_problems(count: int) -> Iterator[DrawnProblem]:
-    """The problems of the seeds from 0 on: each third has up to 14 buffers, the others up to 8."""
-    for seed in range(count):
-        yield draw_problem(Random(seed), 14 if seed % 3 == 0 else 8)
 
 
 def shuffled(problem: DrawnProblem, order: Sequence[int]) -> DrawnProblem:

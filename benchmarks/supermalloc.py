@@ -1,0 +1,70 @@
+"""SuperMalloc on one instance, for `solver.py`: runs in the interpreter that has omnimalloc.
+
+    python benchmarks/supermalloc.py INSTANCE.csv capacity BYTES
+    python benchmarks/supermalloc.py INSTANCE.csv peak SECONDS THREADS
+
+Prints JSON: peak in bytes, 0 if there is no plan; whether it is proved to be the lowest; CPU
+seconds of all threads.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+from omnimalloc._cpp import Partition, try_solve_many
+from omnimalloc.allocators.supermalloc import DEFAULT_HEURISTICS, SupermallocAllocator
+from omnimalloc.primitives.allocation import Allocation
+
+
+def fit(buffers: Sequence[Allocation], capacity: int) -> tuple[int, bool]:
+    """Its search within a capacity on one thread: three orders in turn, with limits that double."""
+    base = Partition.from_allocations(buffers)
+    orders = [base.reorder("".join(order)).with_bound(capacity + 1) for order in DEFAULT_HEURISTICS]
+    nodes = 2 * len(buffers)
+    while True:
+        for partition in orders:
+            found = try_solve_many(
+                [partition],
+                capacity + 1,
+                nodes,
+                canonical=True,
+                dominance=True,
+                floor_inference=True,
+                monotonic_floor=True,
+                decompose=True,
+                timeout=None,
+                num_threads=1,
+            )
+            if found is not None:
+                return found.peak, False
+        nodes *= 2
+
+
+def minimise(buffers: Sequence[Allocation], seconds: float, threads: int) -> tuple[int, bool]:
+    """The lowest peak that it finds in so many seconds."""
+    found = SupermallocAllocator(timeout=seconds, num_threads=threads).solve(tuple(buffers))
+    return found.peak, found.proved_optimal
+
+
+def main(path: str, what: str, *numbers: str) -> None:
+    """Answer the question of the command line."""
+    with open(path, newline="") as file:
+        buffers = [
+            Allocation(row["id"], int(row["size"]), int(row["lower"]), int(row["upper"]))
+            for row in csv.DictReader(file)
+        ]
+    start = time.process_time()
+    if what == "capacity":
+        peak, is_optimal = fit(buffers, int(numbers[0]))
+    else:
+        peak, is_optimal = minimise(buffers, float(numbers[0]), int(numbers[1]))
+    seconds = time.process_time() - start
+    print(json.dumps({"peak": peak, "is_optimal": is_optimal, "seconds": seconds}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
