@@ -1,6 +1,8 @@
 // The solver under libFuzzer: any problem, any budget, judged by the reference.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -15,6 +17,8 @@ namespace {
 
 constexpr size_t kFewBuffers = 8;
 constexpr int64_t kReferenceSteps = 20'000;
+// Many problems say more than much work on one of which the best plan is not known.
+constexpr int64_t kMostStepsIfLarge = 100'000;
 
 /*! \brief A problem, what the solver was asked, and what it answered. */
 struct Case {
@@ -129,13 +133,15 @@ void Run(const uint8_t* data, size_t size) {
   ByteReader bytes(data, size);
   Case c;
   constexpr int64_t kBudgets[] = {20'000'000, 20'000'000, 1'000'000, 10'000, 100, 1, 0};
-  const int64_t budget = bytes.Below(std::size(kBudgets));
+  const int64_t budget = kBudgets[bytes.Below(std::size(kBudgets))];
   const bool is_watched = bytes.OnceIn(8);
   int64_t calls = is_watched ? bytes.Below(4) : 0;
-  c.options.work_budget = kBudgets[budget];
   if (is_watched) c.options.watch = [&calls](const Progress&) { return calls-- > 0; };
+  c.options.effort = bytes.OnceIn(3) ? SolverEffort::kExact : SolverEffort::kAuto;
   c.problem = DrawProblem(&bytes);
-  c.has_time = budget < 2 && !is_watched;
+  const bool is_small = c.problem.buffers.size() <= kFewBuffers;
+  c.options.work_budget = is_small ? budget : std::min(budget, kMostStepsIfLarge);
+  c.has_time = is_small && budget == kBudgets[0] && !is_watched;
   const std::optional<std::string> defect = FindDefect(c.problem);
   try {
     c.result = SolveProblem(c.problem, c.options);
