@@ -77,6 +77,8 @@ def fuzz(program: Path, *, seconds: int, seed: int, corpus: Path, runs: int = -1
         f"-timeout={LONGEST_SECONDS}",
         f"-artifact_prefix={corpus}/",
         "-print_final_stats=1",
+        # Symbols of what is new take longer than the problems.
+        "-print_funcs=0",
         "-verbosity=0",
         corpus,
     ]
