@@ -1,0 +1,132 @@
+#include "heuristics.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "fit.h"
+#include "live_index.h"
+#include "orders.h"
+#include "repair.h"
+#include "separations.h"
+#include "skyline.h"
+
+namespace usmp {
+
+namespace {
+
+using Key = ItemMeasures::Key;
+
+/*! \brief Orders from the one that is best most often. */
+const std::vector<std::vector<Key>>& Orders() {
+  static const std::vector<std::vector<Key>> orders = {
+      {Key::kArea},
+      {Key::kUrgency, Key::kArea},
+      {Key::kDuration, Key::kSize},
+      {Key::kUrgency, Key::kDuration, Key::kSize},
+      {Key::kSize, Key::kDuration},
+      {Key::kUrgency, Key::kSize, Key::kDuration},
+      {Key::kRootArea},
+      {Key::kUrgency, Key::kRootArea},
+      {Key::kStart, Key::kSize},
+      {Key::kEarlyEnd, Key::kSize},
+  };
+  return orders;
+}
+
+/*! \brief The best plan so far, and when to stop. */
+class Best {
+ public:
+  Best(const PoolProblem& problem, int64_t lower_bound, Budget* budget)
+      : problem_(problem), lower_bound_(lower_bound), budget_(budget) {}
+
+  bool none() const { return offsets_.empty(); }
+  bool done() const { return !none() && (peak_ <= lower_bound_ || budget_->exhausted()); }
+  /*! \brief What the next plan must not exceed. */
+  int64_t limit() const { return none() ? kNoLimit : peak_ - 1; }
+  Offsets* offsets() { return &offsets_; }
+
+  void Offer(Offsets offsets) {
+    if (offsets.empty()) return;
+    const int64_t peak = Peak(problem_, offsets);
+    if (!none() && peak >= peak_) return;
+    peak_ = peak;
+    offsets_ = std::move(offsets);
+  }
+
+ private:
+  const PoolProblem& problem_;
+  const int64_t lower_bound_;
+  Budget* budget_;
+  Offsets offsets_;
+  int64_t peak_ = kNoLimit;
+};
+
+/*! \brief Whether two pins that conflict are too near. */
+bool PinsCollide(const PoolProblem& problem, const Separations& separations) {
+  LiveIndex index(problem);
+  std::vector<Blocked> blocked;
+  Offsets offsets(problem.items.size(), -1);
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const int64_t offset = problem.items[i].fixed_offset;
+    if (offset < 0) continue;
+    if (!CheckedAdd(offset, problem.items[i].size)) return true;
+    CollectBlocked(problem, separations, index, offsets, i, &blocked);
+    for (const Blocked& stretch : blocked) {
+      if (stretch.after < offset && offset < stretch.before) return true;
+    }
+    offsets[i] = offset;
+    index.Place(i);
+  }
+  return false;
+}
+
+/*!
+ * \brief First fit by urgency, then the few items above the bound moved; if that does
+ *        not reach it, the skyline in this order.
+ *
+ * Of very many buffers few are live where the load is near its maximum: these come first, and what
+ * the others lack then is local.
+ */
+void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
+                    const ItemMeasures& measures, int64_t lower_bound, Budget* budget, Best* best) {
+  const std::vector<int32_t> order = measures.Order({Key::kUrgency, Key::kDuration, Key::kSize});
+  best->Offer(PlaceInOrder(problem, separations, order, Fit::kFirst, best->limit(), budget));
+  if (best->none()) return;
+  // Worth its little work even where the first fit took all of the budget.
+  const auto steps = 64 * static_cast<int64_t>(problem.items.size());
+  Budget repairs(4 * steps);
+  Offsets repaired = *best->offsets();
+  LowerByRepair(problem, separations, lower_bound, steps, &repairs, &repaired);
+  best->Offer(std::move(repaired));
+  budget->Spend(repairs.spent());
+  if (best->done()) return;
+  best->Offer(PlaceFromBelow(problem, separations, order, best->limit(), budget));
+}
+
+}  // namespace
+
+Offsets PlaceHeuristically(const PoolProblem& problem, int64_t lower_bound, Budget* budget) {
+  constexpr size_t kMany = 100'000;
+  const Separations separations(problem);
+  if (PinsCollide(problem, separations)) return {};
+  const ItemMeasures measures(problem);
+  Best best(problem, lower_bound, budget);
+  if (problem.items.size() >= kMany) {
+    PlaceByUrgency(problem, separations, measures, lower_bound, budget, &best);
+  }
+  for (const std::vector<Key>& keys : Orders()) {
+    if (best.done()) break;
+    best.Offer(PlaceFromBelow(problem, separations, measures.Order(keys), best.limit(), budget));
+  }
+  for (const std::vector<Key>& keys : Orders()) {
+    for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
+      if (best.done()) break;
+      best.Offer(
+          PlaceInOrder(problem, separations, measures.Order(keys), fit, best.limit(), budget));
+    }
+  }
+  return std::move(*best.offsets());
+}
+
+}  // namespace usmp
