@@ -11,6 +11,9 @@ namespace usmp {
 
 namespace {
 
+/*! \brief A distance that nothing keeps: the two do not come in this order. */
+constexpr int64_t kNever = int64_t{1} << 61;
+
 /*! \brief By item and output of a safe overlap with it, the distance. */
 using Distances = std::map<std::pair<int32_t, int32_t>, int64_t>;
 
@@ -152,12 +155,12 @@ Verdict BranchAndBound::Run(int64_t capacity, const std::vector<double>& priorit
 
 /*! \brief Nothing is placed; heads are what pins and twins say. */
 bool BranchAndBound::Start(int64_t capacity) {
+  Undo(0);
   capacity_ = capacity;
   heads_.assign(num_items_, 0);
   placed_.assign(num_items_, 0);
   holes_.clear();
   num_holes_.assign(num_items_, 0);
-  changes_.clear();
   ForgetTouched();
   is_touched_.assign(problem_.num_sections, 0);
   open_bytes_.assign(problem_.num_sections, 0);
@@ -174,9 +177,11 @@ bool BranchAndBound::Start(int64_t capacity) {
     CountEnds(i, 1);
   }
   may_have_cut_ = true;
+  limits_.clear();
   for (int32_t i = 0; i < num_items_; ++i) {
     const int64_t pin = problem_.items[i].fixed_offset;
-    if (pin > capacity_ || sizes_[i] > capacity_ - std::max<int64_t>(pin, 0)) return false;
+    limits_.push_back(pin >= 0 ? std::min(pin, capacity_ - sizes_[i]) : capacity_ - sizes_[i]);
+    if (limits_[i] < std::max<int64_t>(pin, 0)) return false;
     if (pin > 0 && !RaiseHead(i, pin)) return false;
   }
   for (int32_t i = 0; i < num_items_; ++i) {
@@ -204,7 +209,9 @@ bool BranchAndBound::Search(std::vector<int32_t> items) {
       undecided_ = true;
       return false;
     }
-    const int32_t item = Choose(items);
+    int64_t circular = -1;
+    const int32_t item = Choose(items, &circular);
+    if (circular >= 0) return SearchOrders(std::move(items), circular);
     const bool is_slab = rules_.slabs && IsSlab(item, items);
     const size_t mark = changes_.size();
     if (Place(item) && Search(items)) return true;
@@ -245,9 +252,14 @@ int32_t BranchAndBound::FindCut(const std::vector<int32_t>& items) const {
   return -1;
 }
 
-/*! \brief The item of the least head; of these one that nothing can lie below, and of these the one
- *         of the highest priority. */
-int32_t BranchAndBound::Choose(const std::vector<int32_t>& items) const {
+/*!
+ * \brief The item of the least head; of these one that nothing can lie below, and of these the one
+ *        of the highest priority.
+ *
+ * \param circular a conflict that keeps all of them from that, if there is one: an output that may
+ *        yet be at the very offset of its input.
+ */
+int32_t BranchAndBound::Choose(const std::vector<int32_t>& items, int64_t* circular) const {
   int32_t best = items.front();
   for (int32_t i : items) {
     if (heads_[i] < heads_[best] ||
@@ -256,20 +268,55 @@ int32_t BranchAndBound::Choose(const std::vector<int32_t>& items) const {
     }
   }
   if (is_plain_) return best;
-  // An output may be at the very offset of its input, so it goes first. Not in circles: these are
-  // given up beforehand (`HasCircle`).
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (int64_t c = first_conflict_[best]; c < first_conflict_[best + 1]; ++c) {
+  const auto output_at = [&](int32_t item) {
+    for (int64_t c = first_conflict_[item]; c < first_conflict_[item + 1]; ++c) {
       const Conflict& conflict = conflicts_[c];
-      if (placed_[conflict.item] || conflict.below > 0) continue;
-      if (heads_[conflict.item] > heads_[best]) continue;
-      best = conflict.item;
-      moved = true;
-      break;
+      if (conflict.below > 0 || conflict.above == kNever || placed_[conflict.item]) continue;
+      if (heads_[conflict.item] == heads_[item]) return c;
     }
+    return int64_t{-1};
+  };
+  int64_t last = -1;
+  for (size_t steps = 0; steps <= items.size(); ++steps) {
+    const int64_t next = output_at(best);
+    if (next < 0) return best;
+    best = conflicts_[next].item;
+    last = next;
   }
+  *circular = last;
   return best;
+}
+
+/*! \brief Search with the other item of the conflict at or below this one, then with it above. */
+bool BranchAndBound::SearchOrders(std::vector<int32_t> items, int64_t conflict) {
+  const size_t mark = changes_.size();
+  Order(conflict, /*below=*/true);
+  if (Search(items)) return true;
+  if (undecided_) return false;
+  Undo(mark);
+  Order(conflict, /*below=*/false);
+  return Search(std::move(items));
+}
+
+void BranchAndBound::Order(int64_t conflict, bool below) {
+  const int64_t mirror = Mirror(conflict);
+  changes_.push_back({Change::kOrder, static_cast<int32_t>(orders_undone_.size()), conflict});
+  orders_undone_.push_back(conflicts_[conflict]);
+  orders_undone_.push_back(conflicts_[mirror]);
+  if (below) {
+    conflicts_[conflict].above = conflicts_[mirror].below = kNever;
+  } else {
+    conflicts_[conflict].below = conflicts_[mirror].above = kNever;
+  }
+}
+
+/*! \brief The same conflict, of the other item to this one. */
+int64_t BranchAndBound::Mirror(int64_t conflict) const {
+  const auto owner = std::upper_bound(first_conflict_.begin(), first_conflict_.end(), conflict);
+  const int32_t item = static_cast<int32_t>(owner - first_conflict_.begin()) - 1;
+  int64_t mirror = first_conflict_[conflicts_[conflict].item];
+  while (conflicts_[mirror].item != item) ++mirror;
+  return mirror;
 }
 
 /*!
@@ -316,6 +363,15 @@ bool BranchAndBound::Place(int32_t item) {
   for (int64_t c = first_conflict_[item]; c < first_conflict_[item + 1]; ++c) {
     const Conflict& conflict = conflicts_[c];
     if (placed_[conflict.item]) continue;
+    if (conflict.above == kNever) {
+      // It is not above and can be no lower.
+      if (conflict.below > 0 || heads_[conflict.item] > offset) {
+        return Fail(problem_.spans[problem_.items[item].first_span].begin);
+      }
+      changes_.push_back({Change::kLimit, conflict.item, limits_[conflict.item]});
+      limits_[conflict.item] = std::min(limits_[conflict.item], offset);
+      continue;
+    }
     const int64_t head = Align(offset + conflict.above, conflict.item);
     if (head > heads_[conflict.item] && !RaiseHead(conflict.item, head)) return false;
   }
@@ -332,8 +388,9 @@ bool BranchAndBound::Refuse(int32_t item) {
     if (placed_[conflict.item]) continue;
     head = std::min(head, heads_[conflict.item] + conflict.below);
   }
-  if (head == kNoLimit) return false;
+  if (head > capacity_) return false;
   if (!rules_.supports) head = heads_[item] + 1;
+  head = std::max(head, heads_[item] + 1);
   if (rules_.blocked_holes) {
     changes_.push_back({Change::kHole, item, 0});
     holes_.push_back({item, heads_[item], first_conflict_[item]});
@@ -345,8 +402,7 @@ bool BranchAndBound::Refuse(int32_t item) {
 
 bool BranchAndBound::RaiseHead(int32_t item, int64_t head) {
   while (head > heads_[item] && !placed_[item]) {
-    const int64_t pin = problem_.items[item].fixed_offset;
-    if (head > capacity_ - sizes_[item] || (pin >= 0 && head > pin)) {
+    if (head > limits_[item]) {
       return Fail(problem_.spans[problem_.items[item].first_span].begin);
     }
     changes_.push_back({Change::kHead, item, heads_[item]});
@@ -494,6 +550,13 @@ void BranchAndBound::Undo(size_t mark) {
     } else if (change.kind == Change::kHole) {
       holes_.pop_back();
       --num_holes_[item];
+    } else if (change.kind == Change::kLimit) {
+      limits_[item] = change.old;
+    } else if (change.kind == Change::kOrder) {
+      conflicts_[Mirror(change.old)] = orders_undone_.back();
+      orders_undone_.pop_back();
+      conflicts_[change.old] = orders_undone_.back();
+      orders_undone_.pop_back();
     } else {
       placed_[item] = 0;
       ForSections(item, [&](int32_t s) {

@@ -16,6 +16,10 @@
 // other, none before its head, so the last one ends no earlier than if they came by ascending heads
 // (Jackson's rule for one machine with release dates).
 //
+// An output that may lie at the very offset of its input goes first, so that what is placed later
+// lies higher. Where this goes round in a circle, a node first decides for one such pair which of
+// the two orders holds.
+//
 // The canonical order of MiniMalloc (Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
 // Hardware-Accelerated Machine Learning", ASPLOS 2023) is where this started. There a buffer that
 // is passed over may come again at the same offset in other company; here it may not, and what it
@@ -77,7 +81,7 @@ class BranchAndBound {
 
   /*! \brief What is undone when a node is left. */
   struct Change {
-    enum Kind : int32_t { kHead, kPlaced, kHole } kind;
+    enum Kind : int32_t { kHead, kPlaced, kHole, kLimit, kOrder } kind;
     int32_t item;
     int64_t old;
   };
@@ -88,7 +92,10 @@ class BranchAndBound {
   bool Search(std::vector<int32_t> items);
   bool SearchParts(const std::vector<int32_t>& items, int32_t cut);
   int32_t FindCut(const std::vector<int32_t>& items) const;
-  int32_t Choose(const std::vector<int32_t>& items) const;
+  int32_t Choose(const std::vector<int32_t>& items, int64_t* circular) const;
+  bool SearchOrders(std::vector<int32_t> items, int64_t conflict);
+  void Order(int64_t conflict, bool below);
+  int64_t Mirror(int64_t conflict) const;
   bool IsSlab(int32_t item, const std::vector<int32_t>& items) const;
   bool Place(int32_t item);
   bool Refuse(int32_t item);
@@ -115,6 +122,8 @@ class BranchAndBound {
   /*! \brief By item, the first of its conflicts; one more at the end. */
   std::vector<int64_t> first_conflict_;
   std::vector<Conflict> conflicts_;
+  /*! \brief As they were when the search began. */
+  std::vector<Conflict> orders_undone_;
   /*! \brief By item, the next of the items that are like it, which comes above; -1 if none. */
   std::vector<int32_t> next_twin_;
   bool has_alignment_ = false;
@@ -132,6 +141,8 @@ class BranchAndBound {
 
   Offsets heads_;
   std::vector<char> placed_;
+  /*! \brief By item, the highest offset that is possible. */
+  Offsets limits_;
   std::vector<Hole> holes_;
   /*! \brief By item, the number of its holes. */
   std::vector<int32_t> num_holes_;

@@ -128,86 +128,113 @@ int64_t CountConflicts(const PoolProblem& problem) {
   return conflicts;
 }
 
-/*! \brief Runs at one capacity, or at falling ones, each longer than most before it. */
-class Runs {
- public:
-  Runs(const ExactRules& rules, BranchAndBound* search, Priorities* priorities)
-      : rules_(rules), search_(search), priorities_(priorities) {}
-
-  Verdict Next(int64_t capacity, Budget* budget) {
-    const bool weighted = rules_.section_weights && run_ % 2 == 1;
-    const std::vector<double> priorities =
-        priorities_->Of(run_, weighted ? &search_->section_weights() : nullptr);
-    const int64_t nodes = rules_.restarts ? kNodesOfShortRun * Luby(++run_) : Budget::kUnlimited;
-    return search_->Run(capacity, priorities, nodes, budget);
-  }
-
- private:
-  const ExactRules rules_;
-  BranchAndBound* search_;
-  Priorities* priorities_;
-  int64_t run_ = 0;
-};
-
 bool IsTooLarge(const PoolProblem& problem) {
   return problem.items.size() > kMostItems || CountConflicts(problem) > kMostConflicts;
 }
 
 }  // namespace
 
-Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget, Offsets* offsets,
-                    const ExactRules& rules) {
-  if (problem.items.empty()) {
-    offsets->clear();
-    return Verdict::kPlaced;
+class ExactSearch::State {
+ public:
+  State(ScaledProblem scaled, const ExactRules& rules)
+      : scaled_(std::move(scaled)),
+        rules_(rules),
+        search_(scaled_.problem, rules),
+        priorities_(scaled_.problem) {}
+
+  Verdict PlaceWithin(int64_t capacity, Budget* budget, Offsets* offsets) {
+    const int64_t units = std::min(capacity, scaled_.largest_peak) / scaled_.unit;
+    Verdict verdict = Verdict::kUndecided;
+    while (verdict == Verdict::kUndecided && !budget->exhausted()) {
+      verdict = Run(units, &at_bound_, budget);
+    }
+    if (verdict == Verdict::kPlaced) *offsets = Found();
+    return verdict;
   }
-  const std::optional<ScaledProblem> scaled = Scale(problem);
-  if (!scaled || IsTooLarge(problem)) return Verdict::kUndecided;
-  BranchAndBound search(scaled->problem, rules);
-  Priorities priorities(scaled->problem);
-  Runs runs(rules, &search, &priorities);
-  const int64_t units = std::min(capacity, scaled->largest_peak) / scaled->unit;
-  while (!budget->exhausted()) {
-    const Verdict verdict = runs.Next(units, budget);
-    if (verdict == Verdict::kPlaced) *offsets = scaled->Unscale(search.offsets());
-    if (verdict == Verdict::kInfeasible && HasCircle(problem, 0)) return Verdict::kUndecided;
-    if (verdict != Verdict::kUndecided) return verdict;
+
+  void MinimisePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
+                    const std::function<void(int64_t)>& improved) {
+    const int64_t unit = scaled_.unit;
+    const int64_t capacity = std::min(scaled_.problem.capacity, scaled_.largest_peak / unit);
+    int64_t low = *lower_bound / unit + (*lower_bound % unit != 0);
+    int64_t high = best->empty() ? capacity : PeakOf(*best) / unit - 1;
+    while (low <= high && !budget->exhausted()) {
+      // Half of the runs try the bound itself, which most problems reach; the others spread over
+      // what lies between it and the best peak, since a lower capacity is often no harder.
+      const bool try_bound = runs_ % 2 == 0;
+      const size_t rung = runs_ / 2 % kRungs.size();
+      const int64_t tried =
+          try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
+      const Verdict verdict = Run(tried, try_bound ? &at_bound_ : &at_rung_[rung], budget);
+      if (verdict == Verdict::kPlaced) {
+        *best = Found();
+        high = PeakOf(*best) / unit - 1;
+        if (improved) improved(PeakOf(*best));
+      } else if (verdict == Verdict::kInfeasible) {
+        low = tried + 1;
+      }
+    }
+    if (low > *lower_bound / unit) *lower_bound = std::max(*lower_bound, low * unit);
   }
-  return Verdict::kUndecided;
+
+ private:
+  /*! \brief One run, longer than most before it of this kind. */
+  Verdict Run(int64_t capacity, int64_t* kind, Budget* budget) {
+    const bool weighted = rules_.section_weights && *kind % 2 == 1;
+    const std::vector<double> priorities =
+        priorities_.Of(*kind, weighted ? &search_.section_weights() : nullptr);
+    const int64_t nodes = rules_.restarts ? kNodesOfShortRun * Luby(*kind + 1) : Budget::kUnlimited;
+    const Verdict verdict = search_.Run(capacity, priorities, nodes, budget);
+    // What the budget cut short is begun again.
+    if (verdict == Verdict::kUndecided && budget->exhausted()) return verdict;
+    ++*kind;
+    ++runs_;
+    return verdict;
+  }
+
+  Offsets Found() const { return scaled_.Unscale(search_.offsets()); }
+  /*! \brief In bytes. */
+  int64_t PeakOf(const Offsets& offsets) const {
+    int64_t peak = 0;
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      peak = std::max(peak, offsets[i] + scaled_.problem.items[i].size * scaled_.unit);
+    }
+    return peak;
+  }
+
+  const ScaledProblem scaled_;
+  const ExactRules rules_;
+  BranchAndBound search_;
+  Priorities priorities_;
+  int64_t runs_ = 0;
+  /*! \brief Runs of each kind that have ended. */
+  int64_t at_bound_ = 0;
+  std::array<int64_t, kRungs.size()> at_rung_ = {};
+};
+
+ExactSearch::ExactSearch(const PoolProblem& problem, const ExactRules& rules) {
+  if (IsTooLarge(problem)) return;
+  if (std::optional<ScaledProblem> scaled = Scale(problem)) {
+    search_ = std::make_unique<State>(*std::move(scaled), rules);
+  }
 }
 
-void MinimisePeak(const PoolProblem& problem, Budget* budget, Offsets* best, int64_t* lower_bound,
-                  const ExactRules& rules, const std::function<void(int64_t)>& improved) {
-  const std::optional<ScaledProblem> scaled = Scale(problem);
-  if (problem.items.empty() || !scaled || IsTooLarge(problem)) return;
-  if (*lower_bound > std::min(problem.capacity, scaled->largest_peak)) return;
-  const bool can_prove = !HasCircle(problem, 0);
-  const int64_t unit = scaled->unit;
-  BranchAndBound search(scaled->problem, rules);
-  Priorities priorities(scaled->problem);
-  // Half of the runs try the bound itself, which most problems reach; the others spread over what
-  // lies between it and the best peak, since a lower capacity is often no harder.
-  std::vector<Runs> rungs(kRungs.size(), Runs(rules, &search, &priorities));
-  Runs at_bound(rules, &search, &priorities);
-  int64_t low = (*lower_bound + unit - 1) / unit;
-  int64_t high = best->empty() ? std::min(problem.capacity, scaled->largest_peak) / unit
-                               : Peak(problem, *best) / unit - 1;
-  for (size_t run = 0; low <= high && !budget->exhausted(); ++run) {
-    const size_t rung = run / 2 % kRungs.size();
-    const bool try_bound = run % 2 == 0;
-    const int64_t capacity =
-        try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
-    const Verdict verdict = (try_bound ? at_bound : rungs[rung]).Next(capacity, budget);
-    if (verdict == Verdict::kPlaced) {
-      *best = scaled->Unscale(search.offsets());
-      high = Peak(problem, *best) / unit - 1;
-      if (improved) improved(Peak(problem, *best));
-    } else if (verdict == Verdict::kInfeasible) {
-      if (!can_prove) return;
-      low = capacity + 1;
-    }
-  }
-  *lower_bound = std::max(*lower_bound, low * unit);
+ExactSearch::ExactSearch(ExactSearch&&) noexcept = default;
+ExactSearch& ExactSearch::operator=(ExactSearch&&) noexcept = default;
+ExactSearch::~ExactSearch() = default;
+
+Verdict ExactSearch::PlaceWithin(int64_t capacity, Budget* budget, Offsets* offsets) {
+  return is_too_large() ? Verdict::kUndecided : search_->PlaceWithin(capacity, budget, offsets);
+}
+
+void ExactSearch::MinimisePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
+                               const std::function<void(int64_t)>& improved) {
+  if (!is_too_large()) search_->MinimisePeak(budget, best, lower_bound, improved);
+}
+
+Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget, Offsets* offsets,
+                    const ExactRules& rules) {
+  return ExactSearch(problem, rules).PlaceWithin(capacity, budget, offsets);
 }
 
 }  // namespace usmp

@@ -3,6 +3,7 @@
 #define USMP_SOLVER_EXACT_H_
 
 #include <functional>
+#include <memory>
 
 #include "budget.h"
 #include "pool_problem.h"
@@ -36,28 +37,48 @@ struct ExactRules {
 };
 
 /*!
- * \brief Place all items so that none ends beyond `capacity`, or prove that this cannot be.
+ * \brief Search in one problem, which goes on where it stopped.
  *
- * \param offsets written if and only if the verdict is kPlaced.
- * \return kUndecided if the budget ran out, the problem is too large, or nothing was found where
- *         outputs may lie at the very offset of their inputs in a circle.
+ * Problems with millions of conflicts are too large for it: nothing is found or proved of these.
  */
+class ExactSearch {
+ public:
+  explicit ExactSearch(const PoolProblem& problem, const ExactRules& rules = {});
+  ExactSearch(ExactSearch&&) noexcept;
+  ExactSearch& operator=(ExactSearch&&) noexcept;
+  ~ExactSearch();
+
+  bool is_too_large() const { return search_ == nullptr; }
+
+  /*!
+   * \brief Place all items so that none ends beyond `capacity`, or prove that this cannot be.
+   *
+   * \param offsets written if and only if the verdict is kPlaced.
+   * \return kUndecided if the budget ran out, or the problem is too large.
+   */
+  Verdict PlaceWithin(int64_t capacity, Budget* budget, Offsets* offsets);
+
+  /*!
+   * \brief Make the peak as low as possible.
+   *
+   * Ends when the lower bound is the peak of `best`, or beyond the capacity of the problem (then
+   * nothing fits), or when the budget is exhausted; all that was found until then is kept.
+   *
+   * \param best the best plan known, within the capacity; empty if there is none.
+   * \param lower_bound of the peak of any plan; raised to what is proved.
+   * \param improved called with each better peak.
+   */
+  void MinimisePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
+                    const std::function<void(int64_t)>& improved = nullptr);
+
+ private:
+  class State;
+  std::unique_ptr<State> search_;
+};
+
+/*! \brief As `ExactSearch::PlaceWithin`, from the beginning. */
 Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget, Offsets* offsets,
                     const ExactRules& rules = {});
-
-/*!
- * \brief Make the peak as low as possible.
- *
- * Ends when the lower bound is the peak of `best`, or beyond `problem.capacity` (then nothing
- * fits), or when the budget is exhausted; all that was found until then is kept.
- *
- * \param best the best plan known, within the capacity; empty if there is none.
- * \param lower_bound of the peak of any plan; raised to what is proved.
- * \param improved called with each better peak.
- */
-void MinimisePeak(const PoolProblem& problem, Budget* budget, Offsets* best, int64_t* lower_bound,
-                  const ExactRules& rules = {},
-                  const std::function<void(int64_t)>& improved = nullptr);
 
 }  // namespace usmp
 

@@ -1,6 +1,7 @@
 #include "local_search.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "beam_search.h"
 
@@ -14,56 +15,71 @@ constexpr BeamSettings kWays[] = {
     {0, 9, 50, false, false}, {0, 0, 100, true, false}, {0, 1, 100, false, false},
     {0, 3, 50, false, true},
 };
-constexpr int32_t kFirstWidth = 4;
 constexpr int64_t kSmallestPart = int64_t{1} << 40;
 
 }  // namespace
 
-void SearchLocally(const PoolProblem& problem, int64_t lower_bound, Budget* budget, Offsets* best,
-                   const std::function<void(int64_t)>& improved) {
-  int64_t peak = Peak(problem, *best);
-  if (problem.items.empty() || peak <= lower_bound || budget->exhausted()) return;
-  const std::optional<BeamModel> model = MakeBeamModel(problem, peak);
-  if (!model) return;
-  const int32_t widest = WidestBeam(*model);
-  const int64_t unit = model->unit;
-  const int64_t bound = lower_bound / unit + (lower_bound % unit != 0);
-  // The aim goes this part of the way from the peak to the bound; less after failures.
-  int64_t part = 4;
-  for (int32_t width = std::min(widest, kFirstWidth);;) {
-    bool found = false;
-    bool is_exhausted = true;
-    int64_t highest = 0;
-    int64_t aim = 0;
-    for (BeamSettings settings : kWays) {
-      settings.width = width;
-      while (true) {
-        // Of the multiples of the unit below the peak.
-        highest = (peak - 1) / unit;
-        if (highest < bound) return;
-        aim = highest - (highest - bound) / part;
-        const BeamResult result = SearchBeam(*model, static_cast<int32_t>(aim), settings, budget);
-        if (result.places.empty()) {
-          is_exhausted = is_exhausted && result.is_exhausted;
-          break;
-        }
-        found = true;
-        for (size_t i = 0; i < best->size(); ++i) (*best)[i] = result.places[i] * unit;
-        peak = Peak(problem, *best);
-        if (improved) improved(peak);
-      }
-      if (budget->exhausted()) return;
-    }
-    if (found) continue;
-    if (is_exhausted) {
-      if (aim == highest) return;
-      part = kSmallestPart;
-    } else {
-      part = std::min(kSmallestPart, 2 * part);
-      if (width == widest && aim == highest) return;
-      width = std::min(widest, 2 * width);
-    }
+void LocalSearch::Run(int64_t lower_bound, Budget* budget, Offsets* best,
+                      const std::function<void(int64_t)>& improved) {
+  const int64_t peak = Peak(*problem_, *best);
+  if (has_ended_ || problem_->items.empty() || peak <= lower_bound || budget->exhausted()) return;
+  if (!model_) {
+    model_ = MakeBeamModel(*problem_, peak);
+    has_ended_ = !model_;
+    if (has_ended_) return;
+    width_ = std::min(width_, WidestBeam(*model_));
   }
+  const int64_t unit = model_->unit;
+  const int64_t bound = lower_bound / unit + (lower_bound % unit != 0);
+  while (TryWay(bound, budget, best, improved)) {
+    if (++way_ < std::size(kWays)) continue;
+    way_ = 0;
+    if (!found_ && !Widen()) {
+      has_ended_ = true;
+      return;
+    }
+    found_ = false;
+    is_exhausted_ = true;
+  }
+}
+
+/*! \brief Lower the peak in the present way while that is possible; false if there is no more to do
+ *         now. */
+bool LocalSearch::TryWay(int64_t bound, Budget* budget, Offsets* best,
+                         const std::function<void(int64_t)>& improved) {
+  BeamSettings settings = kWays[way_];
+  settings.width = width_;
+  while (true) {
+    // Of the multiples of the unit below the peak.
+    const int64_t highest = (Peak(*problem_, *best) - 1) / model_->unit;
+    if (highest < bound) return false;
+    const int64_t aim = highest - (highest - bound) / part_;
+    aims_highest_ = aim == highest;
+    const BeamResult result = SearchBeam(*model_, static_cast<int32_t>(aim), settings, budget);
+    // What the budget cut short is begun again.
+    if (budget->exhausted() && result.places.empty()) return false;
+    if (result.places.empty()) {
+      is_exhausted_ = is_exhausted_ && result.is_exhausted;
+      return true;
+    }
+    found_ = true;
+    for (size_t i = 0; i < best->size(); ++i) (*best)[i] = result.places[i] * model_->unit;
+    if (improved) improved(Peak(*problem_, *best));
+  }
+}
+
+/*! \brief After all ways failed: false if nothing is left to try. */
+bool LocalSearch::Widen() {
+  if (is_exhausted_) {
+    if (aims_highest_) return false;
+    part_ = kSmallestPart;
+    return true;
+  }
+  const int32_t widest = WidestBeam(*model_);
+  if (width_ == widest && aims_highest_) return false;
+  part_ = std::min(kSmallestPart, 2 * part_);
+  width_ = std::min(widest, 2 * width_);
+  return true;
 }
 
 }  // namespace usmp

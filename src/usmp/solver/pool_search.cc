@@ -124,7 +124,7 @@ Verdict PoolSearch::Search(Dive* dive, Placements* placements) {
   if (!Root()) return Verdict::kInfeasible;
   int64_t conflicts = 0;
   while (dive->budget->Spend(domains_->TakeSteps() + static_cast<int64_t>(order_.size()))) {
-    int32_t item;
+    int32_t item = 0;
     bool possible;
     if (NextItem(&item)) {
       const size_t pool = PoolToTry(item);

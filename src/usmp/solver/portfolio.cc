@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "exact.h"
 #include "heuristics.h"
-#include "local_search.h"
 #include "lower_bound.h"
 
 namespace usmp {
@@ -20,7 +18,8 @@ constexpr int64_t kShareOfStart = 4;
 
 Portfolio::Portfolio(const PoolProblem& problem)
     : capacity_(problem.capacity), num_items_(problem.items.size()) {
-  for (Part& part : Decompose(problem)) parts_.push_back({std::move(part), {}, 0});
+  for (Part& part : Decompose(problem))
+    parts_.push_back({std::move(part), {}, 0, nullptr, nullptr});
 }
 
 void Portfolio::Raise(int64_t bound, const PartState& state) {
@@ -72,30 +71,34 @@ Portfolio::PartState* Portfolio::Hardest() {
   return hardest;
 }
 
-void Portfolio::SearchExactly(PartState* state, Budget* budget) {
+void Portfolio::SearchExactly(PartState* state, Budget* budget, const Report& report) {
+  if (!state->exact) state->exact = std::make_unique<ExactSearch>(state->part.problem);
   Offsets best;
   if (Fits(*state)) best = state->best;
   // What is proved of the whole pool is a good enough end for the part.
   int64_t bound = lower_bound_ - state->part.base;
-  MinimisePeak(state->part.problem, budget, &best, &bound);
+  state->exact->MinimisePeak(budget, &best, &bound, ReportOf(*state, report));
   if (!best.empty()) state->best = std::move(best);
   Raise(state->part.base + bound, *state);
 }
 
-void Portfolio::SearchPart(PartState* state, Budget* budget, const Report& report) {
-  const int64_t base = state->part.base;
-  const int64_t others = [&] {
-    int64_t top = 0;
-    for (const PartState& other : parts_) {
-      if (&other != state) top = std::max(top, Fits(other) ? other.Top() : capacity_ + 1);
-    }
-    return top;
-  }();
-  const auto improved = [&](int64_t part_peak) {
-    const int64_t top = std::max(others, base + part_peak);
+void Portfolio::SearchLocally(PartState* state, Budget* budget, const Report& report) {
+  if (!state->local) state->local = std::make_unique<LocalSearch>(state->part.problem);
+  state->local->Run(lower_bound_ - state->part.base, budget, &state->best,
+                    ReportOf(*state, report));
+}
+
+/*! \brief Reports a peak of the part as one of the whole. */
+std::function<void(int64_t)> Portfolio::ReportOf(const PartState& state,
+                                                 const Report& report) const {
+  int64_t others = 0;
+  for (const PartState& other : parts_) {
+    if (&other != &state) others = std::max(others, Fits(other) ? other.Top() : kNoLimit);
+  }
+  return [this, others, base = state.part.base, &report](int64_t peak) {
+    const int64_t top = std::max(others, base + peak);
     if (report && top <= capacity_) report(top, lower_bound_);
   };
-  SearchLocally(state->part.problem, lower_bound_ - base, budget, &state->best, improved);
 }
 
 void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& report) {
@@ -105,11 +108,11 @@ void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& repor
     const int64_t before = budget->spent();
     {
       Budget share(budget, exact_only && (peak() || parts_.size() == 1) ? budget->left() : slice);
-      SearchExactly(state, &share);
+      SearchExactly(state, &share, report);
     }
     if (!exact_only && !closed() && state->Placed()) {
       Budget share(budget, slice);
-      SearchPart(state, &share, report);
+      SearchLocally(state, &share, report);
     }
     state->spent += budget->spent() - before;
     if (slice < Budget::kUnlimited / 2) slice *= 2;

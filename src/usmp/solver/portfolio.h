@@ -3,11 +3,14 @@
 #define USMP_SOLVER_PORTFOLIO_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "budget.h"
 #include "decompose.h"
+#include "exact.h"
+#include "local_search.h"
 #include "pool_problem.h"
 #include "solver.h"
 
@@ -52,6 +55,9 @@ class Portfolio {
     /*! \brief The best plan, even beyond the capacity; may be none. */
     Offsets best;
     int64_t spent = 0;
+    /*! \brief Made when they are first needed. */
+    std::unique_ptr<ExactSearch> exact;
+    std::unique_ptr<LocalSearch> local;
 
     int64_t Top() const { return part.base + Peak(part.problem, best); }
     bool Placed() const { return best.size() == part.problem.items.size(); }
@@ -61,8 +67,9 @@ class Portfolio {
   /*! \brief Where to search next: what has no plan yet, or is the highest. */
   PartState* Hardest();
   void Raise(int64_t bound, const PartState& state);
-  void SearchExactly(PartState* state, Budget* budget);
-  void SearchPart(PartState* state, Budget* budget, const Report& report);
+  void SearchExactly(PartState* state, Budget* budget, const Report& report);
+  void SearchLocally(PartState* state, Budget* budget, const Report& report);
+  std::function<void(int64_t)> ReportOf(const PartState& state, const Report& report) const;
 
   int64_t capacity_;
   size_t num_items_;
