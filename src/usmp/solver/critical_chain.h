@@ -3,23 +3,54 @@
 #define USMP_SOLVER_CRITICAL_CHAIN_H_
 
 #include <cstdint>
+#include <random>
+#include <vector>
 
 #include "budget.h"
 #include "pool_problem.h"
+#include "separations.h"
 
 namespace usmp {
 
 /*!
- * \brief Lower the peak of `best` until it is `lower_bound` or the budget is exhausted.
+ * \brief Lowers the peak of a plan step by step.
  *
  * The highest item lies on another, which lies on another, down to offset zero: this chain is what
  * makes the peak. Each step changes the priority of some large items of the chain, or beside it,
  * and places everything anew from below; a change that does not raise the peak stays.
- *
- * \param best a sound placement; replaced by better ones.
  */
-void LowerByCriticalChain(const PoolProblem& problem, int64_t lower_bound, Budget* budget,
-                          Offsets* best);
+class CriticalChainSearch {
+ public:
+  /*! \param problem must live as long as the search. */
+  explicit CriticalChainSearch(const PoolProblem& problem);
+
+  /*!
+   * \brief Go on until the peak is `lower_bound` or the budget is exhausted.
+   *
+   * \param best a sound placement, or empty; replaced by what is better.
+   */
+  void Run(int64_t lower_bound, Budget* budget, Offsets* best);
+
+ private:
+  void Start(Budget* budget);
+  void Step(Budget* budget);
+  bool Conflict(int32_t a, int32_t b) const;
+  template <typename Function>
+  int32_t Any(Function accepts);
+  std::vector<int32_t> Chain(Budget* budget);
+  int32_t LargeBeside(int32_t item);
+  Offsets Place(const std::vector<double>& priorities, int64_t limit, Budget* budget) const;
+  double Uniform() { return static_cast<double>(random_() >> 11) * 0x1.0p-53; }
+
+  const PoolProblem& problem_;
+  const Separations separations_;
+  bool started_ = false;
+  std::vector<double> priorities_;
+  /*! \brief What the priorities give; empty if nothing. */
+  Offsets offsets_;
+  int64_t peak_ = kNoLimit;
+  std::mt19937_64 random_{1};
+};
 
 }  // namespace usmp
 
