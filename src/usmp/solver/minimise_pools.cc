@@ -313,6 +313,8 @@ void PoolsMinimiser::Minimise(size_t pool, SolverEffort effort, Budget* budget,
     if (hardest->peak <= bound || budget->exhausted()) break;
     Budget share(budget, slice);
     Improve(hardest, pool, bound, effort, &share);
+    // Something at least, so that whoever watches is asked.
+    share.Spend(1);
     bound = std::max(bound, hardest->lower_bound);
     if (slice < Budget::kUnlimited / 2) slice *= 2;
   }

@@ -30,7 +30,7 @@ class OnePool : public PoolGroup {
   }
   bool found() const override { return portfolio_.peak().has_value(); }
   bool infeasible() const override { return portfolio_.infeasible(); }
-  bool ended() const override { return portfolio_.closed(); }
+  bool ended() const override { return portfolio_.ended(); }
   bool optimal() const override { return found() && portfolio_.closed(); }
   void Write(SolverResult* result) const override {
     result->lower_bounds[pool_] = portfolio_.lower_bound();

@@ -11,6 +11,7 @@ namespace {
 
 /*! \brief Steps of the first slice: about a fifth of a millisecond. */
 constexpr int64_t kFirstSlice = 50'000;
+constexpr int64_t kStepsAnItem = 300;
 /*! \brief Of what is left, the part that bounds or heuristics may take. */
 constexpr int64_t kShareOfStart = 4;
 
@@ -19,7 +20,7 @@ constexpr int64_t kShareOfStart = 4;
 Portfolio::Portfolio(const PoolProblem& problem)
     : capacity_(problem.capacity), num_items_(problem.items.size()) {
   for (Part& part : Decompose(problem))
-    parts_.push_back({std::move(part), {}, 0, nullptr, nullptr});
+    parts_.push_back({std::move(part), {}, 0, nullptr, nullptr, nullptr});
 }
 
 void Portfolio::Raise(int64_t bound, const PartState& state) {
@@ -72,7 +73,6 @@ Portfolio::PartState* Portfolio::Hardest() {
 }
 
 void Portfolio::SearchExactly(PartState* state, Budget* budget, const Report& report) {
-  if (!state->exact) state->exact = std::make_unique<ExactSearch>(state->part.problem);
   Offsets best;
   if (Fits(*state)) best = state->best;
   // What is proved of the whole pool is a good enough end for the part.
@@ -101,22 +101,38 @@ std::function<void(int64_t)> Portfolio::ReportOf(const PartState& state,
   };
 }
 
+void Portfolio::SearchChain(PartState* state, Budget* budget) {
+  if (!state->chain) state->chain = std::make_unique<CriticalChainSearch>(state->part.problem);
+  state->chain->Run(lower_bound_ - state->part.base, budget, &state->best);
+}
+
 void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& report) {
-  const bool exact_only = effort == SolverEffort::kExact;
-  for (int64_t slice = kFirstSlice; !closed() && !budget->exhausted();) {
+  // Long enough for all items to be placed some times.
+  int64_t slice = std::max(kFirstSlice, kStepsAnItem * static_cast<int64_t>(num_items_));
+  while (!ended() && !budget->exhausted()) {
     PartState* state = Hardest();
     const int64_t before = budget->spent();
+    if (!state->exact) state->exact = std::make_unique<ExactSearch>(state->part.problem);
+    const bool exact_only = effort == SolverEffort::kExact && !state->exact->is_too_large();
     {
       Budget share(budget, exact_only && (peak() || parts_.size() == 1) ? budget->left() : slice);
-      SearchExactly(state, &share, report);
+      if (state->exact->is_too_large()) {
+        SearchChain(state, &share);
+      } else {
+        SearchExactly(state, &share, report);
+      }
     }
-    if (!exact_only && !closed() && state->Placed()) {
+    if (!exact_only && !state->exact->is_too_large() && !closed() && state->Placed()) {
       Budget share(budget, slice);
       SearchLocally(state, &share, report);
     }
+    // Something at least, so that whoever watches is asked.
+    budget->Spend(1);
     state->spent += budget->spent() - before;
     if (slice < Budget::kUnlimited / 2) slice *= 2;
     if (report) report(peak(), lower_bound_);
+    given_up_ = effort == SolverEffort::kExact && state->exact->is_too_large() &&
+                state->spent >= kDefaultWorkBudget;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "budget.h"
+#include "critical_chain.h"
 #include "decompose.h"
 #include "exact.h"
 #include "local_search.h"
@@ -29,8 +30,9 @@ class Portfolio {
   /*!
    * \brief Lower the peak and raise the bound until they meet, or the budget is exhausted.
    *
-   * Searches where the peak is highest, locally and exactly in turn, in slices that grow: what is
-   * easy for one of them is done soon, and what is hard for both has lost half at most.
+   * Searches where the peak is highest, exactly and locally in turn, in slices that grow: what is
+   * easy for one of them is done soon, and what is hard for both has lost half at most. What is too
+   * large for exact search is searched along the critical chain instead.
    */
   void Improve(SolverEffort effort, Budget* budget, const Report& report = nullptr);
 
@@ -44,6 +46,8 @@ class Portfolio {
   bool infeasible() const { return lower_bound_ > capacity_; }
   /*! \brief Proved best or low enough, or proved to be none. */
   bool closed() const { return infeasible() || (peak() && *peak() <= lower_bound_); }
+  /*! \brief Closed, or too large where the peak is for exact search ever to close it. */
+  bool ended() const { return closed() || given_up_; }
   /*! \brief Only if there is a peak. */
   Offsets offsets() const;
   /*! \brief If nothing fits: an item of the component of which that is proved. */
@@ -58,6 +62,7 @@ class Portfolio {
     /*! \brief Made when they are first needed. */
     std::unique_ptr<ExactSearch> exact;
     std::unique_ptr<LocalSearch> local;
+    std::unique_ptr<CriticalChainSearch> chain;
 
     int64_t Top() const { return part.base + Peak(part.problem, best); }
     bool Placed() const { return best.size() == part.problem.items.size(); }
@@ -68,6 +73,7 @@ class Portfolio {
   PartState* Hardest();
   void Raise(int64_t bound, const PartState& state);
   void SearchExactly(PartState* state, Budget* budget, const Report& report);
+  void SearchChain(PartState* state, Budget* budget);
   void SearchLocally(PartState* state, Budget* budget, const Report& report);
   std::function<void(int64_t)> ReportOf(const PartState& state, const Report& report) const;
 
@@ -76,6 +82,7 @@ class Portfolio {
   std::vector<PartState> parts_;
   int64_t lower_bound_ = 0;
   size_t culprit_ = 0;
+  bool given_up_ = false;
 };
 
 }  // namespace usmp
