@@ -20,7 +20,7 @@ constexpr size_t kMostItems = 5'000;
 constexpr int64_t kNodesOfShortRun = 1'000;
 
 /*! \brief Parts of the way from the bound to the best peak. */
-constexpr std::array<double, 4> kRungs = {0.125, 1.0, 0.25, 0.5};
+constexpr std::array<double, 3> kRungs = {0.25, 0.9, 0.5};
 
 /*! \brief 1, 1, 2, 1, 1, 2, 4, ...: Luby, Sinclair and Zuckerman, "Optimal speedup of Las Vegas
  *         algorithms", 1993. */
