@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp/solver/*.h src/usmp/solver/*.cc \
+	tests/fuzz/*.h tests/fuzz/*.cc benchmarks/*.cc)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp/solver/*)
 
 .PHONY: demo test lint format clean
@@ -16,12 +18,12 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror src/usmp/*.h src/usmp/*.cc src/usmp/solver/*.h src/usmp/solver/*.cc
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i src/usmp/*.h src/usmp/*.cc src/usmp/solver/*.h src/usmp/solver/*.cc
+	$(BIN)/clang-format -i $(CPP)
 
 clean:
 	rm -rf $(VENV) build

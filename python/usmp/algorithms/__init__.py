@@ -22,10 +22,10 @@ from usmp.algorithms.registry import (
     get_custom_algorithm,
     registered_algorithms,
 )
+from usmp.algorithms.search import SearchedPlan, SearchProgress, watched
 from usmp.solver.problem import Buffer, Pool, Problem
 from usmp.solver.solution import Solution, Status
 from usmp.solver.solve import Progress, solve
-from usmp.algorithms.search import SearchedPlan, SearchProgress, watched
 
 __all__ = [
     "BUILTIN_ALGORITHMS",
