@@ -2,9 +2,11 @@
 //
 // This and `check_columns.cc` make a library that needs tvm-ffi but nothing of the compiler.
 #include <tvm/ffi/any.h>
+#include <tvm/ffi/container/array.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/registry.h>
+#include <tvm/ffi/string.h>
 
 #include <stdexcept>
 #include <string>
@@ -21,7 +23,9 @@ namespace usmp {
 
 namespace {
 
-Problem ReadProblem(const ColumnMap& columns) {
+using Names = ffi::Array<ffi::String>;
+
+Problem ReadProblem(const ColumnMap& columns, const Names& names) {
   const Column sizes(columns, "sizes"), alignments(columns, "alignments");
   const Column fixed_offsets(columns, "fixed_offsets");
   const Column candidate_first(columns, "candidate_first"), candidates(columns, "candidates");
@@ -35,6 +39,7 @@ Problem ReadProblem(const ColumnMap& columns) {
   problem.buffers.resize(sizes.size());
   for (size_t b = 0; b < sizes.size(); ++b) {
     Problem::Buffer& buffer = problem.buffers[b];
+    if (!names.empty()) buffer.name = names[b];
     buffer.size = sizes[b];
     buffer.alignment = alignments[b];
     if (fixed_offsets[b] >= 0) buffer.fixed_offset = fixed_offsets[b];
@@ -163,14 +168,16 @@ ffi::Map<ffi::String, ffi::Any> ToMap(const SolverResult& result) {
 /*!
  * \brief Place the buffers of the columns.
  *
+ * \param names of the buffers, which decide ties in the orders of `greedy.h`; none if these are not
+ *        asked for.
  * \param algorithm "auto" and "exact" are `SolveProblem`; others are those of `greedy.h` and
  *        `hill_climb.h`.
  * \param watch called some times a second with the peak, or nothing, and the lower bound; the
  * search ends when it returns false, and what it throws ends the call.
  */
 ffi::Map<ffi::String, ffi::Any> SolveColumns(
-    const ColumnMap& columns, const ffi::String& algorithm, ffi::Optional<int64_t> work_budget,
-    ffi::Optional<double> time_budget_seconds,
+    const ColumnMap& columns, const Names& names, const ffi::String& algorithm,
+    ffi::Optional<int64_t> work_budget, ffi::Optional<double> time_budget_seconds,
     const ffi::TypedFunction<bool(ffi::Optional<int64_t>, int64_t)>& watch) {
   SolverOptions options;
   if (work_budget.has_value()) options.work_budget = *work_budget;
@@ -181,7 +188,7 @@ ffi::Map<ffi::String, ffi::Any> SolveColumns(
     return watch(peak, progress.lower_bound);
   };
   try {
-    return ToMap(SolveWith(algorithm, ReadProblem(columns), options));
+    return ToMap(SolveWith(algorithm, ReadProblem(columns, names), options));
   } catch (const std::invalid_argument& error) {
     TVM_FFI_THROW(ValueError) << error.what();
   }

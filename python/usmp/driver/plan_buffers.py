@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from usmp.solver.solve import Progress
 
 _STDIN = "-"
-_ALGORITHMS = tuple(dict.fromkeys(("auto", "exact", *ALGORITHMS)))
 _WITH_BUFFERS = {
     "help", "buffers", "capacity", "format", "output", "quiet", "usmp_algorithm", "usmp_time_budget"
 }  # fmt: skip
@@ -66,8 +65,8 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
     for name, action in options.of_models:
         if getattr(options, action.dest, action.default) != action.default:
             raise UsageError(f"{name} belongs to a model, and --buffers plans without one")
-    if options.usmp_algorithm not in (None, *_ALGORITHMS):
-        known = ", ".join(_ALGORITHMS)
+    if options.usmp_algorithm not in (None, *ALGORITHMS):
+        known = ", ".join(ALGORITHMS)
         raise UsageError(f'unknown algorithm "{options.usmp_algorithm}"; known: {known}')
     if options.output is not None:
         check_output(options.output, options.buffers, "the plan", "the buffers")

@@ -125,6 +125,16 @@ def test_buffers_of_a_module():
         Problem.from_buffer_infos([a, a])
 
 
+@pytest.mark.parametrize("algorithm", ["greedy_by_size", "greedy_by_conflicts", "hill_climb"])
+def test_names_decide_ties_as_in_a_module(algorithm):
+    pool = WorkspacePoolInfo("sram", "c")
+    infos = [BufferInfo(name, 8, [pool], 4, [LiveRange(0, 2)]) for name in ("b", "c", "a")]
+    plan = get_algorithm(algorithm)(infos, 0)
+    assert [plan[info].byte_offset for info in infos] == [8, 0, 16]
+    places = solve(Problem.from_buffer_infos(infos), algorithm=algorithm).places
+    assert places == {"b": ("sram", 8), "c": ("sram", 0), "a": ("sram", 16)}
+
+
 def test_columns():
     problem = Problem(
         names=["a", "b"],

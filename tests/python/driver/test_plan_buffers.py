@@ -250,10 +250,10 @@ def test_interrupted_search_gives_the_best_plan_so_far(tvmc, example, monkeypatc
 
     original = module._solve
 
-    def interrupted(columns, algorithm, work, seconds, watch):
+    def interrupted(columns, names, algorithm, work, seconds, watch):
         os.kill(os.getpid(), signal.SIGINT)
         assert watch(12, 8) is False
-        return original(columns, algorithm, work, seconds, lambda *_: True)
+        return original(columns, names, algorithm, work, seconds, lambda *_: True)
 
     monkeypatch.setattr(sys.modules["usmp.solver.solve"], "_solve", interrupted)
     outcome = tvmc("plan", "--buffers", example, "--format=csv")
