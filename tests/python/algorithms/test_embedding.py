@@ -7,39 +7,46 @@ from pathlib import Path
 
 import pytest
 
+import usmp
 from compilers import require
 from cpp_programs import ROOT, run_with_solver
 
-# c is live with a, then with b: these two share a place.
+# c is live with a, then with b: these two share a place. d fits nowhere beside them.
 SOURCE = r"""
-#include <usmp/solver/greedy.h>
+#include <usmp/solver/solver.h>
 
 #include <cstdio>
 
 int main() {
   usmp::Problem problem;
-  problem.pools = {{"sram", 64, false}};
+  problem.pools = {{"sram", 32, false}};
   for (const char* name : {"a", "b", "c"}) {
     usmp::Problem::Buffer buffer{name, 16, 8, {}, {0}, {}};
     if (*name != 'b') buffer.live_ranges.push_back({0, 2});
     if (*name != 'a') buffer.live_ranges.push_back({2, 4});
     problem.buffers.push_back(buffer);
   }
-  const usmp::ConflictGraph conflicts(problem);
-  const usmp::Solution solution = usmp::GreedyBySize(problem, conflicts);
-  if (solution.unplaced) return 1;
+  const usmp::SolverResult result = usmp::SolveProblem(problem);
+  if (result.status != usmp::SolverStatus::kOptimal) return 1;
   for (size_t b = 0; b < problem.buffers.size(); ++b) {
-    const usmp::Placement& place = *solution.placements[b];
+    const usmp::Placement& place = result.placements[b];
     std::printf("%s %s %lld\n", problem.buffers[b].name.c_str(),
                 problem.pools[place.pool].name.c_str(), static_cast<long long>(place.offset));
   }
+  std::printf("peak %lld, at least %lld\n", static_cast<long long>(result.peaks[0]),
+              static_cast<long long>(result.lower_bounds[0]));
+  problem.buffers.push_back({"d", 1, 1, {}, {0}, {{0, 1}}});
+  const usmp::SolverResult none = usmp::SolveProblem(problem);
+  if (none.status != usmp::SolverStatus::kInfeasible || !none.is_irreducible) return 1;
+  for (size_t b : none.infeasible_subset) std::printf("%s ", problem.buffers[b].name.c_str());
+  std::printf("do not fit together\n");
 }
 """
-PRINTED = "a sram 16\nb sram 16\nc sram 0\n"
+PRINTED = "a sram 16\nb sram 16\nc sram 0\npeak 32, at least 32\na c d do not fit together\n"
 
 
 def test_the_installed_library(tmp_path):
-    assert run_with_solver(SOURCE, tmp_path) == PRINTED
+    assert run_with_solver(SOURCE, tmp_path, include=Path(usmp.get_include())) == PRINTED
 
 
 def test_a_project_of_its_own(tmp_path):

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -82,16 +81,22 @@ def extended(digits_model, tmp_path):
 def test_ctrl_c_takes_the_best_plan_so_far():
     shown: list[str] = []
     buffers = hard()
-    timer = threading.Timer(0.5, interrupt)
+
+    def stage(text: str) -> None:
+        shown.append(text)
+        if text.startswith("planning: peak "):
+            interrupt()
+
     started = time.monotonic()
-    with watched_search(UNLIMITED, shown.append):
-        timer.start()
+    with watched_search(UNLIMITED, stage):
         plan = get_algorithm("auto", 60.0)(buffers, 0)
     assert time.monotonic() - started < 30
     assert plan.ended_by == "interrupt"
     assert set(plan) == set(buffers)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert re.fullmatch(r"planning: peak \d+, lower bound \d+, \d+ s", shown[-1])
+    *before, last = shown
+    assert re.fullmatch(r"planning: peak \d+, lower bound \d+, \d+ s", last)
+    assert all(text.startswith("planning: no plan yet, lower bound ") for text in before)
 
 
 def test_a_second_ctrl_c_aborts():
