@@ -37,7 +37,7 @@ POOLS = {
     "kws": Pools(16000, 25880),
     "resnet8": Pools(49152, 79732),
     "strww": Pools(6656, 51448),
-    "vww_96": Pools(73728, 225828),
+    "vww_96": Pools(55296, 225828),
 }
 
 
