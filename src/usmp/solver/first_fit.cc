@@ -144,6 +144,7 @@ std::optional<int64_t> Placer::LowestOffset(size_t b, size_t pool) {
     const std::optional<Placement>& other = placements_[neighbour.buffer];
     // A buffer of no bytes is in nobody's way, even in the middle of a gap.
     if (!other || other->pool != pool) return;
+    if (ranks_ != nullptr && (*ranks_)[neighbour.buffer] >= (*ranks_)[b]) return;
     if (neighbour.above == 0 && problem_.buffers[neighbour.buffer].size == 0) return;
     taken_.push_back({other->offset - neighbour.below, other->offset + neighbour.above});
   });

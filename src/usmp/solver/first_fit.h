@@ -54,6 +54,9 @@ class Placer {
   Placer(const Problem& problem, const ConflictGraph& conflicts,
          std::vector<std::optional<Placement>> placements);
 
+  /*! \brief From now on, have a buffer keep clear only of those with a smaller rank. */
+  void RankBy(const std::vector<size_t>* ranks) { ranks_ = ranks; }
+
   /*! \brief The lowest offset of the buffer in the pool beside what is placed, limit or not; none
    *         if it is pinned to bytes that are taken, or would end beyond the 64-bit offsets. */
   std::optional<int64_t> LowestOffset(size_t buffer, size_t pool);
@@ -98,6 +101,8 @@ class Placer {
   std::vector<std::optional<Placement>> placements_;
   std::vector<int64_t> refused_;
   std::vector<int64_t> highest_ends_;
+  /*! \brief By buffer; null if a buffer keeps clear of all that are placed. */
+  const std::vector<size_t>* ranks_ = nullptr;
   std::vector<Taken> taken_;
   int64_t work_ = 0;
 };

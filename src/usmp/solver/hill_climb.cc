@@ -6,14 +6,21 @@
 #include <utility>
 
 #include "greedy.h"
+#include "wide_bytes.h"
 
 namespace usmp {
 
 namespace {
 
-/*! \brief Attempts that are made at least, and placements of everything whose work all attempts
- *         together may take: most place only a part anew. */
-constexpr int kAttempts = 500;
+/*! \brief Placements of everything whose work all attempts together may take; most place only a
+ *         part anew. TVM makes as many. */
+constexpr int64_t kPlacements = 500;
+
+/*! \brief What an attempt takes whatever it places, for each buffer, in buffers looked at. */
+constexpr int64_t kOverhead = 6;
+
+/*! \brief Of the random numbers. */
+constexpr uint64_t kSeed = 1;
 
 /*! \brief Placed buffers that all attempts together may look at; large graphs get fewer. */
 constexpr int64_t kWork = 100'000'000;
@@ -26,20 +33,30 @@ class Climber {
       : problem_(problem), conflicts_(conflicts) {}
 
   Solution Run(int64_t memory_pressure) {
-    const std::vector<std::vector<size_t>> orders = {OrderBySize(problem_, conflicts_),
-                                                     OrderByConflicts(problem_, conflicts_)};
-    for (const std::vector<size_t>& order : orders) Keep(FirstFit(problem_, conflicts_, order));
-    std::optional<Placements> fixed_part = PlaceFixedPart(orders[0]);
+    for (const auto& order_by : {OrderBySize, OrderByConflicts}) {
+      start_orders_.push_back(order_by(problem_, conflicts_));
+      Keep(FirstFit(problem_, conflicts_, start_orders_.back()));
+      if (best_total_ <= memory_pressure) return std::move(best_);
+    }
+    std::optional<Placements> fixed_part = PlaceFixedPart(start_orders_.front());
     if (!fixed_part) return std::move(best_);
+    fixed_peaks_ = Peaks(problem_, *fixed_part);
     placer_.emplace(problem_, conflicts_, std::move(*fixed_part));
-    for (const std::vector<size_t>& order : orders) Try(Movable(order), 0);
+    placer_->RankBy(&ranks_);
     Climb(memory_pressure);
     Account(placer_->Result(std::nullopt));
+    best_.work += marking_work_;
     return std::move(best_);
   }
 
  private:
   using Placements = std::vector<std::optional<Placement>>;
+
+  struct Change {
+    size_t buffer;
+    std::optional<Placement> before;
+    bool was_beyond;
+  };
 
   /*! \brief Whether moves have no say in where the buffer is. */
   bool IsFixed(size_t b) const {
@@ -71,81 +88,174 @@ class Climber {
   }
 
   void Climb(int64_t memory_pressure) {
+    StartFromBest();
     int64_t all = 0;
-    for (size_t b : order_) all += Work(b);
-    replaced_ = 0;
-    for (int64_t attempt = 0; attempt < kAttempts || attempt + replaced_ < kAttempts * all;
-         ++attempt) {
-      if (best_total_ <= memory_pressure || best_.work + placer_->work() >= kWork) break;
+    for (size_t b : order_) all += 1 + static_cast<int64_t>(conflicts_.Degree(b));
+    const int64_t overhead = 1 + kOverhead * static_cast<int64_t>(order_.size());
+    for (int64_t attempt = 0; attempt * overhead + Work() < kPlacements * all; ++attempt) {
+      if (best_total_ <= memory_pressure || Work() >= kWork) break;
       Attempt();
     }
   }
 
+  int64_t Work() const { return best_.work + placer_->work() + marking_work_; }
+
+  /*! \brief Go on from the better of the orders that greedy takes. */
+  void StartFromBest() {
+    size_t best = 0;
+    for (size_t k : {size_t{0}, size_t{1}}) {
+      const int64_t total = Start(start_orders_[k]);
+      if (total > current_total_) continue;
+      current_total_ = total;
+      best = k;
+    }
+    if (best != 1) Start(start_orders_[best]);
+    current_height_ = Height();
+    tops_ = Tops();
+  }
+
+  /*! \brief Place all in the order. */
+  int64_t Start(const std::vector<size_t>& order) {
+    order_ = Movable(order);
+    ranks_.assign(problem_.buffers.size(), 0);
+    marked_.assign(problem_.buffers.size(), false);
+    beyond_.assign(problem_.buffers.size(), false);
+    for (size_t k = 0; k < order_.size(); ++k) {
+      ranks_[order_[k]] = k + 1;
+      marked_[order_[k]] = true;
+      placer_->Remove(order_[k]);
+    }
+    return Place();
+  }
+
   void Attempt() {
-    const auto [from, to] = ChooseMove();
+    const bool exchange = Random(2) == 0;
+    const auto [from, to] = exchange ? ChooseExchange() : ChooseMove();
     if (from == to) return;
-    std::vector<size_t> order = order_;
-    std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
-    Try(std::move(order), to);
+    Move(from, to);
+    marked_[order_[to]] = true;
+    if (exchange) {
+      Move(to + 1, from);
+      MarkOpened(from, to);
+    }
+    const int64_t total = Place();
+    const WideBytes height = total > current_total_ ? 0 : Height();
+    if (total > current_total_ || (total == current_total_ && height > current_height_)) {
+      if (exchange) Move(from, to + 1);
+      Move(to, from);
+      Undo();
+      return;
+    }
+    current_total_ = total;
+    current_height_ = height;
+    tops_ = Tops();
+  }
+
+  /*! \brief Mark a buffer that was moved back, and those that it no longer keeps out of a place. */
+  void MarkOpened(size_t position, size_t before) {
+    const size_t moved = order_[position];
+    marked_[moved] = true;
+    marking_work_ += static_cast<int64_t>(conflicts_.Degree(moved));
+    conflicts_.ForEach(moved, [&](const ConflictGraph::Neighbour& neighbour) {
+      const size_t rank = ranks_[neighbour.buffer];
+      if (rank <= before + 1 || rank > position) return;
+      if (Opens(placer_->placements()[moved], neighbour)) marked_[neighbour.buffer] = true;
+    });
+  }
+
+  /*! \brief How high the buffers lie, above all those that many conflict with. */
+  WideBytes Height() const {
+    WideBytes height = 0;
+    for (size_t b : order_) {
+      const std::optional<Placement>& place = placer_->placements()[b];
+      if (place) height += WideBytes{place->offset} * static_cast<int64_t>(conflicts_.Degree(b));
+    }
+    return height;
+  }
+
+  void Move(size_t from, size_t to) {
+    const auto at = [&](size_t position) { return order_.begin() + position; };
+    if (from > to) {
+      std::rotate(at(to), at(from), at(from + 1));
+    } else {
+      std::rotate(at(from), at(from + 1), at(to + 1));
+    }
+    for (size_t k = std::min(from, to); k <= std::max(from, to); ++k) ranks_[order_[k]] = k + 1;
   }
 
   /*!
-   * \brief Place in the order, and go on from it unless it is worse. What fits nowhere goes beyond
-   *        a limit, so that the peaks tell how far off the order is.
+   * \brief Place what is marked anew, and what that affects. What fits nowhere goes beyond a limit,
+   *        so that the peaks tell how far off the order is.
    *
-   * \param begin the position up to which the order is as before: these buffers stay.
+   * \return the sum of the peaks, or kMax as soon as it is clear that it is too high.
    */
-  void Try(std::vector<size_t> order, size_t begin) {
-    const std::vector<bool> beyond_before = beyond_;
-    Placements before;
-    beyond_.resize(problem_.buffers.size());
-    for (size_t k = begin; k < order.size(); ++k) {
-      before.push_back(placer_->placements()[order[k]]);
-      placer_->Remove(order[k]);
-      beyond_[order[k]] = false;
-    }
-    const int64_t total = PlaceFrom(order, begin);
-    if (std::find(beyond_.begin(), beyond_.end(), true) == beyond_.end() && total < best_total_) {
-      best_.placements = placer_->placements();
-      best_.unplaced = std::nullopt;
-      best_total_ = total;
-    }
-    if (total <= current_total_) {
-      current_total_ = total;
-      order_ = std::move(order);
-      tops_ = Tops();
-      return;
-    }
-    for (size_t k = begin; k < order.size(); ++k) placer_->Restore(order[k], before[k - begin]);
-    beyond_ = beyond_before;
-  }
-
-  /*! \brief Place the buffers from this position on; the sum of the peaks, or kMax as soon as it is
-   *         clear that it is too high. */
-  int64_t PlaceFrom(const std::vector<size_t>& order, size_t begin) {
-    std::vector<int64_t> peaks = Peaks(problem_, placer_->placements());
+  int64_t Place() {
+    changes_.clear();
+    std::vector<int64_t> peaks = fixed_peaks_;
     int64_t total = Total(peaks);
-    bool beyond = std::find(beyond_.begin(), beyond_.end(), true) != beyond_.end();
-    for (size_t k = begin; k < order.size(); ++k) {
-      const size_t b = order[k];
-      replaced_ += Work(b);
-      if (!placer_->TryPlace(b)) {
-        beyond = beyond_[b] = true;
-        placer_->PlaceBeyondLimit(b);
-      }
+    bool beyond = false;
+    for (size_t b : order_) {
+      if (marked_[b]) PlaceAnew(b);
+      beyond = beyond || beyond_[b];
       const std::optional<Placement>& place = placer_->placements()[b];
       const int64_t size = problem_.buffers[b].size;
       if (!place || size == 0 || place->offset + size <= peaks[place->pool]) continue;
       peaks[place->pool] = place->offset + size;
       total = Total(peaks);
-      if (total > current_total_ && (beyond || total >= best_total_)) return kMax;
+      if (total <= current_total_ || (!beyond && total < best_total_)) continue;
+      std::fill(marked_.begin(), marked_.end(), false);
+      return kMax;
     }
+    if (beyond || total >= best_total_) return total;
+    best_.placements = placer_->placements();
+    best_.unplaced = std::nullopt;
+    best_total_ = total;
     return total;
   }
 
-  /*! \brief What it takes to place the buffer, in one pool and whatever the limits: so these do not
-   *         decide how many attempts are made. */
-  int64_t Work(size_t b) const { return 1 + static_cast<int64_t>(conflicts_.Degree(b)); }
+  void PlaceAnew(size_t b) {
+    marked_[b] = false;
+    const Change change = {b, placer_->placements()[b], beyond_[b]};
+    placer_->Remove(b);
+    beyond_[b] = !placer_->TryPlace(b);
+    if (beyond_[b]) placer_->PlaceBeyondLimit(b);
+    const std::optional<Placement>& now = placer_->placements()[b];
+    const bool same =
+        now.has_value() == change.before.has_value() &&
+        (!now || (now->pool == change.before->pool && now->offset == change.before->offset));
+    if (same && beyond_[b] == change.was_beyond) return;
+    changes_.push_back(change);
+    marking_work_ += static_cast<int64_t>(conflicts_.Degree(b));
+    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
+      const size_t c = neighbour.buffer;
+      if (ranks_[c] <= ranks_[b] || marked_[c]) return;
+      marked_[c] = Opens(change.before, neighbour) || Blocks(now, neighbour);
+    });
+  }
+
+  /*! \brief Whether the neighbour may go lower, or to a better pool, when a buffer leaves there. */
+  bool Opens(const std::optional<Placement>& left,
+             const ConflictGraph::Neighbour& neighbour) const {
+    const std::optional<Placement>& place = placer_->placements()[neighbour.buffer];
+    if (!left) return false;
+    return !place || place->pool != left->pool || left->offset - neighbour.above < place->offset;
+  }
+
+  /*! \brief Whether the neighbour must leave its place when a buffer comes there. */
+  bool Blocks(const std::optional<Placement>& taken,
+              const ConflictGraph::Neighbour& neighbour) const {
+    const std::optional<Placement>& place = placer_->placements()[neighbour.buffer];
+    if (!taken || !place || place->pool != taken->pool) return false;
+    return taken->offset - neighbour.above < place->offset &&
+           place->offset < taken->offset + neighbour.below;
+  }
+
+  void Undo() {
+    for (const Change& change : changes_) {
+      placer_->Restore(change.buffer, change.before);
+      beyond_[change.buffer] = change.was_beyond;
+    }
+  }
 
   /*! \brief Two positions in the order: the buffer at the first goes to the second, before it. */
   std::pair<size_t, size_t> ChooseMove() {
@@ -155,10 +265,7 @@ class Climber {
     size_t b = Neighbour(a);
     if (Random(2) == 0) b = Neighbour(b);
     if (IsFixed(a) || IsFixed(b)) return {0, 0};
-    const auto position = [&](size_t buffer) {
-      return static_cast<size_t>(std::find(order_.begin(), order_.end(), buffer) - order_.begin());
-    };
-    return {std::max(position(a), position(b)), std::min(position(a), position(b))};
+    return {std::max(ranks_[a], ranks_[b]) - 1, std::min(ranks_[a], ranks_[b]) - 1};
   }
 
   /*! \brief The buffers at the top of their workspace pools. */
@@ -173,6 +280,33 @@ class Climber {
       if (place->offset + size == peaks[place->pool]) tops.push_back(b);
     }
     return tops;
+  }
+
+  /*!
+   * \brief Two positions whose buffers change places: TVM's choice, of two that were placed before
+   *        a top and conflict with it, or one that was placed before and conflicts with such a one.
+   */
+  std::pair<size_t, size_t> ChooseExchange() {
+    if (tops_.empty()) return {0, 0};
+    const std::vector<size_t> first = Earlier(tops_[Random(tops_.size())]);
+    if (first.empty()) return {0, 0};
+    const size_t a = first[Random(first.size())];
+    size_t b = first[Random(first.size())];
+    const std::vector<size_t> second = Earlier(b);
+    if (!second.empty() && Random(4) != 0) b = second[Random(second.size())];
+    if (a == b) return {0, 0};
+    return {std::max(ranks_[a], ranks_[b]) - 1, std::min(ranks_[a], ranks_[b]) - 1};
+  }
+
+  /*! \brief The neighbours that were placed before it and can be moved. */
+  std::vector<size_t> Earlier(size_t b) {
+    std::vector<size_t> earlier;
+    marking_work_ += static_cast<int64_t>(conflicts_.Degree(b));
+    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
+      const size_t rank = ranks_[neighbour.buffer];
+      if (rank != 0 && rank < ranks_[b]) earlier.push_back(neighbour.buffer);
+    });
+    return earlier;
   }
 
   size_t Neighbour(size_t b) {
@@ -220,18 +354,29 @@ class Climber {
 
   const Problem& problem_;
   const ConflictGraph& conflicts_;
-  std::mt19937_64 random_;
+  std::mt19937_64 random_{kSeed};
+  std::vector<std::vector<size_t>> start_orders_;
+  /*! \brief By pool, the peak of the buffers that moves do not touch. */
+  std::vector<int64_t> fixed_peaks_;
   /*! \brief The order to go on from. */
   std::vector<size_t> order_;
   /*! \brief Holds the places in that order, and of the buffers that moves do not touch. */
   std::optional<Placer> placer_;
+  /*! \brief By buffer, its position in the order, from 1 on; 0 for those that moves do not touch.
+   */
+  std::vector<size_t> ranks_;
+  /*! \brief By buffer, whether it is to be placed anew. */
+  std::vector<bool> marked_;
   /*! \brief By buffer, whether it found no place within the limits. */
   std::vector<bool> beyond_;
-  /*! \brief Work of the buffers that attempts placed anew. */
-  int64_t replaced_ = 0;
+  /*! \brief What the last attempt changed. */
+  std::vector<Change> changes_;
+  /*! \brief Buffers that were looked at for being affected. */
+  int64_t marking_work_ = 0;
   /*! \brief The buffers at the top of their workspace pools. */
   std::vector<size_t> tops_;
   int64_t current_total_ = kMax;
+  WideBytes current_height_ = 0;
   Solution best_;
   int64_t best_total_ = kMax;
 };
