@@ -140,14 +140,19 @@ struct Range {
   int64_t buffer;
   int64_t start;
   int64_t stop;
+  /*! \brief The buffer's bytes, here so that sorting and searching stay in one piece of memory. */
+  int64_t low;
+  int64_t high;
 };
 
 /*! \brief Judge the live ranges of one pool, going through them in order of time. */
 Fault CheckPool(const Judged& plan, std::vector<Range> ranges) {
   // By first byte, so that whatever shares bytes with a range begins before its last one.
-  std::sort(ranges.begin(), ranges.end(), [&](const Range& x, const Range& y) {
-    return plan.offsets[x.buffer] < plan.offsets[y.buffer];
-  });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& x, const Range& y) { return x.low < y.low; });
+  std::vector<int64_t> lows;
+  lows.reserve(ranges.size());
+  for (const Range& range : ranges) lows.push_back(range.low);
   struct Event {
     int64_t time;
     bool opens;
@@ -164,23 +169,20 @@ Fault CheckPool(const Judged& plan, std::vector<Range> ranges) {
   });
   OpenRanges open(ranges.size());
   for (const Event& event : events) {
-    const int64_t buffer = ranges[event.rank].buffer;
     if (!event.opens) {
       open.Set(event.rank, -1);
       continue;
     }
-    const auto above = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& range) {
-      return plan.offsets[range.buffer] < plan.End(buffer);
-    });
+    const int64_t buffer = ranges[event.rank].buffer;
+    const int64_t low = ranges[event.rank].low, high = ranges[event.rank].high;
+    const auto above = std::lower_bound(lows.begin() + event.rank, lows.end(), high);
     int64_t other = -1;
     const auto clashes = [&](size_t rank) {
       other = ranges[rank].buffer;
       return other != buffer && plan.Clash(buffer, other);
     };
-    if (open.Find(above - ranges.begin(), plan.offsets[buffer], clashes)) {
-      return {"live", buffer, other};
-    }
-    open.Set(event.rank, plan.End(buffer));
+    if (open.Find(above - lows.begin(), low, clashes)) return {"live", buffer, other};
+    open.Set(event.rank, high);
   }
   return {};
 }
@@ -191,7 +193,8 @@ Fault CheckLiveRanges(const Judged& plan) {
     if (plan.sizes[b] == 0) continue;
     std::vector<Range>& ranges = pools[plan.pools[b]];
     for (int64_t r = plan.live_first[b]; r < plan.live_first[b + 1]; ++r) {
-      ranges.push_back({static_cast<int64_t>(b), plan.starts[r], plan.stops[r]});
+      const int64_t buffer = static_cast<int64_t>(b);
+      ranges.push_back({buffer, plan.starts[r], plan.stops[r], plan.offsets[b], plan.End(buffer)});
     }
   }
   for (auto& [pool, ranges] : pools) {
