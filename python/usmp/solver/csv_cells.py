@@ -43,6 +43,9 @@ _NUMBERS = {"lower": None, "upper": None, "size": None, "alignment": 1, "offset"
 """Columns of numbers, and what an empty cell means."""
 
 _TEXTS = ("id", "gaps", "pool")
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What else people write between columns."""
+
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64_MAX = (1 << 63) - 1
 _MOST_DIGITS = 18
@@ -69,6 +72,7 @@ class Cells:
     lines: in which each buffer is, the first of the file being 1.
     numbers: columns of numbers by meaning; what is not in the file is not here.
     texts: columns of text by meaning.
+    is_plain: every line is a buffer, and every comma is between two cells.
     """
 
     header: list[str]
@@ -76,6 +80,7 @@ class Cells:
     lines: Column
     numbers: dict[str, Column]
     texts: dict[str, list[str]]
+    is_plain: bool = False
 
     @property
     def end_is_inclusive(self) -> bool:
@@ -106,13 +111,15 @@ def _meanings(file: str, line: int, header: list[str]) -> list[str]:
     for name in header:
         meaning = _NAMES.get(name.strip().lower())
         if meaning is None:
-            raise CsvError(
-                file,
-                line,
-                None,
-                f'the column "{name.strip()}" is unknown; known: {", ".join(_NAMES)}; the first '
-                "line must name the columns",
-            )
+            separator = next((each for each in ";\t|" if each in name), None)
+            if len(header) == 1 and separator is not None:
+                words = f"columns are separated by commas, not by {_SEPARATORS[separator]}"
+            else:
+                words = (
+                    f'the column "{name.strip()}" is unknown; known: {", ".join(_NAMES)}; the '
+                    "first line must name the columns"
+                )
+            raise CsvError(file, line, None, words)
         if meaning in meanings:
             raise CsvError(file, line, None, f'two columns say "{meaning}"; leave one of them out')
         meanings.append(meaning)
@@ -133,6 +140,8 @@ def _read_plain(file: str, data: bytes) -> Cells | None:
         return None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
+        if b"\r" in data:
+            return None  # Some programs end lines so.
     if not data.endswith(b"\n"):
         data += b"\n"
     first, _, rest = data.partition(b"\n")
@@ -160,7 +169,7 @@ def _read_plain(file: str, data: bytes) -> Cells | None:
         elif meaning in _TEXTS:
             spans = zip(begin.tolist(), end.tolist(), strict=True)
             texts[meaning] = [rest[low:high].decode().strip() for low, high in spans]
-    return Cells(header, meanings, np.arange(len(ends)) + 2, numbers, texts)
+    return Cells(header, meanings, np.arange(len(ends)) + 2, numbers, texts, is_plain=True)
 
 
 def _plain_numbers(
@@ -204,7 +213,8 @@ def _read_rows(file: str, text: str) -> Cells:
                 rows.append([cell.strip() for cell in row])
             line = reader.line_num + 1
     except csv.Error as error:
-        raise CsvError(file, line, None, f"the line cannot be read ({error})") from None
+        words = f"the line cannot be read ({error}); is there a quote that nothing closes?"
+        raise CsvError(file, line, None, words) from None
     if not header:
         raise CsvError(
             file, None, None, f"the file is empty; its first line must be {','.join(REQUIRED)}"

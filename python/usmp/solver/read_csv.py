@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -167,8 +168,8 @@ def _live(file: str, cells: Cells, lower: Column, upper: Column) -> tuple[Column
             ) from None
     return (
         first_of(ranges),
-        column(start for each in ranges for start, _ in each),
-        column(stop for each in ranges for _, stop in each),
+        column([start for each in ranges for start, _ in each]),
+        column([stop for each in ranges for _, stop in each]),
     )
 
 
@@ -204,7 +205,7 @@ def _pools(
         first = np.arange(count + 1, dtype=np.int64) * len(names)
         return pools, first, np.tile(np.array(everywhere, np.int64), count)
     lists = [of_texts[text] for text in texts]
-    return pools, first_of(lists), column(pool for each in lists for pool in each)
+    return pools, first_of(lists), column(list(chain.from_iterable(lists)))
 
 
 def _names(text: str) -> list[str]:

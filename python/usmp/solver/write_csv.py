@@ -21,6 +21,8 @@ def write_csv(table: CsvProblem, solution: Solution) -> str:
         if meaning not in meanings:
             header.append(meaning)
             meanings.append(meaning)
+    if table.cells.is_plain and not added and len(header) == len(table.cells.header) + 1:
+        return _with_offsets(table, solution)
     offset_at = meanings.index("offset")
     pool_at = meanings.index("pool") if added else None
     text = io.StringIO()
@@ -34,6 +36,14 @@ def write_csv(table: CsvProblem, solution: Solution) -> str:
             cells[pool_at] = names[pool]
         writer.writerow(cells)
     return text.getvalue()
+
+
+def _with_offsets(table: CsvProblem, solution: Solution) -> str:
+    """The lines of a plain file as they are, each with its offset: a file may have millions."""
+    header, *lines = table.data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    offsets = solution.offsets.tolist()
+    rows = zip(lines, offsets, strict=False)
+    return "".join([f"{header},offset\n", *(f"{line},{offset}\n" for line, offset in rows)])
 
 
 def _rows(table: CsvProblem) -> list[list[str]]:
