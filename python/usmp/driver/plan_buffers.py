@@ -116,18 +116,29 @@ def _solve(
     stage("searching")
     with deferred_interrupts() as interrupted:
 
-        def watch(progress: Progress) -> bool:
+        def watch(what: str, progress: Progress) -> bool:
             peak = "no plan yet" if progress.peak is None else f"peak {progress.peak}"
-            stage(f"searching: {peak}, lower bound {progress.lower_bound}")
+            stage(f"{what}: {peak}, lower bound {progress.lower_bound}")
             return not interrupted()
 
-        search: Any = partial(solve, algorithm=algorithm, time_budget=budget, progress=watch)
-        solution: Solution = search(table.problem)
-        if interrupted() and not solution.has_plan:
+        solution: Solution = solve(
+            table.problem,
+            algorithm=algorithm,
+            time_budget=budget,
+            progress=partial(watch, "searching"),
+        )
+        if solution.has_plan:
+            return solution, interrupted()
+        # Nobody who waits for the reason should wait for the best plan of another capacity.
+        other: Any = partial(
+            solve,
+            algorithm="auto" if algorithm == "exact" else algorithm,
+            progress=partial(watch, "nothing fits; looking for a capacity that is enough"),
+        )
+        error = None if interrupted() else misfit(table, solution, algorithm, other)
+        if error is None or interrupted():
             raise KeyboardInterrupt
-        if not solution.has_plan:
-            raise misfit(table, solution, search)
-        return solution, interrupted()
+        raise error
 
 
 def _show(

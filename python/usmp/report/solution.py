@@ -23,9 +23,9 @@ def print_solution(
     whether the plan is optimal.
     """
     console = console or Console(highlight=False)
-    table = Table(
-        title=Text(f"Memory of {file} ({algorithm})"), title_justify="left", box=SIMPLE_HEAD
-    )
+    # Not the title of the table, which would be folded to the width of the columns.
+    console.print(Text(f"Memory of {file} ({algorithm})"), soft_wrap=True)
+    table = Table(box=SIMPLE_HEAD)
     table.add_column("pool", overflow="fold")
     for heading in ("peak bytes", "lower bound", "peak / bound", "capacity"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -35,8 +35,9 @@ def print_solution(
         capacity = "-" if pool.limit is None else str(pool.limit)
         table.add_row(Text(pool.name), str(peak), str(bound), ratio, capacity)
     console.print(table)
+    count = len(solution.problem)
     console.print(
-        f"{len(solution.problem)} buffers are placed; "
+        (f"{count} buffers are placed; " if count != 1 else "1 buffer is placed; ")
         + (
             "the plan is optimal: proved."
             if solution.is_optimal

@@ -142,7 +142,8 @@ def test_files(refused, changed, text, message):
         (b"id\n\xff\xfe\n", ", line 2: this is no UTF-8 text; is the file a CSV?"),
         (
             b'id,lower,upper,size\na,0,1,1\n"b,0,1,1\n',
-            ", line 3: the line cannot be read (unexpected end of data)",
+            ", line 3: the line cannot be read (unexpected end of data); is there a "
+            "quote that nothing closes?",
         ),
     ],
 )
@@ -164,8 +165,9 @@ def test_does_not_fit(refused):
     Path("in.csv").write_text(f"{HEADER}\na,0,2,4\nz,0,1,0\nb,1,3,6\nc,2,4,3\n")
     assert refused("plan", "--buffers", "in.csv", "--capacity=9") == (
         "in.csv: the buffers do not fit into 9 bytes; a capacity of 10 bytes is needed; there is "
-        "no place for the 2 buffers a (line 2, 4 bytes), b (line 4, 6 bytes). Raise the capacity, "
-        "or shrink, shorten or move one of these buffers; without any one of these the others fit."
+        "no place for the 2 buffers a (line 2, 4 bytes), b (line 4, 6 bytes), which take 10 bytes "
+        "at time 1. Raise the capacity, or shrink, shorten or move one of these buffers; without "
+        "any one of these the others fit."
     )
 
 
@@ -215,9 +217,9 @@ def test_no_plan_of_a_heuristic(refused):
     assert refused(
         "plan", "--buffers", "in.csv", "--capacity=8", "--usmp-algorithm=no_sharing"
     ) == (
-        "in.csv: no plan was found within 8 bytes, nor a proof that there is none; a capacity of "
-        "10 bytes would be enough. Give it more time with --usmp-time-budget, try "
-        "--usmp-algorithm=auto, or raise the capacity."
+        "in.csv: no plan was found within 8 bytes, nor a proof that there is none; at least 6 "
+        "bytes are needed; a capacity of 10 bytes would be enough. Try --usmp-algorithm=auto, or "
+        "raise the capacity."
     )
 
 
@@ -279,3 +281,39 @@ def test_options_of_buffers_without_buffers(refused):
         "--capacity belongs to --buffers; pools of a model have sizes of their own"
     )
     assert refused("plan") == "name a model, or a CSV with --buffers (see tvmc plan --help)"
+
+
+def test_no_place_though_the_load_fits(refused):
+    """Around the pinned middle of 4 bytes, the 6 have no place in 10 bytes."""
+    Path("in.csv").write_text(f"{HEADER},offset\na,0,2,2,4\nb,1,3,6,\nc,5,6,9,\n")
+    assert refused("plan", "--buffers", "in.csv", "--capacity=10") == (
+        "in.csv: the buffers do not fit into 10 bytes; a capacity of 12 bytes is needed; there is "
+        "no place for the 2 buffers a (line 2, 2 bytes, pinned to 4), b (line 3, 6 bytes), though "
+        "they take no more than 8 bytes at any one time. Raise the capacity, or shrink, shorten or "
+        "move one of these buffers; without any one of these the others fit."
+    )
+
+
+def test_exact_search_does_not_keep_the_reason_waiting(refused):
+    """The lowest peak of this problem takes minutes; that half of it is too little, no time."""
+    lines = [
+        f"{b},{b * 7 % 97},{b * 7 % 97 + 5 + b * b % 41},{1 + b * 31 % 89}" for b in range(150)
+    ]
+    Path("in.csv").write_text("\n".join([HEADER, *lines]) + "\n")
+    message = refused("plan", "--buffers", "in.csv", "--capacity=500", "--usmp-algorithm=exact")
+    assert message.startswith("in.csv: the buffers do not fit into 500 bytes; a capacity of ")
+
+
+@pytest.mark.parametrize(("separator", "name"), [(";", "semicolons"), ("\t", "tabs")])
+def test_columns_are_separated_by_something_else(refused, separator, name):
+    Path("in.csv").write_text(HEADER.replace(",", separator) + "\n")
+    assert refused("plan", "--buffers", "in.csv") == (
+        f"in.csv, line 1: columns are separated by commas, not by {name}"
+    )
+
+
+def test_carriage_return_within_a_line(refused):
+    Path("in.csv").write_bytes(b"id,lower,upper\r,size\na,0,3,4\n")
+    assert refused("plan", "--buffers", "in.csv") == (
+        'in.csv, line 1: the column "size" is missing; these must be there: id, lower, upper, size'
+    )
