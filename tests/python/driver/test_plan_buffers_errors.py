@@ -295,13 +295,15 @@ def test_no_place_though_the_load_fits(refused):
 
 
 def test_exact_search_does_not_keep_the_reason_waiting(refused):
-    """The lowest peak of this problem takes minutes; that half of it is too little, no time."""
-    lines = [
-        f"{b},{b * 7 % 97},{b * 7 % 97 + 5 + b * b % 41},{1 + b * 31 % 89}" for b in range(150)
-    ]
-    Path("in.csv").write_text("\n".join([HEADER, *lines]) + "\n")
-    message = refused("plan", "--buffers", "in.csv", "--capacity=500", "--usmp-algorithm=exact")
-    assert message.startswith("in.csv: the buffers do not fit into 500 bytes; a capacity of ")
+    """The lowest peak of this problem takes many minutes; that this is too little, no time."""
+    from conftest import SHARED
+
+    path = SHARED / "instances/minimalloc-D.1048576.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    message = refused("plan", "--buffers", path, "--capacity=900000", "--usmp-algorithm=exact")
+    assert message.startswith(f"{path}: the buffers do not fit into 900000 bytes; a capacity of ")
+    assert " buffers 1 (line 3, 70656 bytes), 3 (line 5, 11264 bytes)," in message
 
 
 @pytest.mark.parametrize(("separator", "name"), [(";", "semicolons"), ("\t", "tabs")])
