@@ -1,133 +1,127 @@
 #include "critical_chain.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "skyline.h"
+#include "decompose.h"
+#include "fit.h"
+#include "orders.h"
+#include "separations.h"
 
 namespace usmp {
 
 namespace {
 
-/*! \brief Size times the root of duration; items of the highest load first if asked. */
-std::vector<double> FirstPriorities(const PoolProblem& problem, bool peak_first) {
-  const std::vector<int64_t> loads = Loads(problem);
-  const auto peak =
-      static_cast<int32_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
-  std::vector<double> priorities;
-  for (const PoolProblem::Item& item : problem.items) {
-    int32_t duration = 0;
-    bool at_peak = false;
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem.spans[k];
-      duration += span.end - span.begin;
-      at_peak = at_peak || (span.begin <= peak && peak < span.end);
-    }
-    const double priority = static_cast<double>(item.size) * std::sqrt(duration);
-    priorities.push_back(peak_first && at_peak ? 1e100 * priority : priority);
-  }
-  return priorities;
-}
+/*! \brief One of so many items is large at first; by level. */
+constexpr size_t kLargeShares[] = {16, 8, 4, 2};
+constexpr size_t kFewestLarge = 100;
+/*! \brief Steps of the first slice, by item. */
+constexpr int64_t kFirstSlice = 2'000;
 
 }  // namespace
 
 CriticalChainSearch::CriticalChainSearch(const PoolProblem& problem)
-    : problem_(problem), separations_(problem) {}
+    : problem_(problem),
+      ranks_(problem.items.size()),
+      fine_(problem),
+      slice_(kFirstSlice * static_cast<int64_t>(problem.items.size())) {
+  const std::vector<int32_t> order = ItemMeasures(problem).Order({ItemMeasures::kRootArea});
+  for (size_t rank = 0; rank < order.size(); ++rank) ranks_[order[rank]] = rank;
+  for (size_t share : kLargeShares) {
+    if (order.size() / share < kFewestLarge) continue;
+    levels_.push_back(std::make_unique<Coarse>());
+    std::vector<bool>& is_large = levels_.back()->is_large;
+    is_large.assign(order.size(), false);
+    for (size_t rank = 0; rank < order.size() / share; ++rank) is_large[order[rank]] = true;
+    // What is pinned must not be fitted into gaps.
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (problem.items[i].fixed_offset >= 0) is_large[i] = true;
+    }
+    Restart(levels_.back().get());
+  }
+}
+
+void CriticalChainSearch::Restart(Coarse* coarse) const {
+  coarse->items.clear();
+  for (size_t i = 0; i < coarse->is_large.size(); ++i) {
+    if (coarse->is_large[i]) coarse->items.push_back(static_cast<int32_t>(i));
+  }
+  coarse->problem = Select(problem_, coarse->items);
+  coarse->offsets.clear();
+  coarse->fitted = kNoLimit;
+  coarse->search = std::make_unique<SkylineOrderSearch>(coarse->problem);
+}
 
 void CriticalChainSearch::Run(int64_t lower_bound, Budget* budget, Offsets* best) {
-  if (problem_.items.empty() || budget->exhausted()) return;
-  if (!best->empty() && Peak(problem_, *best) <= lower_bound) return;
-  if (!started_) Start(budget);
-  if (offsets_.empty()) return;
-  while (peak_ > lower_bound && !budget->exhausted()) Step(budget);
-  if (best->empty() || peak_ < Peak(problem_, *best)) *best = offsets_;
-}
-
-void CriticalChainSearch::Start(Budget* budget) {
-  started_ = true;
-  for (bool peak_first : {false, true}) {
-    std::vector<double> priorities = FirstPriorities(problem_, peak_first);
-    Offsets placed = Place(priorities, kNoLimit, budget);
-    if (placed.empty() || (!offsets_.empty() && Peak(problem_, placed) >= peak_)) continue;
-    peak_ = Peak(problem_, placed);
-    offsets_ = std::move(placed);
-    priorities_ = std::move(priorities);
+  const auto done = [&] {
+    return budget->exhausted() || (!best->empty() && Peak(problem_, *best) <= lower_bound);
+  };
+  while (!done()) {
+    const int64_t before = budget->spent();
+    for (const std::unique_ptr<Coarse>& level : levels_) {
+      Budget share(budget, slice_);
+      RunCoarse(lower_bound, level.get(), &share, best);
+      if (done()) return;
+    }
+    {
+      Budget share(budget, slice_);
+      fine_.Run(lower_bound, &share, best);
+    }
+    // Nothing can be placed.
+    if (budget->spent() == before) return;
+    if (slice_ < Budget::kUnlimited / 2) slice_ += slice_ / 2;
   }
 }
 
-void CriticalChainSearch::Step(Budget* budget) {
-  std::vector<int32_t> chain = Chain(budget);
-  std::stable_sort(chain.begin(), chain.end(), [&](int32_t lhs, int32_t rhs) {
-    return problem_.items[lhs].size > problem_.items[rhs].size;
-  });
-  std::vector<double> priorities = priorities_;
-  for (uint64_t changes = 1 + random_() % 3; changes > 0; --changes) {
-    const double uniform = Uniform();
-    auto i = chain[static_cast<size_t>(chain.size() * (uniform * uniform * uniform))];
-    if (random_() % 2 == 0) i = LargeBeside(i);
-    // From a sixteenth to sixteen, by exact operations alone.
-    priorities[i] *= std::ldexp(1 + Uniform(), static_cast<int>(random_() % 8) - 4);
+void CriticalChainSearch::RunCoarse(int64_t lower_bound, Coarse* coarse, Budget* budget,
+                                    Offsets* best) const {
+  while (!budget->exhausted()) {
+    coarse->search->Run(lower_bound, budget, &coarse->offsets);
+    if (coarse->offsets.empty()) return;
+    const int64_t height = Peak(coarse->problem, coarse->offsets);
+    if (height >= coarse->fitted) return;
+    if (!best->empty() && height >= Peak(problem_, *best)) return;
+    coarse->fitted = height;
+    std::vector<int32_t> above;
+    Offsets all = FitOthers(*coarse, std::max(height, lower_bound), budget, &above);
+    for (int32_t i : above) coarse->is_large[i] = true;
+    if (!above.empty()) Restart(coarse);
+    if (all.empty()) continue;
+    if (best->empty() || Peak(problem_, all) < Peak(problem_, *best)) *best = std::move(all);
+    if (Peak(problem_, *best) <= lower_bound) return;
   }
-  Offsets placed = Place(priorities, peak_, budget);
-  if (placed.empty()) return;
-  priorities_ = std::move(priorities);
-  offsets_ = std::move(placed);
-  peak_ = Peak(problem_, offsets_);
 }
 
-Offsets CriticalChainSearch::Place(const std::vector<double>& priorities, int64_t limit,
-                                   Budget* budget) const {
-  std::vector<int32_t> order(priorities.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int32_t lhs, int32_t rhs) { return priorities[lhs] > priorities[rhs]; });
-  budget->Spend(50 * static_cast<int64_t>(order.size()));
-  return PlaceFromBelow(problem_, separations_, order, limit, budget);
-}
-
-bool CriticalChainSearch::Conflict(int32_t a, int32_t b) const {
-  const PoolProblem::Item& lhs = problem_.items[a];
-  const PoolProblem::Item& rhs = problem_.items[b];
-  int32_t i = lhs.first_span;
-  int32_t j = rhs.first_span;
-  while (i < lhs.first_span + lhs.num_spans && j < rhs.first_span + rhs.num_spans) {
-    const PoolProblem::Span& x = problem_.spans[i];
-    const PoolProblem::Span& y = problem_.spans[j];
-    if (std::max(x.begin, y.begin) < std::min(x.end, y.end)) return true;
-    x.end < y.end ? ++i : ++j;
+/*!
+ * \brief Fit the others into the gaps, first the larger ones.
+ *
+ * \param above set to what ends beyond the goal: of the first batch that has such.
+ * \return empty if not all were placed.
+ */
+Offsets CriticalChainSearch::FitOthers(const Coarse& coarse, int64_t goal, Budget* budget,
+                                       std::vector<int32_t>* above) const {
+  Offsets all(problem_.items.size(), -1);
+  for (size_t k = 0; k < coarse.items.size(); ++k) all[coarse.items[k]] = coarse.offsets[k];
+  for (size_t count = 2 * coarse.items.size(); above->empty(); count *= 2) {
+    std::vector<int32_t> items;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i] >= 0 || ranks_[i] < static_cast<int64_t>(count)) items.push_back(i);
+    }
+    PoolProblem batch = Select(problem_, items);
+    batch.capacity = kNoLimit;
+    for (size_t k = 0; k < items.size(); ++k) batch.items[k].fixed_offset = all[items[k]];
+    const Offsets placed =
+        PlaceInOrder(batch, Separations(batch), ItemMeasures(batch).Order({ItemMeasures::kArea}),
+                     Fit::kFirst, kNoLimit, budget);
+    if (placed.empty()) return {};
+    for (size_t k = 0; k < items.size(); ++k) {
+      all[items[k]] = placed[k];
+      if (placed[k] + batch.items[k].size > goal) above->push_back(items[k]);
+    }
+    if (items.size() == all.size()) return all;
   }
-  return false;
-}
-
-/*! \brief Of the items that the function accepts, a random one; -1 if there is none. */
-template <typename Function>
-int32_t CriticalChainSearch::Any(Function accepts) {
-  int32_t chosen = -1;
-  uint64_t accepted = 0;
-  for (int32_t i = 0; i < static_cast<int32_t>(problem_.items.size()); ++i) {
-    if (accepts(i) && random_() % ++accepted == 0) chosen = i;
-  }
-  return chosen;
-}
-
-std::vector<int32_t> CriticalChainSearch::Chain(Budget* budget) {
-  const auto end = [&](int32_t i) { return offsets_[i] + problem_.items[i].size; };
-  std::vector<int32_t> chain;
-  int32_t top = Any([&](int32_t i) { return end(i) == peak_; });
-  while (top >= 0) {
-    chain.push_back(top);
-    const int64_t offset = offsets_[top];
-    top = Any([&](int32_t i) { return end(i) == offset && Conflict(i, top); });
-    budget->Spend(static_cast<int64_t>(problem_.items.size()));
-  }
-  return chain;
-}
-
-int32_t CriticalChainSearch::LargeBeside(int32_t item) {
-  const int64_t quarter = problem_.items[item].size / 4;
-  return Any([&](int32_t i) { return problem_.items[i].size > quarter && Conflict(i, item); });
+  return {};
 }
 
 }  // namespace usmp

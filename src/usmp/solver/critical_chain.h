@@ -1,23 +1,22 @@
-// Search over orders of the skyline, for plans of many buffers.
+// Search along the chain of items that makes the peak, for plans of many buffers.
 #ifndef USMP_SOLVER_CRITICAL_CHAIN_H_
 #define USMP_SOLVER_CRITICAL_CHAIN_H_
 
 #include <cstdint>
-#include <random>
+#include <memory>
 #include <vector>
 
 #include "budget.h"
 #include "pool_problem.h"
-#include "separations.h"
+#include "skyline_orders.h"
 
 namespace usmp {
 
 /*!
- * \brief Lowers the peak of a plan step by step.
+ * \brief Lowers the peak of a plan: of the large items alone, and of all, in turn.
  *
- * The highest item lies on another, which lies on another, down to offset zero: this chain is what
- * makes the peak. Each step changes the priority of some large items of the chain, or beside it,
- * and places everything anew from below; a change that does not raise the peak stays.
+ * The large items are few, and so soon placed well; the others are fitted into the gaps. What then
+ * lies higher than the large ones is counted among them from then on.
  */
 class CriticalChainSearch {
  public:
@@ -32,24 +31,31 @@ class CriticalChainSearch {
   void Run(int64_t lower_bound, Budget* budget, Offsets* best);
 
  private:
-  void Start(Budget* budget);
-  void Step(Budget* budget);
-  bool Conflict(int32_t a, int32_t b) const;
-  template <typename Function>
-  int32_t Any(Function accepts);
-  std::vector<int32_t> Chain(Budget* budget);
-  int32_t LargeBeside(int32_t item);
-  Offsets Place(const std::vector<double>& priorities, int64_t limit, Budget* budget) const;
-  double Uniform() { return static_cast<double>(random_() >> 11) * 0x1.0p-53; }
+  /*! \brief Large items by themselves. */
+  struct Coarse {
+    /*! \brief By item of the whole. */
+    std::vector<bool> is_large;
+    std::vector<int32_t> items;
+    PoolProblem problem;
+    Offsets offsets;
+    /*! \brief The lowest peak whose gaps the others were fitted into. */
+    int64_t fitted = kNoLimit;
+    std::unique_ptr<SkylineOrderSearch> search;
+  };
+
+  /*! \brief Start anew with what is large. */
+  void Restart(Coarse* coarse) const;
+  void RunCoarse(int64_t lower_bound, Coarse* coarse, Budget* budget, Offsets* best) const;
+  Offsets FitOthers(const Coarse& coarse, int64_t goal, Budget* budget,
+                    std::vector<int32_t>* above) const;
 
   const PoolProblem& problem_;
-  const Separations separations_;
-  bool started_ = false;
-  std::vector<double> priorities_;
-  /*! \brief What the priorities give; empty if nothing. */
-  Offsets offsets_;
-  int64_t peak_ = kNoLimit;
-  std::mt19937_64 random_{1};
+  /*! \brief By item, its place in the order of size times root of duration. */
+  std::vector<int32_t> ranks_;
+  /*! \brief From few large items to many. */
+  std::vector<std::unique_ptr<Coarse>> levels_;
+  SkylineOrderSearch fine_;
+  int64_t slice_;
 };
 
 }  // namespace usmp
