@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fit.h"
+#include "hot_first.h"
 #include "live_index.h"
 #include "orders.h"
 #include "repair.h"
@@ -82,32 +83,31 @@ bool PinsCollide(const PoolProblem& problem, const Separations& separations) {
 }
 
 /*!
- * \brief First fit by urgency, then the few items above the bound moved; if that does
- *        not reach it, the skyline in this order.
- *
- * Of very many buffers few are live where the load is near its maximum: these come first, and what
- * the others lack then is local.
+ * \brief The urgent items first, then the few that are above the bound moved; with more and more
+ *        that counts as urgent.
  */
 void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
                     const ItemMeasures& measures, int64_t lower_bound, Budget* budget, Best* best) {
-  const std::vector<int32_t> order = measures.Order({Key::kUrgency, Key::kDuration, Key::kSize});
-  best->Offer(PlaceInOrder(problem, separations, order, Fit::kFirst, best->limit(), budget));
-  if (best->none()) return;
-  // Worth its little work even where the first fit took all of the budget.
-  const auto steps = 64 * static_cast<int64_t>(problem.items.size());
-  Budget repairs(4 * steps);
-  Offsets repaired = *best->offsets();
-  LowerByRepair(problem, separations, lower_bound, steps, &repairs, &repaired);
-  best->Offer(std::move(repaired));
-  budget->Spend(repairs.spent());
-  if (best->done()) return;
-  best->Offer(PlaceFromBelow(problem, separations, order, best->limit(), budget));
+  constexpr size_t kFewestUrgent = 16;
+  for (const size_t share : {64, 16, 4}) {
+    if (problem.items.size() / share < kFewestUrgent) continue;
+    if (best->done()) return;
+    Offsets placed = PlaceHotFirst(problem, measures, share, lower_bound, budget);
+    if (placed.empty()) return;
+    // Worth its little work even where placing took all of the budget.
+    const auto steps = 64 * static_cast<int64_t>(problem.items.size());
+    Budget repairs(4 * steps);
+    LowerByRepair(problem, separations, lower_bound, steps, &repairs, &placed);
+    best->Offer(std::move(placed));
+    budget->Spend(repairs.spent());
+  }
 }
 
 }  // namespace
 
 Offsets PlaceHeuristically(const PoolProblem& problem, int64_t lower_bound, Budget* budget) {
-  constexpr size_t kMany = 100'000;
+  constexpr size_t kMany = 2'000;
+  constexpr size_t kTooManyToFit = 10'000;
   const Separations separations(problem);
   if (PinsCollide(problem, separations)) return {};
   const ItemMeasures measures(problem);
@@ -119,6 +119,8 @@ Offsets PlaceHeuristically(const PoolProblem& problem, int64_t lower_bound, Budg
     if (best.done()) break;
     best.Offer(PlaceFromBelow(problem, separations, measures.Order(keys), best.limit(), budget));
   }
+  // Looks at each pair that conflicts.
+  if (problem.items.size() >= kTooManyToFit) return std::move(*best.offsets());
   for (const std::vector<Key>& keys : Orders()) {
     for (const Fit fit : {Fit::kFirst, Fit::kBest}) {
       if (best.done()) break;

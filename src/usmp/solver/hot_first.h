@@ -1,0 +1,29 @@
+// Placing first what is live where the load is near its maximum.
+#ifndef USMP_SOLVER_HOT_FIRST_H_
+#define USMP_SOLVER_HOT_FIRST_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "budget.h"
+#include "orders.h"
+#include "pool_problem.h"
+
+namespace usmp {
+
+/*!
+ * \brief Place the most urgent items by themselves, as well as is soon possible, then fit the
+ *        others into the gaps.
+ *
+ * Of many buffers few are live where the load is near its maximum, and only there gaps are scarce.
+ *
+ * \param share one of so many items counts as urgent.
+ * \param lower_bound no plan needs to be lower.
+ * \return empty if an offset does not fit int64; pins must not collide.
+ */
+Offsets PlaceHotFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
+                      int64_t lower_bound, Budget* budget);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_HOT_FIRST_H_
