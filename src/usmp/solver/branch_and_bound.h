@@ -33,6 +33,8 @@
 
 #include "budget.h"
 #include "exact.h"
+#include "open_sections.h"
+#include "placing_rules.h"
 #include "pool_problem.h"
 
 namespace usmp {
@@ -53,24 +55,13 @@ class BranchAndBound {
   /*! \brief After a verdict of kPlaced. */
   const Offsets& offsets() const { return heads_; }
 
-  /*! \brief How often each section was what gave up a node; older failures count less. */
+  /*! \brief How often each section was what gave up a node. */
   const std::vector<double>& section_weights() const { return weights_; }
 
   /*! \brief Nodes of all runs. */
   int64_t nodes() const { return total_nodes_; }
 
  private:
-  using Span = PoolProblem::Span;
-
-  /*! \brief Of an item to one that it conflicts with. */
-  struct Conflict {
-    int32_t item;
-    /*! \brief The other one starts at least that many bytes above the start of this one ... */
-    int64_t above;
-    /*! \brief ... or this one that many above the start of the other. */
-    int64_t below;
-  };
-
   /*! \brief A place that was free when the item was refused it. */
   struct Hole {
     int32_t item;
@@ -86,10 +77,8 @@ class BranchAndBound {
     int64_t old;
   };
 
-  void FindConflicts();
-  void FindTwins();
   bool Start(int64_t capacity);
-  bool Search(std::vector<int32_t> items);
+  bool Search(std::vector<int32_t> items, bool is_part = false);
   bool SearchParts(const std::vector<int32_t>& items, int32_t cut);
   int32_t FindCut(const std::vector<int32_t>& items) const;
   int32_t Choose(const std::vector<int32_t>& items, int64_t* circular) const;
@@ -101,35 +90,23 @@ class BranchAndBound {
   bool Refuse(int32_t item);
   bool RaiseHead(int32_t item, int64_t head);
   bool CheckSections();
-  bool SectionFits(int32_t section);
-  bool IsDominated(int32_t section) const;
-  void CountEnds(int32_t item, int32_t by);
   bool CheckHoles(int32_t placed_now);
   bool IsTaken(Hole* hole);
   bool Fail(int32_t section);
   void Undo(size_t mark);
-  void ForgetTouched();
 
   int64_t Align(int64_t position, int32_t item) const;
-  template <typename Visit>
-  void ForSections(int32_t item, Visit visit) const;
 
   const PoolProblem& problem_;
   const ExactRules rules_;
   int32_t num_items_;
-  std::vector<int64_t> sizes_;
-  std::vector<int64_t> alignments_;
-  /*! \brief By item, the first of its conflicts; one more at the end. */
-  std::vector<int64_t> first_conflict_;
-  std::vector<Conflict> conflicts_;
-  /*! \brief As they were when the search began. */
-  std::vector<Conflict> orders_undone_;
-  /*! \brief By item, the next of the items that are like it, which comes above; -1 if none. */
-  std::vector<int32_t> next_twin_;
+  PlacingRules placing_;
+  /*! \brief What `Order` changed, as it was. */
+  std::vector<PlacingRules::Conflict> orders_undone_;
+  const std::vector<int32_t> next_twin_;
   bool has_alignment_ = false;
-  bool is_plain_ = true;
-  /*! \brief By item, the bytes that no item of its sections shares with it. */
-  std::vector<int64_t> own_bytes_;
+  /*! \brief No pins, alignment or overlaps. */
+  bool is_plain_;
 
   int64_t capacity_ = 0;
   const std::vector<double>* priorities_ = nullptr;
@@ -148,32 +125,8 @@ class BranchAndBound {
   std::vector<int32_t> num_holes_;
   std::vector<Change> changes_;
 
-  /*! \brief By section, its items: those that are not placed first. */
-  std::vector<int64_t> first_member_;
-  std::vector<int32_t> members_;
-  std::vector<int32_t> num_open_;
-  /*! \brief By item and section of it, where it is in `members_`. */
-  std::vector<int64_t> first_place_;
-  std::vector<int32_t> places_;
-  /*! \brief By place in `members_`, the index in `places_` that says so. */
-  std::vector<int64_t> place_of_member_;
-  /*! \brief By section, the bytes of the items that are not placed. */
-  std::vector<int64_t> open_bytes_;
-  /*! \brief By section, at least the highest head. */
-  std::vector<int64_t> highest_head_;
-  /*! \brief By section, the items not placed that reach from the one before into it. */
-  std::vector<int32_t> crossing_;
-  bool may_have_cut_ = false;
-  /*! \brief By section, the items not placed that are not in the one before, or in the one after.
-   */
-  std::vector<int32_t> first_in_;
-  std::vector<int32_t> last_in_;
+  OpenSections sections_;
   std::vector<double> weights_;
-  std::vector<int32_t> touched_;
-  std::vector<char> is_touched_;
-  /*! \brief Of the section that is looked at. */
-  std::vector<int64_t> section_heads_;
-  std::vector<int64_t> section_bytes_;
 };
 
 }  // namespace usmp

@@ -161,7 +161,7 @@ class ExactSearch::State {
     while (low <= high && !budget->exhausted()) {
       // Half of the runs try the bound itself, which most problems reach; the others spread over
       // what lies between it and the best peak, since a lower capacity is often no harder.
-      const bool try_bound = runs_ % 2 == 0;
+      const bool try_bound = runs_ % 2 == 0 || low == high;
       const size_t rung = runs_ / 2 % kRungs.size();
       const int64_t tried =
           try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
