@@ -8,8 +8,15 @@
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "read_problem.h"
 #include "solver/explain_infeasible.h"
+#include "solver/first_fit.h"
+#include "solver/greedy.h"
 #include "solver/solver.h"
 
 namespace usmp {
@@ -22,6 +29,29 @@ using Plan = ffi::Map<BufferInfo, PoolAllocation>;
  *         better; the steps that were taken. See SolverResult. */
 using SolvedBuffers = ffi::Tuple<Plan, ffi::Map<ffi::String, int64_t>, bool, int64_t>;
 
+/*!
+ * \brief Move buffers, the largest first, to candidates that they prefer and that have room.
+ *
+ * The solver asks for the lowest peaks, so it leaves a preferred pool empty where that would not
+ * lower the peak of a lesser one. Whoever names the pools wants what fits to be there. No peak of
+ * a lesser pool rises, and what leaves a pool leaves room for others.
+ */
+std::vector<Placement> FillPreferred(const Problem& problem, std::vector<Placement> plan) {
+  const auto is_elsewhere = [&](size_t b) { return plan[b].pool != problem.buffers[b].pools[0]; };
+  bool is_any_elsewhere = false;
+  for (size_t b = 0; b < plan.size(); ++b) is_any_elsewhere = is_any_elsewhere || is_elsewhere(b);
+  if (!is_any_elsewhere) return plan;
+  const ConflictGraph conflicts(problem);
+  Placer placer(problem, conflicts, {plan.begin(), plan.end()});
+  for (size_t b : OrderBySize(problem, conflicts)) {
+    for (size_t pool : problem.buffers[b].pools) {
+      if (pool == plan[b].pool || placer.TryPlace(b, pool)) break;
+    }
+    plan[b] = *placer.placements()[b];
+  }
+  return plan;
+}
+
 /*! \brief Throws ValueError if there is no plan, or none was found. */
 SolvedBuffers SolveBuffers(const ffi::Array<BufferInfo>& buffers, const SolverOptions& options) {
   const Problem problem = ReadProblem(buffers);
@@ -33,7 +63,8 @@ SolvedBuffers SolveBuffers(const ffi::Array<BufferInfo>& buffers, const SolverOp
   for (size_t p = 0; p < problem.pools.size(); ++p) {
     lower_bounds.Set(problem.pools[p].name, result.lower_bounds[p]);
   }
-  return SolvedBuffers(MakePlan(buffers, problem, result.placements), lower_bounds,
+  const std::vector<Placement> plan = FillPreferred(problem, result.placements);
+  return SolvedBuffers(MakePlan(buffers, problem, plan), lower_bounds,
                        result.status == SolverStatus::kOptimal, result.work);
 }
 
