@@ -85,22 +85,35 @@ bool PinsCollide(const PoolProblem& problem, const Separations& separations) {
 /*!
  * \brief The urgent items first, then the few that are above the bound moved; with more and more
  *        that counts as urgent.
+ *
+ * Of very many items all passes are dear: if the urgent ones do not reach the bound by themselves,
+ * first fit in the order of urgency is the better try.
  */
 void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
                     const ItemMeasures& measures, int64_t lower_bound, Budget* budget, Best* best) {
   constexpr size_t kFewestUrgent = 16;
-  for (const size_t share : {64, 16, 4}) {
-    if (problem.items.size() / share < kFewestUrgent) continue;
-    if (best->done()) return;
-    Offsets placed = PlaceHotFirst(problem, measures, share, lower_bound, budget);
+  constexpr size_t kVeryMany = 100'000;
+  const size_t num_items = problem.items.size();
+  const auto repair_and_offer = [&](Offsets placed) {
     if (placed.empty()) return;
     // Worth its little work even where placing took all of the budget.
-    const auto steps = 64 * static_cast<int64_t>(problem.items.size());
+    const auto steps = 64 * static_cast<int64_t>(num_items);
     Budget repairs(4 * steps);
     LowerByRepair(problem, separations, lower_bound, steps, &repairs, &placed);
     best->Offer(std::move(placed));
     budget->Spend(repairs.spent());
+  };
+  for (const size_t share : {64, 16, 4}) {
+    if (num_items / share < kFewestUrgent) continue;
+    if (best->done()) return;
+    const int64_t limit = num_items >= kVeryMany ? lower_bound : best->limit();
+    Offsets placed = PlaceHotFirst(problem, measures, share, lower_bound, limit, budget);
+    if (placed.empty()) break;
+    repair_and_offer(std::move(placed));
   }
+  if (num_items < kVeryMany || best->done()) return;
+  const std::vector<int32_t> order = measures.Order({Key::kUrgency, Key::kDuration, Key::kSize});
+  repair_and_offer(PlaceInOrder(problem, separations, order, Fit::kFirst, kNoLimit, budget));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ Offsets PlaceAlone(const PoolProblem& problem, int64_t lower_bound, Budget* budg
 }  // namespace
 
 Offsets PlaceHotFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
-                      int64_t lower_bound, Budget* budget) {
+                      int64_t lower_bound, int64_t give_up_beyond, Budget* budget) {
   const std::vector<int32_t> order = measures.Order({Key::kUrgency, Key::kDuration, Key::kSize});
   std::vector<bool> is_hot(order.size(), false);
   for (size_t rank = 0; rank < order.size() / share; ++rank) is_hot[order[rank]] = true;
@@ -61,7 +61,7 @@ Offsets PlaceHotFirst(const PoolProblem& problem, const ItemMeasures& measures, 
   PoolProblem alone = Select(problem, hot);
   alone.capacity = kNoLimit;
   const Offsets offsets = PlaceAlone(alone, lower_bound, budget);
-  if (offsets.size() != hot.size()) return {};
+  if (offsets.size() != hot.size() || Peak(alone, offsets) > give_up_beyond) return {};
   PoolProblem rest = problem;
   rest.capacity = kNoLimit;
   for (size_t k = 0; k < hot.size(); ++k) rest.items[hot[k]].fixed_offset = offsets[k];

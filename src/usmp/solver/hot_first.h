@@ -19,10 +19,11 @@ namespace usmp {
  *
  * \param share one of so many items counts as urgent.
  * \param lower_bound no plan needs to be lower.
- * \return empty if an offset does not fit int64; pins must not collide.
+ * \param give_up_beyond stop if the urgent items alone end beyond this.
+ * \return empty if it stopped or an offset does not fit int64; pins must not collide.
  */
 Offsets PlaceHotFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
-                      int64_t lower_bound, Budget* budget);
+                      int64_t lower_bound, int64_t give_up_beyond, Budget* budget);
 
 }  // namespace usmp
 
