@@ -42,7 +42,8 @@ class Best {
       : problem_(problem), lower_bound_(lower_bound), budget_(budget) {}
 
   bool none() const { return offsets_.empty(); }
-  bool done() const { return !none() && (peak_ <= lower_bound_ || budget_->exhausted()); }
+  bool at_bound() const { return !none() && peak_ <= lower_bound_; }
+  bool done() const { return at_bound() || (!none() && budget_->exhausted()); }
   /*! \brief What the next plan must not exceed. */
   int64_t limit() const { return none() ? kNoLimit : peak_ - 1; }
   Offsets* offsets() { return &offsets_; }
@@ -111,7 +112,7 @@ void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
     if (placed.empty()) break;
     repair_and_offer(std::move(placed));
   }
-  if (num_items < kVeryMany || best->done()) return;
+  if (num_items < kVeryMany || best->at_bound()) return;
   const std::vector<int32_t> order = measures.Order({Key::kUrgency, Key::kDuration, Key::kSize});
   repair_and_offer(PlaceInOrder(problem, separations, order, Fit::kFirst, kNoLimit, budget));
 }
