@@ -14,7 +14,7 @@ namespace usmp {
 namespace {
 
 /*! \brief One of so many items is large at first; by level. */
-constexpr size_t kLargeShares[] = {16, 8, 4, 2};
+constexpr size_t kLargeShares[] = {8, 5, 3};
 constexpr size_t kFewestLarge = 100;
 /*! \brief Steps of the first slice, by item. */
 constexpr int64_t kFirstSlice = 2'000;
