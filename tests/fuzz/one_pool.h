@@ -1,0 +1,36 @@
+// Random problems of one pool, with every feature, and the reference's word on answers to them.
+#ifndef USMP_TESTS_FUZZ_ONE_POOL_H_
+#define USMP_TESTS_FUZZ_ONE_POOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pool_problem.h"
+#include "problem.h"
+
+namespace usmp {
+
+/*! \brief A problem whose buffers all have bytes and go to one pool without limit. */
+struct OnePool {
+  Problem problem;
+  /*! \brief The same as most of the solver reads it. */
+  PoolProblem pool;
+};
+
+/*!
+ * \brief The problem of a seed: up to `most_buffers` with several live ranges, alignments, pins,
+ *        listed conflicts, and overlaps that may go round in circles; most have but some of these.
+ */
+OnePool DrawOnePool(uint64_t seed, int64_t most_buffers);
+
+/*! \brief The lowest peak of all; kNoLimit if pins collide. For few buffers. */
+int64_t LowestPeak(const OnePool& drawn);
+
+/*! \brief Why these offsets are no plan that ends at `capacity` or below; nothing if they are. */
+std::optional<std::string> FindFault(const OnePool& drawn, const Offsets& offsets,
+                                     int64_t capacity = kNoLimit);
+
+}  // namespace usmp
+
+#endif  // USMP_TESTS_FUZZ_ONE_POOL_H_
