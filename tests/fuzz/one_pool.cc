@@ -81,6 +81,18 @@ OnePool DrawOnePool(uint64_t seed, int64_t most_buffers) {
   return drawn;
 }
 
+bool PinsCollide(const OnePool& drawn) {
+  std::vector<size_t> pinned;
+  std::vector<Placement> pins;
+  for (size_t b = 0; b < drawn.problem.buffers.size(); ++b) {
+    const auto& pin = drawn.problem.buffers[b].fixed_offset;
+    if (!pin.has_value()) continue;
+    pinned.push_back(b);
+    pins.push_back({0, *pin});
+  }
+  return FindFault(Restrict(drawn.problem, pinned), pins).has_value();
+}
+
 int64_t LowestPeak(const OnePool& drawn) {
   // No plan has to go higher: all that is not pinned fits above all pins.
   int64_t highest_pin = 0;

@@ -24,6 +24,9 @@ struct OnePool {
  */
 OnePool DrawOnePool(uint64_t seed, int64_t most_buffers);
 
+/*! \brief Whether pins are in each other's way: then there is no plan. */
+bool PinsCollide(const OnePool& drawn);
+
 /*! \brief The lowest peak of all; kNoLimit if pins collide. For few buffers. */
 int64_t LowestPeak(const OnePool& drawn);
 

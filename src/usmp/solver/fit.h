@@ -20,11 +20,11 @@ enum class Fit {
 };
 
 /*!
- * \brief Place the items in this order around the pinned ones.
+ * \brief Place the items in this order around the pinned ones, which must not collide.
  *
- * \param give_up_beyond stop where an item would end beyond this, or, unless it is kNoLimit, when
- *        the budget is exhausted.
- * \return empty if it stopped, if pins collide, or if an offset does not fit int64.
+ * \param give_up_beyond stop where an item that is not pinned would end beyond this, or, unless it
+ *        is kNoLimit, when the budget is exhausted.
+ * \return empty if it stopped, or if an offset does not fit int64.
  */
 Offsets PlaceInOrder(const PoolProblem& problem, const Separations& separations,
                      const std::vector<int32_t>& order, Fit fit, int64_t give_up_beyond,

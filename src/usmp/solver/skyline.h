@@ -13,10 +13,10 @@ namespace usmp {
 
 /*!
  * \brief Place the item with the lowest feasible offset, of several the first in this order, until
- *        all are placed.
+ *        all are placed, around the pinned ones, which must not collide.
  *
- * \param give_up_beyond stop where an item would end beyond this, or, unless it is kNoLimit, when
- *        the budget is exhausted.
+ * \param give_up_beyond stop where an item that is not pinned would end beyond this, or, unless it
+ *        is kNoLimit, when the budget is exhausted.
  * \return empty if it stopped, or if an offset does not fit int64.
  */
 Offsets PlaceFromBelow(const PoolProblem& problem, const Separations& separations,

@@ -1,0 +1,166 @@
+"""Single-pass placements, repair and the critical chain on random problems with every feature."""
+
+from cpp_programs import run_with_reference
+
+CHECKS = r"""
+#include <one_pool.h>
+#include <usmp/solver/critical_chain.h>
+#include <usmp/solver/fit.h>
+#include <usmp/solver/heuristics.h>
+#include <usmp/solver/lower_bound.h>
+#include <usmp/solver/orders.h>
+#include <usmp/solver/repair.h>
+#include <usmp/solver/skyline.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+using namespace usmp;
+
+constexpr int64_t kSteps = 200'000;
+
+[[noreturn]] void Fail(int seed, const char* what, const char* reason) {
+  std::printf("problem %d, %s: %s", seed, what, reason);
+  std::exit(0);
+}
+
+// The plan, which is sound and the same when it is asked for again; empty if there is none.
+Offsets PlaceTwice(int seed, const char* what, const OnePool& drawn,
+                   const std::function<Offsets(Budget*)>& place) {
+  Budget first(kSteps);
+  Budget second(kSteps);
+  const Offsets offsets = place(&first);
+  if (place(&second) != offsets) Fail(seed, what, "another plan at the second time");
+  if (first.spent() != second.spent()) Fail(seed, what, "other work at the second time");
+  if (offsets.empty()) return offsets;
+  if (const auto fault = FindFault(drawn, offsets)) Fail(seed, what, fault->c_str());
+  return offsets;
+}
+"""
+
+SINGLE_PASSES = (
+    CHECKS
+    + r"""
+bool IsPinnedAt(const PoolProblem& problem, int64_t end) {
+  for (const PoolProblem::Item& item : problem.items) {
+    if (item.fixed_offset >= 0 && item.fixed_offset + item.size == end) return true;
+  }
+  return false;
+}
+
+int main() {
+  int best_of_small = 0;
+  int small = 0;
+  for (int seed = 0; seed < 3000; ++seed) {
+    const bool is_small = seed % 2 == 0;
+    const OnePool drawn = DrawOnePool(seed, is_small ? 6 : 60);
+    const PoolProblem& pool = drawn.pool;
+    const Separations separations(pool);
+    const bool has_plan = !PinsCollide(drawn);
+    const ItemMeasures measures(pool);
+    const auto order = measures.Order({ItemMeasures::kUrgency, ItemMeasures::kSize});
+    const std::function<Offsets(int64_t, Budget*)> ways[] = {
+        [&](int64_t most, Budget* budget) {
+          return PlaceFromBelow(pool, separations, order, most, budget);
+        },
+        [&](int64_t most, Budget* budget) {
+          return PlaceInOrder(pool, separations, order, Fit::kFirst, most, budget);
+        },
+        [&](int64_t most, Budget* budget) {
+          return PlaceInOrder(pool, separations, order, Fit::kBest, most, budget);
+        },
+    };
+    const char* const names[] = {"skyline", "first fit", "best fit"};
+    for (size_t way = 0; has_plan && way < std::size(ways); ++way) {
+      const auto place = [&](int64_t most) {
+        return PlaceTwice(seed, names[way], drawn,
+                          [&](Budget* budget) { return ways[way](most, budget); });
+      };
+      const Offsets offsets = place(kNoLimit);
+      if (offsets.empty()) Fail(seed, names[way], "no plan");
+      const int64_t peak = Peak(pool, offsets);
+      if (place(peak) != offsets) Fail(seed, names[way], "another plan where it ends no higher");
+      const Offsets lower = place(peak - 1);
+      if (!lower.empty() && !IsPinnedAt(pool, peak)) {
+        Fail(seed, names[way], "went on beyond where to give up");
+      }
+    }
+    Budget budget;
+    const int64_t bound = LowerBound(pool, &budget);
+    const Offsets best = PlaceTwice(seed, "heuristics", drawn, [&](Budget* budget) {
+      return PlaceHeuristically(pool, bound, budget);
+    });
+    if (best.empty() == has_plan) Fail(seed, "heuristics", "no plan, or one though pins collide");
+    if (!is_small || !has_plan) continue;
+    ++small;
+    best_of_small += Peak(pool, best) == LowestPeak(drawn);
+  }
+  std::printf("%d", best_of_small > small * 85 / 100);
+}
+"""
+)
+
+IMPROVEMENTS = (
+    CHECKS
+    + r"""
+int main() {
+  int lowered[] = {0, 0};
+  for (int seed = 0; seed < 1500; ++seed) {
+    const OnePool drawn = DrawOnePool(seed, seed % 2 == 0 ? 12 : 60);
+    if (PinsCollide(drawn)) continue;
+    const PoolProblem& pool = drawn.pool;
+    const Separations separations(pool);
+    Budget unlimited;
+    const int64_t bound = LowerBound(pool, &unlimited);
+    const ItemMeasures measures(pool);
+    const auto order = measures.Order({ItemMeasures::kStart});
+    const Offsets start =
+        PlaceInOrder(pool, separations, order, Fit::kFirst, kNoLimit, &unlimited);
+    const int64_t peak = Peak(pool, start);
+    const auto lower = [&](int which, const char* what,
+                           const std::function<void(Budget*, Offsets*)>& improve) {
+      const Offsets best = PlaceTwice(seed, what, drawn, [&](Budget* budget) {
+        Offsets offsets = start;
+        improve(budget, &offsets);
+        return offsets;
+      });
+      if (Peak(pool, best) > peak) Fail(seed, what, "a higher peak");
+      lowered[which] += Peak(pool, best) < peak;
+    };
+    lower(0, "repair", [&](Budget* budget, Offsets* best) {
+      LowerByRepair(pool, separations, bound, kSteps / 8, budget, best);
+    });
+    lower(1, "critical chain", [&](Budget* budget, Offsets* best) {
+      // In slices: it goes on where it stopped.
+      CriticalChainSearch search(pool);
+      for (int slice = 0; slice < 4; ++slice) {
+        Budget share(budget, kSteps / 4);
+        search.Run(bound, &share, best);
+      }
+    });
+    for (const int64_t target : {bound - 1, bound, (bound + peak) / 2, peak - 1, peak}) {
+      Budget budget(kSteps / 8);
+      Offsets offsets = start;
+      if (RepairTo(pool, separations, target, &budget, &offsets)) {
+        if (target < bound) Fail(seed, "repair", "a plan below the bound");
+        const auto fault = FindFault(drawn, offsets, target);
+        if (fault) Fail(seed, "repair", fault->c_str());
+      } else {
+        if (target == peak) Fail(seed, "repair", "the plan is what was asked for");
+        if (offsets != start) Fail(seed, "repair", "changed the plan without success");
+      }
+    }
+  }
+  std::printf("%d %d", lowered[0] > 400, lowered[1] > 400);
+}
+"""
+)
+
+
+def test_single_passes_are_sound_repeatable_and_mostly_best_of_few(tmp_path):
+    assert run_with_reference(SINGLE_PASSES, tmp_path) == "1"
+
+
+def test_repair_and_the_critical_chain_only_lower_a_plan(tmp_path):
+    assert run_with_reference(IMPROVEMENTS, tmp_path) == "1 1"

@@ -1,0 +1,69 @@
+"""Local search in one pool: sound, never worse, repeatable, and mostly best of a few buffers."""
+
+from cpp_programs import run_with_reference
+
+RANDOM = r"""
+#include <one_pool.h>
+#include <usmp/solver/fit.h>
+#include <usmp/solver/local_search.h>
+#include <usmp/solver/lower_bound.h>
+#include <usmp/solver/orders.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace usmp;
+
+[[noreturn]] void Fail(int seed, const char* reason) {
+  std::printf("problem %d: %s", seed, reason);
+  std::exit(0);
+}
+
+// The search stops after each slice and goes on.
+Offsets Search(int seed, const OnePool& drawn, int64_t bound, const Offsets& start, int64_t slice,
+               int slices) {
+  Offsets best = start;
+  int64_t told = Peak(drawn.pool, start);
+  LocalSearch search(drawn.pool);
+  for (int i = 0; i < slices; ++i) {
+    Budget budget(slice);
+    search.Run(bound, &budget, &best, [&](int64_t peak) {
+      if (peak >= told || peak != Peak(drawn.pool, best)) Fail(seed, "told a wrong peak");
+      if (const auto fault = FindFault(drawn, best)) Fail(seed, fault->c_str());
+      told = peak;
+    });
+    if (told != Peak(drawn.pool, best)) Fail(seed, "a plan that nobody was told of");
+  }
+  return best;
+}
+
+int main() {
+  int small = 0;
+  int best_of_small = 0;
+  int lowered = 0;
+  for (int seed = 0; seed < 1200; ++seed) {
+    const bool is_small = seed % 2 == 0;
+    const OnePool drawn = DrawOnePool(seed, is_small ? 6 : 40);
+    if (PinsCollide(drawn)) continue;
+    const PoolProblem& pool = drawn.pool;
+    Budget unlimited;
+    const int64_t bound = LowerBound(pool, &unlimited);
+    const auto order = ItemMeasures(pool).Order({ItemMeasures::kStart});
+    const Offsets start =
+        PlaceInOrder(pool, Separations(pool), order, Fit::kFirst, kNoLimit, &unlimited);
+    const Offsets best = Search(seed, drawn, bound, start, 200'000, 1);
+    if (Search(seed, drawn, bound, start, 200'000, 1) != best) Fail(seed, "not repeatable");
+    const Offsets in_slices = Search(seed, drawn, bound, start, 2'000, 100);
+    if (const auto fault = FindFault(drawn, in_slices)) Fail(seed, fault->c_str());
+    lowered += Peak(pool, best) < Peak(pool, start);
+    if (!is_small) continue;
+    ++small;
+    best_of_small += Peak(pool, best) == LowestPeak(drawn);
+  }
+  std::printf("%d %d", lowered > 300, best_of_small > small * 95 / 100);
+}
+"""
+
+
+def test_local_search_only_lowers_a_plan_and_mostly_finds_the_best_of_few(tmp_path):
+    assert run_with_reference(RANDOM, tmp_path) == "1 1"
