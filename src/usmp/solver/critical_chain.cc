@@ -57,6 +57,10 @@ void CriticalChainSearch::Run(int64_t lower_bound, Budget* budget, Offsets* best
   const auto done = [&] {
     return budget->exhausted() || (!best->empty() && Peak(problem_, *best) <= lower_bound);
   };
+  if (best->empty() && PinsCollide(problem_, Separations(problem_))) {
+    budget->Spend(budget->left());
+    return;
+  }
   while (!done()) {
     const int64_t before = budget->spent();
     for (const std::unique_ptr<Coarse>& level : levels_) {

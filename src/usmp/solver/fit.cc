@@ -68,6 +68,24 @@ int64_t LowestFree(std::vector<Blocked>* blocked, int64_t lowest, int64_t alignm
   return offset.value_or(-1);
 }
 
+bool PinsCollide(const PoolProblem& problem, const Separations& separations) {
+  LiveIndex index(problem);
+  std::vector<Blocked> blocked;
+  Offsets offsets(problem.items.size(), -1);
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const int64_t offset = problem.items[i].fixed_offset;
+    if (offset < 0) continue;
+    if (!CheckedAdd(offset, problem.items[i].size)) return true;
+    CollectBlocked(problem, separations, index, offsets, i, &blocked);
+    for (const Blocked& stretch : blocked) {
+      if (stretch.after < offset && offset < stretch.before) return true;
+    }
+    offsets[i] = offset;
+    index.Place(i);
+  }
+  return false;
+}
+
 Offsets PlaceInOrder(const PoolProblem& problem, const Separations& separations,
                      const std::vector<int32_t>& order, Fit fit, int64_t give_up_beyond,
                      Budget* budget) {

@@ -19,6 +19,9 @@ enum class Fit {
   kBest,
 };
 
+/*! \brief Whether two pins that conflict are too near: then there is no plan. */
+bool PinsCollide(const PoolProblem& problem, const Separations& separations);
+
 /*!
  * \brief Place the items in this order around the pinned ones, which must not collide.
  *

@@ -64,25 +64,6 @@ class Best {
   int64_t peak_ = kNoLimit;
 };
 
-/*! \brief Whether two pins that conflict are too near. */
-bool PinsCollide(const PoolProblem& problem, const Separations& separations) {
-  LiveIndex index(problem);
-  std::vector<Blocked> blocked;
-  Offsets offsets(problem.items.size(), -1);
-  for (size_t i = 0; i < problem.items.size(); ++i) {
-    const int64_t offset = problem.items[i].fixed_offset;
-    if (offset < 0) continue;
-    if (!CheckedAdd(offset, problem.items[i].size)) return true;
-    CollectBlocked(problem, separations, index, offsets, i, &blocked);
-    for (const Blocked& stretch : blocked) {
-      if (stretch.after < offset && offset < stretch.before) return true;
-    }
-    offsets[i] = offset;
-    index.Place(i);
-  }
-  return false;
-}
-
 /*!
  * \brief The urgent items first, then the few that are above the bound moved; with more and more
  *        that counts as urgent.
