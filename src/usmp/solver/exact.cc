@@ -156,7 +156,8 @@ class ExactSearch::State {
                     const std::function<void(int64_t)>& improved) {
     const int64_t unit = scaled_.unit;
     const int64_t capacity = std::min(scaled_.problem.capacity, scaled_.largest_peak / unit);
-    int64_t low = *lower_bound / unit + (*lower_bound % unit != 0);
+    // Not rounded up: the bound may be what is low enough for the caller, and is no proof then.
+    int64_t low = *lower_bound / unit;
     int64_t high = best->empty() ? capacity : PeakOf(*best) / unit - 1;
     while (low <= high && !budget->exhausted()) {
       // Half of the runs try the bound itself, which most problems reach; the others spread over

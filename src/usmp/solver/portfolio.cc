@@ -12,8 +12,11 @@ namespace {
 /*! \brief Steps of the first slice: about a fifth of a millisecond. */
 constexpr int64_t kFirstSlice = 50'000;
 constexpr int64_t kStepsAnItem = 300;
-/*! \brief Of what is left, the part that bounds or heuristics may take. */
+/*! \brief Of what is left, the part that bounds or heuristics may take; of many items, heuristics
+ *         are what finds most. */
 constexpr int64_t kShareOfStart = 4;
+constexpr int64_t kShareOfManyItems = 2;
+constexpr size_t kManyItems = 5'000;
 
 }  // namespace
 
@@ -48,7 +51,8 @@ void Portfolio::Start(Budget* budget, const Report& report) {
   int64_t goal = lower_bound_;
   for (size_t p : order) {
     PartState& state = parts_[p];
-    Budget share(budget, budget->left() / kShareOfStart);
+    const bool are_many = state.part.problem.items.size() > kManyItems;
+    Budget share(budget, budget->left() / (are_many ? kShareOfManyItems : kShareOfStart));
     state.best = PlaceHeuristically(state.part.problem, goal - state.part.base, &share);
     if (Fits(state)) goal = std::max(goal, state.Top());
   }

@@ -6,6 +6,7 @@
 import pytest
 
 from solver_judge import assert_best, drawn
+from solver_problems import DrawnBuffer, DrawnProblem
 
 PROBLEMS = 1000
 SHARES = 10
@@ -16,3 +17,14 @@ def test_the_best_plan_is_found_and_proved(share):
     plans = sum(assert_best(drawn(seed)) for seed in range(share, PROBLEMS, SHARES))
     # Neither kind is rare.
     assert PROBLEMS / SHARES / 2 < plans < PROBLEMS / SHARES * 0.95
+
+
+def test_the_bound_of_one_component_is_not_rounded_to_the_unit_of_another():
+    """The first needs 15 bytes; offsets of the other are multiples of 2 bytes, its peak 16 or 8."""
+    buffers = (
+        DrawnBuffer(15, 4, None, (0,), ()),
+        DrawnBuffer(4, 2, None, (0,), ((9, 11),)),
+        DrawnBuffer(4, 16, None, (0,), ((2, 7), (9, 12))),
+        DrawnBuffer(3, 4, None, (0,), ()),
+    )
+    assert assert_best(DrawnProblem((45,), buffers, (), {}))
