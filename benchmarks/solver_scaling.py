@@ -2,9 +2,8 @@
 
 Random intervals: each buffer conflicts with about 74 others, whatever their number. Each problem is
 solved through the Python API in a process of its own; what is timed is the call alone, in CPU
-seconds, and memory is what the process took beyond what it had
-before. `growth` is how much longer a
-problem takes than the one before it, over how much n log n grew: 1 is growth as n log n.
+seconds, and memory is what the process took beyond what it had before. `growth` is how much longer
+a problem takes than the one before it, over how much n log n grew: 1 is growth as n log n.
 
     python benchmarks/solver_scaling.py [--largest N] [--plot FILE.svg]
 """

@@ -4,6 +4,7 @@
 
 #include "heuristics.h"
 #include "lower_bound.h"
+#include "windows.h"
 
 namespace usmp {
 
@@ -23,7 +24,7 @@ constexpr size_t kManyItems = 5'000;
 Portfolio::Portfolio(const PoolProblem& problem)
     : capacity_(problem.capacity), num_items_(problem.items.size()) {
   for (Part& part : Decompose(problem))
-    parts_.push_back({std::move(part), {}, 0, nullptr, nullptr, nullptr});
+    parts_.push_back({std::move(part), {}, 0, nullptr, nullptr, nullptr, {}});
 }
 
 void Portfolio::Raise(int64_t bound, const PartState& state) {
@@ -105,9 +106,17 @@ std::function<void(int64_t)> Portfolio::ReportOf(const PartState& state,
   };
 }
 
-void Portfolio::SearchChain(PartState* state, Budget* budget) {
-  if (!state->chain) state->chain = std::make_unique<CriticalChainSearch>(state->part.problem);
-  state->chain->Run(lower_bound_ - state->part.base, budget, &state->best);
+void Portfolio::SearchMany(PartState* state, Budget* budget) {
+  const PoolProblem& problem = state->part.problem;
+  const int64_t bound = lower_bound_ - state->part.base;
+  if (state->Placed() && state->after_windows != Peak(problem, state->best)) {
+    Budget share(budget, budget->left() / 2);
+    LowerByWindows(problem, bound, &share, &state->best);
+    state->after_windows = Peak(problem, state->best);
+    if (*state->after_windows <= bound) return;
+  }
+  if (!state->chain) state->chain = std::make_unique<CriticalChainSearch>(problem);
+  state->chain->Run(bound, budget, &state->best);
 }
 
 void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& report) {
@@ -121,7 +130,7 @@ void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& repor
     {
       Budget share(budget, exact_only && (peak() || parts_.size() == 1) ? budget->left() : slice);
       if (state->exact->is_too_large()) {
-        SearchChain(state, &share);
+        SearchMany(state, &share);
       } else {
         SearchExactly(state, &share, report);
       }

@@ -32,7 +32,7 @@ class Portfolio {
    *
    * Searches where the peak is highest, exactly and locally in turn, in slices that grow: what is
    * easy for one of them is done soon, and what is hard for both has lost half at most. What is too
-   * large for exact search is searched along the critical chain instead.
+   * large for exact search is searched in windows and along the critical chain instead.
    */
   void Improve(SolverEffort effort, Budget* budget, const Report& report = nullptr);
 
@@ -63,6 +63,8 @@ class Portfolio {
     std::unique_ptr<ExactSearch> exact;
     std::unique_ptr<LocalSearch> local;
     std::unique_ptr<CriticalChainSearch> chain;
+    /*! \brief The peak that windows could not lower. */
+    std::optional<int64_t> after_windows;
 
     int64_t Top() const { return part.base + Peak(part.problem, best); }
     bool Placed() const { return best.size() == part.problem.items.size(); }
@@ -73,7 +75,7 @@ class Portfolio {
   PartState* Hardest();
   void Raise(int64_t bound, const PartState& state);
   void SearchExactly(PartState* state, Budget* budget, const Report& report);
-  void SearchChain(PartState* state, Budget* budget);
+  void SearchMany(PartState* state, Budget* budget);
   void SearchLocally(PartState* state, Budget* budget, const Report& report);
   std::function<void(int64_t)> ReportOf(const PartState& state, const Report& report) const;
 
