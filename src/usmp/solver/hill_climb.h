@@ -1,13 +1,17 @@
 // Hill climbing over the orders of first fit.
 //
-// Starts from the better of the two greedy plans. An attempt moves one of two buffers before the
-// other, or has two change places: a buffer at the top of a pool, its neighbours and theirs, since
-// only these can lower that top. Only what the attempt affects is placed anew. An order that is not
-// worse is the one to go on from, where of two equal ones the one whose buffers lie lower is
-// better; the best plan seen is the result. After TVM's algorithm of the same name
-// (src/tir/usmp/algo/hill_climb.cc at v0.18.0), but the random numbers are the same on every
-// platform, and buffers that are pinned or can only be in constant pools stay where greedy put
-// them.
+// First comes the walk of TVM's algorithm of the same name (src/tir/usmp/algo/hill_climb.cc at
+// v0.18.0): from the greedy order by size, with the same 500 attempts, random numbers and rule of
+// what to go on from. In one pool, with one alignment for all, it meets the same plans as TVM; the
+// best of them counts, where TVM returns the last that it went on from. So the result is never
+// worse. But only what an attempt affects is placed anew (ordered_plan.h). The work that this saves
+// goes to a climb of our own: from the greedy order by conflicts, an attempt moves one of two
+// buffers near the top of a pool before the other, and an order that is not worse is the one to go
+// on from.
+//
+// Limits do not change the walk in one pool: what ends beyond them is placed all the same, but such
+// a plan does not count. With several pools a plan that fits is better than any that does not.
+// Buffers that are pinned or can only be in constant pools stay where greedy put them.
 #ifndef USMP_SOLVER_HILL_CLIMB_H_
 #define USMP_SOLVER_HILL_CLIMB_H_
 
