@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from usmp.algorithms import Buffer, Problem, solve
+from usmp.algorithms import Buffer, Pool, Problem, solve
 
 FOLDER = (
     Path(os.environ.get("USMP_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -47,8 +47,8 @@ def title(path: Path) -> str:
 def problem_of(path: Path, capacity: int | None = None) -> Problem:
     """The problem of a file.
 
-    With a capacity, only whether it suffices is asked: a buffer of just this size, at a time of its
-    own, makes every plan within the capacity as good as any other.
+    With a capacity, which limits the pool, only whether it suffices is asked: a buffer of just this
+    size, at a time of its own, makes every plan within it as good as any other.
     """
     if path.suffix == ".csv":
         with path.open(newline="") as file:
@@ -60,7 +60,7 @@ def problem_of(path: Path, capacity: int | None = None) -> Problem:
         if capacity is not None:
             end = max(buffer.live[0][1] for buffer in buffers)
             buffers.append(Buffer("the capacity", capacity, [(end, end + 1)]))
-        return Problem.from_buffers(buffers)
+        return Problem.from_buffers(buffers, [Pool("memory", capacity)])
     return Problem.from_buffers(
         Buffer(each["name"], each["size"], alignment=each["alignment"], conflicts=each["conflicts"])
         for each in json.loads(path.read_text())["buffers"]
