@@ -60,7 +60,7 @@ def test_optimisation_level_is_that_of_tvmc():
             "usmp.enable=1",
             'unknown pass option "usmp.enable"; those of the planner are tir.usmp.algorithm, '
             "tir.usmp.custom_algorithm, tir.usmp.enable, tir.usmp.placement, "
-            "tir.usmp.use_workspace_io",
+            "tir.usmp.time_budget, tir.usmp.use_workspace_io",
         ),
     ],
 )
