@@ -248,7 +248,7 @@ def test_factory_gives_the_planned_module():
     factory = build()
     assert isinstance(factory.ir_mod, tvm.IRModule)
     assert "__tvm_main__" in [v.name_hint for v in factory.ir_mod.functions]
-    assert str(factory.memory_plan.algorithm) == "greedy_by_size"
+    assert str(factory.memory_plan.algorithm) == "auto"
 
 
 def test_factory_runs_without_being_built_again():
