@@ -1,7 +1,7 @@
 """CSV to cells: which columns there are, the numbers in them, and the line of every buffer.
 
-Plain files, without quotes, blanks or empty lines, are read by NumPy as a whole. Any other is read
-line by line, which takes longer and can say what is wrong where.
+Plain files, without quotes, empty lines or empty numbers, are read by NumPy as a whole. Any other
+is read line by line, which takes longer and can say what is wrong where.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from usmp.solver.problem import Column
 
@@ -48,8 +48,6 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64_MAX = (1 << 63) - 1
-_MOST_DIGITS = 18
-"""So many never exceed 64 bits."""
 
 
 class CsvError(ValueError):
@@ -103,7 +101,7 @@ def read_cells(file: str, data: bytes) -> Cells:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise CsvError(file, line, None, "this is no UTF-8 text; is the file a CSV?") from None
-    return _read_plain(file, data) or _read_rows(file, text)
+    return _read_plain(file, text) or _read_rows(file, text)
 
 
 def _meanings(file: str, line: int, header: list[str]) -> list[str]:
@@ -134,63 +132,28 @@ def _meanings(file: str, line: int, header: list[str]) -> list[str]:
     return meanings
 
 
-def _read_plain(file: str, data: bytes) -> Cells | None:
-    """The cells of a plain file; None if it is none."""
-    if b'"' in data:
+def _read_plain(file: str, text: str) -> Cells | None:
+    """The cells of a plain file; None if it is none, or if something is wrong in it."""
+    text = text.replace("\r\n", "\n")
+    first, _, rest = text.partition("\n")
+    if '"' in text or "\r" in text or not first.strip():
         return None
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-        if b"\r" in data:
-            return None  # Some programs end lines so.
-    if not data.endswith(b"\n"):
-        data += b"\n"
-    first, _, rest = data.partition(b"\n")
-    header = first.decode().split(",")
-    if not first.strip() or not rest:
-        return None
+    header = first.split(",")
     meanings = _meanings(file, 1, header)
-    characters = np.frombuffer(rest, np.uint8)
-    is_end = characters == ord("\n")
-    separators = np.flatnonzero(is_end | (characters == ord(",")))
-    if len(separators) % len(header):
+    types = [(meaning, np.int64 if meaning in _NUMBERS else object) for meaning in meanings]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # Such as that of numbers that are not whole.
+            rows = np.loadtxt(io.StringIO(rest), types, comments=None, delimiter=",", ndmin=1)
+    except (ValueError, OverflowError, Warning):
         return None
-    ends = separators.reshape(-1, len(header))
-    if not is_end[ends[:, -1]].all() or np.count_nonzero(is_end) != len(ends):
+    if len(rows) != rest.count("\n") + (not rest.endswith("\n")):
+        return None  # There are empty lines.
+    numbers = {name: rows[name].copy() for name in _NUMBERS if name in meanings}
+    if any((values == NO_OFFSET).any() for values in numbers.values()):
         return None
-    starts = np.concatenate([[0], separators[:-1] + 1]).reshape(ends.shape)
-    numbers, texts = {}, {}
-    for index, meaning in enumerate(meanings):
-        begin, end = starts[:, index], ends[:, index]
-        if meaning in _NUMBERS:
-            values = _plain_numbers(characters, begin, end, _NUMBERS[meaning])
-            if values is None:
-                return None
-            numbers[meaning] = values
-        elif meaning in _TEXTS:
-            spans = zip(begin.tolist(), end.tolist(), strict=True)
-            texts[meaning] = [rest[low:high].decode().strip() for low, high in spans]
-    return Cells(header, meanings, np.arange(len(ends)) + 2, numbers, texts, is_plain=True)
-
-
-def _plain_numbers(
-    characters: NDArray[np.uint8], begin: Column, end: Column, empty: int | None
-) -> Column | None:
-    """The numbers that stand from `begin` to `end`; None if one is not plain."""
-    is_negative = characters[begin] == ord("-")
-    begin = begin + is_negative
-    digits = end - begin
-    least = 1 if empty is None else 0
-    if digits.min() < least or digits.max() > _MOST_DIGITS or (is_negative & (digits < 1)).any():
-        return None
-    values = np.zeros(len(begin), np.int64)
-    for place in range(int(digits.max())):
-        is_there = digits > place
-        digit = characters[np.where(is_there, begin + place, 0)].astype(np.int64) - ord("0")
-        if (is_there & ((digit < 0) | (digit > 9))).any():
-            return None
-        values = np.where(is_there, values * 10 + digit, values)
-    values = np.where(is_negative, -values, values)
-    return values if empty is None else np.where(digits == 0, empty, values)
+    texts = {name: [*map(str.strip, rows[name].tolist())] for name in _TEXTS if name in meanings}
+    return Cells(header, meanings, np.arange(len(rows)) + 2, numbers, texts, is_plain=True)
 
 
 def _read_rows(file: str, text: str) -> Cells:
