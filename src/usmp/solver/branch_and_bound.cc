@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace usmp {
 
@@ -9,6 +10,9 @@ namespace {
 
 /*! \brief A distance that nothing keeps: the two do not come in this order. */
 constexpr int64_t kNever = int64_t{1} << 61;
+
+/*! \brief Orders decided on one path, each of which takes stack; beyond them it is not searched. */
+constexpr size_t kMostOrders = 1'000;
 
 }  // namespace
 
@@ -44,7 +48,6 @@ Verdict BranchAndBound::Run(int64_t capacity, const std::vector<double>& priorit
   std::vector<int32_t> items(num_items_);
   std::iota(items.begin(), items.end(), 0);
   const bool found = Start(capacity) && Search(std::move(items));
-  total_nodes_ += nodes_;
   return found ? Verdict::kPlaced : undecided_ ? Verdict::kUndecided : Verdict::kInfeasible;
 }
 
@@ -90,7 +93,10 @@ bool BranchAndBound::Search(std::vector<int32_t> items, bool is_part) {
     }
     int64_t circular = -1;
     const int32_t item = Choose(items, &circular);
-    if (circular >= 0) return SearchOrders(std::move(items), circular);
+    if (circular >= 0) {
+      undecided_ = orders_undone_.size() >= 2 * kMostOrders;
+      return !undecided_ && SearchOrders(std::move(items), circular);
+    }
     const bool is_slab = rules_.slabs && IsSlab(item, items);
     const size_t mark = changes_.size();
     if (Place(item) && Search(items)) return true;
@@ -153,12 +159,15 @@ int32_t BranchAndBound::Choose(const std::vector<int32_t>& items, int64_t* circu
     return int64_t{-1};
   };
   int64_t last = -1;
+  int64_t looked_at = 0;
   for (size_t steps = 0; steps <= items.size(); ++steps) {
     const int64_t next = output_at(best);
     if (next < 0) return best;
+    looked_at += next + 1 - placing_.first_conflict[best];
     best = placing_.conflicts[next].item;
     last = next;
   }
+  budget_->Spend(looked_at / 2);
   *circular = last;
   return best;
 }
@@ -197,11 +206,11 @@ int64_t BranchAndBound::Mirror(int64_t conflict) const {
 }
 
 /*!
- * \brief Whether the item is live in all sections of the rest, while nothing has been placed in
- * any.
+ * \brief Whether the item is live in all sections of the rest, where all have one head and no
+ * holes.
  *
- * It may then as well be the lowest: take it out of a placement, move down by its size all that was
- * above it, and put it below everything.
+ * It may then as well be the lowest: take it out of a placement, move up by its size all that was
+ * below it, and put it below everything.
  */
 bool BranchAndBound::IsSlab(int32_t item, const std::vector<int32_t>& items) const {
   if (!is_plain_ || problem_.items[item].num_spans != 1) return false;

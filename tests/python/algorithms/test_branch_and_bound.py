@@ -1,6 +1,6 @@
-"""Exact search in one pool against the optimum that trying every order finds."""
+"""Exact search in one pool against the optimum that trying every order finds, and on odd input."""
 
-from cpp_programs import run_with_reference
+from cpp_programs import run_with_reference, run_with_solver
 
 AGAINST_OPTIMUM = r"""
 #include <one_pool.h>
@@ -114,6 +114,55 @@ int main() {
 }
 """
 
+# Each buffer may lie over the next 74 of a circle of 150.
+CIRCLE = r"""
+#include <usmp/solver/exact.h>
+
+#include <pthread.h>
+
+#include <cstdio>
+#include <numeric>
+
+using namespace usmp;
+
+constexpr size_t kBuffers = 150;
+constexpr size_t kStack = 1 << 20;
+// Too few for buffer 74 and buffer 149, of which neither may lie over the other.
+constexpr int64_t kCapacity = 199;
+
+void* Search(void*) {
+  Problem problem;
+  problem.pools = {{"pool", kNoLimit, false}};
+  for (size_t b = 0; b < kBuffers; ++b) {
+    problem.buffers.push_back({"", 50 + static_cast<int64_t>(b), 1, {}, {0}, {{0, 1}}});
+    for (size_t k = 1; k < kBuffers / 2; ++k) {
+      problem.overlaps.push_back({b, (b + k) % kBuffers, 0});
+    }
+  }
+  std::vector<size_t> members(kBuffers);
+  std::iota(members.begin(), members.end(), 0);
+  Budget budget(20'000'000);
+  Offsets offsets;
+  const Verdict verdict =
+      PlaceWithin(MakePoolProblem(problem, 0, members), kCapacity, &budget, &offsets);
+  std::printf("%d", verdict != Verdict::kPlaced);
+  return nullptr;
+}
+
+int main() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, Search, nullptr) != 0) return 1;
+  pthread_join(thread, nullptr);
+}
+"""
+
 
 def test_exact_search_finds_and_proves_the_optimum_without_any_of_its_rules(tmp_path):
     assert run_with_reference(AGAINST_OPTIMUM, tmp_path) == "1"
+
+
+def test_overlaps_that_go_round_in_circles_do_not_exhaust_the_stack(tmp_path):
+    assert run_with_solver(CIRCLE, tmp_path) == "1"
