@@ -28,7 +28,6 @@
 #define USMP_SOLVER_BRANCH_AND_BOUND_H_
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "budget.h"
@@ -57,9 +56,6 @@ class BranchAndBound {
 
   /*! \brief How often each section was what gave up a node. */
   const std::vector<double>& section_weights() const { return weights_; }
-
-  /*! \brief Nodes of all runs. */
-  int64_t nodes() const { return total_nodes_; }
 
  private:
   /*! \brief A place that was free when the item was refused it. */
@@ -113,7 +109,6 @@ class BranchAndBound {
   Budget* budget_ = nullptr;
   int64_t nodes_ = 0;
   int64_t max_nodes_ = 0;
-  int64_t total_nodes_ = 0;
   bool undecided_ = false;
 
   Offsets heads_;
