@@ -105,10 +105,8 @@ int64_t StackOf(const PoolProblem& problem, std::initializer_list<int32_t> items
   for (int32_t i : items) {
     const PoolProblem::Item& item = problem.items[i];
     const int64_t offset = OffsetFrom(item, from);
-    peak = std::max(peak, CheckedAdd(offset, item.size).value_or(kNoLimit));
-    if (separation != separations.end()) {
-      from = CheckedAdd(offset, *separation++).value_or(kNoLimit);
-    }
+    peak = std::max(peak, ClampedAdd(offset, item.size));
+    if (separation != separations.end()) from = ClampedAdd(offset, *separation++);
     if (from == kNoLimit) return kNoLimit;
   }
   return peak;

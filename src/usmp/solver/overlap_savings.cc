@@ -159,7 +159,7 @@ std::vector<WideBytes> OverlapSavings(const PoolProblem& problem, const std::vec
   for (const PoolProblem::Overlap& overlap : problem.overlaps) {
     const int64_t output = sizes[overlap.output];
     const int64_t input = sizes[overlap.input];
-    const int64_t distance = overlap.distance + (unit - overlap.distance % unit) % unit;
+    const int64_t distance = AlignUp(overlap.distance, unit).value_or(kNoLimit);
     if (input == 0 || distance >= output) continue;
     const int64_t common = std::min(input, output - distance);
     inputs[overlap.output].push_back({overlap.input, distance, common});

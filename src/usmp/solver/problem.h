@@ -79,6 +79,9 @@ struct Placement {
 /*! \brief The sum, if it is an int64. */
 std::optional<int64_t> CheckedAdd(int64_t lhs, int64_t rhs);
 
+/*! \brief The sum; kNoLimit if it is larger. */
+int64_t ClampedAdd(int64_t lhs, int64_t rhs);
+
 /*! \brief The smallest multiple of `alignment` that is at least `position`, if it is an int64. */
 std::optional<int64_t> AlignUp(int64_t position, int64_t alignment);
 

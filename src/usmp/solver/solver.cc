@@ -47,9 +47,9 @@ class Watch {
   Progress Now() const {
     Progress progress = {0, 0};
     for (size_t pool = 0; pool < peaks_.size(); ++pool) {
-      progress.lower_bound += bounds_[pool];
+      progress.lower_bound = ClampedAdd(progress.lower_bound, bounds_[pool]);
       if (!peaks_[pool]) progress.peak.reset();
-      if (progress.peak) *progress.peak += *peaks_[pool];
+      if (progress.peak) progress.peak = ClampedAdd(*progress.peak, *peaks_[pool]);
     }
     return progress;
   }

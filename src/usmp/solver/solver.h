@@ -21,9 +21,10 @@ namespace usmp {
 
 /*! \brief What is known while the solver runs. */
 struct Progress {
-  /*! \brief The sum of the peaks of the best plan so far; nothing while there is none. */
+  /*! \brief The sum of the peaks of the best plan so far, 2^63 - 1 if it is larger; nothing while
+   *         there is none. */
   std::optional<int64_t> peak;
-  /*! \brief The sum of the proved lower bounds. */
+  /*! \brief The sum of the proved lower bounds, likewise. */
   int64_t lower_bound;
 };
 

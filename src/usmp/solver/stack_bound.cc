@@ -121,7 +121,7 @@ int64_t StackBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   if (pinned) {
     for (const PoolProblem::Item& item : problem.items) {
       if (item.fixed_offset < 0) continue;
-      bound = std::max(bound, CheckedAdd(item.fixed_offset, item.size).value_or(kNoLimit));
+      bound = std::max(bound, ClampedAdd(item.fixed_offset, item.size));
     }
   }
   const std::vector<WideBytes> most = MostBytes(problem);

@@ -27,8 +27,6 @@ struct Kind {
 
 bool IsPinned(const Item& item) { return item.fixed_offset >= 0; }
 
-int64_t ClampedAdd(int64_t lhs, int64_t rhs) { return CheckedAdd(lhs, rhs).value_or(kNoLimit); }
-
 /*! \brief The least common multiple of all alignments, if it is an int64. */
 std::optional<int64_t> CommonAlignment(const std::vector<Item>& items) {
   int64_t common = 1;

@@ -155,6 +155,26 @@ def test_progress_can_end_the_search():
     assert all(p.lower_bound <= 10 and (p.peak is None or p.peak >= 10) for p in seen)
 
 
+def test_progress_of_more_bytes_than_64_bits_hold():
+    """Nine pools of 2^60 bytes, and one whose bound alone takes long enough for a call."""
+    rng = random.Random(3)
+    large = [Buffer(f"large {k}", 2**60, [(0, 1)], pools=[f"pool {k}"]) for k in range(9)]
+    starts = [rng.randrange(100) for _ in range(3000)]
+    many = [
+        Buffer(f"buffer {k}", rng.randint(1, 1000), [(start, start + 20)], pools=["many"])
+        for k, start in enumerate(starts)
+    ]
+    pools = [*(Pool(f"pool {k}") for k in range(9)), Pool("many")]
+    seen = []
+
+    def end(progress):
+        seen.append(progress.lower_bound)
+        return False
+
+    solve(Problem.from_buffers([*large, *many], pools), progress=end)
+    assert set(seen) == {2**63 - 1}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
