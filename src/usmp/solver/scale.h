@@ -20,6 +20,9 @@ struct ScaledProblem {
   Offsets Unscale(Offsets offsets) const;
 };
 
+/*! \brief The greatest number that divides all sizes, pins and distances; 0 without items. */
+int64_t CommonDivisor(const PoolProblem& problem);
+
 /*!
  * \brief Divide sizes, alignments, pins and distances by their greatest common divisor.
  *
@@ -29,14 +32,6 @@ struct ScaledProblem {
  * \return nothing if offsets may come near the end of int64.
  */
 std::optional<ScaledProblem> Scale(const PoolProblem& problem);
-
-/*!
- * \brief Whether outputs and inputs that may overlap at most that closely go round in a circle.
- *
- * Programs give none, since an input dies before its output does. Two items that are each other's
- * output at distance 0 do not count: they do not conflict.
- */
-bool HasCircle(const PoolProblem& problem, int64_t largest_distance);
 
 }  // namespace usmp
 

@@ -1,14 +1,32 @@
-// How far apart two conflicting items must start.
+// How far apart two that conflict must start.
 #ifndef USMP_SOLVER_SEPARATIONS_H_
 #define USMP_SOLVER_SEPARATIONS_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "pool_problem.h"
 
 namespace usmp {
+
+/*!
+ * \brief The distance from which the output may overlap the input, if it may.
+ *
+ * \param overlaps of a problem or of a pool, sorted by output, then input.
+ */
+template <typename Overlap, typename Index>
+std::optional<int64_t> FindDistance(const std::vector<Overlap>& overlaps, Index output,
+                                    Index input) {
+  const auto it = std::lower_bound(overlaps.begin(), overlaps.end(), std::tie(output, input),
+                                   [](const Overlap& overlap, const auto& pair) {
+                                     return std::tie(overlap.output, overlap.input) < pair;
+                                   });
+  if (it == overlaps.end() || it->output != output || it->input != input) return std::nullopt;
+  return it->distance;
+}
 
 /*! \brief Looks up sep(lower, upper): bytes from the start of the one to that of the other. */
 class Separations {
@@ -27,13 +45,7 @@ class Separations {
   int64_t operator()(int32_t lower, int32_t upper) const {
     const int64_t size = problem_.items[lower].size;
     if (!overlaps_any_[lower] || !overlaps_any_[upper]) return size;
-    const auto it = std::lower_bound(problem_.overlaps.begin(), problem_.overlaps.end(), 0,
-                                     [&](const PoolProblem::Overlap& overlap, int) {
-                                       return overlap.output != lower ? overlap.output < lower
-                                                                      : overlap.input < upper;
-                                     });
-    if (it == problem_.overlaps.end() || it->output != lower || it->input != upper) return size;
-    return std::min(size, it->distance);
+    return FindDistance(problem_.overlaps, lower, upper).value_or(size);
   }
 
  private:
