@@ -5,6 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "scale.h"
+#include "separations.h"
+
 namespace usmp {
 
 namespace {
@@ -17,14 +20,7 @@ constexpr int64_t kMostUnits = std::numeric_limits<int32_t>::max() / 4;
 constexpr size_t kMostEntries = 4'000'000;
 
 int64_t CommonUnit(const PoolProblem& problem) {
-  int64_t unit = 0;
-  for (const PoolProblem::Item& item : problem.items) {
-    unit = std::gcd(unit, item.size);
-    if (item.fixed_offset > 0) unit = std::gcd(unit, item.fixed_offset);
-  }
-  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
-    unit = std::gcd(unit, overlap.distance);
-  }
+  int64_t unit = CommonDivisor(problem);
   // An alignment that divides the unit is kept by every multiple of the unit; any other one must
   // be a multiple of it. A smaller unit may break what held before.
   for (int64_t before = 0; before != unit;) {
@@ -74,30 +70,18 @@ bool ListNeighbours(const Lists& sections, const Lists& members, Lists* neighbou
   return true;
 }
 
-/*! \brief What `below` needs of the space under the start of `above`. */
-int64_t Separation(const PoolProblem& problem, int32_t below, int32_t above) {
-  const auto it = std::lower_bound(
-      problem.overlaps.begin(), problem.overlaps.end(), std::make_pair(below, above),
-      [](const PoolProblem::Overlap& overlap, std::pair<int32_t, int32_t> pair) {
-        return std::make_pair(overlap.output, overlap.input) < pair;
-      });
-  if (it != problem.overlaps.end() && it->output == below && it->input == above) {
-    return it->distance;
-  }
-  return problem.items[below].size;
-}
-
 std::vector<std::vector<BeamModel::Forbidden>> ForbiddenPlaces(const PoolProblem& problem,
                                                                int64_t unit,
                                                                const Lists& neighbours) {
+  const Separations separation(problem);
   std::vector<std::vector<BeamModel::Forbidden>> forbidden(problem.items.size());
   for (size_t i = 0; i < problem.items.size(); ++i) {
     const int64_t pin = problem.items[i].fixed_offset;
     if (pin < 0) continue;
     const int32_t self = static_cast<int32_t>(i);
     for (int32_t j : neighbours[i]) {
-      forbidden[j].push_back({static_cast<int32_t>((pin - Separation(problem, j, self)) / unit),
-                              static_cast<int32_t>((pin + Separation(problem, self, j)) / unit)});
+      forbidden[j].push_back({static_cast<int32_t>((pin - separation(j, self)) / unit),
+                              static_cast<int32_t>((pin + separation(self, j)) / unit)});
     }
   }
   for (auto& places : forbidden) {

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "separations.h"
+
 namespace usmp {
 
 namespace {
@@ -34,10 +36,15 @@ void SortAndUnique(std::vector<size_t>* values) {
 
 }  // namespace
 
-ConflictGraph::ConflictGraph(const Problem& problem, size_t most_stored) {
+ConflictGraph::ConflictGraph(const Problem& problem, size_t most_stored)
+    : overlaps_(problem.overlaps) {
+  std::sort(overlaps_.begin(), overlaps_.end(),
+            [](const Problem::Overlap& lhs, const Problem::Overlap& rhs) {
+              return std::tie(lhs.output, lhs.input, lhs.distance) <
+                     std::tie(rhs.output, rhs.input, rhs.distance);
+            });
   for (const Problem::Buffer& buffer : problem.buffers) sizes_.push_back(buffer.size);
   ReadLiveRanges(problem);
-  ReadOverlaps(problem);
   CountLiveTogether();
   std::vector<std::vector<size_t>> further = FurtherConflicts(problem);
   for (size_t b = 0; b < further.size(); ++b) degrees_[b] += further[b].size();
@@ -64,19 +71,6 @@ void ConflictGraph::ReadLiveRanges(const Problem& problem) {
   }
   for (size_t node = tree_leaves_ - 1; node > 0; --node) {
     latest_stop_[node] = std::max(latest_stop_[2 * node], latest_stop_[2 * node + 1]);
-  }
-}
-
-void ConflictGraph::ReadOverlaps(const Problem& problem) {
-  for (const Problem::Overlap& overlap : problem.overlaps) {
-    below_.push_back({overlap.output, overlap.input, overlap.distance});
-    above_.push_back({overlap.input, overlap.output, overlap.distance});
-  }
-  for (std::vector<Distance>* distances : {&below_, &above_}) {
-    std::sort(distances->begin(), distances->end(), [](const Distance& lhs, const Distance& rhs) {
-      return std::tuple(lhs.buffer, lhs.other, lhs.distance) <
-             std::tuple(rhs.buffer, rhs.other, rhs.distance);
-    });
   }
 }
 
@@ -155,15 +149,8 @@ size_t ConflictGraph::NeighbourAt(size_t buffer, size_t rank) const {
 }
 
 ConflictGraph::Neighbour ConflictGraph::Pair(size_t buffer, size_t other) const {
-  const auto find = [&](const std::vector<Distance>& distances, int64_t size) {
-    const auto it = std::lower_bound(distances.begin(), distances.end(), std::pair(buffer, other),
-                                     [](const Distance& lhs, const std::pair<size_t, size_t>& key) {
-                                       return std::pair(lhs.buffer, lhs.other) < key;
-                                     });
-    const bool found = it != distances.end() && it->buffer == buffer && it->other == other;
-    return found ? it->distance : size;
-  };
-  return {other, find(below_, sizes_[buffer]), find(above_, sizes_[other])};
+  return {other, FindDistance(overlaps_, buffer, other).value_or(sizes_[buffer]),
+          FindDistance(overlaps_, other, buffer).value_or(sizes_[other])};
 }
 
 }  // namespace usmp

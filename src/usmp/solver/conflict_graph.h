@@ -57,15 +57,7 @@ class ConflictGraph {
     size_t buffer;
   };
 
-  /*! \brief An overlap as one of the two sees it. */
-  struct Distance {
-    size_t buffer;
-    size_t other;
-    int64_t distance;
-  };
-
   void ReadLiveRanges(const Problem& problem);
-  void ReadOverlaps(const Problem& problem);
   void CountLiveTogether();
   void Store(std::vector<std::vector<size_t>> further, size_t most_stored);
 
@@ -117,9 +109,8 @@ class ConflictGraph {
    *         2n + 1. */
   std::vector<int64_t> latest_stop_;
   size_t tree_leaves_ = 0;
-  /*! \brief Sorted by buffer and other. */
-  std::vector<Distance> below_;
-  std::vector<Distance> above_;
+  /*! \brief Sorted by output, input and distance. */
+  std::vector<Problem::Overlap> overlaps_;
   /*! \brief All neighbours if `all_stored_`, else those that no live range tells. */
   std::vector<Neighbour> stored_;
   std::vector<size_t> first_stored_;

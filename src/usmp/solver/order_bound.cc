@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "separations.h"
 #include "two_satisfiability.h"
 #include "wide_bytes.h"
 
@@ -65,15 +66,7 @@ std::vector<std::vector<Neighbour>> Neighbours(const PoolProblem& problem, Budge
   std::sort(pairs.begin(), pairs.end());
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   std::vector<std::vector<Neighbour>> neighbours(problem.items.size());
-  const auto separation = [&](int32_t below, int32_t above) {
-    const auto it = std::lower_bound(
-        problem.overlaps.begin(), problem.overlaps.end(), std::pair(below, above),
-        [](const PoolProblem::Overlap& overlap, const std::pair<int32_t, int32_t>& pair) {
-          return std::pair(overlap.output, overlap.input) < pair;
-        });
-    const bool overlaps = it != problem.overlaps.end() && it->output == below && it->input == above;
-    return overlaps ? it->distance : problem.items[below].size;
-  };
+  const Separations separation(problem);
   int32_t variable = 0;
   for (const auto& [a, b] : pairs) {
     const int64_t a_below = separation(a, b);

@@ -1,6 +1,9 @@
 #include "overlap_savings.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "separations.h"
 
 namespace usmp {
 
@@ -17,19 +20,10 @@ struct Partner {
 /*! \brief Groups with more partners are counted without regard to where these can lie. */
 constexpr size_t kMaxPartnersCompared = 64;
 
-bool MayOverlap(const PoolProblem& problem, int32_t output, int32_t input) {
-  const auto it = std::lower_bound(
-      problem.overlaps.begin(), problem.overlaps.end(), std::pair(output, input),
-      [](const PoolProblem::Overlap& overlap, const std::pair<int32_t, int32_t>& pair) {
-        return std::pair(overlap.output, overlap.input) < pair;
-      });
-  return it != problem.overlaps.end() && it->output == output && it->input == input;
-}
-
 bool AnyOverlap(const PoolProblem& problem, const std::vector<Partner>& partners) {
   for (const Partner& a : partners) {
     for (const Partner& b : partners) {
-      if (MayOverlap(problem, a.item, b.item)) return true;
+      if (FindDistance(problem.overlaps, a.item, b.item)) return true;
     }
   }
   return false;

@@ -5,19 +5,12 @@
 #include <utility>
 
 #include "open_sections.h"
+#include "separations.h"
 
 namespace usmp {
 
 PlacingRules::PlacingRules(const PoolProblem& problem) {
-  std::map<std::pair<int32_t, int32_t>, int64_t> distances;
-  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
-    distances[{overlap.output, overlap.input}] = overlap.distance;
-  }
-  const auto separation = [&](int32_t lower, int32_t upper) {
-    if (distances.empty()) return problem.items[lower].size;
-    const auto it = distances.find({lower, upper});
-    return it == distances.end() ? problem.items[lower].size : it->second;
-  };
+  const Separations separation(problem);
   const int32_t num_items = static_cast<int32_t>(problem.items.size());
   std::vector<std::vector<int32_t>> members(problem.num_sections);
   for (int32_t i = 0; i < num_items; ++i) {
