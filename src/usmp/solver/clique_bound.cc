@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "stack_height.h"
 
@@ -26,11 +27,11 @@ int32_t First(const Words& words, size_t* word) {
 }
 
 /*!
- * \brief By vertex, its neighbours: vertices are items in the order given.
+ * \brief By vertex, the bits of its neighbours; vertices are items in the order given.
  *
- * Of two spans that meet, the other is live where the later one begins.
+ * Of two spans that meet, one is live where the other begins.
  */
-std::vector<Words> ConflictGraph(const PoolProblem& problem, const std::vector<int32_t>& order) {
+std::vector<Words> Adjacency(const PoolProblem& problem, const std::vector<int32_t>& order) {
   struct Change {
     int32_t section;
     bool begins;
@@ -194,11 +195,11 @@ int64_t CliqueBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
     weights.push_back(rounded[i]);
     added.push_back(rounded[i] - problem.items[i].size);
   }
-  HeaviestClique search(ConflictGraph(problem, order), weights, added, budget);
+  HeaviestClique search(Adjacency(problem, order), weights, added, budget);
   search.Search(bound);
   std::vector<PoolProblem::Item> stack;
   for (int32_t v : search.clique()) stack.push_back(problem.items[order[v]]);
-  return std::max(search.height(), StackHeight(stack, search.height(), budget));
+  return StackHeight(stack, search.height(), budget);
 }
 
 }  // namespace usmp

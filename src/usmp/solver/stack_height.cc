@@ -171,7 +171,7 @@ int64_t StackHeight(const std::vector<Item>& items, int64_t bound, Budget* budge
   const std::vector<Kind> kinds = KindsOf(rest);
   if (!pinned && ClampedAdd(below, SimpleHeight(kinds)) <= bound) return bound;
   if (const std::optional<int64_t> height = ExactHeight(kinds, budget)) {
-    return ClampedAdd(below, *height);
+    return std::max(bound, ClampedAdd(below, *height));
   }
   std::vector<Kind> pins;
   std::vector<int64_t> sizes;
@@ -183,7 +183,7 @@ int64_t StackHeight(const std::vector<Item>& items, int64_t bound, Budget* budge
     }
   }
   std::sort(sizes.begin(), sizes.end());
-  return ClampedAdd(below, HeightAroundPins(pins, sizes, budget));
+  return std::max(bound, ClampedAdd(below, HeightAroundPins(pins, sizes, budget)));
 }
 
 }  // namespace usmp

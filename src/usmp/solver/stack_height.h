@@ -10,9 +10,9 @@
 namespace usmp {
 
 /*!
- * \brief A lower bound of the peak of a stack of these items; kNoLimit if the pins collide.
+ * \brief What every stack of these items needs, if that is more than `bound`; else `bound`.
  *
- * It is the lowest peak there is, if the items are few or alike and this is above `bound`.
+ * It is the lowest peak there is if the items are few or alike. kNoLimit if the pins collide.
  */
 int64_t StackHeight(const std::vector<PoolProblem::Item>& items, int64_t bound, Budget* budget);
 
