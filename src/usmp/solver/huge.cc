@@ -6,13 +6,11 @@
 
 #include "pool_problem.h"
 #include "spill.h"
+#include "wide_bytes.h"
 
 namespace usmp {
 
 namespace {
-
-/*! \brief Wide enough for the sum of as many sizes as there can be. */
-__extension__ using Wide = __int128;
 
 bool FitsNowhere(const Problem& problem, size_t b) {
   const Problem::Buffer& buffer = problem.buffers[b];
@@ -27,7 +25,7 @@ bool Overloaded(const Problem& problem, const PoolProblem& together) {
   for (size_t b : together.buffers) {
     pools.insert(problem.buffers[b].pools.begin(), problem.buffers[b].pools.end());
   }
-  Wide room = 0;
+  WideBytes room = 0;
   for (size_t pool : pools) room += problem.pools[pool].limit;
   // An item adds its least separation from another above it.
   std::vector<int64_t> weights;
@@ -35,16 +33,8 @@ bool Overloaded(const Problem& problem, const PoolProblem& together) {
   for (const PoolProblem::Overlap& overlap : together.overlaps) {
     weights[overlap.output] = std::min(weights[overlap.output], overlap.distance);
   }
-  std::vector<Wide> loads(together.num_sections + 1, 0);
-  for (size_t i = 0; i < together.items.size(); ++i) {
-    const PoolProblem::Item& item = together.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      loads[together.spans[k].begin] += weights[i];
-      loads[together.spans[k].end] -= weights[i];
-    }
-  }
-  std::partial_sum(loads.begin(), loads.end(), loads.begin());
-  return std::any_of(loads.begin(), loads.end(), [&](Wide load) { return load > room; });
+  const std::vector<WideBytes> loads = SumBySection(together, [&](size_t i) { return weights[i]; });
+  return std::any_of(loads.begin(), loads.end(), [&](WideBytes load) { return load > room; });
 }
 
 }  // namespace

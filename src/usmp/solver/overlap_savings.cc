@@ -136,12 +136,6 @@ void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Part
   }
 }
 
-std::vector<WideBytes> Accumulate(std::vector<WideBytes> differences) {
-  for (size_t s = 1; s < differences.size(); ++s) differences[s] += differences[s - 1];
-  differences.pop_back();
-  return differences;
-}
-
 }  // namespace
 
 // The bytes that are taken are at least the sizes less what each pair has in common (Bonferroni's

@@ -42,23 +42,14 @@ std::optional<RoundedSizes> RoundSizes(const PoolProblem& problem, int64_t least
 }
 
 std::vector<WideBytes> RoundedLoads(const PoolProblem& problem, const RoundedSizes& rounded) {
-  std::vector<WideBytes> loads(problem.num_sections + 1, 0);
-  for (size_t i = 0; i < problem.items.size(); ++i) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      loads[problem.spans[k].begin] += rounded.sizes[i];
-      loads[problem.spans[k].end] -= rounded.sizes[i];
-    }
-  }
-  for (size_t s = 1; s < loads.size(); ++s) loads[s] += loads[s - 1];
-  loads.pop_back();
+  std::vector<WideBytes> loads = SumBySection(problem, [&](size_t i) { return rounded.sizes[i]; });
   if (problem.overlaps.empty()) return loads;
   const std::vector<WideBytes> savings = OverlapSavings(problem, rounded.sizes, rounded.unit);
   for (size_t s = 0; s < loads.size(); ++s) loads[s] -= savings[s];
   return loads;
 }
 
-/*! \brief By section, the most bytes that rounding added to one item: the topmost may have it. */
+/*! \brief By section, the most bytes that rounding added to one item, which may be the topmost. */
 std::vector<int64_t> MostAdded(const PoolProblem& problem, const RoundedSizes& rounded) {
   struct Added {
     int32_t begin;
@@ -68,8 +59,6 @@ std::vector<int64_t> MostAdded(const PoolProblem& problem, const RoundedSizes& r
   std::vector<Added> spans;
   for (size_t i = 0; i < problem.items.size(); ++i) {
     const PoolProblem::Item& item = problem.items[i];
-    // All items count, also those of which rounding adds nothing: one must be the topmost, and the
-    // one of which it added the most is assumed.
     const int64_t added = rounded.sizes[i] == 0 ? 0 : rounded.sizes[i] - item.size;
     if (added == 0) continue;
     for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
@@ -90,8 +79,6 @@ std::vector<int64_t> MostAdded(const PoolProblem& problem, const RoundedSizes& r
   }
   return most;
 }
-
-int64_t Clamp(WideBytes bytes) { return bytes > kNoLimit ? kNoLimit : static_cast<int64_t>(bytes); }
 
 int64_t BoundOfAlignment(const PoolProblem& problem, int64_t least_alignment) {
   const std::optional<RoundedSizes> rounded = RoundSizes(problem, least_alignment);

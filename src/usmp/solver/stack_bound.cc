@@ -33,18 +33,10 @@ bool AlignmentsDiffer(const PoolProblem& problem) {
  * but such items.
  */
 std::vector<WideBytes> MostBytes(const PoolProblem& problem) {
-  std::vector<WideBytes> most(problem.num_sections + 1, 0);
-  for (const PoolProblem::Item& item : problem.items) {
-    const WideBytes bytes =
-        WideBytes{item.size} + (item.fixed_offset >= 0 ? item.fixed_offset : item.alignment - 1);
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      most[problem.spans[k].begin] += bytes;
-      most[problem.spans[k].end] -= bytes;
-    }
-  }
-  for (size_t s = 1; s < most.size(); ++s) most[s] += most[s - 1];
-  most.pop_back();
-  return most;
+  return SumBySection(problem, [&](size_t i) {
+    const PoolProblem::Item& item = problem.items[i];
+    return WideBytes{item.size} + (item.fixed_offset >= 0 ? item.fixed_offset : item.alignment - 1);
+  });
 }
 
 /*! \brief Some sections, ascending, that have the most bytes and more than `bound`. */
@@ -138,7 +130,7 @@ int64_t StackBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   for (size_t k : order) {
     if (most[sections[k]] <= bound || !budget->Spend(members[k].size())) break;
     const auto items = WithoutOverlaps(problem, members[k], partners, &is_out);
-    bound = std::max(bound, StackHeight(items, bound, budget));
+    bound = StackHeight(items, bound, budget);
   }
   return bound;
 }
