@@ -158,7 +158,7 @@ class ExactSearch::State {
     const int64_t capacity = std::min(scaled_.problem.capacity, scaled_.largest_peak / unit);
     // Not rounded up: the bound may be what is low enough for the caller, and is no proof then.
     int64_t low = *lower_bound / unit;
-    int64_t high = best->empty() ? capacity : PeakOf(*best) / unit - 1;
+    int64_t high = best->empty() ? capacity : (PeakOf(*best) - 1) / unit;
     while (low <= high && !budget->exhausted()) {
       // Half of the runs try the bound itself, which most problems reach; the others spread over
       // what lies between it and the best peak, since a lower capacity is often no harder.
@@ -169,7 +169,7 @@ class ExactSearch::State {
       const Verdict verdict = Run(tried, try_bound ? &at_bound_ : &at_rung_[rung], budget);
       if (verdict == Verdict::kPlaced) {
         *best = Found();
-        high = PeakOf(*best) / unit - 1;
+        high = (PeakOf(*best) - 1) / unit;
         if (improved) improved(PeakOf(*best));
       } else if (verdict == Verdict::kInfeasible) {
         low = tried + 1;
