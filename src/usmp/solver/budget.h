@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <utility>
 
 namespace usmp {
 
@@ -30,7 +31,7 @@ class Budget {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
   ~Budget() {
-    if (whole_ != nullptr) whole_->Report(spent_ - reported_);
+    if (whole_ != nullptr) whole_->Spend(spent_ - reported_);
   }
 
   /*! \brief Count the steps; false when there are none left. */
@@ -48,15 +49,13 @@ class Budget {
   void Poll() {
     next_poll_ = spent_ + kStepsBetweenPolls;
     if (whole_ != nullptr) {
-      whole_->Report(spent_ - reported_);
+      whole_->Spend(spent_ - reported_);
       reported_ = spent_;
       stopped_ = stopped_ || whole_->exhausted();
     } else if (interrupted_ && interrupted_()) {
       stopped_ = true;
     }
   }
-
-  void Report(int64_t steps) { Spend(steps); }
 
   int64_t limit_;
   Interrupted interrupted_;

@@ -16,7 +16,7 @@ constexpr int64_t kMaxExtent = int64_t{1} << 60;
  * \brief Bytes that no pool needs more than: pinned buffers, and above them all others in a row,
  *        aligned. kNoLimit if that is more than kMaxExtent.
  *
- * Whatever fits above that fits within it: lowering a plan that leaves gaps never raises a buffer.
+ * What fits at all fits within it, once every buffer has sunk as low as the others let it.
  */
 int64_t Extent(const Problem& problem, const std::vector<size_t>& members);
 
