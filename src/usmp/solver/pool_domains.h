@@ -30,7 +30,6 @@ class PoolDomains {
   bool RuleOut(int32_t item, size_t pool);
   /*! \brief Undo the last level. */
   void Undo();
-  size_t levels() const { return levels_.size(); }
 
   /*! \brief The items do not fit into the pool together, and not all of them are in it; false if
    *         this leaves an item without a pool. Holds until Reset. */

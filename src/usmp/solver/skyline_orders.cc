@@ -45,18 +45,8 @@ void SkylineOrderSearch::Run(int64_t lower_bound, Budget* budget, Offsets* best)
   if (best->empty() || peak_ < Peak(problem_, *best)) *best = offsets_;
 }
 
-void SkylineOrderSearch::StartFrom(std::vector<double> priorities) {
-  first_ = std::move(priorities);
-}
-
 void SkylineOrderSearch::Start(Budget* budget) {
   started_ = true;
-  if (!first_.empty()) {
-    priorities_ = std::move(first_);
-    offsets_ = Place(priorities_, kNoLimit, budget);
-    if (!offsets_.empty()) peak_ = Peak(problem_, offsets_);
-    return;
-  }
   for (bool peak_first : {false, true}) {
     std::vector<double> priorities = FirstPriorities(problem_, peak_first);
     Offsets placed = Place(priorities, kNoLimit, budget);

@@ -24,18 +24,12 @@ class SkylineOrderSearch {
   /*! \param problem must live as long as the search. */
   explicit SkylineOrderSearch(const PoolProblem& problem);
 
-  /*! \brief What to start from: by item, the higher first. */
-  void StartFrom(std::vector<double> priorities);
-
   /*!
    * \brief Go on until the peak is `lower_bound` or the budget is exhausted.
    *
    * \param best a sound placement, or empty; replaced by what is better.
    */
   void Run(int64_t lower_bound, Budget* budget, Offsets* best);
-
-  /*! \brief By item; empty if nothing was placed yet. */
-  const std::vector<double>& priorities() const { return priorities_; }
 
  private:
   void Start(Budget* budget);
@@ -51,7 +45,7 @@ class SkylineOrderSearch {
   const PoolProblem& problem_;
   const Separations separations_;
   bool started_ = false;
-  std::vector<double> first_;
+  /*! \brief By item, the higher first. */
   std::vector<double> priorities_;
   /*! \brief What the priorities give; empty if nothing. */
   Offsets offsets_;
