@@ -119,14 +119,29 @@ int32_t AddConflictSections(const std::vector<std::vector<int32_t>>& pairs,
   return sections;
 }
 
-/*! \brief For the items of the pairs, all that they conflict with. */
+/*!
+ * \brief For the items of the pairs, all that they conflict with.
+ *
+ * What meets a span either lives in the section in which the span begins or begins in a later one
+ * of it: so no section is listed with all that lives in it but for those where it is asked.
+ */
 std::vector<std::vector<int32_t>> Adjacency(const std::vector<std::vector<int32_t>>& pairs,
                                             const std::vector<std::vector<Span>>& spans,
                                             int32_t sections) {
-  std::vector<std::vector<int32_t>> members(sections);
+  std::vector<int32_t> asked;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].empty()) continue;
+    for (const Span& span : spans[i]) asked.push_back(span.begin);
+  }
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  std::vector<std::vector<int32_t>> living(sections);
+  std::vector<std::vector<int32_t>> beginning(sections);
   for (size_t i = 0; i < spans.size(); ++i) {
     for (const Span& span : spans[i]) {
-      for (int32_t s = span.begin; s < span.end; ++s) members[s].push_back(i);
+      beginning[span.begin].push_back(i);
+      auto it = std::lower_bound(asked.begin(), asked.end(), span.begin);
+      for (; it != asked.end() && *it < span.end; ++it) living[*it].push_back(i);
     }
   }
   std::vector<std::vector<int32_t>> adjacent = pairs;
@@ -134,8 +149,9 @@ std::vector<std::vector<int32_t>> Adjacency(const std::vector<std::vector<int32_
     if (pairs[i].empty()) continue;
     std::vector<int32_t>& others = adjacent[i];
     for (const Span& span : spans[i]) {
-      for (int32_t s = span.begin; s < span.end; ++s) {
-        others.insert(others.end(), members[s].begin(), members[s].end());
+      others.insert(others.end(), living[span.begin].begin(), living[span.begin].end());
+      for (int32_t s = span.begin + 1; s < span.end; ++s) {
+        others.insert(others.end(), beginning[s].begin(), beginning[s].end());
       }
     }
     std::sort(others.begin(), others.end());
