@@ -57,7 +57,7 @@ void CriticalChainSearch::Run(int64_t lower_bound, Budget* budget, Offsets* best
   const auto done = [&] {
     return budget->exhausted() || (!best->empty() && Peak(problem_, *best) <= lower_bound);
   };
-  if (best->empty() && PinsCollide(problem_, Separations(problem_))) {
+  if (best->empty() && FindCollidingPins(problem_, Separations(problem_))) {
     budget->Spend(budget->left());
     return;
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 namespace usmp {
 
@@ -68,22 +67,20 @@ int64_t LowestFree(std::vector<Blocked>* blocked, int64_t lowest, int64_t alignm
   return offset.value_or(-1);
 }
 
-bool PinsCollide(const PoolProblem& problem, const Separations& separations) {
+std::optional<std::pair<int32_t, int32_t>> FindCollidingPins(const PoolProblem& problem,
+                                                             const Separations& separations) {
   LiveIndex index(problem);
-  std::vector<Blocked> blocked;
-  Offsets offsets(problem.items.size(), -1);
-  for (size_t i = 0; i < problem.items.size(); ++i) {
+  std::optional<std::pair<int32_t, int32_t>> pair;
+  for (int32_t i = 0; i < static_cast<int32_t>(problem.items.size()) && !pair; ++i) {
     const int64_t offset = problem.items[i].fixed_offset;
     if (offset < 0) continue;
-    if (!CheckedAdd(offset, problem.items[i].size)) return true;
-    CollectBlocked(problem, separations, index, offsets, i, &blocked);
-    for (const Blocked& stretch : blocked) {
-      if (stretch.after < offset && offset < stretch.before) return true;
-    }
-    offsets[i] = offset;
+    index.ForEachLive(i, [&](int32_t other) {
+      const int64_t above = offset - problem.items[other].fixed_offset;
+      if (-separations(i, other) < above && above < separations(other, i)) pair = {other, i};
+    });
     index.Place(i);
   }
-  return false;
+  return pair;
 }
 
 Offsets PlaceInOrder(const PoolProblem& problem, const Separations& separations,

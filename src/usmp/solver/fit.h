@@ -3,6 +3,8 @@
 #define USMP_SOLVER_FIT_H_
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "budget.h"
@@ -19,8 +21,10 @@ enum class Fit {
   kBest,
 };
 
-/*! \brief Whether two pins that conflict are too near: then there is no plan. */
-bool PinsCollide(const PoolProblem& problem, const Separations& separations);
+/*! \brief Two items that conflict and are pinned too near to each other, ascending: then there is
+ *         no plan. */
+std::optional<std::pair<int32_t, int32_t>> FindCollidingPins(const PoolProblem& problem,
+                                                             const Separations& separations);
 
 /*!
  * \brief Place the items in this order around the pinned ones, which must not collide.

@@ -104,7 +104,7 @@ Offsets PlaceHeuristically(const PoolProblem& problem, int64_t lower_bound, Budg
   constexpr size_t kMany = 2'000;
   constexpr size_t kTooManyToFit = 10'000;
   const Separations separations(problem);
-  if (PinsCollide(problem, separations)) return {};
+  if (FindCollidingPins(problem, separations)) return {};
   const ItemMeasures measures(problem);
   Best best(problem, lower_bound, budget);
   if (problem.items.size() >= kMany) {

@@ -6,9 +6,11 @@
 
 #include "deletion_filter.h"
 #include "extent.h"
+#include "fit.h"
 #include "huge.h"
 #include "minimise_pools.h"
 #include "pool_problem.h"
+#include "separations.h"
 
 namespace usmp {
 
@@ -17,7 +19,7 @@ namespace {
 /*! \brief Steps that one test may take: about a tenth of a second. */
 constexpr int64_t kTest = 20'000'000;
 
-Verdict Fit(const Problem& problem, const std::vector<size_t>& members, Budget* whole) {
+Verdict PlaceTogether(const Problem& problem, const std::vector<size_t>& members, Budget* whole) {
   if (members.empty()) return Verdict::kPlaced;
   if (whole->exhausted()) return Verdict::kUndecided;
   Budget budget(whole, kTest);
@@ -39,26 +41,17 @@ Verdict Fit(const Problem& problem, const std::vector<size_t>& members, Budget* 
 }
 
 /*! \brief Two of the pinned members that cannot be in the only pool that both have. */
-std::optional<std::vector<size_t>> CollidingPins(const Problem& problem,
-                                                 const std::vector<size_t>& members,
-                                                 Budget* budget) {
-  std::vector<size_t> pinned;
-  for (size_t b : members) {
-    const Problem::Buffer& buffer = problem.buffers[b];
-    if (buffer.fixed_offset && buffer.size > 0 && buffer.pools.size() == 1) pinned.push_back(b);
-  }
-  std::sort(pinned.begin(), pinned.end(), [&](size_t lhs, size_t rhs) {
-    return *problem.buffers[lhs].fixed_offset < *problem.buffers[rhs].fixed_offset;
-  });
-  for (size_t i = 0; i < pinned.size(); ++i) {
-    const Problem::Buffer& first = problem.buffers[pinned[i]];
-    for (size_t k = i + 1; k < pinned.size(); ++k) {
-      const Problem::Buffer& second = problem.buffers[pinned[k]];
-      if (*second.fixed_offset >= *first.fixed_offset + first.size) break;
-      if (first.pools != second.pools) continue;
-      std::vector<size_t> pair = {pinned[i], pinned[k]};
-      std::sort(pair.begin(), pair.end());
-      if (Fit(problem, pair, budget) == Verdict::kInfeasible) return pair;
+std::optional<std::vector<size_t>> CollidingPair(const Problem& problem,
+                                                 const std::vector<size_t>& members) {
+  for (size_t pool = 0; pool < problem.pools.size(); ++pool) {
+    std::vector<size_t> pinned;
+    for (size_t b : members) {
+      const Problem::Buffer& buffer = problem.buffers[b];
+      if (buffer.fixed_offset && buffer.pools == std::vector{pool}) pinned.push_back(b);
+    }
+    const PoolProblem together = MakePoolProblem(problem, pool, pinned);
+    if (const auto pair = FindCollidingPins(together, Separations(together))) {
+      return std::vector{together.buffers[pair->first], together.buffers[pair->second]};
     }
   }
   return std::nullopt;
@@ -100,16 +93,16 @@ std::optional<size_t> TooLarge(const Problem& problem, const std::vector<size_t>
 InfeasibleSubset ShrinkInfeasible(const Problem& problem, std::vector<size_t> infeasible,
                                   Budget* budget) {
   if (const auto buffer = TooLarge(problem, infeasible)) return {{*buffer}, true};
-  if (const auto pair = CollidingPins(problem, infeasible, budget)) return {*pair, true};
+  if (const auto pair = CollidingPair(problem, infeasible)) return {*pair, true};
   const auto test = [&](const std::vector<size_t>& members) {
-    return Fit(problem, members, budget);
+    return PlaceTogether(problem, members, budget);
   };
   if (Extent(problem, infeasible) != kNoLimit) {
     std::vector<size_t> section = FullestSection(problem, infeasible);
     if (test(section) == Verdict::kInfeasible) infeasible = std::move(section);
   }
   InfeasibleSubset result;
-  result.buffers = DeletionFilter(std::move(infeasible), test, &result.is_irreducible);
+  result.buffers = DeletionFilter(std::move(infeasible), test, budget, &result.is_irreducible);
   std::sort(result.buffers.begin(), result.buffers.end());
   return result;
 }

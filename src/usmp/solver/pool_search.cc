@@ -219,7 +219,6 @@ bool PoolSearch::Recall(size_t pool, const std::vector<int32_t>& items,
 std::vector<int32_t> PoolSearch::Shrink(size_t pool, std::vector<int32_t> items, Dive* dive) const {
   Budget share(dive->budget, dive->slice);
   const auto test = [&](const std::vector<int32_t>& rest) {
-    if (share.exhausted()) return Verdict::kUndecided;
     PoolProblem selected = Select(together_, rest);
     selected.capacity = capacities_[pool];
     Budget one(&share, kFirstSlice);
@@ -228,7 +227,7 @@ std::vector<int32_t> PoolSearch::Shrink(size_t pool, std::vector<int32_t> items,
     return FitPool(selected, &one, &offsets, &culprits);
   };
   bool is_irreducible;
-  return DeletionFilter(std::move(items), test, &is_irreducible);
+  return DeletionFilter(std::move(items), test, &share, &is_irreducible);
 }
 
 void PoolSearch::Bump(const std::vector<int32_t>& items) {
