@@ -154,7 +154,7 @@ void PoolsMinimiser::Start(Budget* budget, const Report& report) {
 
 void PoolsMinimiser::FindAny(Budget* budget) {
   Start(budget);
-  if (!infeasible_) FindPlans(budget);
+  if (!infeasible_) FindPlans(SolverEffort::kAuto, budget);
 }
 
 void PoolsMinimiser::Refute(const Component& component) {
@@ -162,15 +162,21 @@ void PoolsMinimiser::Refute(const Component& component) {
   culprits_ = component.together.buffers;
 }
 
-void PoolsMinimiser::FindPlans(Budget* budget) {
-  for (int64_t slice = kFirstSlice; !found() && !budget->exhausted();) {
+/*! \brief Whether exact search goes on with what it will hardly ever decide. */
+bool PoolsMinimiser::IsHopeless(const Component& component, SolverEffort effort) const {
+  return effort == SolverEffort::kExact && spent_ >= kDefaultWorkBudget &&
+         ExactSearch(component.together).is_too_large();
+}
+
+void PoolsMinimiser::FindPlans(SolverEffort effort, Budget* budget) {
+  for (int64_t slice = kFirstSlice; !found() && !given_up_ && !budget->exhausted();) {
     for (Component& component : components_) {
       if (!component.plan.empty()) continue;
       Budget share(budget, slice);
       const Verdict verdict = component.search.Place(capacities_, &share, &component.plan);
-      if (verdict != Verdict::kInfeasible) continue;
-      Refute(component);
-      return;
+      if (verdict == Verdict::kInfeasible) return Refute(component);
+      spent_ += share.spent();
+      if (verdict == Verdict::kUndecided && IsHopeless(component, effort)) given_up_ = true;
     }
     if (slice < Budget::kUnlimited / 2) slice *= 2;
   }
@@ -310,20 +316,25 @@ void PoolsMinimiser::Minimise(size_t pool, SolverEffort effort, Budget* budget,
     capacities_[pool] = hardest->peak;
     lower_bounds_[pool] = bound;
     if (report) report(pool, hardest->peak, bound);
-    if (hardest->peak <= bound || budget->exhausted()) break;
+    if (hardest->peak <= bound || given_up_ || budget->exhausted()) break;
     Budget share(budget, slice);
     Improve(hardest, pool, bound, effort, &share);
     // Something at least, so that whoever watches is asked.
     share.Spend(1);
+    spent_ += share.spent();
     bound = std::max(bound, hardest->lower_bound);
+    if (hardest->peak > bound) {
+      given_up_ =
+          hardest->alone ? hardest->alone->ended() : IsHopeless(*hardest->component, effort);
+    }
     if (slice < Budget::kUnlimited / 2) slice *= 2;
   }
 }
 
 void PoolsMinimiser::Improve(SolverEffort effort, Budget* budget, const Report& report) {
-  if (!found()) FindPlans(budget);
+  if (!found()) FindPlans(effort, budget);
   if (infeasible_ || !found()) return;
-  for (int64_t slice = kFirstRound; !closed_ && !budget->exhausted();) {
+  for (int64_t slice = kFirstRound; !ended() && !budget->exhausted();) {
     closed_ = true;
     bool same = true;
     for (size_t k = pools_.size(); k-- > 0;) {

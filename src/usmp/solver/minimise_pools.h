@@ -43,6 +43,8 @@ class PoolsMinimiser {
   bool found() const;
   bool infeasible() const { return infeasible_; }
   bool closed() const { return infeasible_ || closed_; }
+  /*! \brief Closed, or too large for exact search ever to close it. */
+  bool ended() const { return closed() || given_up_; }
   int64_t peak(size_t pool) const;
   /*! \brief By pool of the problem. */
   const std::vector<int64_t>& lower_bounds() const { return lower_bounds_; }
@@ -67,8 +69,9 @@ class PoolsMinimiser {
   struct Stage;
 
   void Start(Component* component, Budget* budget);
-  void FindPlans(Budget* budget);
+  void FindPlans(SolverEffort effort, Budget* budget);
   void Refute(const Component& component);
+  bool IsHopeless(const Component& component, SolverEffort effort) const;
   void Minimise(size_t pool, SolverEffort effort, Budget* budget, const Report& report);
   int64_t PeakOf(const Component& component, size_t pool) const;
   std::vector<int32_t> MembersOf(const Component& component, size_t pool) const;
@@ -92,6 +95,9 @@ class PoolsMinimiser {
   std::deque<Component> components_;
   bool infeasible_ = false;
   bool closed_ = false;
+  bool given_up_ = false;
+  /*! \brief Steps of all searches so far. */
+  int64_t spent_ = 0;
   std::vector<size_t> culprits_;
 };
 

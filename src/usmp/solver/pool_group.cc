@@ -75,7 +75,7 @@ class SeveralPools : public PoolGroup {
   }
   bool found() const override { return minimiser_.found(); }
   bool infeasible() const override { return minimiser_.infeasible(); }
-  bool ended() const override { return minimiser_.closed(); }
+  bool ended() const override { return minimiser_.ended(); }
   bool optimal() const override { return found() && minimiser_.closed(); }
   void Write(SolverResult* result) const override {
     for (size_t pool : pools_) result->lower_bounds[pool] = minimiser_.lower_bounds()[pool];

@@ -82,6 +82,18 @@ def test_does_not_fit():
     assert solution.places == {}
 
 
+def test_exact_search_in_several_pools_gives_up_what_is_too_large_for_it():
+    rng = random.Random(1)
+    buffers = [
+        Buffer(f"b{i}", rng.randint(1, 977), [(start, start + rng.randint(1, 150))])
+        for i in range(6000)
+        for start in [rng.randrange(6000)]
+    ]
+    problem = Problem.from_buffers(buffers, [Pool("sram", 60000), Pool("flash")])
+    solution = solve(problem, algorithm="exact")
+    assert (solution.status, solution.peaks["flash"]) == (Status.FEASIBLE, 0)
+
+
 def test_no_plan_of_a_heuristic_is_no_proof():
     problem = Problem.from_buffers(THREE, [Pool("small", 9)])
     solution = solve(problem, algorithm="no_sharing")
