@@ -1,90 +1,49 @@
 #include "spill.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "decompose.h"
+#include "fit.h"
 #include "heuristics.h"
+#include "live_index.h"
 #include "lower_bound.h"
+#include "separations.h"
 
 namespace usmp {
 
 namespace {
 
-using Item = PoolProblem::Item;
-using Span = PoolProblem::Span;
+/*! \brief The items of one pool, placed one after the other. */
+class PoolPlacer {
+ public:
+  PoolPlacer(const PoolProblem& together, const Separations& separations, int64_t limit)
+      : together_(together),
+        separations_(separations),
+        limit_(limit),
+        index_(together),
+        offsets_(together.items.size(), -1) {}
 
-bool Conflict(const PoolProblem& problem, int32_t a, int32_t b) {
-  const Item& first = problem.items[a];
-  const Item& second = problem.items[b];
-  const Span* x = &problem.spans[first.first_span];
-  const Span* y = &problem.spans[second.first_span];
-  const Span* const x_end = x + first.num_spans;
-  const Span* const y_end = y + second.num_spans;
-  while (x != x_end && y != y_end) {
-    if (std::max(x->begin, y->begin) < std::min(x->end, y->end)) return true;
-    x->end < y->end ? ++x : ++y;
+  /*! \brief Place the item as low as it goes, or at its pin; nothing if it has no room. */
+  std::optional<int64_t> Place(int32_t i) {
+    const PoolProblem::Item& item = together_.items[i];
+    CollectBlocked(together_, separations_, index_, offsets_, i, &blocked_);
+    const int64_t lowest = std::max<int64_t>(item.fixed_offset, 0);
+    const int64_t offset = LowestFree(&blocked_, lowest, item.alignment);
+    if (offset < 0 || (item.fixed_offset >= 0 && offset != lowest)) return std::nullopt;
+    if (offset > limit_ - item.size) return std::nullopt;
+    offsets_[i] = offset;
+    index_.Place(i);
+    return offset;
   }
-  return false;
-}
 
-/*! \brief Bytes from the start of the lower item to the least start of the upper one. */
-int64_t Separation(const PoolProblem& problem, int32_t lower, int32_t upper) {
-  const auto it =
-      std::lower_bound(problem.overlaps.begin(), problem.overlaps.end(), std::pair(lower, upper),
-                       [](const PoolProblem::Overlap& overlap, const auto& pair) {
-                         return std::pair(overlap.output, overlap.input) < pair;
-                       });
-  const bool overlaps = it != problem.overlaps.end() && it->output == lower && it->input == upper;
-  return overlaps ? it->distance : problem.items[lower].size;
-}
-
-/*! \brief Offsets strictly between the two are taken. */
-struct Taken {
-  int64_t after;
-  int64_t before;
+ private:
+  const PoolProblem& together_;
+  const Separations& separations_;
+  const int64_t limit_;
+  LiveIndex index_;
+  Offsets offsets_;
+  std::vector<Blocked> blocked_;
 };
-
-/*! \brief The lowest offset of an item that is not taken; nothing if none fits 64 bits. */
-std::optional<int64_t> LowestFree(const Item& item, std::vector<Taken> taken) {
-  const auto hits = [](const Taken& range, int64_t offset) {
-    return range.after < offset && offset < range.before;
-  };
-  if (item.fixed_offset >= 0) {
-    for (const Taken& range : taken) {
-      if (hits(range, item.fixed_offset)) return std::nullopt;
-    }
-    return item.fixed_offset;
-  }
-  std::sort(taken.begin(), taken.end(),
-            [](const Taken& lhs, const Taken& rhs) { return lhs.after < rhs.after; });
-  int64_t offset = 0;
-  for (const Taken& range : taken) {
-    if (!hits(range, offset)) continue;
-    const auto next = AlignUp(range.before, item.alignment);
-    if (!next) return std::nullopt;
-    offset = *next;
-  }
-  return offset;
-}
-
-/*! \brief The lowest offset in a pool, given what lies there; nothing if that is beyond the limit.
- */
-std::optional<int64_t> Fit(const PoolProblem& together, int32_t item,
-                           const std::vector<std::pair<int32_t, int64_t>>& placed, int64_t limit) {
-  std::vector<Taken> taken;
-  for (const auto& [other, offset] : placed) {
-    if (!Conflict(together, item, other)) continue;
-    // What ends beyond the limit is never placed, so these sums are within 64 bits.
-    taken.push_back(
-        {offset - Separation(together, item, other), offset + Separation(together, other, item)});
-  }
-  const auto offset = LowestFree(together.items[item], std::move(taken));
-  if (!offset) return std::nullopt;
-  const auto end = CheckedAdd(*offset, together.items[item].size);
-  if (!end || *end > limit) return std::nullopt;
-  return offset;
-}
 
 }  // namespace
 
@@ -93,19 +52,20 @@ std::optional<Placements> PlaceByPreference(const Problem& problem, const PoolPr
   std::vector<int32_t> pinned_first = order;
   std::stable_partition(pinned_first.begin(), pinned_first.end(),
                         [&](int32_t i) { return together.items[i].fixed_offset >= 0; });
+  const Separations separations(together);
+  std::vector<PoolPlacer> placers;
+  for (const Problem::Pool& pool : problem.pools) {
+    placers.emplace_back(together, separations, pool.limit);
+  }
   Placements placements(together.items.size());
-  std::vector<std::vector<std::pair<int32_t, int64_t>>> placed(problem.pools.size());
   for (int32_t item : pinned_first) {
-    bool found = false;
-    for (size_t pool : problem.buffers[together.buffers[item]].pools) {
-      const auto offset = Fit(together, item, placed[pool], problem.pools[pool].limit);
-      if (!offset) continue;
-      placements[item] = {pool, *offset};
-      placed[pool].emplace_back(item, *offset);
-      found = true;
-      break;
-    }
-    if (!found) return std::nullopt;
+    const std::vector<size_t>& pools = problem.buffers[together.buffers[item]].pools;
+    const bool placed = std::any_of(pools.begin(), pools.end(), [&](size_t pool) {
+      const std::optional<int64_t> offset = placers[pool].Place(item);
+      if (offset) placements[item] = {pool, *offset};
+      return offset.has_value();
+    });
+    if (!placed) return std::nullopt;
   }
   return placements;
 }

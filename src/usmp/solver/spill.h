@@ -18,7 +18,7 @@ using Placements = std::vector<Placement>;
  * \brief Place item by item, pinned ones first, each as low as it goes in the first candidate pool
  *        in which it stays within the limit.
  *
- * Looks at all pairs. Its arithmetic is checked, so that any sizes will do.
+ * Looks at all that conflicts. Its arithmetic is checked, so that any sizes will do.
  *
  * \param together the items, with the sections that they have if all are in one pool.
  * \param order of all items.
