@@ -12,9 +12,9 @@ namespace {
 constexpr int64_t kSearchWork = 1'000'000;
 
 /*! \brief Depth first over the candidate pools of each buffer, in the order of the buffers. */
-class PoolSearch {
+class FirstFitSearch {
  public:
-  PoolSearch(const Problem& problem, const ConflictGraph& conflicts, std::vector<size_t> order)
+  FirstFitSearch(const Problem& problem, const ConflictGraph& conflicts, std::vector<size_t> order)
       : problem_(problem),
         conflicts_(conflicts),
         order_(PinnedFirst(problem, std::move(order))),
@@ -193,7 +193,7 @@ bool Placer::PlaceBeyondLimit(size_t buffer) {
 
 Solution FirstFit(const Problem& problem, const ConflictGraph& conflicts,
                   const std::vector<size_t>& order) {
-  return PoolSearch(problem, conflicts, order).Run();
+  return FirstFitSearch(problem, conflicts, order).Run();
 }
 
 std::vector<size_t> PinnedFirst(const Problem& problem, std::vector<size_t> order) {

@@ -1,6 +1,8 @@
 #include "portfolio.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "heuristics.h"
 #include "lower_bound.h"
@@ -23,8 +25,10 @@ constexpr size_t kManyItems = 5'000;
 
 Portfolio::Portfolio(const PoolProblem& problem)
     : capacity_(problem.capacity), num_items_(problem.items.size()) {
-  for (Part& part : Decompose(problem))
-    parts_.push_back({std::move(part), {}, 0, nullptr, nullptr, nullptr, {}});
+  for (Part& part : Decompose(problem)) {
+    parts_.emplace_back();
+    parts_.back().part = std::move(part);
+  }
 }
 
 void Portfolio::Raise(int64_t bound, const PartState& state) {
@@ -45,7 +49,7 @@ void Portfolio::Start(Budget* budget, const Report& report) {
   if (report) report(std::nullopt, lower_bound_);
   if (infeasible()) return;
   std::vector<size_t> order(parts_.size());
-  for (size_t p = 0; p < order.size(); ++p) order[p] = p;
+  std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t lhs, size_t rhs) { return bounds[lhs] > bounds[rhs]; });
   // What is harder goes first: the others need not go lower than the highest.
