@@ -106,6 +106,24 @@ std::vector<BeamModel::Reach> ReachOf(const Lists& sections, const Lists& neighb
   return reach;
 }
 
+/*!
+ * \brief Whether what is left of a section, less all that it may share, is an int32 at any time.
+ *
+ * Sums of what may overlap have no bound in the peak.
+ */
+bool LoadsFit(const Lists& members, const std::vector<int32_t>& sizes,
+              const std::vector<std::vector<BeamModel::Shared>>& shared) {
+  std::vector<int64_t> most(sizes.begin(), sizes.end());
+  for (size_t i = 0; i < shared.size(); ++i) {
+    for (const BeamModel::Shared& with : shared[i]) most[i] += with.amount;
+  }
+  return std::all_of(members.begin(), members.end(), [&](const std::vector<int32_t>& section) {
+    int64_t sum = 0;
+    for (int32_t i : section) sum += most[i];
+    return sum <= std::numeric_limits<int32_t>::max();
+  });
+}
+
 /*! \brief Drop the pinned items from each list. */
 void RemovePinned(const PoolProblem& problem, Lists* lists) {
   for (std::vector<int32_t>& list : *lists) {
@@ -156,6 +174,7 @@ std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak)
                                                     : static_cast<int32_t>(item.alignment / unit));
     pins.push_back(item.fixed_offset < 0 ? -1 : static_cast<int32_t>(item.fixed_offset / unit));
   }
+  if (!LoadsFit(members, sizes, shared)) return std::nullopt;
   return BeamModel{unit,
                    static_cast<int32_t>(count),
                    problem.num_sections,

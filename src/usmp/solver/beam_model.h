@@ -40,11 +40,11 @@ struct BeamModel {
   std::vector<int32_t> alignments;
   /*! \brief By item, the place that it is pinned to; -1 if it is not. */
   std::vector<int32_t> pins;
-  /*! \brief Sections of each item and items of each section, ascending. Pinned items are in
-   *         neither. */
+  /*! \brief Sections of each item, and of each section the items that are not pinned, ascending. */
   Rows<int32_t> sections;
   Rows<int32_t> members;
-  /*! \brief By item, all that it conflicts with and that may not start inside it. */
+  /*! \brief By item, all that it conflicts with and that may not start inside it; but for those
+   *         that are pinned. */
   Rows<int32_t> neighbours;
 
   /*! \brief An item that may start `distance` above the start of another, though it conflicts. */

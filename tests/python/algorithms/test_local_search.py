@@ -1,6 +1,6 @@
 """Local search in one pool: sound, never worse, repeatable, and mostly best of a few buffers."""
 
-from cpp_programs import run_with_reference
+from cpp_programs import run_with_reference, run_with_solver
 
 RANDOM = r"""
 #include <one_pool.h>
@@ -67,3 +67,33 @@ int main() {
 
 def test_local_search_only_lowers_a_plan_and_mostly_finds_the_best_of_few(tmp_path):
     assert run_with_reference(RANDOM, tmp_path) == "1 1"
+
+
+MUCH_SHARED = r"""
+#include <usmp/solver/beam_model.h>
+
+#include <cstdio>
+#include <numeric>
+
+using namespace usmp;
+
+// All are live together, and each may lie in the same bytes as any later one.
+bool HasModel(size_t buffers) {
+  constexpr int64_t kSize = (1 << 27) - 1;
+  Problem problem;
+  problem.pools = {{"sram"}};
+  for (size_t b = 0; b < buffers; ++b) {
+    problem.buffers.push_back({"", b == 0 ? kSize - 1 : kSize, 1, {}, {0}, {{0, 1}}});
+    for (size_t output = 0; output < b; ++output) problem.overlaps.push_back({output, b, 0});
+  }
+  std::vector<size_t> members(buffers);
+  std::iota(members.begin(), members.end(), size_t{0});
+  return MakeBeamModel(MakePoolProblem(problem, 0, members), kSize).has_value();
+}
+
+int main() { std::printf("%d %d", HasModel(3), HasModel(40)); }
+"""
+
+
+def test_what_beams_calculate_with_stays_within_its_numbers(tmp_path):
+    assert run_with_solver(MUCH_SHARED, tmp_path) == "1 0"
