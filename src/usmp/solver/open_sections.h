@@ -87,16 +87,6 @@ class OpenSections {
   std::vector<int64_t> section_bytes_;
 };
 
-/*! \brief Calls `visit` with each section of the item. */
-template <typename Visit>
-void ForSections(const PoolProblem& problem, int32_t item, Visit visit) {
-  const PoolProblem::Item& it = problem.items[item];
-  for (int32_t k = 0; k < it.num_spans; ++k) {
-    const PoolProblem::Span& span = problem.spans[it.first_span + k];
-    for (int32_t s = span.begin; s < span.end; ++s) visit(s);
-  }
-}
-
 }  // namespace usmp
 
 #endif  // USMP_SOLVER_OPEN_SECTIONS_H_

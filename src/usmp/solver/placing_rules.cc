@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "open_sections.h"
 #include "separations.h"
 
 namespace usmp {

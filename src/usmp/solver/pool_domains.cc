@@ -4,14 +4,6 @@
 
 namespace usmp {
 
-template <typename Visit>
-void PoolDomains::ForEachSection(int32_t item, const Visit& visit) const {
-  const PoolProblem::Item& it = together_.items[item];
-  for (int32_t k = it.first_span; k < it.first_span + it.num_spans; ++k) {
-    for (int32_t s = together_.spans[k].begin; s < together_.spans[k].end; ++s) visit(s);
-  }
-}
-
 PoolDomains::PoolDomains(const Problem& problem, const PoolProblem& together)
     : problem_(problem),
       together_(together),
@@ -25,7 +17,7 @@ PoolDomains::PoolDomains(const Problem& problem, const PoolProblem& together)
     weight_[overlap.output] = std::min(weight_[overlap.output], overlap.distance);
   }
   for (int32_t i = 0; i < num_items; ++i) {
-    ForEachSection(i, [&](int32_t s) { members_[s].push_back(i); });
+    ForSections(together, i, [&](int32_t s) { members_[s].push_back(i); });
   }
   for (size_t pool = 0; pool < num_pools_; ++pool) {
     std::vector<bool> has(num_pools_, false);
@@ -98,7 +90,7 @@ bool PoolDomains::Confine(int32_t item, size_t set) {
   pools.confined[item] = true;
   changes_.push_back({item, set, true});
   bool within = true;
-  ForEachSection(item, [&](int32_t s) {
+  ForSections(together_, item, [&](int32_t s) {
     pools.demand[s] += weight_[item];
     within = within && pools.demand[s] <= pools.capacity;
     ++steps_;
@@ -128,7 +120,7 @@ bool PoolDomains::FollowDecided(int32_t item) {
   const size_t pool = PoolOf(item);
   const PoolSet& set = sets_[pool];
   bool possible = true;
-  ForEachSection(item, [&](int32_t s) {
+  ForSections(together_, item, [&](int32_t s) {
     const int64_t room = set.capacity - set.demand[s];
     steps_ += static_cast<int64_t>(members_[s].size());
     for (int32_t other : members_[s]) {
@@ -183,7 +175,7 @@ void PoolDomains::Undo() {
     }
     PoolSet& set = sets_[change.pool_or_set];
     set.confined[change.item] = false;
-    ForEachSection(change.item, [&](int32_t s) { set.demand[s] -= weight_[change.item]; });
+    ForSections(together_, change.item, [&](int32_t s) { set.demand[s] -= weight_[change.item]; });
     if (change.pool_or_set >= num_pools_) continue;
     for (size_t id : forbidden_of_[change.item]) {
       if (forbidden_[id].pool == change.pool_or_set) --forbidden_[id].count;

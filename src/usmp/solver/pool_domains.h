@@ -67,8 +67,6 @@ class PoolDomains {
     bool is_confinement;
   };
 
-  template <typename Visit>
-  void ForEachSection(int32_t item, const Visit& visit) const;
   void AddSet(const std::vector<bool>& has);
   bool ConfinedTo(int32_t item, const PoolSet& set) const;
   bool Remove(int32_t item, size_t pool);

@@ -74,6 +74,16 @@ int64_t Peak(const PoolProblem& problem, const Offsets& offsets);
 /*! \brief By section, the sum of the sizes: what a section needs where nothing overlaps. */
 std::vector<int64_t> Loads(const PoolProblem& problem);
 
+/*! \brief Call `visit` with each section of the item. */
+template <typename Visit>
+void ForSections(const PoolProblem& problem, int32_t item, Visit visit) {
+  const PoolProblem::Item& it = problem.items[item];
+  for (int32_t k = 0; k < it.num_spans; ++k) {
+    const PoolProblem::Span& span = problem.spans[it.first_span + k];
+    for (int32_t s = span.begin; s < span.end; ++s) visit(s);
+  }
+}
+
 }  // namespace usmp
 
 #endif  // USMP_SOLVER_POOL_PROBLEM_H_
