@@ -4,6 +4,12 @@
 
 namespace usmp {
 
+bool FitsNowhere(const Problem& problem, const Problem::Buffer& buffer) {
+  const int64_t end = buffer.fixed_offset.value_or(0) + buffer.size;
+  return std::all_of(buffer.pools.begin(), buffer.pools.end(),
+                     [&](size_t pool) { return problem.pools[pool].limit < end; });
+}
+
 int64_t Extent(const Problem& problem, const std::vector<size_t>& members) {
   int64_t pinned = 0;
   int64_t row = 0;

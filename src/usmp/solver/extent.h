@@ -12,6 +12,9 @@ namespace usmp {
 /*! \brief The largest extent with which solvers calculate; sums of a few of them fit 64 bits. */
 constexpr int64_t kMaxExtent = int64_t{1} << 60;
 
+/*! \brief Whether the buffer, at its pin or at 0, ends beyond the limits of all of its pools. */
+bool FitsNowhere(const Problem& problem, const Problem::Buffer& buffer);
+
 /*!
  * \brief Bytes that no pool needs more than: pinned buffers, and above them all others in a row,
  *        aligned. kNoLimit if that is more than kMaxExtent.

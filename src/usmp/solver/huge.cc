@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "extent.h"
 #include "pool_problem.h"
 #include "spill.h"
 #include "wide_bytes.h"
@@ -11,13 +12,6 @@
 namespace usmp {
 
 namespace {
-
-bool FitsNowhere(const Problem& problem, size_t b) {
-  const Problem::Buffer& buffer = problem.buffers[b];
-  const int64_t end = buffer.fixed_offset.value_or(0) + buffer.size;
-  return std::all_of(buffer.pools.begin(), buffer.pools.end(),
-                     [&](size_t pool) { return problem.pools[pool].limit < end; });
-}
 
 /*! \brief Whether a section needs more than all pools have. */
 bool Overloaded(const Problem& problem, const PoolProblem& together) {
@@ -56,8 +50,9 @@ Verdict PlaceHuge(const Problem& problem, const std::vector<size_t>& members,
     for (size_t i = 0; i < plan->size(); ++i) (*by_buffer)[together.buffers[i]] = (*plan)[i];
     return Verdict::kPlaced;
   }
-  const bool nowhere = std::any_of(together.buffers.begin(), together.buffers.end(),
-                                   [&](size_t b) { return FitsNowhere(problem, b); });
+  const bool nowhere = std::any_of(together.buffers.begin(), together.buffers.end(), [&](size_t b) {
+    return FitsNowhere(problem, problem.buffers[b]);
+  });
   return nowhere || Overloaded(problem, together) ? Verdict::kInfeasible : Verdict::kUndecided;
 }
 

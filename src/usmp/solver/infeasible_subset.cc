@@ -75,24 +75,13 @@ std::vector<size_t> FullestSection(const Problem& problem, const std::vector<siz
   return section;
 }
 
-/*! \brief A member that is too large for each of its pools by itself. */
-std::optional<size_t> TooLarge(const Problem& problem, const std::vector<size_t>& members) {
-  for (size_t b : members) {
-    const Problem::Buffer& buffer = problem.buffers[b];
-    const int64_t end = buffer.fixed_offset.value_or(0) + buffer.size;
-    if (std::all_of(buffer.pools.begin(), buffer.pools.end(),
-                    [&](size_t pool) { return problem.pools[pool].limit < end; })) {
-      return b;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 InfeasibleSubset ShrinkInfeasible(const Problem& problem, std::vector<size_t> infeasible,
                                   Budget* budget) {
-  if (const auto buffer = TooLarge(problem, infeasible)) return {{*buffer}, true};
+  for (size_t b : infeasible) {
+    if (FitsNowhere(problem, problem.buffers[b])) return {{b}, true};
+  }
   if (const auto pair = CollidingPair(problem, infeasible)) return {*pair, true};
   const auto test = [&](const std::vector<size_t>& members) {
     return PlaceTogether(problem, members, budget);
