@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -70,10 +71,16 @@ def column(values: Iterable[int] = ()) -> Column:
 
     Raises
     ------
-    OverflowError
-        A number does not fit 64 bits.
+    ValueError
+        A number does not fit 64 bits, or is not whole; NumPy would cut it off.
     """
-    return np.array(values if isinstance(values, (list, np.ndarray)) else list(values), np.int64)
+    numbers = list(values)
+    try:
+        return np.array(list(map(index, numbers)), np.int64)
+    except (OverflowError, TypeError) as error:
+        raise ValueError(
+            f"a number of the problem is no whole number of 64 bits: {error}"
+        ) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,23 +290,20 @@ def _assemble(
     for name, offset in zip(names, offsets, strict=True):
         if offset is not None and not 0 <= offset <= _INT64_MAX:
             raise ValueError(f'buffer "{name}": offset {offset} is no byte of a pool')
-    try:
-        return Problem(
-            names=names,
-            pools=pools,
-            sizes=column(sizes),
-            alignments=column(alignments),
-            fixed_offsets=column(-1 if offset is None else offset for offset in offsets),
-            candidate_first=first_of(candidates),
-            candidates=column(pool for each in candidates for pool in each),
-            live_first=first_of(live),
-            live_starts=column(start for each in live for start, _ in each),
-            live_stops=column(stop for each in live for _, stop in each),
-            conflict_firsts=column(pair[0] for pair in conflicts),
-            conflict_seconds=column(pair[1] for pair in conflicts),
-            overlap_outputs=column(overlap[0] for overlap in overlaps),
-            overlap_inputs=column(overlap[1] for overlap in overlaps),
-            overlap_distances=column(overlap[2] for overlap in overlaps),
-        )
-    except OverflowError as error:
-        raise ValueError(f"a number of the problem does not fit 64 bits: {error}") from error
+    return Problem(
+        names=names,
+        pools=pools,
+        sizes=column(sizes),
+        alignments=column(alignments),
+        fixed_offsets=column(-1 if offset is None else offset for offset in offsets),
+        candidate_first=first_of(candidates),
+        candidates=column(pool for each in candidates for pool in each),
+        live_first=first_of(live),
+        live_starts=column(start for each in live for start, _ in each),
+        live_stops=column(stop for each in live for _, stop in each),
+        conflict_firsts=column(pair[0] for pair in conflicts),
+        conflict_seconds=column(pair[1] for pair in conflicts),
+        overlap_outputs=column(overlap[0] for overlap in overlaps),
+        overlap_inputs=column(overlap[1] for overlap in overlaps),
+        overlap_distances=column(overlap[2] for overlap in overlaps),
+    )

@@ -26,6 +26,7 @@ def validate(problem: Problem) -> None:
     sizes, alignments, pins = problem.sizes, problem.alignments, problem.fixed_offsets
     _refuse(problem, sizes < 0, "its size, {}, is negative", sizes)
     _refuse(problem, alignments < 1, "its alignment, {}, is less than 1", alignments)
+    _refuse(problem, pins < -1, "it is pinned to {}, which is no byte of a pool", pins)
     _refuse(
         problem,
         (pins >= 0) & (pins % alignments != 0),
@@ -45,7 +46,17 @@ def validate(problem: Problem) -> None:
         problem.live_starts,
         problem.live_stops,
     )
-    outputs, distances = problem.overlap_outputs, problem.overlap_distances
+    if len(problem.candidates) > len(problem):  # Some have several.
+        of_candidate = np.repeat(np.arange(len(problem)), np.diff(problem.candidate_first))
+        twice = _is_repeated(of_candidate, problem.candidates)
+        _refuse_of(problem, of_candidate, twice, "it names a pool twice")
+    firsts, seconds = problem.conflict_firsts, problem.conflict_seconds
+    _refuse_of(problem, firsts, firsts == seconds, "it conflicts with itself")
+    outputs, inputs = problem.overlap_outputs, problem.overlap_inputs
+    distances = problem.overlap_distances
+    _refuse_of(problem, outputs, outputs == inputs, "it overlaps itself")
+    twice = _is_repeated(outputs, inputs)
+    _refuse_of(problem, outputs, twice, "it has two distances to one input")
     _refuse_of(
         problem,
         outputs,
@@ -62,7 +73,8 @@ def _check_pools(problem: Problem) -> None:
     for pool in problem.pools:
         if names.count(pool.name) > 1:
             raise ValueError(f'two pools are called "{pool.name}"')
-        if pool.limit is not None and not 0 <= pool.limit <= _INT64_MAX:
+        is_whole = isinstance(pool.limit, (int, np.integer))
+        if pool.limit is not None and not (is_whole and 0 <= pool.limit <= _INT64_MAX):
             raise ValueError(f'pool "{pool.name}": a limit of {pool.limit} bytes cannot be')
 
 
@@ -104,6 +116,15 @@ def _check_shapes(problem: Problem) -> None:
         values = getattr(problem, name)
         if ((values < 0) | (values >= end)).any():
             raise ValueError(f"{name} must be from 0 to {end - 1}")
+
+
+def _is_repeated(firsts: Column, seconds: Column) -> NDArray[np.bool_]:
+    """Which rows have a pair that another row has, too; the first such row is none."""
+    order = np.lexsort((seconds, firsts))
+    same = (np.diff(firsts[order]) == 0) & (np.diff(seconds[order]) == 0)
+    repeated = np.zeros(len(order), np.bool_)
+    repeated[order[1:][same]] = True
+    return repeated
 
 
 def _refuse(problem: Problem, wrong: NDArray[np.bool_], text: str, *numbers: Column) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -231,7 +232,11 @@ def test_options_that_cannot_be(options, message):
             [Buffer("a", 4), Buffer("b", 2, overlaps={"a": 3})],
             'buffer "b": the distance of its overlap, 3, is negative or beyond its size',
         ),
-        ([Buffer("a", 1 << 63)], "a number of the problem does not fit 64 bits: "),
+        ([Buffer("a", 1 << 63)], "a number of the problem is no whole number of 64 bits: "),
+        ([Buffer("a", 1.5)], "a number of the problem is no whole number of 64 bits: "),
+        ([Buffer("a", 1, pools=["memory"] * 2)], 'buffer "a": it names a pool twice'),
+        ([Buffer("a", 1, conflicts=["a"])], 'buffer "a": it conflicts with itself'),
+        ([Buffer("a", 1, overlaps={"a": 0})], 'buffer "a": it overlaps itself'),
     ],
 )
 def test_problems_that_cannot_be(buffers, message):
@@ -255,6 +260,8 @@ def test_problems_that_cannot_be(buffers, message):
         ({"pools": ()}, "there is no pool; name at least one"),
         ({"pools": (Pool("a"), Pool("a"))}, 'two pools are called "a"'),
         ({"pools": (Pool("a", -1),)}, 'pool "a": a limit of -1 bytes cannot be'),
+        ({"pools": (Pool("a", 1.5),)}, 'pool "a": a limit of 1.5 bytes cannot be'),
+        ({"fixed_offsets": np.array([-2])}, 'buffer "a": it is pinned to -2, which is no byte'),
     ],
 )
 def test_columns_that_cannot_be(changed, message):
@@ -269,6 +276,13 @@ def test_columns_that_cannot_be(changed, message):
     with pytest.raises(ValueError) as error:
         Problem(**{**columns, **changed})
     assert str(error.value).startswith(message)
+
+
+def test_two_distances_of_one_overlap():
+    columns = {name: np.array([0, 0]) for name in ("overlap_outputs", "overlap_distances")}
+    problem = Problem.from_buffers(THREE)
+    with pytest.raises(ValueError, match='buffer "a": it has two distances to one input'):
+        replace(problem, **columns, overlap_inputs=np.array([1, 1]))
 
 
 def test_solver_loads_without_tvm():
