@@ -28,7 +28,7 @@ from tflite_micro.python.tflite_micro import runtime
 from tvm.ir.transform import PassContext
 
 import usmp
-from usmp.algorithms import SearchProgress, watched
+from usmp.algorithms import Progress, watched
 from usmp.algorithms.search import Watch
 from usmp.objects import MemoryPlan
 
@@ -84,7 +84,7 @@ def searched_plan(path: str) -> tuple[MemoryPlan, float]:
     return plan, seconds
 
 
-def go_on(progress: SearchProgress) -> bool:
+def go_on(progress: Progress) -> bool:
     """No search is ended."""
     return True
 

@@ -22,7 +22,7 @@ from usmp.algorithms.registry import (
     get_custom_algorithm,
     registered_algorithms,
 )
-from usmp.algorithms.search import SearchedPlan, SearchProgress, watched
+from usmp.algorithms.search import SearchedPlan, watched
 from usmp.solver.problem import Buffer, Pool, Problem
 from usmp.solver.solution import Solution, Status
 from usmp.solver.solve import Progress, solve
@@ -35,7 +35,6 @@ __all__ = [
     "Pool",
     "Problem",
     "Progress",
-    "SearchProgress",
     "SearchedPlan",
     "Solution",
     "Status",

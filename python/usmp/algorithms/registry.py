@@ -10,8 +10,9 @@ from tvm_ffi import get_global_func
 from tvm_ffi.registry import list_global_func_names
 
 from usmp import _ffi as _ffi
-from usmp.algorithms.search import AUTO, SEARCHES, SearchedPlan, search
+from usmp.algorithms.search import SearchedPlan, search
 from usmp.objects import BufferInfo, PoolAllocation
+from usmp.solver.solve import ALGORITHMS, SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
 
@@ -20,15 +21,9 @@ Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Plan]
 
 _PREFIX = "tir.usmp.algo."
 
-DEFAULT_ALGORITHM = AUTO
+DEFAULT_ALGORITHM = "auto"
 
-BUILTIN_ALGORITHMS: tuple[str, ...] = (
-    *SEARCHES,
-    "greedy_by_size",
-    "greedy_by_conflicts",
-    "hill_climb",
-    "no_sharing",
-)
+BUILTIN_ALGORITHMS = ALGORITHMS
 """Values of the option ``tir.usmp.algorithm``."""
 
 

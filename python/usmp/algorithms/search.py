@@ -10,41 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from tvm_ffi import get_global_func, register_error
+from tvm_ffi import get_global_func
 
 from usmp import _ffi as _ffi
 from usmp.objects import BufferInfo, PoolAllocation
-
-AUTO, EXACT = "auto", "exact"
-SEARCHES: tuple[str, ...] = (AUTO, EXACT)
-"""The algorithms that search with the solver."""
+from usmp.solver.solve import Progress
 
 PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
 """What ends a search: nothing is better, the fixed amount of work, the time budget, who watches."""
 
-
-# Ctrl-C is seen where C++ calls Python, and would come out of C++ as a RuntimeError.
-register_error("KeyboardInterrupt", KeyboardInterrupt)
-
-
-@dataclass(frozen=True)
-class SearchProgress:
-    """How far a search is.
-
-    Parameters
-    ----------
-    peak_bytes: the sum of the peaks of the best plan so far; None while there is none.
-    lower_bound_bytes: the sum of the proved lower bounds.
-    """
-
-    peak_bytes: int | None
-    lower_bound_bytes: int
-
-
-Watch: TypeAlias = Callable[[SearchProgress], bool]
+Watch: TypeAlias = Callable[[Progress], bool]
 """Called some times a second; False ends the search with the best plan so far."""
 
 Watching: TypeAlias = Callable[[], AbstractContextManager[Watch]]
@@ -100,7 +77,7 @@ def search(
 
     Parameters
     ----------
-    name: one of `SEARCHES`.
+    name: "auto" or "exact".
     buffers: what is to be placed.
     time_budget_seconds: if given, only this ends the search before the plan is proved.
 
@@ -111,13 +88,13 @@ def search(
     is_ended = False
     with _WATCHING.get()() as watch:
 
-        def go_on(peak_bytes: int | None, lower_bound_bytes: int) -> bool:
+        def go_on(peak: int | None, lower_bound: int) -> bool:
             nonlocal is_ended
-            is_ended = not watch(SearchProgress(peak_bytes, lower_bound_bytes))
+            is_ended = not watch(Progress(peak, lower_bound))
             return not is_ended
 
         plan, lower_bounds, is_optimal, work = get_global_func("usmp.solve_buffers")(
-            list(buffers), name == EXACT, time_budget_seconds, go_on
+            list(buffers), name == "exact", time_budget_seconds, go_on
         )
     if is_optimal:
         ended_by = PROOF

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.driver.buffers_misfit import misfit
 from usmp.driver.capacities import capacities
-from usmp.driver.catalogue import ALGORITHMS
 from usmp.driver.errors import UsageError
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.output import check_output, written
 from usmp.driver.progress import Stage, stages
+from usmp.driver.search import note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
+from usmp.solver.durations import parse_duration
 
 if TYPE_CHECKING:
     from usmp.solver.read_csv import CsvProblem
@@ -59,19 +60,16 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
     Raises
     ------
     UsageError: an option belongs to models, or the buffers do not fit.
-    ValueError: the file is no problem.
+    ValueError: the file is no problem, or the algorithm is unknown or takes no time budget.
     KeyboardInterrupt: Ctrl-C came before there was a plan, or a second time.
     """
     for name, action in options.of_models:
         if getattr(options, action.dest, action.default) != action.default:
             raise UsageError(f"{name} belongs to a model, and --buffers plans without one")
-    if options.usmp_algorithm not in (None, *ALGORITHMS):
-        known = ", ".join(ALGORITHMS)
-        raise UsageError(f'unknown algorithm "{options.usmp_algorithm}"; known: {known}')
     if options.output is not None:
         check_output(options.output, options.buffers, "the plan", "the buffers")
     capacity = capacities(options.capacity)
-    budget = _time_budget(options)
+    budget = options.usmp_time_budget and parse_duration(options.usmp_time_budget)
     file = "<stdin>" if options.buffers == _STDIN else options.buffers
     with stages(options) as stage, without_torch():
         data = _read(options.buffers, file)
@@ -82,21 +80,7 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
         solution, interrupted = _solve(table, options.usmp_algorithm or "auto", budget, stage)
     _show(table, solution, options, shown_as)
     if interrupted:
-        print(
-            "tvmc: the search was interrupted; this is the best plan that it found until then",
-            file=options.stderr,
-        )
-
-
-def _time_budget(options: argparse.Namespace) -> float | None:
-    from usmp.solver.durations import parse_duration
-
-    if options.usmp_time_budget is None:
-        return None
-    try:
-        return parse_duration(options.usmp_time_budget)
-    except ValueError as error:
-        raise UsageError(f"--usmp-time-budget: {error}") from error
+        note_interruption(options)
 
 
 def _read(path: str, file: str) -> bytes:
@@ -111,14 +95,13 @@ def _solve(
 ) -> tuple[Solution, bool]:
     """The plan, and whether Ctrl-C ended the search for a better one."""
     stage("loading the solver")
-    from usmp.solver.solve import solve
+    from usmp.solver.solve import SEARCHES, solve
 
     stage("searching")
     with deferred_interrupts() as interrupted:
 
         def watch(what: str, progress: Progress) -> bool:
-            peak = "no plan yet" if progress.peak is None else f"peak {progress.peak}"
-            stage(f"{what}: {peak}, lower bound {progress.lower_bound}")
+            stage(progress_text(what, progress))
             return not interrupted()
 
         solution: Solution = solve(
@@ -128,7 +111,8 @@ def _solve(
             progress=partial(watch, "searching"),
         )
         if solution.has_plan:
-            return solution, interrupted()
+            is_cut_short = algorithm in SEARCHES and not solution.is_optimal
+            return solution, is_cut_short and interrupted()
         # Nobody who waits for the reason should wait for the best plan of another capacity.
         other: Any = partial(
             solve,

@@ -13,7 +13,7 @@ from usmp.driver.progress import Stage
 from usmp.solver.durations import parse_duration
 
 if TYPE_CHECKING:
-    from usmp.algorithms import SearchProgress
+    from usmp.algorithms import Progress
     from usmp.algorithms.search import Watch
 
 
@@ -46,8 +46,9 @@ def watched_search(config: Any, stage: Stage) -> Iterator[None]:
         started = time.monotonic()
         with deferred_interrupts() as interrupted:
 
-            def watch(progress: SearchProgress) -> bool:
-                stage(_progress_text(progress, time.monotonic() - started))
+            def watch(progress: Progress) -> bool:
+                seconds = time.monotonic() - started
+                stage(f"{progress_text('planning', progress)}, {seconds:.0f} s")
                 return not interrupted()
 
             try:
@@ -64,15 +65,21 @@ def watched_search(config: Any, stage: Stage) -> Iterator[None]:
 def note_interrupted_search(options: argparse.Namespace, factory: Any) -> None:
     """Say on stderr that ctrl-C ended the search, if it did."""
     if factory.memory_plan.search_ended_by == "interrupt":
-        print(
-            "tvmc: the search was interrupted; this is the best plan that it found until then",
-            file=options.stderr,
-        )
+        note_interruption(options)
 
 
-def _progress_text(progress: SearchProgress, seconds: float) -> str:
-    peak = "no plan yet" if progress.peak_bytes is None else f"peak {progress.peak_bytes}"
-    return f"planning: {peak}, lower bound {progress.lower_bound_bytes}, {seconds:.0f} s"
+def note_interruption(options: argparse.Namespace) -> None:
+    """Say so on stderr."""
+    print(
+        "tvmc: the search was interrupted; this is the best plan that it found until then",
+        file=options.stderr,
+    )
+
+
+def progress_text(what: str, progress: Progress) -> str:
+    """How far that is which is being done."""
+    peak = "no plan yet" if progress.peak is None else f"peak {progress.peak}"
+    return f"{what}: {peak}, lower bound {progress.lower_bound}"
 
 
 def _duration(text: str) -> str:

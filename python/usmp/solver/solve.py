@@ -21,7 +21,9 @@ _MOST_WORK = (1 << 63) - 1
 register_error("KeyboardInterrupt", KeyboardInterrupt)
 
 SEARCHES = ("auto", "exact")
+"""The algorithms that say what is proved, and that a budget ends."""
 ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
+"""All of them; also the values of the option ``tir.usmp.algorithm``."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def solve(
     problem: buffers and pools.
     algorithm: "auto" stops after `work_budget`; "exact" goes on until the best plan is proved, or a
         budget that is given is used up. "greedy_by_size", "greedy_by_conflicts", "hill_climb" and
-        "no_sharing" are those of `usmp.algorithms`, and heed no budget.
+        "no_sharing" end by themselves, and take no time budget.
     work_budget: steps after which the best plan so far is returned; 200 million take about a
         second, and are the budget of "auto" where no budget is given.
     time_budget: seconds after which the same happens.
@@ -61,13 +63,15 @@ def solve(
     Raises
     ------
     ValueError
-        The algorithm is unknown, or a budget is not positive.
+        The algorithm is unknown or takes no time budget, or a budget is not positive.
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
     for name, budget in (("work_budget", work_budget), ("time_budget", time_budget)):
         if budget is not None and not budget > 0:
             raise ValueError(f"{name} must be more than 0, not {budget}")
+    if time_budget is not None and algorithm not in SEARCHES:
+        raise ValueError(f"a time budget is for {' or '.join(SEARCHES)}, not for {algorithm}")
 
     def watch(peak: int | None, lower_bound: int) -> bool:
         # Called even if nobody watches: Python raises KeyboardInterrupt here.
@@ -83,7 +87,7 @@ def solve(
         columns,
         names,
         algorithm,
-        None if work_budget is None else min(int(work_budget), _MOST_WORK),
+        None if work_budget is None else int(min(work_budget, _MOST_WORK)),
         None if time_budget is None else float(time_budget),
         watch,
     )

@@ -195,7 +195,7 @@ def test_a_watched_search_can_be_ended():
 
         def watch(progress):
             seen.append(progress)
-            return progress.peak_bytes is None
+            return progress.peak is None
 
         yield watch
         seen.append("ends")
@@ -207,8 +207,8 @@ def test_a_watched_search_can_be_ended():
     begins, *progress, ends = seen
     assert (begins, ends) == ("begins", "ends")
     *before, last = progress
-    assert all(p.peak_bytes is None for p in before)
-    assert 0 < last.lower_bound_bytes <= last.peak_bytes
+    assert all(p.peak is None for p in before)
+    assert 0 < last.lower_bound <= last.peak
     seen.clear()
     searched("auto", graph({"a": 1}, {}))
     assert seen == []
