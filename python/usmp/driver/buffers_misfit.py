@@ -18,15 +18,6 @@ _SHOWN = 20
 """Buffers that a message names."""
 
 
-_ADVICE = {
-    "auto": "Give it more time with --usmp-time-budget, or raise the capacity",
-    "exact": "Give it more time with --usmp-time-budget, or raise the capacity",
-}
-"""What to do where no plan was found, nor a proof that there is none."""
-
-_ADVICE_OF_HEURISTICS = "Try --usmp-algorithm=auto, or raise the capacity"
-
-
 def misfit(
     table: CsvProblem,
     solution: Solution,
@@ -42,14 +33,12 @@ def misfit(
     algorithm: that made none.
     solve: tries the problem with other limits, and ends soon.
     """
-    if not solution.infeasible_subset:
-        advice = _ADVICE.get(algorithm, _ADVICE_OF_HEURISTICS)
-        text = f"no plan was found within {_capacities(table.problem.pools)}, nor a proof that "
-        return UsageError(
-            f"{table.file}: {text}there is none{_at_least(solution)}{_enough(table, solve) or ''}."
-            f"\n{advice}."
-        )
     subset = solution.infeasible_subset
+    if not subset:
+        return UsageError(
+            f"{table.file}: {_not_found(solution)}{_at_least(solution)}"
+            f"{_enough(table, solve) or ''}.\n{_advice(solution, algorithm)}."
+        )
     names = ", ".join(_described(table, buffer) for buffer in subset[:_SHOWN])
     more = f" and {len(subset) - _SHOWN} more" if len(subset) > _SHOWN else ""
     together = (
@@ -58,9 +47,12 @@ def misfit(
     drop = "without any one of these the others fit" if solution.is_irreducible else ""
     enough = _enough(table, solve)
     if enough is None:
+        is_pinned = (table.problem.fixed_offsets[list(subset)] >= 0).any()
+        why = "" if is_pinned else ", which end beyond 64 bits"
+        advice = "Change or empty the offset of" if is_pinned else "Shrink, shorten or move"
         return UsageError(
-            f"{table.file}: whatever the capacity, there is no place for {together}.\n"
-            "Change or empty the offset of one of them."
+            f"{table.file}: whatever the capacity, there is no place for {together}{why}.\n"
+            f"{advice} one of them."
         )
     advice = "Raise the capacity, or shrink, shorten or move one of these buffers"
     return UsageError(
@@ -68,6 +60,32 @@ def misfit(
         f"there is no place for {together}{_load(table.problem, subset)}."
         f"\n{advice}{f'; {drop}' if drop else ''}."
     )
+
+
+def _is_too_small(solution: Solution) -> bool:
+    """Whether a bound alone proves that there is no plan."""
+    pools = solution.problem.pools
+    return any(p.limit is not None and solution.lower_bounds[p.name] > p.limit for p in pools)
+
+
+def _not_found(solution: Solution) -> str:
+    """What is known where no buffers are named that do not fit together."""
+    pools = solution.problem.pools
+    if _is_too_small(solution):
+        return f"the buffers do not fit into {_capacities(pools)}"
+    is_limited = any(pool.limit is not None for pool in pools)
+    within = f" within {_capacities(pools)}" if is_limited else ""
+    return f"no plan was found{within}, nor a proof that there is none"
+
+
+def _advice(solution: Solution, algorithm: str) -> str:
+    from usmp.solver.solve import SEARCHES
+
+    if _is_too_small(solution):
+        return "Raise the capacity; --usmp-algorithm=auto names buffers that do not fit together"
+    if algorithm in SEARCHES:
+        return "Give it more time with --usmp-time-budget, or raise the capacity"
+    return "Try --usmp-algorithm=auto, or raise the capacity"
 
 
 def _described(table: CsvProblem, buffer: int) -> str:
@@ -124,9 +142,10 @@ def _enough(table: CsvProblem, solve: Callable[[Problem], Solution]) -> str | No
         status = solution.status
         if solution.has_plan:
             peaks = [(p.name, solution.peaks[p.name]) for p in pools if p in lifted]
-            words = "is needed" if solution.is_optimal else "would be enough"
+            is_least = solution.is_optimal and len(peaks) == 1
+            words = "is needed" if is_least else "would be enough"
             if len(pools) == 1:
                 return f"; a capacity of {peaks[0][1]} bytes {words}"
-            sizes = ", ".join(f"{name}={peak}" for name, peak in peaks)
-            return f"; --capacity {sizes} {words}"
+            sizes = " ".join(f"--capacity {name}={peak}" for name, peak in peaks)
+            return f"; {sizes} {words}"
     return None if status is Status.INFEASIBLE else ""

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from usmp.solver.solution import Solution
+from usmp.solver.solve import SEARCHES
 
 _FILE_WIDTH = 100
 """Columns of a table in a file."""
@@ -36,16 +37,14 @@ def print_solution(
         table.add_row(Text(pool.name), str(peak), str(bound), ratio, capacity)
     console.print(table)
     count = len(solution.problem)
-    console.print(
-        (f"{count} buffers are placed; " if count != 1 else "1 buffer is placed; ")
-        + (
-            "the plan is optimal: proved."
-            if solution.is_optimal
-            else "whether the plan is optimal is not proved; more time may help "
-            "(--usmp-time-budget)."
-        ),
-        soft_wrap=True,
-    )
+    placed = f"{count} buffers are placed" if count != 1 else "1 buffer is placed"
+    more = "more time may help (--usmp-time-budget)"
+    if algorithm not in SEARCHES:
+        more = "--usmp-algorithm=auto may find a better one"
+    proved = "the plan is optimal: proved"
+    if not solution.is_optimal:
+        proved = f"whether the plan is optimal is not proved; {more}"
+    console.print(f"{placed}; {proved}.", soft_wrap=True)
 
 
 def solution_table(file: str, solution: Solution, algorithm: str) -> str:

@@ -212,6 +212,40 @@ def test_pins_that_leave_no_place(refused):
     )
 
 
+def test_what_ends_beyond_64_bits(refused):
+    size = (1 << 63) - 1
+    Path("in.csv").write_text(f"{HEADER}\na,0,2,{size}\nb,1,3,{size}\n")
+    assert refused("plan", "--buffers", "in.csv") == (
+        f"in.csv: whatever the capacity, there is no place for the 2 buffers a (line 2, {size} "
+        f"bytes), b (line 3, {size} bytes), which end beyond 64 bits. Shrink, shorten or move one "
+        "of them."
+    )
+    assert refused("plan", "--buffers", "in.csv", "--usmp-algorithm=greedy_by_size") == (
+        "in.csv: no plan was found, nor a proof that there is none; at least "
+        f"{size} bytes are needed. Try --usmp-algorithm=auto, or raise the capacity."
+    )
+
+
+def test_a_bound_proves_that_a_heuristic_cannot_find_a_plan(refused):
+    Path("in.csv").write_text(f"{HEADER}\na,0,2,4\nb,1,3,6\n")
+    assert refused(
+        "plan", "--buffers", "in.csv", "--capacity=8", "--usmp-algorithm=greedy_by_size"
+    ) == (
+        "in.csv: the buffers do not fit into 8 bytes; at least 10 bytes are needed; a capacity of "
+        "10 bytes is needed. Raise the capacity; --usmp-algorithm=auto names buffers that do not "
+        "fit together."
+    )
+
+
+def test_two_pools_that_are_both_too_small(refused):
+    lines = "".join(f"{name},0,2,4,{pool}\n" for name, pool in zip("abcd", "xxyy", strict=True))
+    Path("in.csv").write_text(f"{HEADER},pool\n{lines}")
+    assert refused("plan", "--buffers", "in.csv", "--capacity=x=5", "--capacity=y=5").startswith(
+        "in.csv: the buffers do not fit into x (5 bytes), y (5 bytes); --capacity x=8 --capacity "
+        "y=8 would be enough; there is no place for the 2 buffers "
+    )
+
+
 def test_no_plan_of_a_heuristic(refused):
     Path("in.csv").write_text(f"{HEADER}\na,0,2,4\nb,2,3,6\n")
     assert refused(
@@ -256,6 +290,10 @@ def test_no_plan_of_a_heuristic(refused):
             ["--usmp-algorithm=best"],
             'unknown algorithm "best"; known: auto, exact, greedy_by_size, greedy_by_conflicts, '
             "hill_climb, no_sharing",
+        ),
+        (
+            ["--usmp-algorithm=hill_climb", "--usmp-time-budget=10s"],
+            "a time budget is for auto or exact, not for hill_climb",
         ),
         (["--target=llvm"], "--target belongs to a model, and --buffers plans without one"),
         (["model.tflite"], "FILE belongs to a model, and --buffers plans without one"),
