@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain, pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -216,12 +218,12 @@ class Problem:
     def from_buffer_infos(buffers: Iterable[BufferInfo]) -> Problem:
         """The problem of what the analysis of a module, or another algorithm, works on.
 
-        Pools are preferred in the order in which candidates first name them.
+        Pools are preferred as the planner prefers them; see `preferred_first`.
 
         Raises
         ------
         ValueError
-            A buffer is listed twice.
+            A buffer is listed twice, or two pools of one name have different limits.
         """
         buffers = list(buffers)
         numbers = {buffer: number for number, buffer in enumerate(buffers)}
@@ -229,21 +231,21 @@ class Problem:
             raise ValueError("a buffer is listed twice")
         pools: dict[str, Pool] = {}
         for buffer in buffers:
-            for pool in buffer.pool_candidates:
-                limit = pool.size_hint_bytes
-                name = str(pool.pool_name)
-                pools.setdefault(name, Pool(name, None if limit < 0 else limit))
-        pool_numbers = {name: number for number, name in enumerate(pools)}
+            for info in buffer.pool_candidates:
+                limit = info.size_hint_bytes
+                pool = Pool(str(info.pool_name), None if limit < 0 else limit)
+                if pools.setdefault(pool.name, pool) != pool:
+                    raise ValueError(f'two different pools are called "{pool.name}"')
+        candidates = [[str(info.pool_name) for info in b.pool_candidates] for b in buffers]
+        pool_names = preferred_first(candidates)
+        pool_numbers = {name: number for number, name in enumerate(pool_names)}
         return _assemble(
             [str(buffer.name_hint) for buffer in buffers],
-            tuple(pools.values()),
+            tuple(pools[name] for name in pool_names),
             [buffer.size_bytes for buffer in buffers],
             [buffer.alignment for buffer in buffers],
             [buffer.fixed_offset for buffer in buffers],
-            [
-                [pool_numbers[str(pool.pool_name)] for pool in buffer.pool_candidates]
-                for buffer in buffers
-            ],
+            [[pool_numbers[name] for name in names] for names in candidates],
             [[(span.start, span.stop) for span in buffer.live_ranges] for buffer in buffers],
             [
                 (number, numbers[other])
@@ -266,6 +268,29 @@ _NO_COLUMNS = ("names", "pools")
 def first_of(lists: Iterable[Sequence[Any]]) -> Column:
     """Where the list of each buffer begins when they lie one after the other; then their end."""
     return np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)])
+
+
+def preferred_first(lists: Iterable[Sequence[str]]) -> list[str]:
+    """The names in an order in which those of each list stand in its own order, first named first
+    where there is a choice; if the lists contradict each other, first named first.
+    """
+    lists = list(dict.fromkeys(map(tuple, lists)))
+    first_named = {name: number for number, name in enumerate(dict.fromkeys(chain(*lists)))}
+    sorter: TopologicalSorter[str] = TopologicalSorter({name: () for name in first_named})
+    for each in lists:
+        for better, worse in pairwise(each):
+            sorter.add(worse, better)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return list(first_named)
+    order: list[str] = []
+    ready: list[str] = []
+    while sorter.is_active():
+        ready = sorted([*ready, *sorter.get_ready()], key=first_named.__getitem__)
+        order.append(ready.pop(0))
+        sorter.done(order[-1])
+    return order
 
 
 def _numbers_of(names: Sequence[str], what: str) -> dict[str, int]:

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from usmp.solver.csv_cells import NO_OFFSET, Cells, CsvError, read_cells
 from usmp.solver.csv_gaps import Lifespan, live_ranges
-from usmp.solver.problem import DEFAULT_POOL, Column, Pool, Problem, column, first_of
+from usmp.solver.problem import (
+    DEFAULT_POOL,
+    Column,
+    Pool,
+    Problem,
+    column,
+    first_of,
+    preferred_first,
+)
 
 _INT64_MAX = (1 << 63) - 1
 _SEPARATOR = "|"
@@ -37,10 +45,6 @@ class CsvProblem:
     data: bytes
     cells: Cells
     problem: Problem
-
-    def place(self, buffer: int) -> str:
-        """The buffer as a user finds it: its id and line."""
-        return f"{self.problem.names[buffer]} (line {self.cells.lines[buffer]})"
 
 
 def read_csv(path: str, capacity: int | Mapping[str, int] | None = None) -> CsvProblem:
@@ -184,7 +188,7 @@ def _pools(
             row = texts.index(text)
             words = f'pool is "{text}"; write the pools that may hold it as sram{_SEPARATOR}flash'
             raise CsvError(file, int(cells.lines[row]), cells.texts["id"][row], words)
-    in_file = list(dict.fromkeys(name for of_text in named.values() for name in of_text))
+    in_file = preferred_first(named.values())
     limits = _limits(file, in_file, capacity)
     may_be_anywhere = not texts or "" in named
     for name in limits:

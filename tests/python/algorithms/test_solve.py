@@ -138,6 +138,17 @@ def test_buffers_of_a_module():
         Problem.from_buffer_infos([a, a])
 
 
+def test_pools_of_a_module_are_preferred_as_the_planner_prefers_them():
+    fast, slow = (WorkspacePoolInfo(name, "c") for name in ("fast", "slow"))
+    infos = [BufferInfo("a", 8, [slow]), BufferInfo("b", 8, [fast, slow])]
+    infos[0].set_conflicts([infos[1]])
+    assert solve(Problem.from_buffer_infos(infos)).peaks == {"fast": 8, "slow": 8}
+    assert Problem.from_buffer_infos(infos).pools == (Pool("fast"), Pool("slow"))
+    small = WorkspacePoolInfo("slow", "c", PoolInfoProperties(4))
+    with pytest.raises(ValueError, match='two different pools are called "slow"'):
+        Problem.from_buffer_infos([*infos, BufferInfo("c", 8, [small])])
+
+
 @pytest.mark.parametrize("algorithm", ["greedy_by_size", "greedy_by_conflicts", "hill_climb"])
 def test_names_decide_ties_as_in_a_module(algorithm):
     pool = WorkspacePoolInfo("sram", "c")

@@ -177,7 +177,7 @@ def test_what_plain_and_other_files_say_is_the_same():
     )
     plain, quoted = problem_of(text), problem_of(text.replace("b3", '"b3"'))
     assert columns(plain) == columns(quoted)
-    assert plain.pools == (Pool("x"), Pool("y"))
+    assert plain.pools == (Pool("y"), Pool("x"))
     assert columns(plain) == {
         "sizes": [1, 10, 100, 1000],
         "alignments": [1, 4, 1, 1],
@@ -186,7 +186,7 @@ def test_what_plain_and_other_files_say_is_the_same():
         "live_starts": [0, -1, 3, -2, 4, 7, -3],
         "live_stops": [9, 1, 10, 2, 6, 11, 12],
         "candidate_first": [0, 1, 3, 5, 6],
-        "candidates": [0, 1, 0, 0, 1, 1],
+        "candidates": [1, 0, 1, 0, 1, 0],
         "conflict_firsts": [],
         "conflict_seconds": [],
         "overlap_outputs": [],
@@ -234,6 +234,12 @@ def test_order_of_capacities_is_the_order_of_preference():
     assert problem_of(text.replace("slow|", ""), 8).pools == (Pool("fast", 8),)
     assert problem_of(EXAMPLE, 8).pools == (Pool("memory", 8),)
     assert problem_of(EXAMPLE, {"a": 4, "b": 5}).pools == (Pool("a", 4), Pool("b", 5))
+
+
+def test_without_capacities_the_order_of_the_cells_is_that_of_preference():
+    text = "id,lower,upper,size,pool\na,0,4,4,slow\nb,0,4,4,fast|slow\n"
+    assert problem_of(text).pools == (Pool("fast"), Pool("slow"))
+    assert problem_of(text + "c,0,4,4,slow|fast\n").pools == (Pool("slow"), Pool("fast"))
 
 
 def test_columns_that_the_plan_fills_in(tvmc, tmp_path):
