@@ -34,7 +34,8 @@ using SolvedBuffers = ffi::Tuple<Plan, ffi::Map<ffi::String, int64_t>, bool, int
  *
  * The solver asks for the lowest peaks, so it leaves a preferred pool empty where that would not
  * lower the peak of a lesser one. Whoever names the pools wants what fits to be there. No peak of
- * a lesser pool rises, and what leaves a pool leaves room for others.
+ * a lesser pool rises, and what leaves a pool leaves room for others. Where candidate lists
+ * contradict each other, the order of the pools decides: what is proved is of that order.
  */
 std::vector<Placement> FillPreferred(const Problem& problem, std::vector<Placement> plan) {
   const auto is_elsewhere = [&](size_t b) { return plan[b].pool != problem.buffers[b].pools[0]; };
@@ -45,7 +46,8 @@ std::vector<Placement> FillPreferred(const Problem& problem, std::vector<Placeme
   Placer placer(problem, conflicts, {plan.begin(), plan.end()});
   for (size_t b : OrderBySize(problem, conflicts)) {
     for (size_t pool : problem.buffers[b].pools) {
-      if (pool == plan[b].pool || placer.TryPlace(b, pool)) break;
+      if (pool == plan[b].pool) break;
+      if (pool < plan[b].pool && placer.TryPlace(b, pool)) break;
     }
     plan[b] = *placer.placements()[b];
   }

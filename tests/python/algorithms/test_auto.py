@@ -63,6 +63,20 @@ def test_every_pool_has_a_bound(name):
 
 
 @pytest.mark.parametrize("name", SEARCHES)
+def test_where_candidates_contradict_each_other_the_pool_named_first_is_preferred(name):
+    """Were b moved to the pool that it names first, c could be lower, and the bound were false."""
+    one, two = pool("one"), pool("two")
+    a = BufferInfo("a", 8, [one, two])
+    b = BufferInfo("b", 8, [two, one])
+    c = BufferInfo("c", 4, [one, two])
+    a.set_conflicts([b, c])
+    b.set_conflicts([c])
+    buffers = {"a": a, "b": b, "c": c}
+    assert peaks(name, buffers) == {"one": 20}
+    assert dict(searched(name, buffers).lower_bounds) == {"one": 20, "two": 0}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
 def test_as_a_global_function_of_the_signature_of_tvm(name):
     buffers = graph({"a": 32, "b": 48, "c": 16}, CHAIN)
     plan = tvm_ffi.get_global_func(f"tir.usmp.algo.{name}")(list(buffers.values()), 80)
