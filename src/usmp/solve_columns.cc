@@ -157,7 +157,6 @@ ffi::Map<ffi::String, ffi::Any> ToMap(const SolverResult& result) {
   map.Set("status", ffi::String(StatusName(result.status)));
   map.Set("pools", ToColumn(std::move(pools)));
   map.Set("offsets", ToColumn(std::move(offsets)));
-  map.Set("peaks", ToColumn(result.peaks));
   map.Set("lower_bounds", ToColumn(result.lower_bounds));
   map.Set("work", result.work);
   map.Set("infeasible_subset", ToColumn(subset));
