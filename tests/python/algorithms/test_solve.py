@@ -172,11 +172,47 @@ def test_columns():
     assert solve(problem).peak == 7
 
 
+def hard():
+    """Buffers whose conflicts follow no order of time, so that nothing simple proves a plan."""
+    draw = random.Random(1)
+    names = [f"b{i}" for i in range(200)]
+    return Problem.from_buffers(
+        Buffer(
+            name,
+            draw.randint(1000, 100_000),
+            conflicts=[other for other in names if other != name and draw.random() < 0.3],
+        )
+        for name in names
+    )
+
+
 def test_progress_can_end_the_search():
     seen = []
-    solution = solve(Problem.from_buffers(THREE), progress=lambda progress: seen.append(progress))
-    assert solution.peak == 10
-    assert all(p.lower_bound <= 10 and (p.peak is None or p.peak >= 10) for p in seen)
+
+    def watch(progress):
+        seen.append(progress)
+        return progress.peak is None
+
+    solution = solve(hard(), algorithm="exact", progress=watch)
+    assert solution.status == Status.FEASIBLE
+    *before, last = seen
+    assert all(p.peak is None for p in before)
+    assert last.lower_bound <= solution.peak <= last.peak
+
+
+def test_what_the_progress_raises_comes_out():
+    def watch(progress):
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        solve(hard(), algorithm="exact", progress=watch)
+
+
+def test_progress_that_returns_nothing_ends_nothing():
+    seen = []
+    solution = solve(hard(), work_budget=30_000_000, progress=seen.append)
+    assert (solution.status, solution.work >= 30_000_000) == (Status.FEASIBLE, True)
+    assert seen
 
 
 def test_progress_of_more_bytes_than_64_bits_hold():

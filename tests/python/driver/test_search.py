@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -87,10 +86,8 @@ def test_ctrl_c_takes_the_best_plan_so_far():
         if text.startswith("planning: peak "):
             interrupt()
 
-    started = time.monotonic()
     with watched_search(UNLIMITED, stage):
         plan = get_algorithm("auto", 60.0)(buffers, 0)
-    assert time.monotonic() - started < 30
     assert plan.ended_by == "interrupt"
     assert set(plan) == set(buffers)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
