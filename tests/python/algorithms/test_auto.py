@@ -131,19 +131,6 @@ def test_every_candidate_pool_is_named(name):
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_two_pools_that_are_both_too_small(name):
-    text = message(
-        name,
-        {
-            "a": BufferInfo("a", 30, [pool("itcm", 4)]),
-            "b": BufferInfo("b", 20, [pool("dtcm", 8)]),
-        },
-    )
-    assert "smallest" not in text
-    assert 'Enough is size_hint_bytes=30 for pool "itcm" and 20 for pool "dtcm" together.' in text
-
-
-@pytest.mark.parametrize("name", SEARCHES)
 def test_pins_that_collide(name):
     sram = pool("sram", 100)
     a = BufferInfo("a", 10, [sram], fixed_offset=20)

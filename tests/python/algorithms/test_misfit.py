@@ -6,6 +6,7 @@ import re
 import pytest
 
 from placement_graphs import graph, pool, run
+from usmp.algorithms import BUILTIN_ALGORITHMS
 from usmp.objects import BufferInfo
 
 ALGORITHMS = ["greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing"]
@@ -54,7 +55,7 @@ def test_every_candidate_pool_is_named(algorithm):
     assert 'succeeds: 100 for pool "itcm", or 100 for pool "dtcm".' in text
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", BUILTIN_ALGORITHMS)
 def test_two_pools_that_are_both_too_small(algorithm):
     buffers = {
         "a": BufferInfo("a", 30, [pool("itcm", 4)]),

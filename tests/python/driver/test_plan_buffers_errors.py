@@ -161,13 +161,32 @@ def test_no_file(refused):
     assert refused("plan", "--buffers", "in.csv") == "in.csv: No such file or directory"
 
 
-def test_does_not_fit(refused):
-    Path("in.csv").write_text(f"{HEADER}\na,0,2,4\nz,0,1,0\nb,1,3,6\nc,2,4,3\n")
-    assert refused("plan", "--buffers", "in.csv", "--capacity=9") == (
-        "in.csv: the buffers do not fit into 9 bytes; a capacity of 10 bytes is needed; there is "
-        "no place for the 2 buffers a (line 2, 4 bytes), b (line 4, 6 bytes), which take 10 bytes "
-        "at time 1. Raise the capacity, or shrink, shorten or move one of these buffers; without "
-        "any one of these the others fit."
+@pytest.mark.parametrize(
+    ("lines", "capacity", "needed", "buffers"),
+    [
+        (
+            ["a,0,2,4,", "z,0,1,0,", "b,1,3,6,", "c,2,4,3,"],
+            9,
+            10,
+            "a (line 2, 4 bytes), b (line 4, 6 bytes), which take 10 bytes at time 1",
+        ),
+        # Around the pinned middle of 4 bytes, the 6 have no place in 10 bytes.
+        (
+            ["a,0,2,2,4", "b,1,3,6,", "c,5,6,9,"],
+            10,
+            12,
+            "a (line 2, 2 bytes, pinned to 4), b (line 3, 6 bytes), though they take no more than "
+            "8 bytes at any one time",
+        ),
+    ],
+    ids=["load", "pin"],
+)
+def test_does_not_fit(refused, lines, capacity, needed, buffers):
+    Path("in.csv").write_text("\n".join([f"{HEADER},offset", *lines]))
+    assert refused("plan", "--buffers", "in.csv", f"--capacity={capacity}") == (
+        f"in.csv: the buffers do not fit into {capacity} bytes; a capacity of {needed} bytes is "
+        f"needed; there is no place for the 2 buffers {buffers}. Raise the capacity, or shrink, "
+        "shorten or move one of these buffers; without any one of these the others fit."
     )
 
 
@@ -319,17 +338,6 @@ def test_options_of_buffers_without_buffers(refused):
         "--capacity belongs to --buffers; pools of a model have sizes of their own"
     )
     assert refused("plan") == "name a model, or a CSV with --buffers (see tvmc plan --help)"
-
-
-def test_no_place_though_the_load_fits(refused):
-    """Around the pinned middle of 4 bytes, the 6 have no place in 10 bytes."""
-    Path("in.csv").write_text(f"{HEADER},offset\na,0,2,2,4\nb,1,3,6,\nc,5,6,9,\n")
-    assert refused("plan", "--buffers", "in.csv", "--capacity=10") == (
-        "in.csv: the buffers do not fit into 10 bytes; a capacity of 12 bytes is needed; there is "
-        "no place for the 2 buffers a (line 2, 2 bytes, pinned to 4), b (line 3, 6 bytes), though "
-        "they take no more than 8 bytes at any one time. Raise the capacity, or shrink, shorten or "
-        "move one of these buffers; without any one of these the others fit."
-    )
 
 
 def test_exact_search_does_not_keep_the_reason_waiting(refused):
