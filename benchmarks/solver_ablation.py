@@ -9,7 +9,6 @@ sources of the solver; the rules are those that it names.
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import shutil
 import subprocess
@@ -20,7 +19,14 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from solver_instances import CAPACITY, STEPS_A_SECOND, challenging, require_instances, title
+from solver_instances import (
+    CAPACITY,
+    STEPS_A_SECOND,
+    challenging,
+    lives_of,
+    require_instances,
+    title,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLVER = ROOT / "src/usmp/solver"
@@ -46,10 +52,8 @@ def compiled(folder: Path) -> Path:
 
 def solve(program: Path, path: Path, steps: int, left_out: list[str]) -> tuple[str, int, float]:
     """Verdict, steps and CPU seconds on one instance."""
-    with path.open(newline="") as file:
-        rows = [f"{row['lower']} {row['upper']} {row['size']}" for row in csv.DictReader(file)]
     command = [program, "solve", str(CAPACITY), str(steps), *left_out]
-    text = "\n".join(rows)
+    text = "\n".join(f"{lower} {upper} {size}" for _, lower, upper, size in lives_of(path))
     found = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     verdict, spent, seconds = found.stdout.split()
     return verdict, int(spent), float(seconds)

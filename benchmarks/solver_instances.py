@@ -44,6 +44,15 @@ def title(path: Path) -> str:
     return path.name.split(".")[0].removeprefix("minimalloc-").removeprefix("tvm018-")
 
 
+def lives_of(path: Path) -> list[tuple[str, int, int, int]]:
+    """Name, first time, time after the last, and size of each buffer of a CSV."""
+    with path.open(newline="") as file:
+        return [
+            (row["id"], int(row["lower"]), int(row["upper"]), int(row["size"]))
+            for row in csv.DictReader(file)
+        ]
+
+
 def problem_of(path: Path, capacity: int | None = None) -> Problem:
     """The problem of a file.
 
@@ -51,14 +60,10 @@ def problem_of(path: Path, capacity: int | None = None) -> Problem:
     size, at a time of its own, makes every plan within it as good as any other.
     """
     if path.suffix == ".csv":
-        with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        buffers = [
-            Buffer(row["id"], int(row["size"]), [(int(row["lower"]), int(row["upper"]))])
-            for row in rows
-        ]
+        lives = lives_of(path)
+        buffers = [Buffer(name, size, [(lower, upper)]) for name, lower, upper, size in lives]
         if capacity is not None:
-            end = max(buffer.live[0][1] for buffer in buffers)
+            end = max(upper for _, _, upper, _ in lives)
             buffers.append(Buffer("the capacity", capacity, [(end, end + 1)]))
         return Problem.from_buffers(buffers, [Pool("memory", capacity)])
     return Problem.from_buffers(
@@ -74,10 +79,8 @@ def load_of(path: Path) -> int:
     if path.suffix == ".json":
         return int(json.loads(path.read_text())["clique_lb"])
     events = []
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            size = int(row["size"])
-            events += [(int(row["lower"]), size), (int(row["upper"]), -size)]
+    for _, lower, upper, size in lives_of(path):
+        events += [(lower, size), (upper, -size)]
     live = load = 0
     for _, change in sorted(events):
         live += change

@@ -2,13 +2,12 @@
 
 import json
 import random
-from csv import DictReader
 
 import pytest
 
 from conftest import SHARED
 from placement_graphs import graph, offsets, peaks, pool, run
-from usmp.algorithms import Buffer, Problem, get_algorithm, solve
+from usmp.algorithms import Problem, get_algorithm, solve
 from usmp.analysis import check_plan
 from usmp.objects import BufferInfo, WorkspacePoolInfo
 
@@ -105,14 +104,8 @@ TVM_PEAKS = {
 @pytest.mark.parametrize("instance", TVM_PEAKS)
 def test_never_worse_than_tvm(instance):
     """In one pool our walk meets the plans of TVM's, and keeps the best."""
-    with shared(f"instances/minimalloc-{instance}.1048576.csv").open() as file:
-        lives = [
-            [int(row[name]) for name in ("size", "lower", "upper")] for row in DictReader(file)
-        ]
-    buffers = [
-        Buffer(f"b{i}", size, [(lower, upper)]) for i, (size, lower, upper) in enumerate(lives)
-    ]
-    solution = solve(Problem.from_buffers(buffers), algorithm="hill_climb")
+    problem = Problem.from_csv(shared(f"instances/minimalloc-{instance}.1048576.csv"))
+    solution = solve(problem, algorithm="hill_climb")
     assert solution.peak <= TVM_PEAKS[instance]
 
 
