@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "scale.h"
@@ -18,19 +17,6 @@ using Lists = std::vector<std::vector<int32_t>>;
 constexpr int64_t kMostUnits = std::numeric_limits<int32_t>::max() / 4;
 /*! \brief Most entries in any of the lists of the model. */
 constexpr size_t kMostEntries = 4'000'000;
-
-int64_t CommonUnit(const PoolProblem& problem) {
-  int64_t unit = CommonDivisor(problem);
-  // An alignment that divides the unit is kept by every multiple of the unit; any other one must
-  // be a multiple of it. A smaller unit may break what held before.
-  for (int64_t before = 0; before != unit;) {
-    before = unit;
-    for (const PoolProblem::Item& item : problem.items) {
-      if (unit % item.alignment != 0) unit = std::gcd(unit, item.alignment);
-    }
-  }
-  return unit;
-}
 
 /*! \brief Sections by item and items by section; nothing if they are too many. */
 bool ListSections(const PoolProblem& problem, Lists* sections, Lists* members) {
@@ -137,7 +123,7 @@ void RemovePinned(const PoolProblem& problem, Lists* lists) {
 
 std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak) {
   const size_t count = problem.items.size();
-  const int64_t unit = CommonUnit(problem);
+  const int64_t unit = CompactUnit(problem);
   int64_t longest = peak / unit;
   for (const PoolProblem::Item& item : problem.items) {
     if (unit % item.alignment != 0) longest = std::max(longest, item.alignment / unit);

@@ -126,7 +126,8 @@ std::string SizeHintOfOnePool(const Problem& problem) {
     Problem trial = WithLeastPreferred(problem, p);
     trial.pools.back().limit = kNoLimit;
     const SolverResult result = SolveProblem(trial);
-    if (!HasPlan(result)) continue;
+    // With more work than before, a plan within the size hint may be found.
+    if (!HasPlan(result) || result.peaks.back() <= problem.pools[p].limit) continue;
     const bool proved = result.lower_bounds.back() == result.peaks.back();
     std::ostringstream& os = proved ? smallest : enough;
     os << (os.tellp() > 0 ? ", or " : "") << result.peaks.back() << " for " << PoolName(problem, p);
@@ -149,6 +150,7 @@ std::string SizeHintsOfAllPools(const Problem& problem) {
     if (result.peaks[p] <= problem.pools[p].limit) continue;
     os << (listed++ > 0 ? " and " : "") << result.peaks[p] << " for " << PoolName(problem, p);
   }
+  if (listed == 0) return "";
   return " Enough is size_hint_bytes=" + os.str() + (listed > 1 ? " together." : ".");
 }
 
@@ -180,9 +182,9 @@ std::string ExplainInfeasible(const Problem& problem, const SolverResult& result
     os << "\nNo plan was found, and none is proved impossible: more work may find one "
           "(tir.usmp.algorithm=exact or a longer tir.usmp.time_budget).";
   }
-  if (hints.empty()) {
+  if (hints.empty() && result.status == SolverStatus::kInfeasible) {
     os << "\nNo size hint helps. Give the buffers other pools, or another fixed_offset.";
-  } else {
+  } else if (!hints.empty()) {
     os << "\nPlease increase the size_hints for memory pools." << hints
        << " Another pool among the candidates of the buffers may also help.";
   }

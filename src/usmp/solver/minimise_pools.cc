@@ -7,6 +7,7 @@
 #include "decompose.h"
 #include "lower_bound.h"
 #include "portfolio.h"
+#include "scale.h"
 
 namespace usmp {
 
@@ -34,31 +35,6 @@ std::vector<int64_t> PeaksOf(const Problem& problem, const PoolProblem& together
     peak = std::max(peak, plan[i].offset + together.items[i].size);
   }
   return peaks;
-}
-
-/*!
- * \brief A number that the peaks of compact plans are multiples of.
- *
- * There each offset is 0, a pin, or the aligned end of a separation above another offset.
- */
-int64_t Granularity(const PoolProblem& problem) {
-  int64_t step = 0;
-  for (const PoolProblem::Item& item : problem.items) {
-    step = std::gcd(step, std::gcd(item.size, std::max<int64_t>(item.fixed_offset, 0)));
-  }
-  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
-    step = std::gcd(step, overlap.distance);
-  }
-  // Aligning moves nothing if the alignment divides the step, and else to multiples of it.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const PoolProblem::Item& item : problem.items) {
-      if (step % item.alignment == 0 || item.alignment % step == 0) continue;
-      step = std::gcd(step, item.alignment);
-      changed = true;
-    }
-  }
-  return step;
 }
 
 std::vector<std::vector<int32_t>> Orders(const PoolProblem& together) {
@@ -225,7 +201,7 @@ PoolsMinimiser::Stage PoolsMinimiser::Open(Component* component, size_t pool,
                  FirstPossible(component, pool, budget),
                  PeakOf(*component, pool),
                  {},
-                 Granularity(component->together)};
+                 CompactUnit(component->together)};
   const std::vector<int32_t> members = MembersOf(*component, pool);
   const std::vector<int32_t> forced = component->search.Forced(capacities_, pool, budget);
   PoolProblem selected = Select(component->together, forced);

@@ -43,6 +43,19 @@ int64_t CommonDivisor(const PoolProblem& problem) {
   return divisor;
 }
 
+int64_t CompactUnit(const PoolProblem& problem) {
+  int64_t unit = CommonDivisor(problem);
+  // An alignment that divides the unit is kept by every multiple of the unit; any other one must
+  // be a multiple of it. A smaller unit may break what held before.
+  for (int64_t before = 0; before != unit;) {
+    before = unit;
+    for (const PoolProblem::Item& item : problem.items) {
+      if (unit % item.alignment != 0) unit = std::gcd(unit, item.alignment);
+    }
+  }
+  return unit;
+}
+
 std::optional<ScaledProblem> Scale(const PoolProblem& problem) {
   const std::optional<int64_t> largest = LargestPeak(problem);
   if (!largest) return std::nullopt;

@@ -24,6 +24,14 @@ struct ScaledProblem {
 int64_t CommonDivisor(const PoolProblem& problem);
 
 /*!
+ * \brief The greatest number known to divide all offsets and peaks of compact placements; 0 without
+ *        items.
+ *
+ * There each offset is 0, a pin, or the aligned end of a separation above another offset.
+ */
+int64_t CompactUnit(const PoolProblem& problem);
+
+/*!
  * \brief Divide sizes, alignments, pins and distances by their greatest common divisor.
  *
  * Where every alignment divides every size, pin and distance, items that rest on each other are

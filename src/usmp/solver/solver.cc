@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "budget.h"
+#include "first_fit.h"
 #include "infeasible_subset.h"
 #include "pool_group.h"
 #include "validate.h"
@@ -122,16 +123,6 @@ SolverStatus StatusOf(const Groups& groups) {
                                                                  : SolverStatus::kFeasible;
 }
 
-std::vector<int64_t> PeaksOf(const Problem& problem, const std::vector<Placement>& placements) {
-  std::vector<int64_t> peaks(problem.pools.size(), 0);
-  for (size_t b = 0; b < placements.size(); ++b) {
-    if (problem.buffers[b].size == 0) continue;
-    int64_t& peak = peaks[placements[b].pool];
-    peak = std::max(peak, placements[b].offset + problem.buffers[b].size);
-  }
-  return peaks;
-}
-
 }  // namespace
 
 SolverResult SolveProblem(const Problem& problem, const SolverOptions& options) {
@@ -157,7 +148,7 @@ SolverResult SolveProblem(const Problem& problem, const SolverOptions& options) 
     bound = std::min(bound, problem.pools[pool].limit);
   }
   if (result.status == SolverStatus::kOptimal || result.status == SolverStatus::kFeasible) {
-    result.peaks = PeaksOf(problem, result.placements);
+    result.peaks = Peaks(problem, {result.placements.begin(), result.placements.end()});
   } else {
     result.placements.clear();
   }

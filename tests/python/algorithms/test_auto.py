@@ -29,13 +29,14 @@ def message(name, buffers) -> str:
     return str(error.value)
 
 
-def hard(seed=1, count=40):
+def hard(seed=1, count=40, pools=None):
     """Buffers whose conflicts follow no order of time, so that nothing simple proves a plan."""
     draw = random.Random(seed)
     names = [f"b{i}" for i in range(count)]
     return graph(
         {name: draw.randint(1000, 100_000) for name in names},
         {name: [other for other in names if draw.random() < 0.3] for name in names},
+        pools,
     )
 
 
@@ -220,6 +221,18 @@ def test_time_ends_a_search():
     assert plan.ended_by == "time"
     bound = plan.lower_bounds["global_workspace"]
     assert bound < max(p.byte_offset + b.size_bytes for b, p in plan.items())
+
+
+def test_no_size_hint_is_advised_that_is_no_larger():
+    """When the advice is looked for, more work may find a plan within the size hint."""
+    (peak,) = peaks("auto", hard(count=30)).values()
+    with pytest.raises(ValueError) as error:
+        searched("auto", hard(count=30, pools=[pool("sram", peak)]), 1e-9)
+    assert str(error.value).splitlines()[1:] == [
+        f'  pool "sram": size_hint_bytes={peak}',
+        "No plan was found, and none is proved impossible: more work may find one "
+        "(tir.usmp.algorithm=exact or a longer tir.usmp.time_budget).",
+    ]
 
 
 def test_what_the_watch_raises_comes_out():
