@@ -191,8 +191,9 @@ def _pools(
     in_file = preferred_first(named.values())
     limits = _limits(file, in_file, capacity)
     may_be_anywhere = not texts or "" in named
+    has_all_limits = limits.keys() >= set(in_file)
     for name in limits:
-        if name not in in_file and not may_be_anywhere:
+        if name not in in_file and not may_be_anywhere and not has_all_limits:
             raise ValueError(
                 f'{file}: no buffer may be in the pool "{name}" that a capacity is given for; '
                 f"pools of the file: {', '.join(in_file)}"

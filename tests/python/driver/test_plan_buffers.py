@@ -236,6 +236,14 @@ def test_order_of_capacities_is_the_order_of_preference():
     assert problem_of(EXAMPLE, {"a": 4, "b": 5}).pools == (Pool("a", 4), Pool("b", 5))
 
 
+def test_a_plan_that_leaves_a_pool_empty_is_read_again_with_the_same_capacities(tvmc):
+    Path("in.csv").write_text("id,lower,upper,size,pool\na,0,4,4,sram|flash\n")
+    capacities = ["--capacity=sram=64", "--capacity=flash=64"]
+    assert tvmc("plan", "--buffers", "in.csv", *capacities, "-o", "plan.csv").status == 0
+    assert Path("plan.csv").read_text() == "id,lower,upper,size,pool,offset\na,0,4,4,sram,0\n"
+    assert tvmc("plan", "--buffers", "plan.csv", *capacities).status == 0
+
+
 def test_without_capacities_the_order_of_the_cells_is_that_of_preference():
     text = "id,lower,upper,size,pool\na,0,4,4,slow\nb,0,4,4,fast|slow\n"
     assert problem_of(text).pools == (Pool("fast"), Pool("slow"))
