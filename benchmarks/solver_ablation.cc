@@ -31,6 +31,7 @@ constexpr struct {
     {"slabs", &ExactRules::slabs},
     {"restarts", &ExactRules::restarts},
     {"section_weights", &ExactRules::section_weights},
+    {"clause_learning", &ExactRules::clause_learning},
 };
 // A rule that this table lacks would never be left out.
 static_assert(sizeof(ExactRules) == sizeof(kRules) / sizeof(kRules[0]) * sizeof(bool));

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "branch_and_bound.h"
+#include "clause_learning.h"
+#include "luby.h"
 #include "scale.h"
 
 namespace usmp {
@@ -18,20 +20,15 @@ namespace {
 constexpr int64_t kMostConflicts = 4'000'000;
 constexpr size_t kMostItems = 5'000;
 constexpr int64_t kNodesOfShortRun = 1'000;
+/*! \brief Conflicts beyond which learning would take too much memory. */
+constexpr int64_t kMostConflictsToLearn = 200'000;
+/*! \brief The fewer sections come from time, the more of the work goes to learning. */
+constexpr int64_t kMoreTurnsOfLearning = 6;
+/*! \brief Steps after which it is asked whose turn it is. */
+constexpr int64_t kStepsOfLearning = 500'000;
 
 /*! \brief Parts of the way from the bound to the best peak. */
 constexpr std::array<double, 3> kRungs = {0.25, 0.9, 0.5};
-
-/*! \brief 1, 1, 2, 1, 1, 2, 4, ...: Luby, Sinclair and Zuckerman, "Optimal speedup of Las Vegas
- *         algorithms", 1993. */
-int64_t Luby(int64_t i) {
-  while ((i & (i + 1)) != 0) {
-    int64_t power = 1;
-    while (2 * power - 1 < i) power *= 2;
-    i -= power - 1;
-  }
-  return (i + 1) / 2;
-}
 
 /*! \brief What is long-lived, large, or live where most is needed goes first. */
 class Priorities {
@@ -140,15 +137,23 @@ class ExactSearch::State {
       : scaled_(std::move(scaled)),
         rules_(rules),
         search_(scaled_.problem, rules),
-        priorities_(scaled_.problem) {}
+        priorities_(scaled_.problem) {
+    const PoolProblem& problem = scaled_.problem;
+    if (rules.clause_learning && problem.num_time_sections < problem.num_sections &&
+        CountConflicts(problem) <= kMostConflictsToLearn) {
+      learning_.emplace(problem);
+      const int64_t listed = problem.num_sections - problem.num_time_sections;
+      turns_of_learning_ = 1 + kMoreTurnsOfLearning * listed / problem.num_sections;
+    }
+  }
 
   Verdict PlaceWithin(int64_t capacity, Budget* budget, Offsets* offsets) {
     const int64_t units = std::min(capacity, scaled_.largest_peak) / scaled_.unit;
     Verdict verdict = Verdict::kUndecided;
     while (verdict == Verdict::kUndecided && !budget->exhausted()) {
-      verdict = Run(units, &at_bound_, budget);
+      verdict = IsTurnToLearn() ? Learn(units, budget) : Run(units, &at_bound_, budget);
     }
-    if (verdict == Verdict::kPlaced) *offsets = Found();
+    if (verdict == Verdict::kPlaced) *offsets = found_;
     return verdict;
   }
 
@@ -159,17 +164,25 @@ class ExactSearch::State {
     // Not rounded up: the bound may be what is low enough for the caller, and is no proof then.
     int64_t low = *lower_bound / unit;
     int64_t high = best->empty() ? capacity : (PeakOf(*best) - 1) / unit;
+    if (learning_ && !best->empty()) learning_->Follow(*best);
     while (low <= high && !budget->exhausted()) {
       // Half of the runs try the bound itself, which most problems reach; the others spread over
       // what lies between it and the best peak, since a lower capacity is often no harder.
       const bool try_bound = runs_ % 2 == 0 || low == high;
       const size_t rung = runs_ / 2 % kRungs.size();
-      const int64_t tried =
-          try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
-      const Verdict verdict = Run(tried, try_bound ? &at_bound_ : &at_rung_[rung], budget);
+      int64_t tried = try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
+      Verdict verdict;
+      if (IsTurnToLearn()) {
+        // What is learned below the best peak holds as it sinks.
+        tried = high;
+        verdict = Learn(tried, budget);
+      } else {
+        verdict = Run(tried, try_bound ? &at_bound_ : &at_rung_[rung], budget);
+      }
       if (verdict == Verdict::kPlaced) {
-        *best = Found();
+        *best = found_;
         high = (PeakOf(*best) - 1) / unit;
+        if (learning_) learning_->Follow(*best);
         if (improved) improved(PeakOf(*best));
       } else if (verdict == Verdict::kInfeasible) {
         low = tried + 1;
@@ -185,7 +198,10 @@ class ExactSearch::State {
     const std::vector<double> priorities =
         priorities_.Of(*kind, weighted ? &search_.section_weights() : nullptr);
     const int64_t nodes = rules_.restarts ? kNodesOfShortRun * Luby(*kind + 1) : Budget::kUnlimited;
+    const int64_t before = budget->spent();
     const Verdict verdict = search_.Run(capacity, priorities, nodes, budget);
+    lacking_ += turns_of_learning_ * (budget->spent() - before);
+    if (verdict == Verdict::kPlaced) found_ = scaled_.Unscale(search_.offsets());
     // What the budget cut short is begun again.
     if (verdict == Verdict::kUndecided && budget->exhausted()) return verdict;
     ++*kind;
@@ -193,7 +209,16 @@ class ExactSearch::State {
     return verdict;
   }
 
-  Offsets Found() const { return scaled_.Unscale(search_.offsets()); }
+  bool IsTurnToLearn() const { return learning_ && lacking_ >= 0; }
+
+  Verdict Learn(int64_t capacity, Budget* budget) {
+    Budget share(budget, kStepsOfLearning);
+    const Verdict verdict = learning_->Run(capacity, &share);
+    lacking_ -= share.spent();
+    if (verdict == Verdict::kPlaced) found_ = scaled_.Unscale(learning_->offsets());
+    return verdict;
+  }
+
   /*! \brief In bytes. */
   int64_t PeakOf(const Offsets& offsets) const {
     int64_t peak = 0;
@@ -206,6 +231,12 @@ class ExactSearch::State {
   const ScaledProblem scaled_;
   const ExactRules rules_;
   BranchAndBound search_;
+  std::optional<ClauseLearning> learning_;
+  /*! \brief Steps that `learning_` gets for each one of `search_`, and those that it lacks. */
+  int64_t turns_of_learning_ = 1;
+  int64_t lacking_ = 0;
+  /*! \brief The last placement. */
+  Offsets found_;
   Priorities priorities_;
   int64_t runs_ = 0;
   /*! \brief Runs of each kind that have ended. */

@@ -34,6 +34,9 @@ struct ExactRules {
   bool restarts = true;
   /*! \brief Buffers in sections that often failed go first. */
   bool section_weights = true;
+  /*! \brief Where some conflicts are told by no live range, half of the work or more goes to search
+   *         that learns from failures (clause_learning.h). */
+  bool clause_learning = true;
 };
 
 /*!

@@ -225,9 +225,9 @@ def test_time_ends_a_search():
 
 def test_no_size_hint_is_advised_that_is_no_larger():
     """When the advice is looked for, more work may find a plan within the size hint."""
-    (peak,) = peaks("auto", hard(count=30)).values()
+    (peak,) = peaks("auto", hard(count=60)).values()
     with pytest.raises(ValueError) as error:
-        searched("auto", hard(count=30, pools=[pool("sram", peak)]), 1e-9)
+        searched("auto", hard(count=60, pools=[pool("sram", peak)]), 1e-9)
     assert str(error.value).splitlines()[1:] == [
         f'  pool "sram": size_hint_bytes={peak}',
         "No plan was found, and none is proved impossible: more work may find one "

@@ -27,9 +27,12 @@ std::vector<Variant> Variants() {
   constexpr bool ExactRules::*kRules[] = {
       &ExactRules::heads,         &ExactRules::supports,  &ExactRules::blocked_holes,
       &ExactRules::decomposition, &ExactRules::twins,     &ExactRules::slabs,
-      &ExactRules::restarts,      &ExactRules::section_weights};
-  const char* const names[] = {"heads", "supports", "blocked_holes", "decomposition",
-                               "twins", "slabs",    "restarts",      "section_weights"};
+      &ExactRules::restarts,      &ExactRules::section_weights,
+      &ExactRules::clause_learning};
+  const char* const names[] = {"heads",           "supports", "blocked_holes",
+                               "decomposition",   "twins",    "slabs",
+                               "restarts",        "section_weights",
+                               "clause_learning"};
   std::vector<Variant> variants = {{"nothing", {}}};
   for (size_t i = 0; i < std::size(kRules); ++i) {
     variants.push_back({names[i], {}});
