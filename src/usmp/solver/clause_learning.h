@@ -29,6 +29,7 @@ namespace usmp {
 
 class ClauseLearning {
  public:
+  /*! \param problem its overlaps do not go round in a circle (`HasCircle`). */
   explicit ClauseLearning(const PoolProblem& problem);
 
   /*!

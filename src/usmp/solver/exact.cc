@@ -10,6 +10,7 @@
 #include "branch_and_bound.h"
 #include "clause_learning.h"
 #include "luby.h"
+#include "placing_rules.h"
 #include "scale.h"
 
 namespace usmp {
@@ -140,7 +141,7 @@ class ExactSearch::State {
         priorities_(scaled_.problem) {
     const PoolProblem& problem = scaled_.problem;
     if (rules.clause_learning && problem.num_time_sections < problem.num_sections &&
-        CountConflicts(problem) <= kMostConflictsToLearn) {
+        CountConflicts(problem) <= kMostConflictsToLearn && !HasCircle(problem)) {
       learning_.emplace(problem);
       const int64_t listed = problem.num_sections - problem.num_time_sections;
       turns_of_learning_ = 1 + kMoreTurnsOfLearning * listed / problem.num_sections;

@@ -88,7 +88,10 @@ bool StartRanges::Rise(Side side, Order first, Budget* budget, std::vector<Refus
       Explain(side, item, 1 - value(other, item), why);
       return false;
     }
-    if (item == from(side, first) && IsCircle(side, first, why)) return false;
+    if (item == from(side, first)) {
+      ExplainCircle(side, first, why);
+      return false;
+    }
     if (!is_queued_[item]) {
       is_queued_[item] = 1;
       queue_.push_back(item);
@@ -112,21 +115,13 @@ bool StartRanges::Rise(Side side, Order first, Budget* budget, std::vector<Refus
   return possible;
 }
 
-/*! \brief Whether the source of the first order has risen along a circle of some length. */
-bool StartRanges::IsCircle(Side side, Order first, std::vector<Order>* why) const {
-  std::vector<Order> circle;
-  int64_t length = 0;
-  int32_t item = from(side, first);
-  do {
-    const Order order = changes_[last_[side][item]].order;
-    if (order < 0 || circle.size() > problem_.items.size()) return false;
-    circle.push_back(order);
-    length += above_[order];
-    item = from(side, order);
-  } while (circle.back() != first);
-  if (length == 0) return false;
-  why->insert(why->end(), circle.begin(), circle.end());
-  return true;
+/*! \brief The orders along which the source of the first one has risen, back to the first one. */
+void StartRanges::ExplainCircle(Side side, Order first, std::vector<Order>* why) const {
+  Order order = -1;
+  for (int32_t item = from(side, first); order != first; item = from(side, order)) {
+    order = changes_[last_[side][item]].order;
+    why->push_back(order);
+  }
 }
 
 /*! \brief Orders that the item cannot be in, where it has risen to. */

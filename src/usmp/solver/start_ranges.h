@@ -8,7 +8,9 @@
 //
 // Only as much is explained as is needed: the least start that leaves nothing, the first change
 // that reached it, and of what that rests on again no more than is needed. So an explanation has
-// few orders, and these were all decided before what they explain.
+// few orders, and these were all decided before what they explain. Orders that go round in a circle
+// have a length, and cannot be together: what raises the lower item of the order that was decided
+// last leads back to it.
 //
 // This is difference logic (Cotton and Maler, "Fast and flexible difference constraint propagation
 // for DPLL(T)", SAT 2006), with alignment, explained as in lazy clause generation (Ohrimenko,
@@ -39,6 +41,7 @@ class StartRanges {
     int64_t latest;
   };
 
+  /*! \param problem its overlaps do not go round in a circle, which may have no length. */
   explicit StartRanges(const PoolProblem& problem);
 
   int32_t num_pairs() const { return static_cast<int32_t>(above_.size() / 2); }
@@ -101,7 +104,7 @@ class StartRanges {
 
   bool Rise(Side side, Order first, Budget* budget, std::vector<Refused>* refused,
             std::vector<Order>* why);
-  bool IsCircle(Side side, Order first, std::vector<Order>* why) const;
+  void ExplainCircle(Side side, Order first, std::vector<Order>* why) const;
   void Refuse(Side side, int32_t item, Budget* budget, std::vector<Refused>* refused) const;
   void Explain(Side side, int32_t item, int64_t need, std::vector<Order>* why) const;
 
