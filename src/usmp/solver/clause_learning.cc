@@ -39,12 +39,6 @@ ClauseLearning::ClauseLearning(const PoolProblem& problem)
   }
 }
 
-void ClauseLearning::Follow(const Offsets& offsets) {
-  for (Order& order : preferred_) {
-    if (offsets[ranges_.lower(order)] > offsets[ranges_.upper(order)]) order = Reverse(order);
-  }
-}
-
 Verdict ClauseLearning::Run(int64_t capacity, Budget* budget) {
   if (capacity != capacity_ && !Start(capacity, budget)) is_infeasible_ = true;
   while (!is_infeasible_ && !budget->exhausted()) {
@@ -197,7 +191,7 @@ bool ClauseLearning::Learn(const std::vector<Order>& failed, Budget* budget) {
   if (level() == 0) return false;
   // The last decision first.
   std::vector<Order> learned = Resolve(failed, budget);
-  Minimise(&learned, budget);
+  DropImplied(&learned, budget);
   for (Order order : learned) seen_[order >> 1] = 0;
   const auto level_of = [&](Order order) { return level_of_[order >> 1]; };
   if (learned.size() > 1) {
@@ -261,7 +255,7 @@ std::vector<Order> ClauseLearning::Resolve(const std::vector<Order>& failed, Bud
 }
 
 /*! \brief Leave out what follows from the others. */
-void ClauseLearning::Minimise(std::vector<Order>* learned, Budget* budget) {
+void ClauseLearning::DropImplied(std::vector<Order>* learned, Budget* budget) {
   const auto follows = [&](Order order) {
     const std::vector<Order> why = ReasonOf(order);
     budget->Spend(static_cast<int64_t>(why.size()));

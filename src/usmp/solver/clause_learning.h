@@ -35,12 +35,10 @@ class ClauseLearning {
   /*!
    * \brief Search for a placement within the capacity, from where the last call stopped.
    *
+   * \param capacity 0 or more.
    * \return kUndecided if the budget ran out.
    */
   Verdict Run(int64_t capacity, Budget* budget);
-
-  /*! \brief Where nothing speaks for either order, try that of this placement first. */
-  void Follow(const Offsets& offsets);
 
   /*! \brief After a verdict of kPlaced. */
   const Offsets& offsets() const { return offsets_; }
@@ -80,7 +78,7 @@ class ClauseLearning {
   std::vector<Order> ReasonOf(Order order) const;
   bool Learn(const std::vector<Order>& failed, Budget* budget);
   std::vector<Order> Resolve(const std::vector<Order>& failed, Budget* budget);
-  void Minimise(std::vector<Order>* learned, Budget* budget);
+  void DropImplied(std::vector<Order>* learned, Budget* budget);
   void Backtrack(int32_t level);
   void Bump(int32_t pair);
   Order Choose();

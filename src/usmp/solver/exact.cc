@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -26,7 +27,7 @@ constexpr int64_t kMostConflictsToLearn = 200'000;
 /*! \brief The fewer sections come from time, the more of the work goes to learning. */
 constexpr int64_t kMoreTurnsOfLearning = 6;
 /*! \brief Steps after which it is asked whose turn it is. */
-constexpr int64_t kStepsOfLearning = 500'000;
+constexpr int64_t kStepsOfLearning = 20'000;
 
 /*! \brief Parts of the way from the bound to the best peak. */
 constexpr std::array<double, 3> kRungs = {0.25, 0.9, 0.5};
@@ -165,25 +166,23 @@ class ExactSearch::State {
     // Not rounded up: the bound may be what is low enough for the caller, and is no proof then.
     int64_t low = *lower_bound / unit;
     int64_t high = best->empty() ? capacity : (PeakOf(*best) - 1) / unit;
-    if (learning_ && !best->empty()) learning_->Follow(*best);
     while (low <= high && !budget->exhausted()) {
-      // Half of the runs try the bound itself, which most problems reach; the others spread over
-      // what lies between it and the best peak, since a lower capacity is often no harder.
-      const bool try_bound = runs_ % 2 == 0 || low == high;
-      const size_t rung = runs_ / 2 % kRungs.size();
-      int64_t tried = try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
+      int64_t tried = high;
       Verdict verdict;
       if (IsTurnToLearn()) {
         // What is learned below the best peak holds as it sinks.
-        tried = high;
         verdict = Learn(tried, budget);
       } else {
+        // Half of the runs try the bound itself, which most problems reach; the others spread over
+        // what lies between it and the best peak, since a lower capacity is often no harder.
+        const bool try_bound = runs_ % 2 == 0 || low == high;
+        const size_t rung = runs_ / 2 % kRungs.size();
+        tried = try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
         verdict = Run(tried, try_bound ? &at_bound_ : &at_rung_[rung], budget);
       }
       if (verdict == Verdict::kPlaced) {
         *best = found_;
         high = (PeakOf(*best) - 1) / unit;
-        if (learning_) learning_->Follow(*best);
         if (improved) improved(PeakOf(*best));
       } else if (verdict == Verdict::kInfeasible) {
         low = tried + 1;
@@ -201,7 +200,7 @@ class ExactSearch::State {
     const int64_t nodes = rules_.restarts ? kNodesOfShortRun * Luby(*kind + 1) : Budget::kUnlimited;
     const int64_t before = budget->spent();
     const Verdict verdict = search_.Run(capacity, priorities, nodes, budget);
-    lacking_ += turns_of_learning_ * (budget->spent() - before);
+    owed_to_learning_ += turns_of_learning_ * (budget->spent() - before);
     if (verdict == Verdict::kPlaced) found_ = scaled_.Unscale(search_.offsets());
     // What the budget cut short is begun again.
     if (verdict == Verdict::kUndecided && budget->exhausted()) return verdict;
@@ -210,12 +209,12 @@ class ExactSearch::State {
     return verdict;
   }
 
-  bool IsTurnToLearn() const { return learning_ && lacking_ >= 0; }
+  bool IsTurnToLearn() const { return learning_ && owed_to_learning_ >= 0; }
 
   Verdict Learn(int64_t capacity, Budget* budget) {
     Budget share(budget, kStepsOfLearning);
     const Verdict verdict = learning_->Run(capacity, &share);
-    lacking_ -= share.spent();
+    owed_to_learning_ -= share.spent();
     if (verdict == Verdict::kPlaced) found_ = scaled_.Unscale(learning_->offsets());
     return verdict;
   }
@@ -233,9 +232,9 @@ class ExactSearch::State {
   const ExactRules rules_;
   BranchAndBound search_;
   std::optional<ClauseLearning> learning_;
-  /*! \brief Steps that `learning_` gets for each one of `search_`, and those that it lacks. */
+  /*! \brief Steps that `learning_` gets for each one of `search_`, and those still to be had. */
   int64_t turns_of_learning_ = 1;
-  int64_t lacking_ = 0;
+  int64_t owed_to_learning_ = 0;
   /*! \brief The last placement. */
   Offsets found_;
   Priorities priorities_;

@@ -9,8 +9,8 @@
 // Only as much is explained as is needed: the least start that leaves nothing, the first change
 // that reached it, and of what that rests on again no more than is needed. So an explanation has
 // few orders, and these were all decided before what they explain. Orders that go round in a circle
-// have a length, and cannot be together: what raises the lower item of the order that was decided
-// last leads back to it.
+// have a length, and cannot be together: what the order that was decided last changes leads back to
+// it.
 //
 // This is difference logic (Cotton and Maler, "Fast and flexible difference constraint propagation
 // for DPLL(T)", SAT 2006), with alignment, explained as in lazy clause generation (Ohrimenko,
@@ -19,6 +19,7 @@
 #define USMP_SOLVER_START_RANGES_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -96,9 +97,11 @@ class StartRanges {
   };
 
   int32_t from(Side side, Order order) const {
-    return lower_[side == kEarliest ? order : order ^ 1];
+    return lower_[side == kEarliest ? order : Reverse(order)];
   }
-  int32_t to(Side side, Order order) const { return lower_[side == kEarliest ? order ^ 1 : order]; }
+  int32_t to(Side side, Order order) const {
+    return lower_[side == kEarliest ? Reverse(order) : order];
+  }
   int64_t value(Side side, int32_t item) const { return changes_[last_[side][item]].value; }
   int64_t latest(int32_t item) const { return -value(kLatest, item); }
 
@@ -112,7 +115,7 @@ class StartRanges {
   /*! \brief By order. */
   std::vector<int32_t> lower_;
   std::vector<int64_t> above_;
-  /*! \brief By item, the orders in which it is the lower one. */
+  /*! \brief By item, the orders in which it is the lower one; reversed, it is the upper one. */
   std::vector<std::vector<Order>> orders_;
   /*! \brief By order, whether it holds. */
   std::vector<char> holds_;

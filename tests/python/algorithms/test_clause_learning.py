@@ -42,7 +42,6 @@ void Descend(int seed, const OnePool& drawn, int64_t lowest, int64_t slice) {
     if (const auto fault = FindFault(drawn, search.offsets(), capacity)) {
       Fail(seed, fault->c_str());
     }
-    search.Follow(search.offsets());
     capacity = Peak(drawn.pool, search.offsets()) - 1;
   }
   if (Run(&search, lowest - 1, slice) != Verdict::kInfeasible) Fail(seed, "not refused");
