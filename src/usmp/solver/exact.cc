@@ -143,7 +143,6 @@ class ExactSearch::State {
     const PoolProblem& problem = scaled_.problem;
     if (rules.clause_learning && problem.num_time_sections < problem.num_sections &&
         CountConflicts(problem) <= kMostConflictsToLearn && !HasCircle(problem)) {
-      learning_.emplace(problem);
       const int64_t listed = problem.num_sections - problem.num_time_sections;
       turns_of_learning_ = 1 + kMoreTurnsOfLearning * listed / problem.num_sections;
     }
@@ -209,9 +208,10 @@ class ExactSearch::State {
     return verdict;
   }
 
-  bool IsTurnToLearn() const { return learning_ && owed_to_learning_ >= 0; }
+  bool IsTurnToLearn() const { return turns_of_learning_ > 0 && owed_to_learning_ >= 0; }
 
   Verdict Learn(int64_t capacity, Budget* budget) {
+    if (!learning_) learning_.emplace(scaled_.problem);
     Budget share(budget, kStepsOfLearning);
     const Verdict verdict = learning_->Run(capacity, &share);
     owed_to_learning_ -= share.spent();
@@ -231,9 +231,10 @@ class ExactSearch::State {
   const ScaledProblem scaled_;
   const ExactRules rules_;
   BranchAndBound search_;
+  /*! \brief Made when its first turn comes. */
   std::optional<ClauseLearning> learning_;
   /*! \brief Steps that `learning_` gets for each one of `search_`, and those still to be had. */
-  int64_t turns_of_learning_ = 1;
+  int64_t turns_of_learning_ = 0;
   int64_t owed_to_learning_ = 0;
   /*! \brief The last placement. */
   Offsets found_;
