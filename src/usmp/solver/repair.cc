@@ -8,11 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "bisect_peak.h"
 #include "live_index.h"
 
 namespace usmp {
 
 namespace {
+
+/*! \brief Peaks that are this part of one apart are not told apart any more. */
+constexpr int64_t kPrecision = 10'000;
 
 /*! \brief A stretch of offsets, both ends excluded, at which an item would displace another. */
 struct Obstacle {
@@ -183,20 +187,10 @@ bool RepairTo(const PoolProblem& problem, const Separations& separations, int64_
 
 void LowerByRepair(const PoolProblem& problem, const Separations& separations, int64_t lower_bound,
                    int64_t steps_per_target, Budget* budget, Offsets* best) {
-  int64_t target = lower_bound;
-  // The highest target that was out of reach.
-  int64_t failed = lower_bound - 1;
-  int64_t peak = Peak(problem, *best);
-  while (failed + 1 < peak && !budget->exhausted()) {
+  BisectPeak(problem, lower_bound, kPrecision, budget, best, [&](int64_t peak) {
     Budget part(budget, steps_per_target);
-    if (RepairTo(problem, separations, target, &part, best)) {
-      peak = Peak(problem, *best);
-    } else {
-      failed = target;
-    }
-    if (peak - failed <= peak / 10'000) return;
-    target = failed + (peak - failed) / 2;
-  }
+    return RepairTo(problem, separations, peak, &part, best);
+  });
 }
 
 }  // namespace usmp

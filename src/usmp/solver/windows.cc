@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "bisect_peak.h"
 #include "decompose.h"
 #include "exact.h"
 
 namespace usmp {
 
 namespace {
+
+/*! \brief Peaks that are this part of one apart are not told apart any more. */
+constexpr int64_t kPrecision = 100'000;
 
 /*! \brief Items that are worth a search, and how many are too many for one. */
 constexpr size_t kFewestFree = 200;
@@ -107,19 +111,8 @@ class Windows {
 void LowerByWindows(const PoolProblem& problem, int64_t lower_bound, Budget* budget,
                     Offsets* best) {
   Windows windows(problem, budget);
-  int64_t target = lower_bound;
-  // The highest target that was out of reach.
-  int64_t failed = lower_bound - 1;
-  int64_t peak = Peak(problem, *best);
-  while (failed + 1 < peak && !budget->exhausted()) {
-    if (windows.LowerTo(target, best)) {
-      peak = Peak(problem, *best);
-    } else {
-      failed = target;
-    }
-    if (peak - failed <= peak / 100'000) return;
-    target = failed + (peak - failed) / 2;
-  }
+  BisectPeak(problem, lower_bound, kPrecision, budget, best,
+             [&](int64_t peak) { return windows.LowerTo(peak, best); });
 }
 
 }  // namespace usmp
