@@ -5,6 +5,7 @@ from usmp.analysis.extract_buffer_info import extract_buffer_info
 from usmp.analysis.memory_pressure import memory_pressure
 from usmp.analysis.pool_bounds import pool_bounds
 from usmp.analysis.pool_usage import PoolUsage, pool_usage
+from usmp.analysis.safe_overlap import SafeOverlap, safe_overlap
 from usmp.analysis.stmt_pool_allocations import (
     assign_stmt_pool_allocations,
     create_array_buffer_info,
@@ -16,6 +17,7 @@ from usmp.analysis.workspace_bytes import (
 
 __all__ = [
     "PoolUsage",
+    "SafeOverlap",
     "assign_stmt_pool_allocations",
     "calculate_constant_bytes",
     "calculate_workspace_bytes",
@@ -25,4 +27,5 @@ __all__ = [
     "memory_pressure",
     "pool_bounds",
     "pool_usage",
+    "safe_overlap",
 ]

@@ -6,16 +6,19 @@ RFC 0009, "Step 2 : Run an analysis pass".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import lcm, prod
+from math import lcm
 
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.access import Access
+from usmp.analysis.buffer_size import has_static_size, size_bytes
 from usmp.analysis.function_liveness import Span, merge_spans
 from usmp.analysis.liveness import analyse_liveness
 from usmp.analysis.memory_pressure import memory_pressure
+from usmp.analysis.safe_overlap import safe_overlap
+from usmp.analysis.set_overlaps import set_overlaps
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info, is_constant_info
 from usmp.objects import (
     BufferInfo,
@@ -44,7 +47,9 @@ DEFAULT_DATA_ALIGNMENT = 64
 """What TVM writes into every buffer that asks for no alignment of its own, in bytes."""
 
 
-def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAnalysis:
+def extract_buffer_info(
+    main_func: tirx.PrimFunc, mod: IRModule, overlap: bool = True
+) -> BufferInfoAnalysis:
     """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
 
     Planned is every AllocBuffer of constant size in global memory that stands in no parallel,
@@ -55,6 +60,8 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     ----------
     main_func: the AoT main PrimFunc, usually `mod["__tvm_main__"]`.
     mod: the module with the PrimFuncs that it calls, in flat TIR.
+    overlap: whether what is written may overwrite what is read for the last time meanwhile (see
+        `safe_overlap`); if not, buffers that are live at one time share no bytes.
 
     Returns
     -------
@@ -97,9 +104,11 @@ def extract_buffer_info(main_func: tirx.PrimFunc, mod: IRModule) -> BufferInfoAn
     workspace = [info for info, _ in buffers if not is_constant_info(info)]
     constants = [info for info, _ in buffers if is_constant_info(info)]
     _set_conflicts(workspace)
+    stmts = dict(buffers)
+    if overlap:
+        set_overlaps([(info, stmts[info]) for info in workspace], safe_overlap(main_func, mod))
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])
-    stmts = dict(buffers)
     return BufferInfoAnalysis(stmts, memory_pressure(workspace), _pool_pressures(stmts))
 
 
@@ -199,13 +208,6 @@ def is_plannable(stmt: tirx.AllocBuffer) -> bool:
     return has_static_size(stmt.buffer) and stmt.buffer.scope() in PLANNED_SCOPES
 
 
-def has_static_size(buffer: tirx.Buffer) -> bool:
-    """Whether `size_bytes` can tell how large the buffer is."""
-    layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
-    static = all(part is None or isinstance(part, tirx.IntImm) for part in layout)
-    return static and "vscale" not in str(buffer.dtype)
-
-
 def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -> list[PoolInfo]:
     pools = annotated_pools(stmt, function)
     if not pools:
@@ -259,16 +261,3 @@ def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
         int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
         asked_for if asked_for > DEFAULT_DATA_ALIGNMENT else 1,
     )
-
-
-def size_bytes(buffer: tirx.Buffer) -> int:
-    """Bytes that a buffer of static shape takes, with the gaps that its strides and its element
-    offset leave."""
-    extents = [int(extent) for extent in buffer.shape]
-    elements = prod(extents)
-    if buffer.strides and elements:
-        steps = zip(extents, buffer.strides, strict=True)
-        elements = 1 + sum((extent - 1) * int(stride) for extent, stride in steps)
-    if elements and buffer.elem_offset is not None:
-        elements += int(buffer.elem_offset)
-    return elements * int(tvm.DataType(str(buffer.dtype)).itemsize)

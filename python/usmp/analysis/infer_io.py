@@ -11,7 +11,7 @@ from tvm.ir import IRModule, PointerType
 
 from usmp.analysis.access import Access, MemoryUse
 from usmp.analysis.addresses import address_of
-from usmp.analysis.extract_buffer_info import has_static_size, size_bytes
+from usmp.analysis.buffer_size import has_static_size, size_bytes
 from usmp.analysis.liveness import ModuleLiveness
 from usmp.objects import TensorInfo
 

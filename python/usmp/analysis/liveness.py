@@ -24,19 +24,14 @@ from usmp.analysis.access import Access, MemoryUse, Movement, declared_access, i
 from usmp.analysis.addresses import address_of, is_constant, is_op
 from usmp.analysis.call_graph import CallGraph
 from usmp.analysis.calls import PrimFuncCall
+from usmp.analysis.effects import (
+    ASYNCHRONOUS_ATTRIBUTES,
+    CONCURRENT_ATTRIBUTES,
+    KEEP_A_POINTER,
+)
 from usmp.analysis.function_liveness import FunctionLiveness
 from usmp.analysis.memory_root import Loop, Root, Roots
 from usmp.analysis.trip_count import UNKNOWN_TRIP_COUNT, trip_count
-
-_KEEP_A_POINTER = (
-    "tirx.TVMBackendAnyListSetPackedArg",
-    "tirx.dma_copy",
-    "tirx.tvm_struct_set",
-)
-"""Operators after which memory is accessed through a pointer that they were given."""
-_CONCURRENT_ATTRIBUTES = ("thread_extent", "virtual_thread", "pragma_parallel_launch_point")
-_ASYNCHRONOUS_ATTRIBUTES = ("async_scope", "async_commit_queue_scope")
-"""Attributes of statements that go on after the next one has begun."""
 
 
 def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:
@@ -188,9 +183,9 @@ class _FunctionWalk:
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
         if isinstance(stmt.value, tirx.Expr):
             self.use(stmt.value)
-        if str(stmt.attr_key) in _CONCURRENT_ATTRIBUTES:
+        if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
             self._loop([], stmt.body, Loop(self.position, concurrent=True))
-        elif str(stmt.attr_key) in _ASYNCHRONOUS_ATTRIBUTES:
+        elif str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
             for root in self._loop([], stmt.body, Loop(self.position, concurrent=False)):
                 root.escapes = True
         else:
@@ -281,7 +276,7 @@ class _FunctionWalk:
                 if address.computed:
                     tvm_ffi.structural_walk(address.computed, callbacks, order="pre")
                 return tvm_ffi.WalkResult.SKIP
-            if isinstance(call.op, Op) and call.op.name in _KEEP_A_POINTER:
+            if isinstance(call.op, Op) and call.op.name in KEEP_A_POINTER:
                 self._escape(call)
             return tvm_ffi.WalkResult.ADVANCE
 

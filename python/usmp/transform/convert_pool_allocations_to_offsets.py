@@ -12,8 +12,9 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, IRModule, PointerType, PrimType
 
+from usmp.analysis.buffer_size import size_bytes
 from usmp.analysis.call_graph import CallGraph
-from usmp.analysis.extract_buffer_info import byte_alignment, size_bytes
+from usmp.analysis.extract_buffer_info import byte_alignment
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,

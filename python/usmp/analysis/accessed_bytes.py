@@ -1,0 +1,164 @@
+"""Which bytes does an access touch in each iteration of the loops around it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from tvm import tirx
+
+from usmp.analysis.index_values import (
+    MOST_VALUES,
+    Definitions,
+    NotKnown,
+    Truth,
+    Values,
+    both,
+    broadcast_size,
+    is_linear,
+    is_mentioned,
+    is_monotone,
+    known_values,
+    may_be,
+)
+from usmp.analysis.iterations import TracedLoop, definitions_in
+from usmp.analysis.memory_trace import UNBOUNDED, Condition, Term, TracedAccess
+
+Bound = Mapping[tirx.Var, tirx.Expr]
+
+
+def accessed_bytes(access: TracedAccess, bound: Bound, common: int) -> tuple[Values, Values]:
+    """The first byte and the end of what an access touches in each iteration of the `common`
+    outermost loops around it, over all iterations of the others.
+
+    Parameters
+    ----------
+    bound: variables of `Bind` and `Let`, with what they are bound to.
+    common: only loops of known bounds are among them.
+
+    Returns
+    -------
+    Arrays of `common` axes, which have one element where nothing changes. The first byte is
+    `UNBOUNDED`, and the end `-UNBOUNDED`, where the access does not happen.
+
+    Raises
+    ------
+    NotKnown: the bytes are not known, or are too many different ones.
+    """
+    loops = access.statement.loops
+    if access.place.terms is None:
+        raise NotKnown
+    if any(loop.trips == 0 for loop in loops):
+        never = np.full((1,) * common, UNBOUNDED)
+        return never, -never
+    try:
+        offsets, happens = _Address(
+            access.place.terms, access.conditions, loops, bound, common
+        ).values()
+    except NotKnown:
+        # Without conditions it may happen more often, and fewer iterations need to be looked at.
+        offsets, happens = _Address(access.place.terms, (), loops, bound, common).values()
+    first, end = offsets + access.first, offsets + access.end
+    if happens is not None:
+        first = np.where(happens, first, UNBOUNDED)
+        end = np.where(happens, end, -UNBOUNDED)
+    inner = tuple(range(common, first.ndim))
+    return first.min(axis=inner), end.max(axis=inner)
+
+
+def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bound) -> int:
+    """By how many bytes the address of `a` is at most above that of `b`, of one statement, in any
+    of its runs.
+
+    Raises
+    ------
+    NotKnown: the addresses are not known.
+    """
+    if a.place.terms is None or b.place.terms is None:
+        raise NotKnown
+    terms = [*a.place.terms, *(Term(t.index, -t.unit_bytes) for t in b.place.terms)]
+    offsets, _ = _Address(terms, a.conditions, a.statement.loops, bound, 0).values()
+    return int(offsets.max(initial=-UNBOUNDED))
+
+
+class _Address:
+    """The values of an address in those iterations that can be its first or last ones."""
+
+    def __init__(
+        self,
+        terms: Sequence[Term],
+        conditions: Sequence[Condition],
+        loops: Sequence[TracedLoop],
+        bound: Bound,
+        common: int,
+    ) -> None:
+        self.indices = [term.index for term in terms]
+        self.units = [term.unit_bytes for term in terms]
+        self.conditions = conditions
+        self.loops = loops
+        self.bound = bound
+        self.common = common
+
+    def values(self) -> tuple[Values, Truth | None]:
+        """The sum of the terms, and where the access may happen."""
+        definitions, happens = definitions_in(self.loops, self.bound, self._iterations())
+        offsets = np.zeros((1,) * definitions.axes, np.int64)
+        for index, unit in zip(self.indices, self.units, strict=True):
+            values = known_values(index, definitions)
+            if values is None or broadcast_size(offsets, values) > MOST_VALUES:
+                raise NotKnown
+            offsets = offsets + values * unit
+        for condition, truth in self.conditions:
+            happens = both(happens, _without_lanes(condition, truth, definitions))
+        if happens is not None and broadcast_size(offsets, happens) > MOST_VALUES:
+            raise NotKnown
+        return offsets, happens
+
+    def _iterations(self) -> dict[int, Values]:
+        """Of each loop that matters: all of them, or the first and the last where these tell."""
+        needed = self._needed()
+        iterations: dict[int, Values] = {}
+        for axis, loop in enumerate(self.loops):
+            if axis not in needed or loop.trips is None:
+                # Whatever its value is, nothing depends on it.
+                iterations[axis] = np.zeros(1, np.int64)
+            elif axis >= self.common and self._ends_tell(axis, needed):
+                iterations[axis] = np.unique([0, loop.trips - 1])
+            elif loop.trips <= MOST_VALUES:
+                iterations[axis] = np.arange(loop.trips)
+        return iterations
+
+    def _needed(self) -> set[int]:
+        """The loops on which the address or the conditions depend."""
+        exprs = [*self.indices, *(condition for condition, _ in self.conditions)]
+        needed: set[int] = set()
+        for axis in reversed(range(len(self.loops))):
+            loop = self.loops[axis]
+            if loop.variable is not None and self._any_mentions(exprs, loop.variable):
+                needed.add(axis)
+                exprs += [expr for expr in (loop.first, loop.extent) if expr is not None]
+        return needed
+
+    def _ends_tell(self, axis: int, needed: set[int]) -> bool:
+        """Whether the least and greatest addresses are those of the first and last iteration."""
+        loop = self.loops[axis]
+        if loop.variable is None or not isinstance(loop.extent, tirx.IntImm):
+            return False
+        others = [self.loops[other] for other in needed if other != axis]
+        guards = [condition for condition, _ in self.conditions]
+        guards += [e for other in others for e in (other.first, other.extent) if e is not None]
+        if self._any_mentions(guards, loop.variable):
+            return False
+        mentioned = [e for e in self.indices if is_mentioned(e, loop.variable, self.bound)]
+        if len(mentioned) == 1:
+            return is_monotone(mentioned[0], loop.variable, self.bound)
+        return all(is_linear(index, loop.variable, self.bound) for index in mentioned)
+
+    def _any_mentions(self, exprs: Sequence[tirx.Expr], variable: tirx.Var) -> bool:
+        return any(is_mentioned(expr, variable, self.bound) for expr in exprs)
+
+
+def _without_lanes(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:
+    """Where a condition may hold in any lane."""
+    may_hold = may_be(condition, truth, definitions)
+    return None if may_hold is None else np.asarray(may_hold.any(axis=-1, keepdims=True))

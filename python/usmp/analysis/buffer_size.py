@@ -1,0 +1,28 @@
+"""How many bytes a buffer takes."""
+
+from __future__ import annotations
+
+from math import prod
+
+import tvm
+from tvm import tirx
+
+
+def has_static_size(buffer: tirx.Buffer) -> bool:
+    """Whether `size_bytes` can tell how large the buffer is."""
+    layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+    static = all(part is None or isinstance(part, tirx.IntImm) for part in layout)
+    return static and "vscale" not in str(buffer.dtype)
+
+
+def size_bytes(buffer: tirx.Buffer) -> int:
+    """Bytes that a buffer of static shape takes, with the gaps that its strides and its element
+    offset leave."""
+    extents = [int(extent) for extent in buffer.shape]
+    elements = prod(extents)
+    if buffer.strides and elements:
+        steps = zip(extents, buffer.strides, strict=True)
+        elements = 1 + sum((extent - 1) * int(stride) for extent, stride in steps)
+    if elements and buffer.elem_offset is not None:
+        elements += int(buffer.elem_offset)
+    return elements * int(tvm.DataType(str(buffer.dtype)).itemsize)

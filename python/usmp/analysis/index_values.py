@@ -1,0 +1,298 @@
+"""The values of integer expressions in all iterations of the loops around them, as arrays.
+
+All shapes are static, so an index is known in every iteration. An array has one axis for each loop,
+outermost first, and a last one for the lanes of vectors; an axis along which nothing changes has
+one element. What an expression loads from memory, or what overflows, is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tvm
+from tvm import tirx
+from tvm.ir import Call, Op
+
+from usmp.analysis.nodes import nodes_of
+
+Values = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.bool_]
+
+MOST_VALUES = 1 << 20
+"""Of one expression; if it has more, it counts as not known."""
+
+_INT64 = np.iinfo(np.int64)
+
+
+class NotKnown(Exception):
+    """The text does not tell the value."""
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """What variables stand for.
+
+    Parameters
+    ----------
+    axes: number of axes of all arrays.
+    values: loop variables, in the iterations that are looked at.
+    bound: variables of `Bind` and `Let`, with the expressions that they are bound to.
+    """
+
+    axes: int
+    values: Mapping[tirx.Var, Values]
+    bound: Mapping[tirx.Var, tirx.Expr]
+    _known: dict[tirx.Var, Values | None] = field(default_factory=dict)
+
+    def of(self, var: tirx.Var) -> Values:
+        """The values of a variable; `NotKnown` if the text does not tell."""
+        if var in self.values:
+            return self.values[var]
+        if var not in self._known:
+            self._known[var] = known_values(self.bound[var], self) if var in self.bound else None
+        values = self._known[var]
+        if values is None:
+            raise NotKnown
+        return values
+
+
+def known_values(expr: tirx.Expr, definitions: Definitions) -> Values | None:
+    """The values of an integer expression; None if the text does not tell."""
+    try:
+        return _values(expr, definitions)
+    except NotKnown:
+        return None
+
+
+def may_be(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:
+    """In which iterations a condition may be true (or false, if `truth` is false); None stands for
+    all. What is not known may be either."""
+    if isinstance(condition, tirx.Not):
+        return may_be(condition.a, not truth, definitions)
+    if isinstance(condition, tirx.And | tirx.Or):
+        a, b = (may_be(part, truth, definitions) for part in (condition.a, condition.b))
+        if isinstance(condition, tirx.And) == truth:
+            return both(a, b)
+        return None if a is None or b is None or not _fits(a, b) else a | b
+    if isinstance(condition, Call) and _name(condition) in _TRANSPARENT:
+        return may_be(condition.args[0], truth, definitions)
+    try:
+        known = _values(condition, definitions) != 0
+    except NotKnown:
+        return None
+    return np.asarray(known == truth)
+
+
+def both(a: Truth | None, b: Truth | None) -> Truth | None:
+    """Where both are true; None stands for everywhere."""
+    if a is None or b is None:
+        return b if a is None else a
+    # Of what is too large one part alone is true more often, which is safe.
+    return a & b if _fits(a, b) else a
+
+
+def broadcast_size(*arrays: npt.NDArray[Any]) -> int:
+    """How many elements an operation on the arrays gives."""
+    return prod(np.broadcast_shapes(*(array.shape for array in arrays)))
+
+
+def _fits(*arrays: npt.NDArray[Any]) -> bool:
+    return broadcast_size(*arrays) <= MOST_VALUES
+
+
+def _check_size(*arrays: npt.NDArray[Any]) -> None:
+    if not _fits(*arrays):
+        raise NotKnown
+
+
+def is_monotone(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:
+    """Whether the value only grows, or only falls, with `var`, whatever other variables are: then
+    the first and the last value of `var` give the least and the greatest value."""
+    if not is_mentioned(expr, var, bound) or expr.same_as(var):
+        return True
+    if isinstance(expr, tirx.Var):
+        return is_monotone(bound[expr], var, bound)
+    if isinstance(expr, tirx.Cast):
+        # A narrower type would wrap; what is not known then is found by the evaluation.
+        return str(expr.ty.dtype) in ("int32", "int64") and is_monotone(expr.value, var, bound)
+    if isinstance(expr, tirx.Add | tirx.Sub):
+        # Two parts that change together could go up and down.
+        return is_linear(expr, var, bound)
+    if isinstance(expr, tirx.Mul):
+        a, b = (is_mentioned(part, var, bound) for part in (expr.a, expr.b))
+        return not (a and b) and is_monotone(expr.a if a else expr.b, var, bound)
+    if isinstance(expr, tirx.FloorDiv | tirx.Div):
+        return not is_mentioned(expr.b, var, bound) and is_monotone(expr.a, var, bound)
+    if isinstance(expr, tirx.Ramp):
+        return not is_mentioned(expr.stride, var, bound) and is_monotone(expr.base, var, bound)
+    if isinstance(expr, tirx.Broadcast):
+        return is_monotone(expr.value, var, bound)
+    return False
+
+
+def is_linear(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:
+    """Whether `expr` is a * `var` + b, where `var` is neither in a nor in b."""
+    if not is_mentioned(expr, var, bound) or expr.same_as(var):
+        return True
+    if isinstance(expr, tirx.Var):
+        return is_linear(bound[expr], var, bound)
+    if isinstance(expr, tirx.Cast):
+        return str(expr.ty.dtype) in ("int32", "int64") and is_linear(expr.value, var, bound)
+    if isinstance(expr, tirx.Add | tirx.Sub):
+        return is_linear(expr.a, var, bound) and is_linear(expr.b, var, bound)
+    if isinstance(expr, tirx.Mul):
+        a, b = (is_mentioned(part, var, bound) for part in (expr.a, expr.b))
+        return not (a and b) and is_linear(expr.a if a else expr.b, var, bound)
+    return False
+
+
+def is_mentioned(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:
+    """Whether the value depends on `var`, also by way of what variables are bound to."""
+    return any(
+        found.same_as(var) or (found in bound and is_mentioned(bound[found], var, bound))
+        for found in nodes_of(expr, tirx.Var)
+    )
+
+
+def _values(expr: tirx.Expr, definitions: Definitions) -> Values:
+    evaluate = _EVALUATE.get(type(expr))
+    if evaluate is None:
+        raise NotKnown
+    return _wrapped(evaluate(expr, definitions), expr)
+
+
+def _wrapped(values: Values, expr: tirx.Expr) -> Values:
+    """What a variable of the expression's type holds. Wide signed integers must not overflow."""
+    dtype = tvm.DataType(str(expr.ty.dtype)).with_lanes(1)
+    name = str(dtype)
+    if name in ("int64", "bool") or not values.size:
+        return values
+    if name in ("int8", "int16", "uint8", "uint16", "uint32"):
+        return values.astype(name).astype(np.int64)
+    if name != "int32" or values.min() < -(2**31) or values.max() >= 2**31:
+        raise NotKnown
+    return values
+
+
+def _constant(expr: tirx.IntImm, definitions: Definitions) -> Values:
+    value = int(expr)
+    if not -(2**62) < value < 2**62:
+        raise NotKnown
+    return np.full((1,) * definitions.axes, value, np.int64)
+
+
+def _variable(expr: tirx.Var, definitions: Definitions) -> Values:
+    return definitions.of(expr)
+
+
+def _let(expr: tirx.Let, definitions: Definitions) -> Values:
+    bound = {**definitions.bound, expr.var: expr.value}
+    return _values(expr.body, Definitions(definitions.axes, definitions.values, bound))
+
+
+def _cast(expr: tirx.Cast, definitions: Definitions) -> Values:
+    values = _values(expr.value, definitions)
+    return (values != 0).astype(np.int64) if str(expr.ty.dtype) == "bool" else values
+
+
+def _ramp(expr: tirx.Ramp, definitions: Definitions) -> Values:
+    if not isinstance(expr.lanes, tirx.IntImm | int):
+        raise NotKnown
+    base, stride = _values(expr.base, definitions), _values(expr.stride, definitions)
+    if base.shape[-1] != 1 or stride.shape[-1] != 1:
+        raise NotKnown
+    return base + _product(stride, np.arange(int(expr.lanes), dtype=np.int64))
+
+
+def _broadcast(expr: tirx.Broadcast, definitions: Definitions) -> Values:
+    return _values(expr.value, definitions)
+
+
+def _choose(condition: tirx.Expr, a: tirx.Expr, b: tirx.Expr, definitions: Definitions) -> Values:
+    parts = [_values(part, definitions) for part in (condition, a, b)]
+    _check_size(*parts)
+    return np.where(parts[0] != 0, parts[1], parts[2])
+
+
+def _select(expr: tirx.Select, definitions: Definitions) -> Values:
+    return _choose(expr.condition, expr.true_value, expr.false_value, definitions)
+
+
+_TRANSPARENT = ("prim.likely", "tirx.likely")
+_CONDITIONAL = ("prim.if_then_else", "tirx.if_then_else")
+
+
+def _name(call: Call) -> str:
+    return str(call.op.name) if isinstance(call.op, Op) else ""
+
+
+def _call(expr: Call, definitions: Definitions) -> Values:
+    if _name(expr) in _TRANSPARENT:
+        return _values(expr.args[0], definitions)
+    if _name(expr) in _CONDITIONAL:
+        condition, a, b = expr.args
+        return _choose(condition, a, b, definitions)
+    raise NotKnown
+
+
+def _binary(
+    operation: Callable[[Values, Values], Any], wants_no_zero: bool = False
+) -> Callable[[Any, Definitions], Values]:
+    def evaluate(expr: Any, definitions: Definitions) -> Values:
+        a, b = _values(expr.a, definitions), _values(expr.b, definitions)
+        _check_size(a, b)
+        if wants_no_zero and not b.all():
+            raise NotKnown
+        return np.asarray(operation(a, b), np.int64)
+
+    return evaluate
+
+
+def _product(a: Values, b: Values) -> Values:
+    if a.size and b.size and int(np.abs(a).max()) * int(np.abs(b).max()) > _INT64.max:
+        raise NotKnown
+    return np.asarray(a * b)
+
+
+def _truncated_quotient(a: Values, b: Values) -> Values:
+    quotient: Values = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+    return quotient
+
+
+def _not(expr: tirx.Not, definitions: Definitions) -> Values:
+    return (_values(expr.a, definitions) == 0).astype(np.int64)
+
+
+_EVALUATE: dict[type, Callable[[Any, Definitions], Values]] = {
+    tirx.IntImm: _constant,
+    tirx.Var: _variable,
+    tirx.Let: _let,
+    tirx.Cast: _cast,
+    tirx.Ramp: _ramp,
+    tirx.Broadcast: _broadcast,
+    tirx.Select: _select,
+    Call: _call,
+    tirx.Add: _binary(np.add),
+    tirx.Sub: _binary(np.subtract),
+    tirx.Mul: _binary(_product),
+    tirx.FloorDiv: _binary(np.floor_divide, wants_no_zero=True),
+    tirx.FloorMod: _binary(np.mod, wants_no_zero=True),
+    tirx.Div: _binary(_truncated_quotient, wants_no_zero=True),
+    tirx.Mod: _binary(lambda a, b: a - b * _truncated_quotient(a, b), wants_no_zero=True),
+    tirx.Min: _binary(np.minimum),
+    tirx.Max: _binary(np.maximum),
+    tirx.LT: _binary(np.less),
+    tirx.LE: _binary(np.less_equal),
+    tirx.GT: _binary(np.greater),
+    tirx.GE: _binary(np.greater_equal),
+    tirx.EQ: _binary(np.equal),
+    tirx.NE: _binary(np.not_equal),
+    tirx.And: _binary(np.logical_and),
+    tirx.Or: _binary(np.logical_or),
+    tirx.Not: _not,
+}

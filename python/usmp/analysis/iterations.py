@@ -1,0 +1,97 @@
+"""The iterations of loops, as the axes of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import tirx
+
+from usmp.analysis.index_values import (
+    MOST_VALUES,
+    Definitions,
+    Truth,
+    Values,
+    both,
+    known_values,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TracedLoop:
+    """A loop around accesses to memory.
+
+    Parameters
+    ----------
+    variable, first, extent: as in `For`; None where they are not known.
+    step: from one value of the variable to the next.
+    trips: the most iterations that it has; None if that is not known.
+    is_ordered: one iteration follows the other, in the order of the variable.
+    """
+
+    variable: tirx.Var | None = None
+    first: tirx.Expr | None = None
+    extent: tirx.Expr | None = None
+    step: int = 1
+    trips: int | None = None
+    is_ordered: bool = False
+
+
+def trace_loop(
+    stmt: tirx.For, around: Sequence[TracedLoop], bound: Mapping[tirx.Var, tirx.Expr]
+) -> TracedLoop:
+    """The loop of a `For` inside of the loops `around`; `bound` are the variables of `Bind`s."""
+    step = 1 if stmt.step is None else stmt.step
+    if not isinstance(step, int | tirx.IntImm) or int(step) < 1:
+        return TracedLoop()
+    definitions, _ = definitions_in(around, bound, _all_iterations(around))
+    extent, first = (known_values(expr, definitions) for expr in (stmt.extent, stmt.min))
+    if extent is None or first is None:
+        return TracedLoop()
+    trips = max(0, -(-int(extent.max(initial=0)) // int(step)))
+    is_ordered = stmt.kind in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED)
+    return TracedLoop(stmt.loop_var, stmt.min, stmt.extent, int(step), trips, is_ordered)
+
+
+def _all_iterations(loops: Sequence[TracedLoop]) -> dict[int, Values]:
+    trips = {axis: loop.trips for axis, loop in enumerate(loops)}
+    return {axis: np.arange(n) for axis, n in trips.items() if n is not None and n <= MOST_VALUES}
+
+
+def definitions_in(
+    loops: Sequence[TracedLoop],
+    bound: Mapping[tirx.Var, tirx.Expr],
+    iterations: Mapping[int, Values],
+) -> tuple[Definitions, Truth | None]:
+    """What variables stand for in some iterations of `loops`.
+
+    Parameters
+    ----------
+    loops: outermost first; the n-th has the n-th axis, and vectors have one after the last.
+    iterations: of the n-th loop, counted from 0; a loop that is missing has no known variable.
+
+    Returns
+    -------
+    The definitions, and where the iterations exist (None stands for everywhere).
+    """
+    axes = len(loops) + 1
+    values: dict[tirx.Var, Values] = {}
+    definitions = Definitions(axes, values, bound)
+    exist: Truth | None = None
+    for axis, loop in enumerate(loops):
+        if loop.variable is None or loop.first is None or loop.extent is None:
+            continue
+        if axis not in iterations:
+            continue
+        shape = [1] * axes
+        shape[axis] = -1
+        steps = iterations[axis].reshape(shape) * loop.step
+        first = known_values(loop.first, definitions)
+        if first is None:
+            continue
+        values[loop.variable] = first + steps
+        if not isinstance(loop.extent, tirx.IntImm):
+            extent = known_values(loop.extent, definitions)
+            exist = exist if extent is None else both(exist, steps < extent)
+    return definitions, exist

@@ -1,0 +1,502 @@
+"""The accesses of a PrimFunc to memory, in the order in which they run.
+
+A PrimFunc is walked once. Each load and store is noted: of which memory, at which bytes, under
+which conditions, in which loops. What cannot be followed counts as an access to all of the memory;
+where an address is kept for later, the memory is `lost`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import prod
+from typing import ClassVar, TypeAlias
+
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, Op, PointerType, TensorLoad
+
+from usmp.analysis.access import Access, declared_access, item_bytes
+from usmp.analysis.addresses import address_of, is_constant, is_op
+from usmp.analysis.calls import CallResolver, PrimFuncCall
+from usmp.analysis.effects import (
+    ASYNCHRONOUS_ATTRIBUTES,
+    CONCURRENT_ATTRIBUTES,
+    KEEP_A_POINTER,
+)
+from usmp.analysis.iterations import TracedLoop, trace_loop
+from usmp.analysis.nodes import nodes_of
+
+Memory: TypeAlias = tirx.Var
+"""A parameter of a PrimFunc, or the buffer of an AllocBuffer."""
+
+Condition: TypeAlias = tuple[tirx.Expr, bool]
+"""A guard, and whether it is true or false."""
+
+UNBOUNDED = 1 << 60
+"""More bytes than there are: where an access begins or ends is not known."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of an address: an index, and the bytes of what it counts."""
+
+    index: tirx.Expr
+    unit_bytes: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address: the sum of the `terms` in bytes, in a memory; None if that is not known."""
+
+    memory: Memory
+    terms: tuple[Term, ...] | None = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TracedStatement:
+    """A statement that accesses memory.
+
+    Parameters
+    ----------
+    order: among the statements of the PrimFunc, as the text has them.
+    loops: that it stands in, outermost first.
+    loads_first: whether it reads all that it reads before it writes.
+    callee: the name of the PrimFunc that it calls, if that is all that it does.
+    """
+
+    order: int
+    loops: tuple[TracedLoop, ...]
+    loads_first: bool = False
+    callee: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TracedAccess:
+    """Bytes of a memory that a statement accesses.
+
+    Parameters
+    ----------
+    place: an address; the access begins at `first` and ends before `end`, in bytes from it.
+    is_write: whether it may write.
+    conditions: under which it happens.
+    in_callee: what the memory is to the PrimFunc that the statement calls.
+    """
+
+    statement: TracedStatement
+    place: Place
+    first: int
+    end: int
+    is_write: bool
+    conditions: tuple[Condition, ...] = ()
+    in_callee: Memory | None = None
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The first byte of a memory that is accessed, and the end of those that are written, at the
+    most; `-UNBOUNDED` if none is."""
+
+    first: int
+    written_end: int
+
+
+@dataclass(frozen=True)
+class CalleeReach:
+    """What a call of a PrimFunc accesses.
+
+    Parameters
+    ----------
+    params: its parameters.
+    allocated: the buffers that it and what it calls allocate.
+    reach: of the parameters and buffers that are accessed.
+    lost: those whose address is kept.
+    """
+
+    params: list[Memory]
+    allocated: set[Memory]
+    reach: dict[Memory, Reach]
+    lost: set[Memory]
+
+
+@dataclass
+class MemoryTrace:
+    """All accesses of a PrimFunc.
+
+    Parameters
+    ----------
+    accesses: of each memory, in the order of the text.
+    bound: variables of `Bind` and `Let`, with what they are bound to.
+    lost: memories whose address is kept.
+    allocated: buffers of AllocBuffers, also of those in PrimFuncs that it calls.
+    """
+
+    accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
+    bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
+    lost: set[Memory] = field(default_factory=set)
+    allocated: set[Memory] = field(default_factory=set)
+
+
+def trace_function(
+    func: tirx.PrimFunc, calls: CallResolver, callee: Callable[[str], CalleeReach]
+) -> MemoryTrace:
+    """The accesses of `func`.
+
+    Parameters
+    ----------
+    calls: the PrimFuncs that it may call.
+    callee: what a PrimFunc accesses, by name.
+
+    Raises
+    ------
+    ValueError: TIR that is not flat.
+    """
+    return _Walk(func, calls, callee).run()
+
+
+class _Walk:
+    def __init__(
+        self, func: tirx.PrimFunc, calls: CallResolver, callee: Callable[[str], CalleeReach]
+    ) -> None:
+        self.func = func
+        self.calls = calls
+        self.callee = callee
+        self.trace = MemoryTrace()
+        self.places: dict[tirx.Var, tuple[Place, ...]] = {p: (Place(p),) for p in func.params}
+        self.loops: list[TracedLoop] = []
+        self.conditions: tuple[Condition, ...] = ()
+        self.order = 0
+
+    def run(self) -> MemoryTrace:
+        self._statement(self.func.body)
+        return self.trace
+
+    # ---- statements
+
+    def _statement(self, stmt: tirx.Stmt) -> None:
+        visit = self._STATEMENTS.get(type(stmt))
+        if visit is None:
+            raise ValueError(
+                f"{type(stmt).__name__} found; lower the PrimFunc to flat TIR "
+                "(tirx.transform.FlattenBuffer)"
+            )
+        visit(self, stmt)
+
+    def _sequence(self, stmt: tirx.SeqStmt) -> None:
+        for child in stmt.seq:
+            self._statement(child)
+
+    def _allocate(self, stmt: tirx.AllocBuffer) -> None:
+        # Registers and the like are nobody else's memory.
+        if stmt.buffer.scope().startswith("global"):
+            self.places[stmt.buffer] = (Place(stmt.buffer),)
+            self.trace.allocated.add(stmt.buffer)
+        self._lay_out(stmt.buffer)
+
+    def _declare(self, stmt: tirx.DeclBuffer) -> None:
+        self._evaluate_address(stmt.data)
+        self.places[stmt.buffer] = self._places_of(stmt.data)
+        self._lay_out(stmt.buffer)
+
+    def _lay_out(self, buffer: tirx.Var) -> None:
+        """Where a layout is computed from memory, it is not followed when that is read."""
+        layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+        parts = [part for part in layout if part is not None and not is_constant(part)]
+        for var in nodes_of(parts, tirx.Var) if parts else ():
+            self._lose(place.memory for place in self.places.get(var, ()))
+
+    def _bind(self, stmt: tirx.Bind) -> None:
+        if isinstance(stmt.var.ty, PointerType):
+            self._evaluate_address(stmt.value)
+            self.places[stmt.var] = self._places_of(stmt.value)
+        else:
+            self._read(self._new_statement(), stmt.value)
+            self._define(stmt.var, stmt.value)
+
+    def _define(self, var: tirx.Var, value: tirx.Expr) -> None:
+        """A number, which may be an address, as TIR can cast one to it."""
+        self.trace.bound[var] = value
+        bases = address_of(value).bases
+        places = [place for base in bases for place in self.places.get(base, ())]
+        if places:
+            self.places[var] = tuple(Place(place.memory, None) for place in places)
+
+    def _store(self, stmt: tirx.BufferStore) -> None:
+        self._lose(self._bases(stmt.value))
+        statement = self._new_statement(loads_first=True)
+        self._read(statement, stmt.value, *stmt.indices)
+        self._access(statement, stmt.buffer, stmt.indices, self.conditions, is_write=True)
+
+    def _evaluate(self, stmt: tirx.Evaluate) -> None:
+        call = self.calls.resolve(stmt.value) if isinstance(stmt.value, Call) else None
+        if call is None or not self._call(call):
+            self._read(self._new_statement(), stmt.value)
+
+    def _return(self, stmt: tirx.Return) -> None:
+        if stmt.value is not None:
+            self._lose(self._bases(stmt.value))
+            self._read(self._new_statement(), stmt.value)
+
+    def _jump(self, stmt: tirx.Break | tirx.Continue) -> None:
+        """What follows may not run; it is taken to."""
+
+    def _assert(self, stmt: tirx.AssertStmt) -> None:
+        self._read(self._new_statement(), stmt.condition)
+
+    def _attribute(self, stmt: tirx.AttrStmt) -> None:
+        if isinstance(stmt.value, tirx.Expr):
+            self._read(self._new_statement(), stmt.value)
+        if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
+            self._in_loop(TracedLoop(), stmt.body)
+            return
+        self._statement(stmt.body)
+        if str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
+            for var in nodes_of(stmt.body, tirx.Var):
+                self._lose(place.memory for place in self.places.get(var, ()))
+
+    def _branch(self, stmt: tirx.IfThenElse) -> None:
+        self._read(self._new_statement(), stmt.condition)
+        around = self.conditions
+        self.conditions = (*around, (stmt.condition, True))
+        self._statement(stmt.then_case)
+        if stmt.else_case is not None:
+            self.conditions = (*around, (stmt.condition, False))
+            self._statement(stmt.else_case)
+        self.conditions = around
+
+    def _for(self, stmt: tirx.For) -> None:
+        bounds = [stmt.min, stmt.extent, *([stmt.step] if stmt.step is not None else [])]
+        loop = trace_loop(stmt, self.loops, self.trace.bound)
+        if all(is_constant(bound) for bound in bounds):
+            self._in_loop(loop, stmt.body)
+            return
+        # C evaluates the bounds again before every iteration.
+        self._read(self._new_statement(), *bounds)
+        self.loops.append(TracedLoop())
+        self._read(self._new_statement(), *bounds)
+        self.loops.pop()
+        self._in_loop(loop, stmt.body)
+
+    def _while(self, stmt: tirx.While) -> None:
+        self.loops.append(TracedLoop())
+        self._read(self._new_statement(), stmt.condition)
+        self._statement(stmt.body)
+        self.loops.pop()
+
+    def _in_loop(self, loop: TracedLoop, body: tirx.Stmt) -> None:
+        self.loops.append(loop)
+        self._statement(body)
+        self.loops.pop()
+
+    _STATEMENTS: ClassVar[dict[type, Callable[[_Walk, tirx.Stmt], None]]] = {
+        tirx.SeqStmt: _sequence,
+        tirx.AllocBuffer: _allocate,
+        tirx.DeclBuffer: _declare,
+        tirx.Bind: _bind,
+        tirx.BufferStore: _store,
+        tirx.Evaluate: _evaluate,
+        tirx.Return: _return,
+        tirx.Break: _jump,
+        tirx.Continue: _jump,
+        tirx.AssertStmt: _assert,
+        tirx.AttrStmt: _attribute,
+        tirx.IfThenElse: _branch,
+        tirx.For: _for,
+        tirx.While: _while,
+    }
+
+    def _new_statement(self, loads_first: bool = False) -> TracedStatement:
+        self.order += 1
+        return TracedStatement(self.order, tuple(self.loops), loads_first)
+
+    # ---- addresses
+
+    def _bases(self, expr: tirx.Expr) -> list[Memory]:
+        """The memories into which the value of an expression may point."""
+        bases = address_of(expr).bases
+        return [place.memory for base in bases for place in self.places.get(base, ())]
+
+    def _places_of(self, data: tirx.Expr) -> tuple[Place, ...]:
+        """What the pointer `data` points to."""
+        if is_op(data, "tirx.buffer_data"):
+            data = data.args[0]
+        if isinstance(data, tirx.Var):
+            return self.places.get(data, ())
+        if is_op(data, "tirx.address_of") and isinstance(data.args[0], TensorLoad):
+            load = data.args[0]
+            return self._elements(load.source, list(load.indices))
+        return tuple(Place(memory, None) for memory in self._bases(data))
+
+    def _elements(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Place, ...]:
+        """The address of an element of a buffer."""
+        terms = _terms(buffer, indices)
+        return tuple(
+            Place(
+                place.memory,
+                None if terms is None or place.terms is None else (*place.terms, *terms),
+            )
+            for place in self.places.get(buffer, ())
+        )
+
+    def _evaluate_address(self, data: tirx.Expr) -> None:
+        """Note what is read to compute a pointer; taking an address accesses nothing."""
+        computed = address_of(data).computed
+        if computed:
+            self._read(self._new_statement(), *computed)
+
+    def _lose(self, memories: Iterable[Memory]) -> None:
+        self.trace.lost.update(memories)
+
+    # ---- accesses
+
+    def _note(self, access: TracedAccess) -> None:
+        self.trace.accesses.setdefault(access.place.memory, []).append(access)
+
+    def _access(
+        self,
+        statement: TracedStatement,
+        buffer: tirx.Var,
+        indices: Iterable[tirx.Expr],
+        conditions: tuple[Condition, ...],
+        is_write: bool,
+    ) -> None:
+        size = item_bytes(str(buffer.dtype))
+        for place in self._elements(buffer, list(indices)):
+            self._note(TracedAccess(statement, place, 0, size, is_write, conditions))
+
+    def _anywhere(self, statement: TracedStatement, var: tirx.Var, access: Access) -> None:
+        """The address of `var` is given away: all of its memory may be accessed."""
+        for place in self.places.get(var, ()):
+            everywhere = Place(place.memory, None)
+            self._note(TracedAccess(statement, everywhere, 0, 0, access.may_write, ()))
+
+    def _call(self, call: PrimFuncCall) -> bool:
+        """Note what a call of a PrimFunc accesses; False if its arguments are not followed."""
+        callee = self.callee(call.callee)
+        if len(call.arguments) != len(callee.params):
+            return False
+        for argument in call.arguments:
+            self._evaluate_address(argument)
+        self.order += 1
+        statement = TracedStatement(self.order, tuple(self.loops), callee=call.callee)
+        arguments = [self._places_of(argument) for argument in call.arguments]
+        for param, places in zip(callee.params, arguments, strict=True):
+            if param in callee.lost:
+                self._lose(place.memory for place in places)
+            for place in places:
+                self._reach(statement, place, param, callee)
+        for memory in callee.allocated:
+            self.trace.allocated.add(memory)
+            self._reach(statement, Place(memory), memory, callee)
+        self._lose(callee.lost & callee.allocated)
+        return True
+
+    def _reach(
+        self, statement: TracedStatement, place: Place, memory: Memory, callee: CalleeReach
+    ) -> None:
+        """Note what a call does to `memory` of the callee, which is at `place`."""
+        reach = callee.reach.get(memory)
+        if reach is not None:
+            is_write = reach.written_end > -UNBOUNDED
+            first, end = reach.first, reach.written_end
+            conditions = self.conditions
+            self._note(TracedAccess(statement, place, first, end, is_write, conditions, memory))
+
+    def _read(self, statement: TracedStatement, *exprs: tirx.Expr) -> None:
+        """Note everything that `exprs` read, and what may be accessed through addresses in them."""
+        pending: list[tuple[tirx.Expr, tuple[Condition, ...]]] = [
+            (expr, self.conditions) for expr in exprs
+        ]
+        while pending:
+            expr, conditions = pending.pop()
+            if not is_constant(expr):
+                pending += self._read_one(statement, expr, conditions)
+
+    def _read_one(
+        self, statement: TracedStatement, expr: tirx.Expr, conditions: tuple[Condition, ...]
+    ) -> list[tuple[tirx.Expr, tuple[Condition, ...]]]:
+        """Note what `expr` reads, but for the parts that are returned, with their conditions."""
+        parts: list[tuple[tirx.Expr, tuple[Condition, ...]]] = []
+        skip, advance = tvm_ffi.WalkResult.SKIP, tvm_ffi.WalkResult.ADVANCE
+
+        def choose(condition: tirx.Expr, a: tirx.Expr, b: tirx.Expr) -> tvm_ffi.WalkResult:
+            parts.append((condition, conditions))
+            parts.append((a, (*conditions, (condition, True))))
+            parts.append((b, (*conditions, (condition, False))))
+            return skip
+
+        def on_select(select: tirx.Select) -> tvm_ffi.WalkResult:
+            return choose(select.condition, select.true_value, select.false_value)
+
+        def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
+            self._access(statement, load.source, load.indices, conditions, is_write=False)
+            parts.extend((index, conditions) for index in load.indices)
+            return skip
+
+        def on_let(let: tirx.Let) -> tvm_ffi.WalkResult:
+            self._define(let.var, let.value)
+            return advance
+
+        def on_call(call: Call) -> tvm_ffi.WalkResult:
+            if is_op(call, "prim.if_then_else"):
+                return choose(*call.args)
+            declared = declared_access(call)
+            if declared is not None:
+                address = address_of(call)
+                for base in address.bases:
+                    self._anywhere(statement, base, declared)
+                parts.extend((part, conditions) for part in address.computed)
+                return skip
+            if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
+                self._anywhere(statement, call.args[0].source, Access.UNKNOWN)
+                parts.extend((index, conditions) for index in call.args[0].indices)
+                return skip
+            keeps = isinstance(call.op, Op) and call.op.name in KEEP_A_POINTER
+            if keeps or self.calls.resolve(call) is not None:
+                # A call that is a part of an expression is not followed.
+                for var in nodes_of(call, tirx.Var):
+                    self._lose(place.memory for place in self.places.get(var, ()))
+            return advance
+
+        def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
+            self._anywhere(statement, var, Access.UNKNOWN)
+            return skip
+
+        callbacks = [
+            (tirx.Select, on_select),
+            (TensorLoad, on_load),
+            (tirx.Let, on_let),
+            (Call, on_call),
+            (tirx.Var, on_variable),
+        ]
+        tvm_ffi.structural_walk(expr, callbacks, order="pre")
+        return parts
+
+
+def _terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...] | None:
+    """Where an element is in the memory of its buffer; None if that is not known."""
+    size = item_bytes(str(buffer.dtype))
+    shape = [extent for extent in buffer.shape if isinstance(extent, tirx.IntImm)]
+    if (tvm.DataType(str(buffer.dtype)).bits % 8 and str(buffer.dtype) != "bool") or (
+        len(shape) < len(buffer.shape) or len(shape) != len(indices)
+    ):
+        return None
+    if buffer.strides:
+        strides = [int(s) for s in buffer.strides if isinstance(s, tirx.IntImm)]
+    else:
+        strides = [prod(int(extent) for extent in shape[axis + 1 :]) for axis in range(len(shape))]
+    offset = buffer.elem_offset
+    if len(strides) < len(shape) or not _is_row_major(buffer):
+        return None
+    terms = [Term(i, s * size) for i, s in zip(indices, strides, strict=True)]
+    return tuple(terms) if offset is None else (*terms, Term(offset, size))
+
+
+def _is_row_major(buffer: tirx.Var) -> bool:
+    """Whether elements of a buffer without strides lie as its shape says."""
+    layout = buffer.ty.layout
+    if len(buffer.shape) <= 1 or buffer.strides or layout is None:
+        return True
+    plain = tirx.decl_buffer(buffer.shape, buffer.dtype).ty.layout
+    return bool(tvm_ffi.structural_equal(layout, plain))

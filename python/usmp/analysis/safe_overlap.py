@@ -1,0 +1,276 @@
+"""How far below a buffer that is still read may the buffer start that is written meanwhile?
+
+An operator that reads its input in order may write its output over what it has read. The output x
+may start d bytes below the input y if no byte of x is written before y is accessed at the same
+address for the last time:
+
+    D(y, x) = max of  end of the bytes written by w - first byte accessed by a
+              over all writes w of x and accesses a of y such that w runs before a
+
+Every distance of at least D is as safe. An access is a load or a store: what is stored to y after w
+would destroy what w wrote. 0 permits the same address, the size of x no common byte. All shapes are
+static, so first and end are computed for every iteration of the loops that w and a share (see
+`accessed_bytes`), and the maximum is taken along the order in which the iterations run.
+
+DESIGN: "the one placement rule"; P. Blacker et al., "Diagonal memory optimisation", 2020, derives
+such distances by hand for convolutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import takewhile
+from math import prod
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.accessed_bytes import accessed_bytes, greatest_difference
+from usmp.analysis.buffer_size import has_static_size, size_bytes
+from usmp.analysis.call_graph import CallGraph
+from usmp.analysis.index_values import MOST_VALUES, NotKnown, Values
+from usmp.analysis.iterations import TracedLoop
+from usmp.analysis.memory_trace import (
+    UNBOUNDED,
+    CalleeReach,
+    Memory,
+    MemoryTrace,
+    Reach,
+    TracedAccess,
+    TracedStatement,
+    trace_function,
+)
+from usmp.analysis.nodes import nodes_of
+
+_MOST_PAIRS = 10000
+"""Accesses of two memories that are compared one by one; if there are more, nothing is known."""
+
+
+def safe_overlap(func: tirx.PrimFunc, mod: IRModule | None = None) -> SafeOverlap:
+    """The safe distances between the memories of a PrimFunc.
+
+    Parameters
+    ----------
+    func: flat TIR.
+    mod: the module with the PrimFuncs that it calls; without one, calls are unknown functions.
+
+    Raises
+    ------
+    ValueError: recursion; TIR that is not flat.
+    """
+    name = "main"
+    functions = {} if mod is None else dict(mod.functions.items())
+    for variable, other in functions.items():
+        if other.same_as(func):
+            name = str(variable.name_hint)
+            break
+    else:
+        mod = IRModule({name: func})
+    assert mod is not None
+    return ModuleOverlap(mod).of(name)
+
+
+class ModuleOverlap:
+    """The safe distances of the PrimFuncs of a module, each found once."""
+
+    def __init__(self, mod: IRModule) -> None:
+        self.graph = CallGraph(mod)
+        self.finished: dict[str, SafeOverlap] = {}
+
+    def of(self, name: str) -> SafeOverlap:
+        """As `safe_overlap`."""
+        for function in self.graph.callees_first(name):
+            if function not in self.finished:
+                self.finished[function] = SafeOverlap(self.graph.functions[function], self)
+        return self.finished[name]
+
+
+class SafeOverlap:
+    """The safe distances between the memories of a PrimFunc: its parameters, and the buffers of
+    AllocBuffers in it and in the PrimFuncs that it calls.
+
+    Parameters
+    ----------
+    func: the PrimFunc.
+    program: has those that it calls.
+    """
+
+    def __init__(self, func: tirx.PrimFunc, program: ModuleOverlap) -> None:
+        self.func = func
+        self.program = program
+        self.trace: MemoryTrace = trace_function(
+            func, program.graph.calls, lambda name: program.finished[name].reach
+        )
+        self._distances: dict[tuple[Memory, Memory], int] = {}
+
+    def distance(self, dying: Memory, written: Memory) -> int:
+        """By how many bytes `written` must start below `dying` at least, if they share bytes.
+
+        0 permits the same address, the size of `written` no common byte.
+
+        Raises
+        ------
+        ValueError: the size of `written` is not known.
+        """
+        return max(0, min(self.relative_distance(dying, written), self._size_bytes(written)))
+
+    def relative_distance(self, dying: Memory, written: Memory) -> int:
+        """The same, not limited to what makes sense: negative if `written` may start above, and
+        `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
+        pair = dying, written
+        if pair not in self._distances:
+            is_known = dying is not written and not {dying, written} & self.trace.lost
+            self._distances[pair] = self._greatest(dying, written) if is_known else UNBOUNDED
+        return self._distances[pair]
+
+    @cached_property
+    def groups(self) -> dict[Memory, set[object]]:
+        """The outermost statements that access each memory. Memories that have none in common
+        need no distance of their own: one is done with before the other is begun, or all of one
+        matters while the other is accessed."""
+        return {
+            memory: {_outermost(access.statement) for access in accesses}
+            for memory, accesses in self.trace.accesses.items()
+        }
+
+    @cached_property
+    def reach(self) -> CalleeReach:
+        """What a call of the PrimFunc accesses."""
+        reach = {}
+        for memory, accesses in self.trace.accesses.items():
+            hulls = [self._hull(access) for access in accesses]
+            ends = [end for (_, end), a in zip(hulls, accesses, strict=True) if a.is_write]
+            reach[memory] = Reach(min(first for first, _ in hulls), max(ends, default=-UNBOUNDED))
+        params = list(self.func.params)
+        return CalleeReach(params, self.trace.allocated, reach, self.trace.lost)
+
+    def _size_bytes(self, memory: Memory) -> int:
+        views = [memory] if tirx.is_buffer_var(memory) else []
+        if not views:
+            for stmt in nodes_of(self.func.body, tirx.DeclBuffer):
+                if isinstance(stmt.data, tirx.Var) and stmt.data.same_as(memory):
+                    views.append(stmt.buffer)
+        sizes = [size_bytes(view) for view in views if has_static_size(view)]
+        if not sizes or len(sizes) < len(views):
+            raise ValueError(f"the size of {memory.name} is not known")
+        return max(sizes)
+
+    # ---- pairs of accesses
+
+    def _greatest(self, dying: Memory, written: Memory) -> int:
+        accesses = _by_group(self.trace.accesses.get(dying, ()))
+        writes = _by_group(a for a in self.trace.accesses.get(written, ()) if a.is_write)
+        if sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes) > _MOST_PAIRS:
+            return UNBOUNDED
+        order = {group: members[0].statement.order for group, members in accesses.items()}
+        order |= {group: members[0].statement.order for group, members in writes.items()}
+        distance = end_before = -UNBOUNDED
+        for group in sorted(order, key=order.__getitem__):
+            for access in accesses.get(group, ()):
+                distance = max(distance, end_before - self._hull(access)[0])
+                for write in writes.get(group, ()):
+                    distance = max(distance, self._pair_distance(write, access))
+            ends = (self._hull(write)[1] for write in writes.get(group, ()))
+            end_before = max([end_before, *ends])
+        return _limited(distance)
+
+    def _hull(self, access: TracedAccess) -> tuple[int, int]:
+        """First byte and end over all iterations."""
+        try:
+            first, end = accessed_bytes(access, self.trace.bound, 0)
+        except NotKnown:
+            return -UNBOUNDED, UNBOUNDED
+        return int(first), int(end)
+
+    def _pair_distance(self, write: TracedAccess, access: TracedAccess) -> int:
+        """The greatest distance of runs of two statements, of which the write's comes first."""
+        a, b = write.statement, access.statement
+        shared = _shared_loops(a, b)
+        ordered = sum(1 for _ in takewhile(lambda loop: loop.is_ordered, shared))
+        is_followed = ordered == len(shared)
+        if is_followed and a is b and a.callee is not None:
+            in_call = self._call_distance(write, access)
+            if in_call == UNBOUNDED:
+                return UNBOUNDED
+            return max(in_call, self._over_iterations(write, access, shared, ordered, False))
+        # In one iteration of the loops that they share.
+        before = not is_followed or (not a.loads_first if a is b else a.order < b.order)
+        return self._over_iterations(write, access, shared, ordered, before)
+
+    def _over_iterations(
+        self,
+        write: TracedAccess,
+        access: TracedAccess,
+        shared: Sequence[TracedLoop],
+        ordered: int,
+        before: bool,
+    ) -> int:
+        """The same, the write being first in one iteration only if `before`. Where iterations are
+        too many, those of inner loops are taken together: then any of the two may be first."""
+        for common in range(ordered, -1, -1):
+            try:
+                _, ends = accessed_bytes(write, self.trace.bound, common)
+                firsts, _ = accessed_bytes(access, self.trace.bound, common)
+                return _in_order(ends, firsts, shared[:common], before or common < ordered)
+            except NotKnown:
+                continue
+        return UNBOUNDED
+
+    def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
+        """What the callee's own accesses ask for, its arguments being where they are."""
+        callee = self.program.finished[str(write.statement.callee)]
+        assert write.in_callee is not None and access.in_callee is not None
+        inside = callee.relative_distance(access.in_callee, write.in_callee)
+        if abs(inside) >= UNBOUNDED:
+            return inside
+        try:
+            return inside + greatest_difference(write, access, self.trace.bound)
+        except NotKnown:
+            return UNBOUNDED
+
+
+def _limited(distance: int) -> int:
+    """Half of what is without bounds is without bounds."""
+    if abs(distance) < UNBOUNDED // 2:
+        return distance
+    return UNBOUNDED if distance > 0 else -UNBOUNDED
+
+
+def _outermost(statement: TracedStatement) -> object:
+    return statement.loops[0] if statement.loops else statement
+
+
+def _by_group(accesses: Iterable[TracedAccess]) -> dict[object, list[TracedAccess]]:
+    groups: dict[object, list[TracedAccess]] = {}
+    for access in accesses:
+        groups.setdefault(_outermost(access.statement), []).append(access)
+    return groups
+
+
+def _shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
+    pairs = takewhile(lambda pair: pair[0] is pair[1], zip(a.loops, b.loops, strict=False))
+    return [loop for loop, _ in pairs]
+
+
+def _in_order(ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool) -> int:
+    """The greatest end that is reached before an access begins, minus where that begins.
+
+    Parameters
+    ----------
+    ends, firsts: by iteration, with an axis for each of `loops`.
+    before: whether in one iteration the write comes before the access.
+    """
+    shape = tuple(
+        # Iterations that are all alike: the second is preceded by the first.
+        max(end, first) if max(end, first) > 1 else min(loop.trips or 0, 2)
+        for end, first, loop in zip(ends.shape, firsts.shape, loops, strict=True)
+    )
+    if prod(shape) > MOST_VALUES:
+        raise NotKnown
+    reached = np.maximum.accumulate(np.broadcast_to(ends, shape).ravel())
+    begins = np.broadcast_to(firsts, shape).ravel()
+    if not before:
+        reached, begins = reached[:-1], begins[1:]
+    return _limited(int((reached - begins).max(initial=-UNBOUNDED)))

@@ -1,0 +1,71 @@
+"""Which live buffers may share bytes, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm import tirx
+
+from usmp.analysis.safe_overlap import SafeOverlap
+from usmp.objects import BufferInfo, BufferInfoKind
+from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR
+
+
+def set_overlaps(
+    buffers: Sequence[tuple[BufferInfo, tirx.AllocBuffer]], distances: SafeOverlap
+) -> None:
+    """Set the safe overlaps of buffers that conflict.
+
+    Parameters
+    ----------
+    buffers: each with its allocation, in program order.
+    distances: of the PrimFunc with which the program begins.
+    """
+    position = {info: index for index, (info, _) in enumerate(buffers)}
+    overlaps: dict[BufferInfo, dict[BufferInfo, int]] = {info: {} for info, _ in buffers}
+    for index, (info, stmt) in enumerate(buffers):
+        for other in info.conflicts:
+            if position[other] > index:
+                _set_overlap((info, stmt), buffers[position[other]], distances, overlaps)
+    for info, inputs in overlaps.items():
+        if inputs:
+            info.set_overlaps(inputs)
+
+
+def _set_overlap(
+    one: tuple[BufferInfo, tirx.AllocBuffer],
+    other: tuple[BufferInfo, tirx.AllocBuffer],
+    distances: SafeOverlap,
+    overlaps: dict[BufferInfo, dict[BufferInfo, int]],
+) -> None:
+    """Let one of two buffers overwrite the other while that dies: the one with which more bytes are
+    saved, if both may."""
+    groups = [distances.groups.get(stmt.buffer, set()) for _, stmt in (one, other)]
+    if groups[0].isdisjoint(groups[1]):
+        return
+    most_saved = 0
+    found: tuple[BufferInfo, BufferInfo, int] | None = None
+    for (dying, dies), (written, is_written) in ((one, other), (other, one)):
+        if not _matters_later(dying, dies) and not _mattered_before(written, is_written):
+            distance = distances.distance(dies.buffer, is_written.buffer)
+            saved = min(dying.size_bytes, written.size_bytes - distance)
+            if saved > most_saved:
+                most_saved, found = saved, (dying, written, distance)
+    if found:
+        dying, written, distance = found
+        overlaps[written][dying] = distance
+
+
+def _matters_later(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
+    """Whether the content is used after the program's last access."""
+    return _is_kept(info, stmt) or info.kind == BufferInfoKind.OUTPUT
+
+
+def _mattered_before(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
+    """Whether there is content before the program's first access."""
+    return _is_kept(info, stmt) or info.kind == BufferInfoKind.INPUT
+
+
+def _is_kept(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
+    kept = int(stmt.annotations.get(LIVE_THROUGHOUT_ATTR, False))
+    return bool(kept) or info.kind == BufferInfoKind.STATE
