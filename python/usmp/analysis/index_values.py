@@ -265,7 +265,7 @@ def _truncated_quotient(a: Values, b: Values) -> Values:
 
 
 def _not(expr: tirx.Not, definitions: Definitions) -> Values:
-    return (_values(expr.a, definitions) == 0).astype(np.int64)
+    return np.asarray(_values(expr.a, definitions) == 0, np.int64)
 
 
 _EVALUATE: dict[type, Callable[[Any, Definitions], Values]] = {

@@ -47,6 +47,9 @@ from usmp.analysis.nodes import nodes_of
 _MOST_PAIRS = 10000
 """Accesses of two memories that are compared one by one; if there are more, nothing is known."""
 
+_DEEPEST_CALLS = 50
+"""Below so many PrimFuncs that call each other, buffers are not looked at any more."""
+
 
 def safe_overlap(func: tirx.PrimFunc, mod: IRModule | None = None) -> SafeOverlap:
     """The safe distances between the memories of a PrimFunc.
@@ -83,7 +86,9 @@ class ModuleOverlap:
         """As `safe_overlap`."""
         for function in self.graph.callees_first(name):
             if function not in self.finished:
-                self.finished[function] = SafeOverlap(self.graph.functions[function], self)
+                callees = [self.finished[callee] for callee in self.graph.callees(function)]
+                height = max((callee.height for callee in callees), default=-1) + 1
+                self.finished[function] = SafeOverlap(self.graph.functions[function], self, height)
         return self.finished[name]
 
 
@@ -95,11 +100,13 @@ class SafeOverlap:
     ----------
     func: the PrimFunc.
     program: has those that it calls.
+    height: how many PrimFuncs stand below it, each called by the one before.
     """
 
-    def __init__(self, func: tirx.PrimFunc, program: ModuleOverlap) -> None:
+    def __init__(self, func: tirx.PrimFunc, program: ModuleOverlap, height: int) -> None:
         self.func = func
         self.program = program
+        self.height = height
         self.trace: MemoryTrace = trace_function(
             func, program.graph.calls, lambda name: program.finished[name].reach
         )
@@ -121,8 +128,11 @@ class SafeOverlap:
         `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
         pair = dying, written
         if pair not in self._distances:
-            is_known = dying is not written and not {dying, written} & self.trace.lost
-            self._distances[pair] = self._greatest(dying, written) if is_known else UNBOUNDED
+            is_known = self.trace.accesses.keys() >= {*pair} and not {*pair} & self.trace.lost
+            if not is_known or dying.same_as(written):
+                self._distances[pair] = UNBOUNDED
+            else:
+                self._distances[pair] = self._greatest(dying, written)
         return self._distances[pair]
 
     @cached_property
@@ -144,7 +154,8 @@ class SafeOverlap:
             ends = [end for (_, end), a in zip(hulls, accesses, strict=True) if a.is_write]
             reach[memory] = Reach(min(first for first, _ in hulls), max(ends, default=-UNBOUNDED))
         params = list(self.func.params)
-        return CalleeReach(params, self.trace.allocated, reach, self.trace.lost)
+        allocated = self.trace.allocated if self.height < _DEEPEST_CALLS else set()
+        return CalleeReach(params, allocated, reach, self.trace.lost)
 
     def _size_bytes(self, memory: Memory) -> int:
         views = [memory] if tirx.is_buffer_var(memory) else []
@@ -222,6 +233,8 @@ class SafeOverlap:
         """What the callee's own accesses ask for, its arguments being where they are."""
         callee = self.program.finished[str(write.statement.callee)]
         assert write.in_callee is not None and access.in_callee is not None
+        if callee.height >= _DEEPEST_CALLS:
+            return UNBOUNDED
         inside = callee.relative_distance(access.in_callee, write.in_callee)
         if abs(inside) >= UNBOUNDED:
             return inside
