@@ -7,15 +7,27 @@ aligned, or one outside of its memory.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add, mul
 
 import tvm
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, TensorLoad
+
+from tir_arithmetic import (
+    COMPARISONS,
+    FUNCTIONS,
+    OPERATIONS,
+    Value,
+    element_type,
+    from_bits,
+    lanewise,
+    to_bits,
+    wrap,
+)
 
 CONSTANT_DATA = "constant_data"
 """The annotation of an AllocBuffer that holds a constant: its content."""
@@ -45,18 +57,6 @@ class _Continue(Exception):
     """Leaves an iteration."""
 
 
-_ARITHMETIC = {
-    tirx.Add: operator.add,
-    tirx.Sub: operator.sub,
-    tirx.Mul: operator.mul,
-    tirx.FloorMod: operator.mod,
-}
-_COMPARISONS = {
-    tirx.LT: operator.lt,
-    tirx.GT: operator.gt,
-    tirx.EQ: operator.eq,
-    tirx.NE: operator.ne,
-}
 _CALLS_BY_NAME = (
     "tirx.call_extern",
     "tirx.call_pure_extern",
@@ -93,6 +93,7 @@ class Interpreter:
         self.order = -1 if backwards else 1
         self.interleaved = interleaved
         self.steps = steps
+        self.layouts: dict[tirx.Var, _Layout] = {}
         self.functions: dict[str, tirx.PrimFunc] = {}
         for variable, func in mod.functions.items():
             self.functions[variable.name_hint] = func
@@ -143,6 +144,8 @@ class Interpreter:
             name, arguments = callee
             with suppress(_Return):
                 yield from self.calling(name, self.values(arguments, variables))
+        elif kind is tirx.AttrStmt:
+            yield from self.run(stmt.body, variables)
         else:
             self.execute(stmt, variables)
         self.steps -= 1
@@ -152,14 +155,14 @@ class Interpreter:
     def run_in_turn(self, stmt: tirx.For, variables: dict) -> Steps:
         """A serial loop; the bounds are evaluated again before every iteration, as in C."""
         index = self.value(stmt.min, variables)
-        assert stmt.step is None
+        step = 1 if stmt.step is None else self.value(stmt.step, variables)
         while index < self.value(stmt.min, variables) + self.value(stmt.extent, variables):
             try:
                 with suppress(_Continue):
                     yield from self.run(stmt.body, {**variables, stmt.loop_var: index})
             except _Break:
                 break
-            index += 1
+            index += step
 
     def run_at_once(self, stmt: tirx.For, variables: dict) -> Steps:
         """A loop whose iterations run at the same time, each with variables of its own."""
@@ -183,13 +186,14 @@ class Interpreter:
             variables[stmt.buffer] = _allocate(stmt)
         elif kind is tirx.DeclBuffer:
             address = self.value(stmt.data, variables)
-            assert address.offset % _itemsize(stmt.buffer.dtype) == 0, "view is not aligned"
+            assert address.offset % self.layout(stmt.buffer).itemsize == 0, "view is not aligned"
             variables[stmt.buffer] = address
         elif kind is tirx.Bind:
             variables[stmt.var] = self.value(stmt.value, variables)
         elif kind is tirx.BufferStore:
-            value, index = self.values([stmt.value, *stmt.indices], variables)
-            self.store(variables[stmt.buffer], index, _itemsize(stmt.buffer.dtype), value)
+            value, *indices = self.values([stmt.value, *stmt.indices], variables)
+            index = self.index(stmt.buffer, indices, variables)
+            lanewise(partial(self.store_element, variables[stmt.buffer], stmt.buffer), index, value)
         elif kind is tirx.Evaluate:
             self.value(stmt.value, variables)
         elif kind is tirx.Return:
@@ -207,40 +211,91 @@ class Interpreter:
         """The values of several expressions, evaluated in the order of this interpreter."""
         return [self.value(e, variables) for e in exprs[:: self.order]][:: self.order]
 
-    def value(self, expr: tirx.Expr, variables: dict) -> int | Pointer | None:
+    def value(self, expr: tirx.Expr, variables: dict) -> Value | Pointer | None:
         """The value of an expression."""
         kind = type(expr)
         if kind is TensorLoad:
-            address, index = self.values([expr.source, expr.indices[0]], variables)
-            return self.load(address, index, _itemsize(expr.source.dtype))
-        if kind in _ARITHMETIC:
+            address, *indices = self.values([expr.source, *expr.indices], variables)
+            index = self.index(expr.source, indices, variables)
+            return lanewise(partial(self.load_element, address, expr.source), index)
+        if kind in OPERATIONS:
             a, b = self.values([expr.a, expr.b], variables)
-            return _wrap(_ARITHMETIC[kind](a, b), expr.ty.dtype)
-        if kind in _COMPARISONS:
-            return _COMPARISONS[kind](*self.values([expr.a, expr.b], variables))
-        if kind is tirx.IntImm:
-            return int(expr.value)
-        if kind is tirx.Cast:
-            return _wrap(self.value(expr.value, variables), expr.ty.dtype)
+            return wrap(lanewise(OPERATIONS[kind], a, b), expr.ty.dtype)
+        if kind in COMPARISONS:
+            return lanewise(COMPARISONS[kind], *self.values([expr.a, expr.b], variables))
+        if kind in (tirx.IntImm, tirx.FloatImm):
+            return expr.value
         if kind is tirx.Var:
             return variables[expr]
-        assert kind is Call, expr
+        if kind is tirx.Cast:
+            return wrap(self.value(expr.value, variables), expr.ty.dtype)
+        if kind is not Call:
+            return self.compound(expr, variables)
         if callee := self.callee(expr):
             name, arguments = callee
             return self.call(name, self.values(arguments, variables))
-        return self.address(expr, variables)
+        return self.operator(expr, variables)
+
+    def compound(self, expr: tirx.Expr, variables: dict) -> Value:
+        """The value of an expression of a rare kind. A select evaluates both of its values; `And`
+        and `Or` evaluate no more than they need."""
+        kind = type(expr)
+        if kind in (tirx.And, tirx.Or):
+            left = self.value(expr.a, variables)
+            return left if bool(left) == (kind is tirx.Or) else self.value(expr.b, variables)
+        if kind is tirx.Not:
+            return lanewise(lambda a: not a, self.value(expr.a, variables))
+        if kind is tirx.BitwiseNot:
+            return wrap(lanewise(lambda a: ~int(a), self.value(expr.a, variables)), expr.ty.dtype)
+        if kind is tirx.Select:
+            parts = [expr.condition, expr.true_value, expr.false_value]
+            return lanewise(lambda c, a, b: a if c else b, *self.values(parts, variables))
+        if kind is tirx.Let:
+            return self.value(expr.body, {**variables, expr.var: self.value(expr.value, variables)})
+        if kind is tirx.Ramp:
+            base, stride = self.values([expr.base, expr.stride], variables)
+            return tuple(base + lane * stride for lane in range(int(expr.lanes)))
+        assert kind is tirx.Broadcast, expr
+        return (self.value(expr.value, variables),) * int(expr.lanes)
+
+    def operator(self, call: Call, variables: dict) -> Value | Pointer:
+        """The value of an operator."""
+        name = call.op.name
+        if name == "prim.if_then_else":
+            condition, yes, no = call.args
+            return self.value(yes if self.value(condition, variables) else no, variables)
+        if name == "prim.likely":
+            return self.value(call.args[0], variables)
+        if name in FUNCTIONS:
+            return wrap(FUNCTIONS[name](self.value(call.args[0], variables)), call.ty.dtype)
+        return self.address(call, variables)
+
+    def index(self, buffer: tirx.Var, indices: list[Value], variables: dict) -> Value:
+        """The index of an element among all elements of the buffer's memory."""
+        layout = self.layout(buffer)
+        if layout.strides is None:
+            return indices[0]
+        products = [lanewise(mul, i, s) for i, s in zip(indices, layout.strides, strict=True)]
+        return lanewise(add, layout.offset, reduce(partial(lanewise, add), products))
+
+    def layout(self, buffer: tirx.Var) -> _Layout:
+        """How the elements of a buffer lie."""
+        if buffer not in self.layouts:
+            self.layouts[buffer] = _layout(buffer)
+        return self.layouts[buffer]
 
     def address(self, call: Call, variables: dict) -> int | Pointer:
-        """The value of an operator; all of them compute addresses."""
+        """The value of an operator that computes an address."""
         name = call.op.name
         if name == "tirx.address_of":
             (element,) = call.args
-            address, index = self.values([element.source, element.indices[0]], variables)
-            return _advance(address, index * _itemsize(element.source.dtype))
+            address, *indices = self.values([element.source, *element.indices], variables)
+            index = self.index(element.source, indices, variables)
+            return _advance(address, index * self.layout(element.source).itemsize)
         if name == "tirx.tvm_access_ptr":
             annotation, *parts = call.args
             address, offset, _extent, _mask = self.values(parts, variables)
-            return _advance(address, offset * _itemsize(annotation.ty.dtype))
+            return _advance(address, offset * element_type(str(annotation.ty.dtype))[1] // 8)
         if name in ("tirx.handle_add_byte_offset", "tirx.ptr_byte_offset"):
             return _advance(*self.values(list(call.args)[:2], variables))
         assert name in ("tirx.buffer_data", "tirx.reinterpret"), call
@@ -261,15 +316,25 @@ class Interpreter:
 
     # ---- memory
 
+    def store_element(self, address: Pointer, buffer: tirx.Var, index: int, value: Value) -> None:
+        """Write an element of a buffer."""
+        layout = self.layout(buffer)
+        self.store(address, index, layout.itemsize, to_bits(value, layout.dtype))
+
+    def load_element(self, address: Pointer, buffer: tirx.Var, index: int) -> Value:
+        """Read an element of a buffer."""
+        layout = self.layout(buffer)
+        return from_bits(self.load(address, index, layout.itemsize), layout.dtype)
+
     def store(self, address: Pointer, index: int, itemsize: int, value: int) -> None:
-        """Write an element."""
+        """Write the bits of an element."""
         assert isinstance(address.memory, list), "write to a constant"
         span = _span(address, index, itemsize)
         wrapped = value % (1 << (8 * itemsize))
         address.memory[span] = wrapped.to_bytes(itemsize, "little")
 
     def load(self, address: Pointer, index: int, itemsize: int) -> int:
-        """Read an element."""
+        """Read the bits of an element, as a signed integer."""
         found = address.memory[_span(address, index, itemsize)]
         assert None not in found, "read of memory that was never written"
         return int.from_bytes(bytes(found), "little", signed=True)
@@ -281,7 +346,7 @@ def _allocate(stmt: tirx.AllocBuffer) -> Pointer:
     count = 1
     for extent in stmt.buffer.shape:
         count *= int(extent)
-    return Pointer([None] * (count * _itemsize(stmt.buffer.dtype)))
+    return Pointer([None] * (count * element_type(str(stmt.buffer.dtype))[1] // 8))
 
 
 def _span(address: Pointer, index: int, itemsize: int) -> slice:
@@ -295,16 +360,22 @@ def _advance(address: Pointer, count: int) -> Pointer:
     return Pointer(address.memory, address.offset + count)
 
 
-def _itemsize(dtype: object) -> int:
-    return _bits(str(dtype)) // 8
+@dataclass(frozen=True)
+class _Layout:
+    """How the elements of a buffer lie; without `strides` an index is that of the element."""
+
+    dtype: str
+    itemsize: int
+    strides: list[int] | None
+    offset: int
 
 
-def _wrap(value: int, dtype: object) -> int:
-    """`value` in two's complement."""
-    half = 1 << (_bits(str(dtype)) - 1)
-    return (value + half) % (2 * half) - half
-
-
-@functools.cache
-def _bits(dtype: str) -> int:
-    return tvm.DataType(dtype).itemsize * 8
+def _layout(buffer: tirx.Var) -> _Layout:
+    strides = [int(stride) for stride in buffer.ty.strides]
+    offset = int(buffer.ty.elem_offset or 0)
+    if not strides and (len(buffer.shape) > 1 or offset):
+        strides = [1]
+        for extent in reversed(buffer.shape[1:]):
+            strides.insert(0, strides[0] * int(extent))
+    dtype = str(buffer.dtype)
+    return _Layout(dtype, element_type(dtype)[1] // 8, strides or None, offset)
