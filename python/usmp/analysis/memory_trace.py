@@ -273,10 +273,10 @@ class _Walk:
             return
         # C evaluates the bounds again before every iteration.
         self._read(self._new_statement(), *bounds)
-        self.loops.append(TracedLoop())
+        self.loops.append(loop)
         self._read(self._new_statement(), *bounds)
+        self._statement(stmt.body)
         self.loops.pop()
-        self._in_loop(loop, stmt.body)
 
     def _while(self, stmt: tirx.While) -> None:
         self.loops.append(TracedLoop())
@@ -453,7 +453,12 @@ class _Walk:
                 parts.extend((index, conditions) for index in call.args[0].indices)
                 return skip
             keeps = isinstance(call.op, Op) and call.op.name in KEEP_A_POINTER
-            if keeps or self.calls.resolve(call) is not None:
+            called = self.calls.resolve(call)
+            if called is not None:
+                allocated = self.callee(called.callee).allocated
+                self.trace.allocated |= allocated
+                self._lose(allocated)
+            if keeps or called is not None:
                 # A call that is a part of an expression is not followed.
                 for var in nodes_of(call, tirx.Var):
                     self._lose(place.memory for place in self.places.get(var, ()))
