@@ -37,8 +37,12 @@ class Tracer(Interpreter):
 
     def execute(self, stmt: tirx.Stmt, variables: dict) -> None:
         super().execute(stmt, variables)
-        if isinstance(stmt, tirx.AllocBuffer) and CONSTANT_DATA not in stmt.annotations:
+        if isinstance(stmt, tirx.AllocBuffer) and is_workspace(stmt):
             self.watch(stmt.buffer, variables[stmt.buffer].memory)
+
+    def extern(self, name: str, values: list) -> int:
+        """Something: what is accessed does not depend on it."""
+        return 0
 
     def store(self, address: Pointer, index: int, itemsize: int, value: int) -> None:
         super().store(address, index, itemsize, value)
@@ -76,6 +80,11 @@ def trace(mod: IRModule, name: str, contents: list[bytes | int], **how: bool) ->
         tracer.watch(param, pointer.memory)
     tracer.call(name, pointers)
     return tracer
+
+
+def is_workspace(stmt: tirx.AllocBuffer) -> bool:
+    """Whether a planner places what is allocated, and not as a constant."""
+    return stmt.buffer.scope().startswith("global") and CONSTANT_DATA not in stmt.annotations
 
 
 def memory_of(content: bytes | int) -> Pointer:

@@ -170,7 +170,7 @@ def odd_loops(draw: st.DrawFn) -> Operator:
     size = draw(st.integers(1, 6))
     builder = Builder(draw(st.booleans()))
     x, y = builder.input(size * size), builder.output(size * size, draw(st.sampled_from(DTYPES)))
-    kind = draw(st.sampled_from(["lower", "upper", "step", "while", "break", "continue", "return"]))
+    kind = draw(st.sampled_from(["lower", "upper", "step", "countdown"]))
     by_column = draw(st.booleans())
 
     def copy(i, j):
@@ -186,32 +186,42 @@ def odd_loops(draw: st.DrawFn) -> Operator:
         return builder.operator(
             loop(size, lambda i: loop(size - start, lambda j: copy(i, j), start, step))
         )
-    if kind == "while":
-        count = builder.scratch(1, "int32", draw(st.sampled_from(["local", "global"])))
-        stmts = [store(count, 0, tirx.IntImm("int32", 0))]
-        body = block(
-            [store(y, count[0], x[size * size - 1 - count[0]]), store(count, 0, count[0] + 1)]
-        )
-        return builder.operator([*stmts, tirx.While(count[0] < size * size, body)])
-    leave = {"break": tirx.Break, "continue": tirx.Continue}.get(
-        kind, lambda: tirx.Return(tirx.IntImm("int32", 0))
-    )
     flat = size * size
-    limit = tirx.IntImm("int8", draw(st.integers(-100, 100)))
-    backwards = draw(st.booleans())
-
-    def element(i):
-        i = flat - 1 - i if backwards else i
-        return [
-            tirx.IfThenElse(x[i] > limit, leave(), None),
-            store(y, i, x[flat - 1 - i]),
-        ]
-
-    return builder.operator(loop(flat, element))
+    at = flat - 1
+    return builder.operator(loop(flat, lambda i: store(y, at - i, x[(at - i) if by_column else i])))
 
 
 @st.composite
-def calls(draw: st.DrawFn) -> Operator:
+def odd_exits(draw: st.DrawFn) -> Operator:
+    """Loops that what is in memory ends, or goes on with."""
+    elements = draw(st.integers(1, 20))
+    builder = Builder(draw(st.booleans()))
+    x, y = builder.input(elements), builder.output(elements, draw(st.sampled_from(DTYPES)))
+    kind = draw(st.sampled_from(["while", "break", "continue", "return"]))
+    backwards = draw(st.booleans())
+    if kind == "while":
+        count = builder.scratch(1, "int32", draw(st.sampled_from(["local", "global"])))
+        source = elements - 1 - count[0] if backwards else count[0]
+        body = block([store(y, count[0], x[source]), store(count, 0, count[0] + 1)])
+        start = store(count, 0, tirx.IntImm("int32", 0))
+        return builder.operator([start, tirx.While(count[0] < elements, body)])
+    leave = {"break": tirx.Break, "continue": tirx.Continue}.get(
+        kind, lambda: tirx.Return(tirx.IntImm("int32", 0))
+    )
+    limit = tirx.IntImm("int8", draw(st.integers(-100, 100)))
+
+    def element(i):
+        at = elements - 1 - i if backwards else i
+        return [
+            tirx.IfThenElse(x[at] > limit, leave(), None),
+            store(y, at, x[elements - 1 - at]),
+        ]
+
+    return builder.operator(loop(elements, element))
+
+
+@st.composite
+def calls(draw: st.DrawFn, ways: tuple[str, ...] = ("address", "view")) -> Operator:
     """A PrimFunc that is called on views of the buffers, row by row, in some order."""
     rows, columns = draw(st.integers(1, 4)), draw(st.integers(2, 4))
     inner = Builder(by_handle=True)
@@ -237,7 +247,7 @@ def calls(draw: st.DrawFn) -> Operator:
     outer.alignment = max(outer.alignment, inner.alignment)
     same = draw(st.booleans())
     backwards = draw(st.booleans())
-    way = draw(st.sampled_from(["address", "access", "offset", "view"]))
+    way = draw(st.sampled_from(ways))
 
     def pointer(buffer, at):
         at = at * factor
@@ -263,12 +273,19 @@ def calls(draw: st.DrawFn) -> Operator:
     return outer.operator(loop(rows, call), {callee: inner.func(body)})
 
 
-ODD = {
+EXACT = {
     "permutation": permutations(),
-    "gather": gathers(),
     "several_passes": several_passes(),
     "with_scratch": with_scratch(),
     "vector": vectors(),
     "odd_loop": odd_loops(),
     "call": calls(),
 }
+"""Here the text tells all that is accessed."""
+
+BOUNDED = {
+    "gather": gathers(),
+    "odd_exit": odd_exits(),
+    "pointer": calls(("access", "offset")),
+}
+"""Here it does not, or goes ways that are not followed."""

@@ -237,8 +237,8 @@ class Interpreter:
         return self.operator(expr, variables)
 
     def compound(self, expr: tirx.Expr, variables: dict) -> Value:
-        """The value of an expression of a rare kind. A select evaluates both of its values; `And`
-        and `Or` evaluate no more than they need."""
+        """The value of an expression of a rare kind; what it does not need is not evaluated, as in
+        C."""
         kind = type(expr)
         if kind in (tirx.And, tirx.Or):
             left = self.value(expr.a, variables)
@@ -248,8 +248,7 @@ class Interpreter:
         if kind is tirx.BitwiseNot:
             return wrap(lanewise(lambda a: ~int(a), self.value(expr.a, variables)), expr.ty.dtype)
         if kind is tirx.Select:
-            parts = [expr.condition, expr.true_value, expr.false_value]
-            return lanewise(lambda c, a, b: a if c else b, *self.values(parts, variables))
+            return self.choose([expr.condition, expr.true_value, expr.false_value], variables)
         if kind is tirx.Let:
             return self.value(expr.body, {**variables, expr.var: self.value(expr.value, variables)})
         if kind is tirx.Ramp:
@@ -262,13 +261,31 @@ class Interpreter:
         """The value of an operator."""
         name = call.op.name
         if name == "prim.if_then_else":
-            condition, yes, no = call.args
-            return self.value(yes if self.value(condition, variables) else no, variables)
+            return self.choose(list(call.args), variables)
         if name == "prim.likely":
             return self.value(call.args[0], variables)
+        if self.is_pure_extern(call):
+            return self.extern(call.args[0].value, self.values(list(call.args[1:]), variables))
         if name in FUNCTIONS:
             return wrap(FUNCTIONS[name](self.value(call.args[0], variables)), call.ty.dtype)
         return self.address(call, variables)
+
+    def choose(self, parts: list[tirx.Expr], variables: dict) -> Value | Pointer | None:
+        """One of two values, by a condition, or of each lane one of two."""
+        condition = self.value(parts[0], variables)
+        if isinstance(condition, tuple):
+            values = self.values(parts[1:], variables)
+            return lanewise(lambda c, a, b: a if c else b, condition, *values)
+        return self.value(parts[1] if condition else parts[2], variables)
+
+    def is_pure_extern(self, call: Call) -> bool:
+        """Whether a function outside of the module is called, which accesses no memory."""
+        is_pure = call.op.name == "tirx.call_pure_extern"
+        return is_pure and call.args[0].value not in self.functions
+
+    def extern(self, name: str, values: list[Value]) -> Value:
+        """The value of a function outside of the module."""
+        raise NotImplementedError(name)
 
     def index(self, buffer: tirx.Var, indices: list[Value], variables: dict) -> Value:
         """The index of an element among all elements of the buffer's memory."""
@@ -307,7 +324,7 @@ class Interpreter:
             return None
         if isinstance(expr.op, GlobalVar):
             return expr.op.name_hint, list(expr.args)
-        if expr.op.name not in _CALLS_BY_NAME:
+        if expr.op.name not in _CALLS_BY_NAME or self.is_pure_extern(expr):
             return None
         name, *arguments = expr.args
         count = len(self.functions[name.value].params)
