@@ -115,11 +115,12 @@ def is_monotone(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Ex
     the first and the last value of `var` give the least and the greatest value."""
     if not is_mentioned(expr, var, bound) or expr.same_as(var):
         return True
+    if not _is_wide(expr):
+        return False
     if isinstance(expr, tirx.Var):
         return is_monotone(bound[expr], var, bound)
     if isinstance(expr, tirx.Cast):
-        # A narrower type would wrap; what is not known then is found by the evaluation.
-        return str(expr.ty.dtype) in ("int32", "int64") and is_monotone(expr.value, var, bound)
+        return is_monotone(expr.value, var, bound)
     if isinstance(expr, tirx.Add | tirx.Sub):
         # Two parts that change together could go up and down.
         return is_linear(expr, var, bound)
@@ -139,16 +140,24 @@ def is_linear(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr
     """Whether `expr` is a * `var` + b, where `var` is neither in a nor in b."""
     if not is_mentioned(expr, var, bound) or expr.same_as(var):
         return True
+    if not _is_wide(expr):
+        return False
     if isinstance(expr, tirx.Var):
         return is_linear(bound[expr], var, bound)
     if isinstance(expr, tirx.Cast):
-        return str(expr.ty.dtype) in ("int32", "int64") and is_linear(expr.value, var, bound)
+        return is_linear(expr.value, var, bound)
     if isinstance(expr, tirx.Add | tirx.Sub):
         return is_linear(expr.a, var, bound) and is_linear(expr.b, var, bound)
     if isinstance(expr, tirx.Mul):
         a, b = (is_mentioned(part, var, bound) for part in (expr.a, expr.b))
         return not (a and b) and is_linear(expr.a if a else expr.b, var, bound)
     return False
+
+
+def _is_wide(expr: tirx.Expr) -> bool:
+    """Whether the value cannot wrap: narrow types do between two values that do not tell, while
+    what leaves a wide one is found by the evaluation of the first and the last value."""
+    return str(tvm.DataType(str(expr.ty.dtype)).with_lanes(1)) in ("int32", "int64")
 
 
 def is_mentioned(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:

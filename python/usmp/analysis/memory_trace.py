@@ -130,12 +130,14 @@ class MemoryTrace:
     bound: variables of `Bind` and `Let`, with what they are bound to.
     lost: memories whose address is kept.
     allocated: buffers of AllocBuffers, also of those in PrimFuncs that it calls.
+    views: the buffers that begin where each memory does, other than itself.
     """
 
     accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
     bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
     lost: set[Memory] = field(default_factory=set)
     allocated: set[Memory] = field(default_factory=set)
+    views: dict[Memory, list[tirx.Var]] = field(default_factory=dict)
 
 
 def trace_function(
@@ -197,6 +199,9 @@ class _Walk:
     def _declare(self, stmt: tirx.DeclBuffer) -> None:
         self._evaluate_address(stmt.data)
         self.places[stmt.buffer] = self._places_of(stmt.data)
+        for place in self.places[stmt.buffer]:
+            if place.terms == ():
+                self.trace.views.setdefault(place.memory, []).append(stmt.buffer)
         self._lay_out(stmt.buffer)
 
     def _lay_out(self, buffer: tirx.Var) -> None:

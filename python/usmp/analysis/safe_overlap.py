@@ -42,7 +42,6 @@ from usmp.analysis.memory_trace import (
     TracedStatement,
     trace_function,
 )
-from usmp.analysis.nodes import nodes_of
 
 _MOST_PAIRS = 10000
 """Accesses of two memories that are compared one by one; if there are more, nothing is known."""
@@ -128,12 +127,16 @@ class SafeOverlap:
         `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
         pair = dying, written
         if pair not in self._distances:
-            is_known = self.trace.accesses.keys() >= {*pair} and not {*pair} & self.trace.lost
-            if not is_known or dying.same_as(written):
+            if dying.same_as(written) or not {*pair} <= self._known:
                 self._distances[pair] = UNBOUNDED
             else:
                 self._distances[pair] = self._greatest(dying, written)
         return self._distances[pair]
+
+    @cached_property
+    def _known(self) -> set[Memory]:
+        """The memories of which every access is known."""
+        return {*self.func.params, *self.trace.allocated} - self.trace.lost
 
     @cached_property
     def groups(self) -> dict[Memory, set[object]]:
@@ -158,11 +161,8 @@ class SafeOverlap:
         return CalleeReach(params, allocated, reach, self.trace.lost)
 
     def _size_bytes(self, memory: Memory) -> int:
-        views = [memory] if tirx.is_buffer_var(memory) else []
-        if not views:
-            for stmt in nodes_of(self.func.body, tirx.DeclBuffer):
-                if isinstance(stmt.data, tirx.Var) and stmt.data.same_as(memory):
-                    views.append(stmt.buffer)
+        is_buffer = tirx.is_buffer_var(memory)
+        views = [memory] if is_buffer else self.trace.views.get(memory, [])
         sizes = [size_bytes(view) for view in views if has_static_size(view)]
         if not sizes or len(sizes) < len(views):
             raise ValueError(f"the size of {memory.name} is not known")
