@@ -2,10 +2,13 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <algorithm>
+
 #include "read_problem.h"
 #include "solver/does_not_fit.h"
 #include "solver/greedy.h"
 #include "solver/hill_climb.h"
+#include "solver/workspace_bound.h"
 
 namespace usmp {
 
@@ -49,7 +52,9 @@ Plan NoSharingPlan(const ffi::Array<BufferInfo>& buffers, int64_t /*memory_press
 
 Plan HillClimbPlan(const ffi::Array<BufferInfo>& buffers, int64_t memory_pressure) {
   const auto climb = [=](const Problem& problem, const ConflictGraph& conflicts) {
-    return HillClimb(problem, conflicts, memory_pressure);
+    // Where live buffers may overlap the memory pressure is no bound, and better plans lie below.
+    if (problem.overlaps.empty()) return HillClimb(problem, conflicts, memory_pressure);
+    return HillClimb(problem, conflicts, std::min(memory_pressure, WorkspaceBound(problem)));
   };
   return PlanWith(climb, buffers);
 }

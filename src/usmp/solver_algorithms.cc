@@ -9,6 +9,7 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "solver/first_fit.h"
 #include "solver/greedy.h"
 #include "solver/solver.h"
+#include "solver/workspace_bound.h"
 
 namespace usmp {
 
@@ -107,13 +109,21 @@ SolvedBuffers Solve(const ffi::Array<BufferInfo>& buffers, bool is_exact,
   return SolveBuffers(buffers, options);
 }
 
+/*! \brief For Python: bytes that a pool needs to hold all these buffers, whatever its limit. */
+int64_t BoundOfBuffers(const ffi::Array<BufferInfo>& buffers) {
+  std::vector<size_t> members(buffers.size());
+  std::iota(members.begin(), members.end(), 0);
+  return BoundOfOnePool(ReadProblem(buffers), members);
+}
+
 }  // namespace
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   tvm::ffi::reflection::GlobalDef()
       .def("tir.usmp.algo.auto", Auto)
       .def("tir.usmp.algo.exact", Exact)
-      .def("usmp.solve_buffers", Solve);
+      .def("usmp.solve_buffers", Solve)
+      .def("usmp.lower_bound", BoundOfBuffers);
 }
 
 }  // namespace usmp

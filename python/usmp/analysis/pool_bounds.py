@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from usmp.analysis.memory_pressure import memory_pressure
+from tvm_ffi import get_global_func
+
 from usmp.objects import BufferInfo, PoolAllocation, PoolBound
+
+_lower_bound = get_global_func("usmp.lower_bound")
 
 
 def pool_bounds(
@@ -21,9 +24,9 @@ def pool_bounds(
     buffers: what is placed.
     plan: where.
     lower_bounds: what the algorithm itself proved, by name of the pool, in bytes; None if it
-        proves nothing. Then the bound is what the buffers of the pool need at one time, and the
-        peak is known to be optimal only if those of them need as much that can be nowhere else: in
-        no pool but this one and less preferred ones that are empty.
+        proves nothing. Then the bound is what the solver proves for the buffers of the pool,
+        overlaps taken off, and the peak is known to be optimal only if those of them need as much
+        that can be nowhere else: in no pool but this one and less preferred ones that are empty.
     """
     held: dict[str, list[BufferInfo]] = {}
     for buffer in buffers:
@@ -44,17 +47,7 @@ def pool_bounds(
         if lower_bounds is not None:
             bound = proved = lower_bounds[name]
         else:
-            bound = _needed(members)
-            proved = _needed(b for b in members if is_tied_to(name, b))
+            bound = int(_lower_bound(members))
+            proved = int(_lower_bound([b for b in members if is_tied_to(name, b)]))
         bounds[name] = PoolBound(bound, proved == peak)
     return bounds
-
-
-def _needed(buffers: Iterable[BufferInfo]) -> int:
-    """Bytes that a pool must have to hold these buffers.
-
-    One that may overlap a dying input is left out; what the others need is needed all the same.
-    """
-    disjoint = [buffer for buffer in buffers if not buffer.overlaps]
-    pinned = [b.fixed_offset + b.size_bytes for b in disjoint if b.fixed_offset is not None]
-    return max([memory_pressure(disjoint), *pinned])

@@ -55,8 +55,8 @@ class Climber {
   Climber(const Problem& problem, const ConflictGraph& conflicts)
       : problem_(problem), conflicts_(conflicts) {}
 
-  Solution Run(int64_t memory_pressure) {
-    memory_pressure_ = memory_pressure;
+  Solution Run(int64_t enough) {
+    enough_ = enough;
     const std::vector<size_t> by_size = OrderBySize(problem_, conflicts_);
     const Solution first = FirstFit(problem_, conflicts_, by_size);
     Keep(first);
@@ -85,7 +85,7 @@ class Climber {
   /*! \brief Two positions of the order; none are to change if both are the same. */
   using Change = std::pair<size_t, size_t>;
 
-  bool Done() const { return best_total_ <= memory_pressure_; }
+  bool Done() const { return best_total_ <= enough_; }
 
   /*! \brief Whether changes of the order have no say in where the buffer is. */
   bool IsFixed(size_t b) const {
@@ -339,7 +339,7 @@ class Climber {
 
   const Problem& problem_;
   const ConflictGraph& conflicts_;
-  int64_t memory_pressure_ = 0;
+  int64_t enough_ = 0;
   Random random_;
   /*! \brief Of the first order. */
   int64_t start_work_ = 0;
@@ -358,9 +358,8 @@ class Climber {
 
 }  // namespace
 
-Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts,
-                   int64_t memory_pressure) {
-  return Climber(problem, conflicts).Run(memory_pressure);
+Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts, int64_t enough) {
+  return Climber(problem, conflicts).Run(enough);
 }
 
 }  // namespace usmp

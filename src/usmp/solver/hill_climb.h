@@ -24,9 +24,9 @@ namespace usmp {
 /*!
  * \brief Make the sum of the workspace pools' peaks small.
  *
- * Stops as soon as the sum is at most `memory_pressure` bytes; 0 asks for all attempts.
+ * Stops as soon as the sum is at most `enough` bytes; 0 asks for all attempts.
  */
-Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts, int64_t memory_pressure);
+Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts, int64_t enough);
 
 }  // namespace usmp
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from usmp.analysis import pool_bounds
+from itertools import pairwise
+
+import pytest
+
+from usmp.algorithms import get_algorithm
+from usmp.analysis import memory_pressure, pool_bounds
 from usmp.objects import (
     BufferInfo,
     LiveRange,
@@ -66,10 +71,39 @@ def test_orders_of_pools_that_contradict_each_other_prove_nothing():
     assert bounds((a, FAST, 0), (b, FAST, 0)) == {"fast": (10, False)}
 
 
-def test_what_may_overlap_a_dying_input_is_not_counted():
+@pytest.mark.parametrize(
+    ("distance", "place", "expected"),
+    [
+        (0, 0, (20, True)),
+        (0, 20, (20, False)),
+        (12, 12, (22, True)),
+        (12, 20, (22, False)),
+        (20, 20, (30, True)),
+    ],
+)
+def test_bytes_that_may_overlap_are_taken_off(distance, place, expected):
+    """The output, 20 bytes at 0, may start `distance` bytes below its input of 10."""
     a, b = buffer(10, 0, 2), buffer(20, 1, 3)
+    b.set_overlaps({a: distance})
+    assert bounds((a, FAST, place), (b, FAST, 0)) == {"fast": expected}
+
+
+def test_an_overlap_takes_nothing_off_what_others_need():
+    a, b, c = buffer(10, 0, 2), buffer(10, 1, 3), buffer(8, 0, 3)
     b.set_overlaps({a: 0})
-    assert bounds((a, FAST, 0), (b, FAST, 0)) == {"fast": (10, False)}
+    assert bounds((a, FAST, 0), (b, FAST, 0), (c, FAST, 10)) == {"fast": (18, True)}
+
+
+def test_chain_in_place_is_proved_by_every_algorithm():
+    """Live together are 20 bytes, but 10 are enough."""
+    chain = [buffer(10, at, at + 2) for at in range(4)]
+    for dying, output in pairwise(chain):
+        dying.set_conflicts([output])
+        output.set_overlaps({dying: 0})
+    for name in ("greedy_by_size", "greedy_by_conflicts", "hill_climb"):
+        plan = get_algorithm(name)(chain, memory_pressure(chain))
+        bound = pool_bounds(chain, plan)["fast"]
+        assert (bound.lower_bound_bytes, bound.optimal) == (10, True), name
 
 
 def test_what_the_algorithm_proved_counts():
