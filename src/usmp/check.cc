@@ -149,6 +149,18 @@ void CheckLiveRanges(std::vector<const Placed*> pool) {
   }
 }
 
+bool AreSame(const ffi::Array<BufferInfo>& a, const ffi::Array<BufferInfo>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const BufferInfo& x, const BufferInfo& y) { return x.same_as(y); });
+}
+
+bool AreSame(const ffi::Map<BufferInfo, int64_t>& a, const ffi::Map<BufferInfo, int64_t>& b) {
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const auto& overlap) {
+           const auto it = b.find(overlap.first);
+           return it != b.end() && (*it).second == overlap.second;
+         });
+}
+
 }  // namespace
 
 void CheckPlan(const ffi::Array<BufferInfo>& buffers,
@@ -171,6 +183,34 @@ void CheckPlan(const ffi::Array<BufferInfo>& buffers,
   for (const auto& [name, members] : pools) CheckLiveRanges(members);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() { tvm::ffi::reflection::GlobalDef().def("usmp.check_plan", CheckPlan); }
+Relations RelationsOf(const ffi::Array<BufferInfo>& buffers) {
+  Relations relations;
+  relations.reserve(buffers.size());
+  for (const BufferInfo& buffer : buffers) {
+    relations.push_back(Relation(GetConflicts(buffer), GetOverlaps(buffer)));
+  }
+  return relations;
+}
+
+void CheckRelations(const ffi::Array<BufferInfo>& buffers, const Relations& relations,
+                    const ffi::String& algorithm) {
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    const char* changed = nullptr;
+    if (!AreSame(relations[b].get<1>(), GetOverlaps(buffers[b]))) changed = "safe overlaps";
+    if (!AreSame(relations[b].get<0>(), GetConflicts(buffers[b]))) changed = "conflicts";
+    if (changed != nullptr) {
+      TVM_FFI_THROW(ValueError) << "USMP plan check: algorithm \"" << algorithm << "\" changed the "
+                                << changed << " of buffer \"" << buffers[b]->name_hint
+                                << "\"; an algorithm may only read its buffers";
+    }
+  }
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef()
+      .def("usmp.check_plan", CheckPlan)
+      .def("usmp.relations_of", RelationsOf)
+      .def("usmp.check_relations", CheckRelations);
+}
 
 }  // namespace usmp

@@ -7,6 +7,8 @@
 #ifndef USMP_CHECK_H_
 #define USMP_CHECK_H_
 
+#include <tvm/ffi/container/tuple.h>
+
 #include "objects.h"
 
 namespace usmp {
@@ -26,6 +28,18 @@ namespace usmp {
  */
 void CheckPlan(const ffi::Array<BufferInfo>& buffers,
                const ffi::Map<BufferInfo, PoolAllocation>& plan);
+
+/*! \brief The conflicts of a buffer and its safe overlaps: what a plan is judged by and an
+ * algorithm could change. Sizes, alignments, pins, pools and live ranges cannot change. */
+using Relation = ffi::Tuple<ffi::Array<BufferInfo>, ffi::Map<BufferInfo, int64_t>>;
+using Relations = ffi::Array<Relation>;
+
+/*! \brief The relations of the buffers, in their order. */
+Relations RelationsOf(const ffi::Array<BufferInfo>& buffers);
+
+/*! \brief Throw ValueError, naming the algorithm and the buffer, if the relations are not those. */
+void CheckRelations(const ffi::Array<BufferInfo>& buffers, const Relations& relations,
+                    const ffi::String& algorithm);
 
 }  // namespace usmp
 

@@ -48,7 +48,7 @@ DEFAULT_DATA_ALIGNMENT = 64
 
 
 def extract_buffer_info(
-    main_func: tirx.PrimFunc, mod: IRModule, overlap: bool = True
+    main_func: tirx.PrimFunc, mod: IRModule, overlap: bool = True, preserve_inputs: bool = False
 ) -> BufferInfoAnalysis:
     """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
 
@@ -62,6 +62,7 @@ def extract_buffer_info(
     mod: the module with the PrimFuncs that it calls, in flat TIR.
     overlap: whether what is written may overwrite what is read for the last time meanwhile (see
         `safe_overlap`); if not, buffers that are live at one time share no bytes.
+    preserve_inputs: whether the inputs that are planned must be intact when the run ends.
 
     Returns
     -------
@@ -91,6 +92,8 @@ def extract_buffer_info(
         if is_constant:
             _check_constant(stmt, function, liveness.allocation_use[stmt].access)
         name, kind, live = _role(stmt, spans, liveness.length)
+        if kind == BufferInfoKind.INPUT and preserve_inputs:
+            live = [(0, liveness.length)]
         info = BufferInfo(
             name_hint=names.unique(name),
             size_bytes=size_bytes(stmt.buffer),
@@ -106,7 +109,8 @@ def extract_buffer_info(
     _set_conflicts(workspace)
     stmts = dict(buffers)
     if overlap:
-        set_overlaps([(info, stmts[info]) for info in workspace], safe_overlap(main_func, mod))
+        allocated = [(info, stmts[info]) for info in workspace]
+        set_overlaps(allocated, safe_overlap(main_func, mod), preserve_inputs)
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])
     return BufferInfoAnalysis(stmts, memory_pressure(workspace), _pool_pressures(stmts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from tvm import tirx
 
@@ -12,7 +12,9 @@ from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR
 
 
 def set_overlaps(
-    buffers: Sequence[tuple[BufferInfo, tirx.AllocBuffer]], distances: SafeOverlap
+    buffers: Sequence[tuple[BufferInfo, tirx.AllocBuffer]],
+    distances: SafeOverlap,
+    preserve_inputs: bool = False,
 ) -> None:
     """Set the safe overlaps of buffers that conflict.
 
@@ -20,13 +22,20 @@ def set_overlaps(
     ----------
     buffers: each with its allocation, in program order.
     distances: of the PrimFunc with which the program begins.
+    preserve_inputs: whether inputs must be intact when the program ends.
     """
+    kept_kinds = {BufferInfoKind.OUTPUT, *([BufferInfoKind.INPUT] if preserve_inputs else [])}
+    matters_later = {
+        info for info, stmt in buffers if info.kind in kept_kinds or _is_kept(info, stmt)
+    }
     position = {info: index for index, (info, _) in enumerate(buffers)}
     overlaps: dict[BufferInfo, dict[BufferInfo, int]] = {info: {} for info, _ in buffers}
     for index, (info, stmt) in enumerate(buffers):
         for other in info.conflicts:
             if position[other] > index:
-                _set_overlap((info, stmt), buffers[position[other]], distances, overlaps)
+                _set_overlap(
+                    (info, stmt), buffers[position[other]], distances, matters_later, overlaps
+                )
     for info, inputs in overlaps.items():
         if inputs:
             info.set_overlaps(inputs)
@@ -36,17 +45,18 @@ def _set_overlap(
     one: tuple[BufferInfo, tirx.AllocBuffer],
     other: tuple[BufferInfo, tirx.AllocBuffer],
     distances: SafeOverlap,
+    matters_later: Set[BufferInfo],
     overlaps: dict[BufferInfo, dict[BufferInfo, int]],
 ) -> None:
     """Let one of two buffers overwrite the other while that dies: the one with which more bytes are
-    saved, if both may."""
+    saved, if both may. The content of those in `matters_later` is used after the last access."""
     groups = [distances.groups.get(stmt.buffer, set()) for _, stmt in (one, other)]
     if groups[0].isdisjoint(groups[1]):
         return
     most_saved = 0
     found: tuple[BufferInfo, BufferInfo, int] | None = None
     for (dying, dies), (written, is_written) in ((one, other), (other, one)):
-        if not _matters_later(dying, dies) and not _mattered_before(written, is_written):
+        if dying not in matters_later and not _mattered_before(written, is_written):
             distance = distances.distance(dies.buffer, is_written.buffer)
             saved = min(dying.size_bytes, written.size_bytes - distance)
             if saved > most_saved:
@@ -54,11 +64,6 @@ def _set_overlap(
     if found:
         dying, written, distance = found
         overlaps[written][dying] = distance
-
-
-def _matters_later(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
-    """Whether the content is used after the program's last access."""
-    return _is_kept(info, stmt) or info.kind == BufferInfoKind.OUTPUT
 
 
 def _mattered_before(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:

@@ -16,7 +16,11 @@ from usmp.driver.target_options import add_target_options, full_target
 
 EXECUTORS = ("aot",)
 RUNTIMES = ("crt",)
-_SHORT = {"usmp_algorithm": "tir.usmp.algorithm", "usmp_time_budget": "tir.usmp.time_budget"}
+_SHORT = {
+    "usmp_algorithm": "tir.usmp.algorithm",
+    "usmp_time_budget": "tir.usmp.time_budget",
+    "usmp_preserve_inputs": "tir.usmp.preserve_inputs",
+}
 """Options of the command that stand for pass options."""
 
 
@@ -87,6 +91,13 @@ def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True)
         help="the same as --pass-config tir.usmp.algorithm=NAME; see tvmc list algorithms",
     )
     add_time_budget_option(passes)
+    passes.add_argument(
+        "--usmp-preserve-inputs",
+        action="store_true",
+        default=None,
+        help="the same as --pass-config tir.usmp.preserve_inputs=1: a run leaves inputs in the "
+        "workspace as they were; inputs outside of it are never written",
+    )
     add_pool_options(parser)
 
 
@@ -141,14 +152,15 @@ def _pass_settings(options: argparse.Namespace) -> list[str]:
         value = getattr(options, attribute)
         if value is None:
             continue
-        chosen = f"{name}={value}"
+        flag = f"--{attribute.replace('_', '-')}"
+        given, same = (flag, ("1", "true")) if value is True else (f"{flag}={value}", (value,))
         for setting in options.pass_config:
-            if setting.partition("=")[0] == name and setting != chosen:
+            option, _, other = setting.partition("=")
+            if option == name and other not in same:
                 raise UsageError(
-                    f"--{attribute.replace('_', '-')}={value} and --pass-config {setting} "
-                    "contradict each other; give one of them"
+                    f"{given} and --pass-config {setting} contradict each other; give one of them"
                 )
-        settings.append(chosen)
+        settings.append(f"{name}={same[0]}")
     return settings
 
 

@@ -63,6 +63,12 @@ PASS_OPTIONS = {
     "tir.usmp.use_workspace_io": PassOption(
         "bool", _SWITCH, "0", "1 places inputs and outputs in the workspace too"
     ),
+    "tir.usmp.preserve_inputs": PassOption(
+        "bool", _SWITCH, "0", "1 keeps inputs in the workspace intact to the end of a run"
+    ),
+    "tir.usmp.overlap": PassOption(
+        "bool", _SWITCH, "1", "0 lets no two live buffers share bytes, for comparison and debugging"
+    ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"
     ),

@@ -22,6 +22,8 @@ class PlacedBuffer(tvm_ffi.Object):
     alignment: bytes of which the offset had to be a multiple.
     live_ranges: half-open ranges of program positions in which its content matters.
     identical: names of other constants with the same content, which lie in the same bytes.
+    overlaps: names of buffers of which it takes bytes while both are live, as an output does of an
+        input that dies, each with the distance in bytes by which it has to start below that one.
     """
 
     name: str
@@ -33,6 +35,7 @@ class PlacedBuffer(tvm_ffi.Object):
     alignment: int
     live_ranges: list[LiveRange]
     identical: list[str]
+    overlaps: dict[str, int] = field(default_factory=dict)
 
 
 @py_class("usmp.AccessEstimate")
@@ -83,7 +86,8 @@ class MemoryPlan(tvm_ffi.Object):
     Parameters
     ----------
     algorithm: name of the algorithm that made the plan.
-    memory_pressure: largest number of workspace bytes live at once, over all pools.
+    memory_pressure: largest number of workspace bytes live at once, over all pools; where live
+        buffers overlap, a plan may need less.
     buffers: every planned buffer, in program order; of identical constants the first.
     placement: how pools were chosen, "preference" or "cost".
     access_estimate: what accesses take; None if no pool says how fast it is.

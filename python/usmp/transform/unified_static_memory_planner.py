@@ -28,7 +28,9 @@ from usmp.analysis import (
     pool_bounds,
 )
 from usmp.analysis.access_counts import access_counts
+from usmp.analysis.check_plan import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import identical_constants
+from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfo, MemoryPlan, PlacedBuffer, PoolAllocation
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -48,17 +50,17 @@ class UnifiedStaticMemoryPlanner(ModulePass):
     """Plan the memory of `__tvm_main__` and of everything that it calls.
 
     Reads from the PassContext `tir.usmp.algorithm`, `tir.usmp.custom_algorithm` (which wins),
-    `tir.usmp.use_workspace_io`, `tir.usmp.placement` (see `usmp.algorithms.placement`) and
-    `tir.usmp.time_budget` (see `usmp.algorithms.search`). The plan is checked before it is used,
-    whatever made it, and left on the module as the attribute `memory_plan`. RFC 0009,
-    "Reference-level explanation".
+    `tir.usmp.use_workspace_io`, `tir.usmp.preserve_inputs`, `tir.usmp.overlap`,
+    `tir.usmp.placement` (see `usmp.algorithms.placement`) and `tir.usmp.time_budget` (see
+    `usmp.algorithms.search`). The plan is checked before it is used, whatever made it, and left on
+    the module as the attribute `memory_plan`. RFC 0009, "Reference-level explanation".
 
     Raises
     ------
     ValueError: an algorithm or placement that is not known, a time budget that is no duration or
         that the algorithm does not take, a plan that does not fit the pools' sizes, a plan that the
-        checker refuses, placement by cost in pools of unknown speed, or a module that is planned
-        already or has no `__tvm_main__`.
+        checker refuses, an algorithm that changes conflicts or overlaps, placement by cost in pools
+        of unknown speed, or a module that is planned already or has no `__tvm_main__`.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -72,21 +74,35 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         placement = str(context.config.get("tir.usmp.placement", PREFERENCE))
         check_placement(placement)
         mod = AssignPoolInfo()(mod)
-        analysis = extract_buffer_info(mod[MAIN_FUNCTION_NAME], mod)
+        analysis = extract_buffer_info(
+            mod[MAIN_FUNCTION_NAME],
+            mod,
+            overlap=bool(context.config.get("tir.usmp.overlap", True)),
+            preserve_inputs=bool(context.config.get("tir.usmp.preserve_inputs", False)),
+        )
         stmts = analysis.buffer_info_stmts
         buffers = create_array_buffer_info(stmts)
         name, algorithm = _algorithm(context)
         costs = _access_costs(mod, buffers, stmts)
+        relations = relations_of(buffers)
         # Of several plans a wrong one is no choice; the one that is taken is checked in any case.
-        planning = algorithm if costs is None else _checked(algorithm)
+        planning = algorithm if costs is None else _checked(name, algorithm)
         found = place(buffers, analysis.memory_pressure, name, planning, placement, costs)
         plan = dict(found.plan.items())
+        check_relations(buffers, relations, name)
         check_plan(buffers, plan)
         searched = found.plan if isinstance(found.plan, SearchedPlan) else None
         functions = _functions_of_allocations(mod)
         identical = identical_constants(stmts)
+        overlaps = used_overlaps(buffers, plan)
         placed = [
-            _placed(b, plan[b], functions[stmts[b]], [i.name_hint for i in identical.get(b, ())])
+            _placed(
+                b,
+                plan[b],
+                functions[stmts[b]],
+                [i.name_hint for i in identical.get(b, ())],
+                {overwritten.name_hint: distance for overwritten, distance in overlaps[b].items()},
+            )
             for b in buffers
         ]
         places = assign_stmt_pool_allocations(stmts, plan)
@@ -123,11 +139,13 @@ def _time_budget_seconds(context: PassContext) -> float | None:
         raise ValueError(f"tir.usmp.time_budget: {error}") from error
 
 
-def _checked(algorithm: Algorithm) -> Algorithm:
+def _checked(name: str, algorithm: Algorithm) -> Algorithm:
     """The same, refusing plans that are not sound."""
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
+        relations = relations_of(buffers)
         plan = algorithm(buffers, memory_pressure)
+        check_relations(buffers, relations, name)
         check_plan(buffers, dict(plan.items()))
         return plan
 
@@ -161,7 +179,11 @@ def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:
 
 
 def _placed(
-    buffer: BufferInfo, allocation: PoolAllocation, function: str, identical: list[str]
+    buffer: BufferInfo,
+    allocation: PoolAllocation,
+    function: str,
+    identical: list[str],
+    overlaps: dict[str, int],
 ) -> PlacedBuffer:
     return PlacedBuffer(
         name=buffer.name_hint,
@@ -173,4 +195,5 @@ def _placed(
         alignment=buffer.alignment,
         live_ranges=list(buffer.live_ranges),
         identical=identical,
+        overlaps=overlaps,
     )

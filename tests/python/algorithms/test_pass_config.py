@@ -3,7 +3,12 @@ from tvm.ir.transform import PassContext
 
 import usmp.objects  # noqa: F401
 
-BOOL_OPTIONS = ["tir.usmp.enable", "tir.usmp.use_workspace_io"]
+BOOL_OPTIONS = [
+    "tir.usmp.enable",
+    "tir.usmp.overlap",
+    "tir.usmp.preserve_inputs",
+    "tir.usmp.use_workspace_io",
+]
 STRING_OPTIONS = [
     "tir.usmp.algorithm",
     "tir.usmp.custom_algorithm",

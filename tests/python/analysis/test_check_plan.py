@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usmp.analysis.check_plan import check_plan
+from usmp.analysis.check_plan import check_plan, check_relations, relations_of
 from usmp.objects import (
     BufferInfo,
     LiveRange,
@@ -228,3 +228,45 @@ def test_thousands_of_buffers_in_the_same_bytes_take_seconds_at_most():
     start = time.monotonic()
     check(*placed)
     assert time.monotonic() - start < 10
+
+
+# ---- what an algorithm may not change
+
+
+def related():
+    """Three buffers that conflict; `c` may start 4 bytes below `a`."""
+    a, b, c = buffers = [buffer(name, 10) for name in "abc"]
+    for one in buffers:
+        one.set_conflicts([other for other in buffers if other != one])
+    c.set_overlaps({a: 4})
+    return a, b, c
+
+
+def test_buffers_that_were_only_read():
+    buffers = related()
+    check_relations(buffers, relations_of(buffers), "mine")
+
+
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        (lambda a, b, c: b.set_conflicts([]), 'conflicts of buffer "b"'),
+        (lambda a, b, c: b.set_conflicts([a]), 'conflicts of buffer "b"'),
+        (lambda a, b, c: b.set_conflicts([a, a]), 'conflicts of buffer "b"'),
+        (lambda a, b, c: c.set_overlaps({}), 'safe overlaps of buffer "c"'),
+        (lambda a, b, c: c.set_overlaps({a: 3}), 'safe overlaps of buffer "c"'),
+        (lambda a, b, c: c.set_overlaps({b: 4}), 'safe overlaps of buffer "c"'),
+        (lambda a, b, c: c.set_overlaps({a: 4, b: 9}), 'safe overlaps of buffer "c"'),
+        (lambda a, b, c: a.set_overlaps({b: 10}), 'safe overlaps of buffer "a"'),
+    ],
+)
+def test_buffers_that_were_changed(change, changed):
+    buffers = related()
+    before = relations_of(buffers)
+    change(*buffers)
+    with pytest.raises(ValueError) as error:
+        check_relations(buffers, before, "mine")
+    assert str(error.value) == (
+        f'USMP plan check: algorithm "mine" changed the {changed}; an algorithm may only read its '
+        "buffers"
+    )

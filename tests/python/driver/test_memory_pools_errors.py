@@ -240,6 +240,11 @@ WRONG_FLAGS = [
         "give one of them",
     ),
     (
+        ["--usmp-preserve-inputs", "--pass-config", "tir.usmp.preserve_inputs=0"],
+        "--usmp-preserve-inputs and --pass-config tir.usmp.preserve_inputs=0 contradict each "
+        "other; give one of them",
+    ),
+    (
         ["--usmp-time-budget=soon"],
         'argument --usmp-time-budget: "soon" is no duration; write a number and ms, s, min or h, '
         "such as 500ms or 10s (see tvmc compile --help)",

@@ -1,5 +1,7 @@
 """The planner with algorithms by name, of the user's own, and broken ones."""
 
+from itertools import pairwise
+
 import pytest
 import tvm_ffi
 
@@ -48,9 +50,15 @@ def overlapping(buffers, memory_pressure):
     return {buffer: PoolAllocation(buffer.pool_candidates[0], 0) for buffer in buffers}
 
 
-def overlapping_without_conflicts(buffers, memory_pressure):
-    for buffer in buffers:
-        buffer.set_conflicts([])
+def without_conflicts(buffers, memory_pressure):
+    buffers[1].set_conflicts([])
+    return stacked(buffers, memory_pressure)
+
+
+def with_overlaps(buffers, memory_pressure):
+    """In each other's bytes, and it says that this is allowed."""
+    for dying, output in pairwise(buffers):
+        output.set_overlaps({dying: 0})
     return overlapping(buffers, memory_pressure)
 
 
@@ -74,7 +82,8 @@ def elsewhere(buffers, memory_pressure):
     ("broken", "reason"),
     [
         (overlapping, r'buffers "a" .* and "b" .* share bytes'),
-        (overlapping_without_conflicts, r'buffers "a" .* and "b" .* both are live at position'),
+        (without_conflicts, 'algorithm "broken" changed the conflicts of buffer "b"; an '),
+        (with_overlaps, 'algorithm "broken" changed the safe overlaps of buffer "b"; an '),
         (incomplete, r'buffer "a" has no allocation'),
         (unaligned, r'buffer "a" .* is not aligned'),
         (elsewhere, r'buffer "a" .* is in a pool that is not one of its candidates'),
