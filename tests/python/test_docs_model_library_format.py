@@ -26,6 +26,7 @@ BY_NAME = {
     "workspace_pools": "<pool>",
     "constant_pools": "<pool>",
     "float_operators": "<operator>",
+    "overlaps": "<buffer>",
     "attributes": "<attribute>",
     "estimated_access_cycles_by_pool": "<pool>",
 }

@@ -47,8 +47,8 @@ def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
 
 
 def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:
-    """At the position where the highest address is in use, and most bytes are, if there are
-    several such positions; a byte that two live buffers share is one byte."""
+    """At the position where the highest address is in use, and most bytes are live, if there are
+    several such positions; so overlaps are seen there, if there are any."""
     ends = [b.byte_offset + b.size_bytes for b in buffers]
     peak = max(ends)
     changes: dict[int, list[tuple[int, bool]]] = {}
@@ -57,7 +57,7 @@ def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:
             for position, starts in zip(live, (True, False), strict=True):
                 changes.setdefault(position, []).append((index, starts))
     live_now: dict[int, None] = {}
-    most_bytes = tops = 0
+    live_bytes = most_bytes = tops = 0
     best: list[PlacedBuffer] = []
     for position in sorted(changes):
         for index, starts in changes[position]:
@@ -65,12 +65,10 @@ def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:
                 live_now[index] = None
             else:
                 del live_now[index]
-            tops += (1 if starts else -1) * (ends[index] == peak)
-        if not tops:
-            continue
-        taken = merge_spans((buffers[i].byte_offset, ends[i]) for i in live_now)
-        bytes_taken = sum(end - offset for offset, end in taken)
-        if bytes_taken > most_bytes:
-            most_bytes = bytes_taken
+            sign = 1 if starts else -1
+            live_bytes += sign * buffers[index].size_bytes
+            tops += sign * (ends[index] == peak)
+        if tops and live_bytes > most_bytes:
+            most_bytes = live_bytes
             best = [buffers[index] for index in live_now]
     return sorted(best, key=lambda b: (b.byte_offset, b.name))

@@ -21,6 +21,7 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.analysis import PoolUsage, memory_pressure, pool_usage
+from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
 from usmp.codegen.interface import Interface, Pool, Tensor
 from usmp.codegen.names import replace_forbidden
@@ -264,6 +265,7 @@ def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
 
 def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
     buffers = [b for b in plan.buffers if b.pool_name == use.pool_name]
+    by_name = {str(buffer.name): buffer for buffer in buffers}
     bound = plan.pool_bounds[use.pool_name]
     return {
         "name": use.pool_name,
@@ -288,6 +290,13 @@ def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
                 "alignment": int(buffer.alignment),
                 "live_ranges": [[int(r.start), int(r.stop)] for r in buffer.live_ranges],
                 "identical": [str(name) for name in buffer.identical],
+                "overlaps": {
+                    str(name): {
+                        "shared": shared_bytes(buffer, by_name[str(name)]),
+                        "distance": int(distance),
+                    }
+                    for name, distance in buffer.overlaps.items()
+                },
             }
             for buffer in buffers
         ],

@@ -22,8 +22,9 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     """Print what the plan makes of each pool, from the metadata of one module of an archive.
 
     For each pool its peak, the lower bound, their ratio, and whether the peak is proved to be the
-    lowest that is possible; for workspace pools the buffers that are live at the peak. Then what
-    the application has to know: bytes that are kept between runs, inputs and outputs of its own.
+    lowest that is possible; for workspace pools the buffers that are live at the peak, and which of
+    them overwrite how many bytes of which. Then what the application has to know: bytes that are
+    kept between runs, inputs and outputs of its own.
     """
     # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
     console = console or Console(highlight=False)
@@ -50,6 +51,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
             console.print(_live_at_peak(pool))
+            _print_overlap(pool, console)
     if memory.get("search_ended_by") in _ENDED_ANYWHERE:
         console.print(_ENDED_ANYWHERE[memory["search_ended_by"]])
     _print_access_cycles(memory.get("placement", {}), console)
@@ -107,15 +109,50 @@ def _live_at_peak(pool: Mapping[str, Any]) -> Table:
     table.add_column("buffer", overflow="fold")
     for heading in ("offset", "bytes"):
         table.add_column(heading, justify="right", no_wrap=True)
+    if _overlapping(pool):
+        table.add_column("overwrites", overflow="fold")
     largest = sorted(live, key=lambda name: (-by_name[name]["size"], name))[:_SHOWN_BUFFERS]
     for name in live:
         if name in largest:
             buffer = by_name[name]
-            table.add_row(Text(name), str(buffer["offset"]), str(buffer["size"]))
+            overwrites = [
+                f"{overlap['shared']} of {by_name[other]['size']} bytes of {other}"
+                for other, overlap in buffer["overlaps"].items()
+                if other in live
+            ]
+            row = (str(buffer["offset"]), str(buffer["size"]), Text("\n".join(overwrites)))
+            table.add_row(Text(name), *row[: len(table.columns) - 1])
     hidden = [by_name[name]["size"] for name in live if name not in largest]
     if hidden:
         table.add_row(f"{len(hidden)} smaller buffers", "", str(sum(hidden)))
     return table
+
+
+def _overlapping(pool: Mapping[str, Any]) -> bool:
+    """Whether a buffer that is live at the peak takes bytes of another one."""
+    live = pool["live_at_peak"]
+    return any(
+        other in live
+        for buffer in pool["buffers"]
+        if buffer["name"] in live
+        for other in buffer["overlaps"]
+    )
+
+
+def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
+    """Why the buffers of the table above take more bytes than there are, if they do."""
+    peak, pressure = pool["peak_bytes"], pool["memory_pressure_bytes"]
+    if _overlapping(pool):
+        live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
+        console.print(
+            f"These are {live} bytes in a pool of {peak}: an operator writes its output where it "
+            "has read its input for the last time."
+        )
+    if pressure > peak:
+        console.print(
+            "Without overlap of live buffers (tir.usmp.overlap=0) the pool would need at least "
+            f"{pressure} bytes."
+        )
 
 
 def _io_is_outside(memory: Mapping[str, Any]) -> bool:

@@ -17,8 +17,10 @@ CSV_COLUMNS = (
     "offset",
     "size",
     "live_ranges",
+    "overlaps",
 )
-"""`offset` and `size` are bytes; `live_ranges` are half-open, as "0-3 5-9"."""
+"""`offset` and `size` are bytes; `live_ranges` are half-open, as "0-3 5-9"; `overlaps` are
+buffers of which it takes so many bytes while both are live, as "x:64 y:16"."""
 
 
 def plan_json(memory: Mapping[str, Any]) -> str:
@@ -43,4 +45,5 @@ def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
         pool["kind"],
         *(buffer[column] for column in ("name", "kind", "function", "offset", "size")),
         " ".join(f"{start}-{stop}" for start, stop in buffer["live_ranges"]),
+        " ".join(f"{name}:{overlap['shared']}" for name, overlap in buffer["overlaps"].items()),
     ]

@@ -62,7 +62,7 @@ class ArchivedPool:
     size_bytes: what the application has to provide.
     alignment_bytes: of which the address must be a multiple.
     peak_bytes: highest end address used.
-    memory_pressure_bytes: most bytes live at once.
+    memory_pressure_bytes: most bytes live at once; with overlap the peak may be smaller.
     bound: what is proved of `peak_bytes`.
     live_at_peak: names of the buffers live then; empty for constants.
     buffers: those that it holds.
@@ -228,8 +228,12 @@ def _pool(entry: Any, where: str) -> ArchivedPool:
         for buffer in _read(entry, "buffers", lambda value: isinstance(value, list), where)
     ]
     live = _read(entry, "live_at_peak", _is_list_of(_is_text), where)
-    if not {str(buffer.name) for buffer in buffers}.issuperset(live):
+    names = {str(buffer.name) for buffer in buffers}
+    if not names.issuperset(live):
         raise DamagedMetadata(f'{where} has no valid "live_at_peak"')
+    for buffer in buffers:
+        if not names.issuperset(map(str, buffer.overlaps)):
+            raise DamagedMetadata(f'buffer "{buffer.name}" of {where} has no valid "overlaps"')
     size = _read(entry, "size_bytes", _is_count, where)
     for buffer in buffers:
         if buffer.byte_offset + buffer.size_bytes > size:
@@ -257,6 +261,9 @@ def _buffer(entry: Any, pool: str, where: str) -> PlacedBuffer:
     name = _read(entry, "name", _is_text, f"a buffer of {where}")
     where = f'buffer "{name}" of {where}'
     ranges = _read(entry, "live_ranges", _is_list_of(_is_range), where)
+    overlaps = _read(entry, "overlaps", lambda value: isinstance(value, dict), where)
+    for overlap in overlaps.values():
+        _read(overlap, "shared", _is_count, f"an overlap of {where}")
     return PlacedBuffer(
         name,
         _read(entry, "function", _is_text, where),
@@ -267,6 +274,10 @@ def _buffer(entry: Any, pool: str, where: str) -> PlacedBuffer:
         _read(entry, "alignment", _is_count, where),
         [LiveRange(start, stop) for start, stop in ranges],
         _read(entry, "identical", _is_list_of(_is_text), where),
+        {
+            other: _read(overlap, "distance", _is_count, f"an overlap of {where}")
+            for other, overlap in overlaps.items()
+        },
     )
 
 

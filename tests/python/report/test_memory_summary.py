@@ -17,7 +17,8 @@ def pool(
     buffers, offset = [], 0
     for buffer, size in live:
         kind_of_buffer = "state" if buffer.startswith("state") else "intermediate"
-        buffers.append({"name": buffer, "kind": kind_of_buffer, "offset": offset, "size": size})
+        described = {"name": buffer, "kind": kind_of_buffer, "offset": offset, "size": size}
+        buffers.append({**described, "overlaps": {}})
         offset += size
     return {
         "name": name,
@@ -113,6 +114,62 @@ def test_only_the_largest_live_buffers_are_listed():
     first = lines.index("buffer offset bytes") + 1
     assert [line.split()[0] for line in lines[first:-1]] == ["b3", "b4", "b5", "b6", "b7", "b8"]
     assert lines[-1] == "3 smaller buffers 33"
+
+
+def overlapping_pool(peak: int, pressure: int) -> dict[str, Any]:
+    """`conv2d` takes bytes of its input `x`, `sum` all of `conv2d` and of a buffer that is dead."""
+    pool_of_all = pool(
+        "sram", "workspace", peak, peak, ("conv2d", 900), ("x", 600), ("sum", 900), ("dead", 8)
+    )
+    conv2d, x, total, _ = pool_of_all["buffers"]
+    x["offset"] = 400
+    conv2d["overlaps"] = {"x": {"shared": 500, "distance": 390}}
+    total["offset"] = 0
+    total["overlaps"] = {
+        "conv2d": {"shared": 900, "distance": 0},
+        "dead": {"shared": 8, "distance": 0},
+    }
+    pool_of_all["live_at_peak"] = ["conv2d", "sum", "x"]
+    return {**pool_of_all, "memory_pressure_bytes": pressure}
+
+
+def test_which_live_buffers_overlap_by_how_many_bytes():
+    lines = summary(overlapping_pool(1000, 2400), io_in_pool=True)
+    assert lines[lines.index("Live at the peak of sram") + 1 :] == [
+        "buffer offset bytes overwrites",
+        "conv2d 0 900 500 of 600 bytes of x",
+        "sum 0 900 900 of 900 bytes of conv2d",
+        "x 400 600",
+        "These are 2400 bytes in a pool of 1000: an operator writes its output where it",
+        "has read its input for the last time.",
+        "Without overlap of live buffers (tir.usmp.overlap=0) the pool would need at",
+        "least 2400 bytes.",
+    ]
+
+
+def test_what_the_pool_would_need_is_told_only_if_it_is_more():
+    lines = summary(overlapping_pool(1000, 1000), io_in_pool=True)
+    assert lines[-1] == "has read its input for the last time."
+
+
+def test_overlaps_of_buffers_that_are_not_live_at_the_peak_are_not_told():
+    whole = overlapping_pool(1000, 1000)
+    lines = summary({**whole, "live_at_peak": ["sum", "x"]}, io_in_pool=True)
+    assert lines[-3:] == ["buffer offset bytes", "sum 0 900", "x 400 600"]
+
+
+def test_overlaps_of_long_names_fit_the_width():
+    long = overlapping_pool(1000, 2400)
+    for buffer in long["buffers"]:
+        if buffer["name"] == "x":
+            buffer["name"] = "quantised_depthwise_conv2d_bias_add_relu_clip_cast_12"
+    long["buffers"][0]["overlaps"] = {long["buffers"][1]["name"]: {"shared": 500, "distance": 390}}
+    long["live_at_peak"][2] = long["buffers"][1]["name"]
+    lines = summary(long, io_in_pool=True)
+    assert all(len(line) <= 80 for line in lines)
+    assert "…" not in "".join(lines)
+    row = " ".join(lines[lines.index("Live at the peak of sram") + 1 :])
+    assert "500 of 600 bytes of" in row
 
 
 def test_names_are_shown_as_they_are():

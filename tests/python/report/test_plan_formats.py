@@ -21,6 +21,10 @@ MEMORY = {
                     "size": 16,
                     "live_ranges": [[0, 3], [5, 9]],
                     "identical": [],
+                    "overlaps": {
+                        "scratch": {"shared": 4, "distance": 16},
+                        "y:0": {"shared": 2, "distance": 0},
+                    },
                 },
                 {
                     "name": "scratch",
@@ -30,6 +34,7 @@ MEMORY = {
                     "size": 4,
                     "live_ranges": [[2, 3]],
                     "identical": [],
+                    "overlaps": {},
                 },
             ],
         },
@@ -45,6 +50,7 @@ MEMORY = {
                     "size": 8,
                     "live_ranges": [[0, 9]],
                     "identical": ["others"],
+                    "overlaps": {},
                 }
             ],
         },
@@ -54,10 +60,10 @@ MEMORY = {
 
 def test_csv():
     assert plan_csv(MEMORY) == (
-        "pool,pool_kind,name,kind,function,offset,size,live_ranges\n"
-        'sram,workspace,"a,""b""",intermediate,__tvm_main__,0,16,0-3 5-9\n'
-        "sram,workspace,scratch,intermediate,conv2d,16,4,2-3\n"
-        "flash,constant,weights,constant,__tvm_main__,0,8,0-9\n"
+        "pool,pool_kind,name,kind,function,offset,size,live_ranges,overlaps\n"
+        'sram,workspace,"a,""b""",intermediate,__tvm_main__,0,16,0-3 5-9,scratch:4 y:0:2\n'
+        "sram,workspace,scratch,intermediate,conv2d,16,4,2-3,\n"
+        "flash,constant,weights,constant,__tvm_main__,0,8,0-9,\n"
     )
 
 

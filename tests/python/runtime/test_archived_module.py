@@ -97,6 +97,7 @@ _MAIN = "modules/default/memory/functions/main"
 _LACKS = 'module "default" lacks its inputs, outputs or pools'
 _X = 'tensor "x" of module "default"'
 _POOL = 'pool "global_workspace" of module "default"'
+_A = f'buffer "a" of {_POOL}'
 _POOLS = "modules/default/memory/pools"
 
 
@@ -143,6 +144,24 @@ _POOLS = "modules/default/memory/pools"
             [[3, 3]],
             f'buffer "a" of {_POOL} has no valid "live_ranges"',
         ),
+        (f"{_POOLS}/0/buffers/0/overlaps", None, f'{_A} has no valid "overlaps"'),
+        (f"{_POOLS}/0/buffers/0/overlaps", ["a"], f'{_A} has no valid "overlaps"'),
+        (
+            f"{_POOLS}/0/buffers/0/overlaps",
+            {"z": {"shared": 1, "distance": 0}},
+            f'{_A} has no valid "overlaps"',
+        ),
+        (
+            f"{_POOLS}/0/buffers/0/overlaps",
+            {"a": {"shared": -1, "distance": 0}},
+            f'an overlap of {_A} has no valid "shared"',
+        ),
+        (
+            f"{_POOLS}/0/buffers/0/overlaps",
+            {"a": {"shared": 1}},
+            f'an overlap of {_A} has no valid "distance"',
+        ),
+        (f"{_POOLS}/0/buffers/0/overlaps", {"a": 4}, f'an overlap of {_A} has no valid "shared"'),
         (f"{_POOLS}/0/buffers/0/offset", 8, f'{_POOL} of 16 bytes does not hold buffer "a"'),
     ],
 )
@@ -166,6 +185,7 @@ def with_a_pool(files: dict[str, bytes]) -> dict[str, bytes]:
         "alignment": 16,
         "live_ranges": [[0, 1]],
         "identical": [],
+        "overlaps": {},
     }
     pool = {
         "name": "global_workspace",
