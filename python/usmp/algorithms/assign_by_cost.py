@@ -209,33 +209,38 @@ class _Assignment:
         """For each pool with a size hint, what the buffers live at one time take of it.
 
         As in `memory_pressure`, in units of which every offset is a multiple; the last buffer may
-        end before its last unit does. Buffers that may overlap with one another although they are
-        live do not count.
+        end before its last unit does. Of buffers that may overlap although they are live, either
+        those that overwrite do not count, or those that are overwritten.
         """
         limits = []
         by_name = {str(pool.pool_name): pool for pools in self.pools for pool in pools}
-        overlapping = self._overlapping()
+        index = {buffer: item for item, buffer in enumerate(self.buffers)}
+        dying = [{index[b] for b in buffer.overlaps if b in index} for buffer in self.buffers]
         for name, number in self.numbers.items():
             hint = int(by_name[name].size_hint_bytes)
-            members = [
-                item
-                for item, costs in enumerate(self.costs)
-                if number in costs and item not in overlapping
-            ]
+            members = [item for item, costs in enumerate(self.costs) if number in costs]
             if hint < 0 or not members:
                 continue
             unit = gcd(*(self.buffers[item].alignment for item in members))
             sizes = {item: -(-self.buffers[item].size_bytes // unit) for item in members}
             limits += [
-                Limit(number, {item: sizes[item] for item in live}, -(-hint // unit))
+                Limit(number, {item: sizes[item] for item in apart}, -(-hint // unit))
                 for live in _live_together(self.buffers, members)
+                for apart in _without_overlap(live, dying)
             ]
         return limits
 
-    def _overlapping(self) -> set[int]:
-        index = {buffer: item for item, buffer in enumerate(self.buffers)}
-        pairs = [(b, other) for b in self.buffers for other in b.overlaps]
-        return {index[buffer] for pair in pairs for buffer in pair if buffer in index}
+
+def _without_overlap(live: Sequence[int], dying: Sequence[set[int]]) -> list[list[int]]:
+    """Of these buffers those that overwrite none of them, and those that none of them overwrites.
+
+    `dying` has for each buffer those that it may overwrite.
+    """
+    overwritten = {item: dying[item].intersection(live) for item in live}
+    lost = set().union(*overwritten.values())
+    untouched = [item for item in live if item not in lost]
+    harmless = [item for item in live if not overwritten[item]]
+    return [harmless] if harmless == untouched else [harmless, untouched]
 
 
 def _live_together(buffers: Sequence[BufferInfo], members: Sequence[int]) -> list[list[int]]:

@@ -137,6 +137,20 @@ def test_safe_overlaps_stay():
     assert found.lower_bound == costs.cost_of_plan(found.plan) == 10
 
 
+@pytest.mark.parametrize(("hint", "bound"), [(16, 4 + 6), (15, 40 + 6), (11, 40 + 60)])
+def test_the_bound_knows_that_one_of_two_that_overlap_may_not_fit(hint, bound):
+    """Cycles 1 in `fast` and 10 in `slow`: 16 bytes read 4 times, 12 bytes read 6 times."""
+    fast, slow = pool("fast", hint), pool("slow", latency=9)
+    dying, output = (
+        buffer("dying", 16, [fast, slow], 0, 2),
+        buffer("output", 12, [fast, slow], 1, 3),
+    )
+    live([dying, output])
+    output.set_overlaps({dying: 0})
+    found, costs, _ = assign([dying, output], {dying: 4, output: 6})
+    assert found.lower_bound == costs.cost_of_plan(found.plan) == bound
+
+
 def test_constants_and_workspace_do_not_compete():
     fast, slow = pool("fast", 8), pool("slow", latency=9)
     itcm = pool("itcm", 8, kind=ConstantPoolInfo)
