@@ -45,7 +45,7 @@ from usmp.plan_for_board import board_targets, check_board_executor, plan_for_bo
 from usmp.relax import lower_to_aot
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
-from usmp.transform import ConvertForLoopsToSerial, UnifiedStaticMemoryPlanner
+from usmp.transform import ConvertForLoopsToSerial, PoisonDeadBytes, UnifiedStaticMemoryPlanner
 
 
 def build(
@@ -62,7 +62,8 @@ def build(
 
     Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
     gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
-    `tir.usmp.placement`, `tir.usmp.time_budget` and `tir.usmp.use_workspace_io`.
+    `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io` and
+    `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
 
     Parameters
     ----------
@@ -117,6 +118,8 @@ def build(
             mod = UnifiedStaticMemoryPlanner()(mod)
         else:
             mod = plan_for_board(mod.with_attr(BOARD_ATTR, board.name), board)
+    if config.get("tir.usmp.poison_dead_bytes", False):
+        mod = PoisonDeadBytes()(mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
 
 

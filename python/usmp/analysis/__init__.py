@@ -2,6 +2,7 @@
 
 from usmp.analysis.check_plan import check_plan
 from usmp.analysis.extract_buffer_info import extract_buffer_info
+from usmp.analysis.live_bytes import live_bytes
 from usmp.analysis.memory_pressure import memory_pressure
 from usmp.analysis.pool_bounds import pool_bounds
 from usmp.analysis.pool_usage import PoolUsage, pool_usage
@@ -24,6 +25,7 @@ __all__ = [
     "check_plan",
     "create_array_buffer_info",
     "extract_buffer_info",
+    "live_bytes",
     "memory_pressure",
     "pool_bounds",
     "pool_usage",

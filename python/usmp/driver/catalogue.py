@@ -81,5 +81,8 @@ PASS_OPTIONS = {
     "tir.usmp.time_budget": PassOption(
         "str", (), None, "how long auto or exact may search, such as 10s; else fixed work ends auto"
     ),
+    "tir.usmp.poison_dead_bytes": PassOption(
+        "bool", _SWITCH, "0", "1 for debugging: the code overwrites dead bytes after each operator"
+    ),
 }
 """The planner's own."""

@@ -7,6 +7,7 @@ from usmp.transform.convert_pool_allocations_to_offsets import (
     convert_pool_allocations_to_offsets,
 )
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
+from usmp.transform.poison_dead_bytes import PoisonDeadBytes
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "ConvertForLoopsToSerial",
     "ConvertPoolAllocationsToOffsets",
     "CreateAllocatesForIO",
+    "PoisonDeadBytes",
     "UnifiedStaticMemoryPlanner",
     "convert_pool_allocations_to_offsets",
 ]

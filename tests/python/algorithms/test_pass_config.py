@@ -6,6 +6,7 @@ import usmp.objects  # noqa: F401
 BOOL_OPTIONS = [
     "tir.usmp.enable",
     "tir.usmp.overlap",
+    "tir.usmp.poison_dead_bytes",
     "tir.usmp.preserve_inputs",
     "tir.usmp.use_workspace_io",
 ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tvm import tirx
 from tvm.ir import Call
 
-from planned_programs import check_planned, expected_results, missing_conflicts
+from planned_programs import check_planned, expected_results, missing_conflicts, plan, run
 from tir_interpreter import Interpreter
 from tir_programs import draw_program
 from usmp.algorithms import BUILTIN_ALGORITHMS
@@ -23,6 +23,7 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.transform import PoisonDeadBytes
 
 SEEDS = st.integers(0, 2**32 - 1)
 TEXTS = {
@@ -61,6 +62,15 @@ def test_planned_programs_compute_the_same(seed):
     expected = expected_results(program)
     for number, algorithm in enumerate(BUILTIN_ALGORITHMS):
         check_planned(program, algorithm, expected, orders=((seed + number) % 2 == 0,))
+
+
+@given(SEEDS)
+@examples(60)
+def test_planned_programs_read_nothing_that_is_dead(seed):
+    program = draw_program(Random(seed))
+    planned = plan(program, "auto")
+    if planned is not None:
+        assert run(program, PoisonDeadBytes()(planned)) == expected_results(program)
 
 
 @given(SEEDS)

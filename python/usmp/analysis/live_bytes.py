@@ -1,0 +1,178 @@
+"""Which bytes of the workspace still matter after each statement of a planned `__tvm_main__`?
+
+Found anew from the statements of the planned main alone: what the planner took to be dead, and
+which bytes it let overlap, has no say here, so that its mistakes can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule, TensorLoad, Var
+
+from usmp.analysis.addresses import address_of, is_op
+from usmp.analysis.buffer_size import size_bytes
+from usmp.analysis.function_liveness import Span, merge_spans
+from usmp.objects import BufferInfoKind, PlacedBuffer, WorkspacePoolInfo
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+
+LiveBytes: TypeAlias = dict[str, list[Span]]
+"""Name of a workspace pool to its live bytes: half-open spans, sorted and disjoint."""
+
+
+def live_bytes(mod: IRModule) -> dict[int, LiveBytes]:
+    """The bytes that are live after each top-level statement of `__tvm_main__` that runs something,
+    and after the one before the first of these, which is on entry.
+
+    A buffer is live from the first statement that mentions it up to the last; an input from entry,
+    an output to exit, and what the plan keeps throughout (such as states) always. What operators
+    allocate for themselves is live within their call only.
+
+    Parameters
+    ----------
+    mod: a module that `UnifiedStaticMemoryPlanner` planned.
+
+    Returns
+    -------
+    Index of the statement in the body of `__tvm_main__` -> live bytes, for all workspace pools.
+
+    Raises
+    ------
+    ValueError: the module is not planned.
+    """
+    if not mod.attrs or MEMORY_PLAN_ATTR not in mod.attrs:
+        raise ValueError("the module is not planned; apply UnifiedStaticMemoryPlanner first")
+    pools = workspace_pool_buffers(mod)
+    buffers = list(mod.attrs[MEMORY_PLAN_ATTR].buffers)
+    end = max((r.stop for b in buffers for r in b.live_ranges), default=0)
+    plan = [b for b in buffers if b.pool_name in pools.values()]
+    in_main = [b for b in plan if b.function == MAIN_FUNCTION_NAME]
+    always = [_Bytes.of(b) for b in plan if b.function != MAIN_FUNCTION_NAME and _is_kept(b, end)]
+    statements = tirx.stmt_list(mod[MAIN_FUNCTION_NAME].body)
+    planned = _planned_buffers(statements, pools, in_main)
+    mentions = _mentions(statements, planned)
+    running = [i for i, s in enumerate(statements) if mentions[i] or not _declares(s)]
+    if not running:
+        return {}
+    entry = running[0] - 1
+    spans: list[tuple[int, int, _Bytes]] = [(entry, len(statements), b) for b in always]
+    for variable, buffer in planned.items():
+        mentioned = [i for i in running if variable in mentions[i]]
+        first, last = (mentioned[0], mentioned[-1]) if mentioned else (entry, entry)
+        if _is_kept(buffer, end):
+            first, last = entry, len(statements)
+        elif buffer.kind == BufferInfoKind.INPUT:
+            first = entry
+        elif buffer.kind == BufferInfoKind.OUTPUT:
+            last = len(statements)
+        spans.append((first, last, _Bytes.of(buffer)))
+    return {
+        index: _merged([*pools.values()], [b for first, last, b in spans if first <= index < last])
+        for index in (entry, *running)
+    }
+
+
+def workspace_pool_buffers(mod: IRModule) -> dict[Var, str]:
+    """The buffers of `__tvm_main__` that are whole workspace pools, with the names of these."""
+    main = mod[MAIN_FUNCTION_NAME]
+    args = list(main.attrs[POOL_ARGS_ATTR])
+    names = {
+        param: str(arg.pool_info.pool_name)
+        for param, arg in zip(main.params[len(main.params) - len(args) :], args, strict=True)
+        if isinstance(arg.pool_info, WorkspacePoolInfo)
+    }
+    return {
+        statement.buffer: names[statement.data]
+        for statement in tirx.stmt_list(main.body)
+        if isinstance(statement, tirx.DeclBuffer) and statement.data in names
+    }
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    pool: str
+    span: Span
+
+    @staticmethod
+    def of(buffer: PlacedBuffer) -> _Bytes:
+        start = int(buffer.byte_offset)
+        return _Bytes(str(buffer.pool_name), (start, start + int(buffer.size_bytes)))
+
+
+def _merged(pools: Sequence[str], live: Sequence[_Bytes]) -> LiveBytes:
+    return {pool: merge_spans(b.span for b in live if b.pool == pool) for pool in pools}
+
+
+def _is_kept(buffer: PlacedBuffer, end: int) -> bool:
+    """Whether the content was asked to be there from entry to exit."""
+    throughout = [(int(r.start), int(r.stop)) for r in buffer.live_ranges] == [(0, end)]
+    return bool(buffer.kind == BufferInfoKind.STATE or throughout)
+
+
+def _planned_buffers(
+    statements: Sequence[tirx.Stmt], pools: Mapping[Var, str], plan: Sequence[PlacedBuffer]
+) -> dict[Var, PlacedBuffer]:
+    """The buffers that the planner placed, which are views of a pool, with their places.
+
+    Several may have one place; both lists are in program order.
+    """
+    waiting: dict[_Bytes, list[PlacedBuffer]] = {}
+    for placed in reversed(plan):
+        waiting.setdefault(_Bytes.of(placed), []).append(placed)
+    found: dict[Var, PlacedBuffer] = {}
+
+    def on_declaration(statement: tirx.DeclBuffer) -> None:
+        if not is_op(statement.data, "tirx.address_of"):
+            return
+        load = statement.data.args[0]
+        if isinstance(load, TensorLoad) and load.source in pools:
+            start = int(load.indices[0])
+            span = (start, start + size_bytes(statement.buffer))
+            found[statement.buffer] = waiting[_Bytes(pools[load.source], span)].pop()
+
+    for statement in statements:
+        tvm_ffi.structural_walk(statement, (tirx.DeclBuffer, on_declaration))
+    return found
+
+
+def _declares(statement: tirx.Stmt) -> bool:
+    return isinstance(statement, tirx.DeclBuffer | tirx.AllocBuffer)
+
+
+def _mentions(
+    statements: Sequence[tirx.Stmt], planned: Mapping[Var, PlacedBuffer]
+) -> list[set[Var]]:
+    """For each statement the planned buffers whose content it may read or write; a declaration
+    only names them."""
+    views: dict[Var, set[Var]] = {variable: {variable} for variable in planned}
+
+    def behind(root: object) -> set[Var]:
+        found: set[Var] = set()
+
+        def on_variable(variable: Var) -> None:
+            found.update(views.get(variable, ()))
+
+        tvm_ffi.structural_walk(root, (Var, on_variable))
+        return found
+
+    def on_declaration(statement: tirx.DeclBuffer) -> None:
+        if statement.buffer not in planned:
+            views[statement.buffer] = behind(statement.data)
+
+    def on_bind(statement: tirx.Bind) -> None:
+        views[statement.var] = behind(statement.value)
+
+    mentions = []
+    for statement in statements:
+        callbacks = [(tirx.DeclBuffer, on_declaration), (tirx.Bind, on_bind)]
+        tvm_ffi.structural_walk(statement, callbacks, order="pre")
+        if isinstance(statement, tirx.DeclBuffer):
+            computed = address_of(statement.data).computed if statement.data is not None else []
+            mentions.append(set().union(*map(behind, computed)))
+        else:
+            mentions.append(behind(statement))
+    return mentions

@@ -1,0 +1,70 @@
+"""PoisonDeadBytes: a debug build in which a wrong plan shows as a wrong result."""
+
+from __future__ import annotations
+
+import tvm
+from tvm import tirx
+from tvm.ir import IRModule, Var
+
+from usmp.analysis.function_liveness import Span
+from usmp.analysis.live_bytes import LiveBytes, live_bytes, workspace_pool_buffers
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.transform.module_pass import ModulePass
+
+POISON = 0xA5
+"""What dead bytes are overwritten with: far from 0 as an integer, almost 0 as a float32."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="tir.usmp.PoisonDeadBytes")
+class PoisonDeadBytes(ModulePass):
+    """Overwrite every byte of the workspace pools that no live buffer has, before the first and
+    after each call of a planned `__tvm_main__`.
+
+    A byte that something still reads after the planner gave it away, in whatever way, then has the
+    value `POISON`. What is live is found anew (see `usmp.analysis.live_bytes`), not taken from the
+    planner. Results of a right plan are the same as without.
+
+    Raises
+    ------
+    ValueError: the module is not planned.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Insert the stores into `__tvm_main__`."""
+        live_after = live_bytes(mod)
+        pools = workspace_pool_buffers(mod)
+        if not pools:
+            return mod
+        main = mod[MAIN_FUNCTION_NAME]
+        body: list[tirx.Stmt] = []
+        for index, statement in enumerate(tirx.stmt_list(main.body)):
+            body.append(statement)
+            if index in live_after:
+                body += _overwrite_dead(pools, live_after[index])
+        poisoned = IRModule(mod.functions, attrs=mod.attrs)
+        poisoned.update_func(
+            mod.get_global_var(MAIN_FUNCTION_NAME), main.with_body(tirx.SeqStmt(body))
+        )
+        return poisoned
+
+
+def _overwrite_dead(pools: dict[Var, str], live: LiveBytes) -> list[tirx.Stmt]:
+    return [
+        _fill(buffer, gap)
+        for buffer, pool in pools.items()
+        for gap in _gaps(live[pool], int(buffer.shape[0]))
+    ]
+
+
+def _gaps(spans: list[Span], size_bytes: int) -> list[Span]:
+    """What sorted, disjoint spans leave of [0, size_bytes)."""
+    starts = [0, *(stop for _, stop in spans)]
+    stops = [*(start for start, _ in spans), size_bytes]
+    return [(a, b) for a, b in zip(starts, stops, strict=True) if a < b]
+
+
+def _fill(pool: Var, span: Span) -> tirx.Stmt:
+    start, stop = span
+    index = tirx.Var("poisoned", "int32")
+    store = tirx.BufferStore(pool, tirx.const(POISON, "uint8"), [index + start])
+    return tirx.For(index, 0, stop - start, tirx.ForKind.SERIAL, store)
