@@ -40,6 +40,7 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
 
     Every PrimFunc gets a `uint8` pointer parameter for each pool that it or a PrimFunc that it
     calls uses, after its own parameters and in the order of the pools' names; calls pass them on.
+    It loses `tirx.noalias`, which says that no two of its parameters share bytes.
     The attribute `pool_args` lists them as `AllocatedPoolInfo`s, on each PrimFunc and, all of
     them, on the module; `allocated_size` is the pool's peak in bytes, `alignment` what its address
     must be a multiple of. Constant pools carry their content as `ConstantInfo`s. Inputs and
@@ -192,12 +193,14 @@ class _Converter:
 
         body = tvm_ffi.structural_map(func.body, [(tirx.AllocBuffer, place), (Call, pass_pools)])
         declarations = [tirx.DeclBuffer(buffers[p], data=pointers[p]) for p in pointers]
-        return tirx.PrimFunc(
+        planned = tirx.PrimFunc(
             [*func.params, *pointers.values()],
             tirx.SeqStmt([*declarations, *tirx.stmt_list(body)]) if declarations else body,
             func.ret_type,
             func.attrs,
-        ).with_attr(POOL_ARGS_ATTR, pool_args)
+        )
+        # Two buffers may share bytes now, at one time or at several.
+        return planned.without_attr("tirx.noalias").with_attr(POOL_ARGS_ATTR, pool_args)
 
     @cached_property
     def _placed(self) -> dict[str, list[tuple[tirx.AllocBuffer, int]]]:
