@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import usmp
+from usmp.codegen.interface import Interface
 from usmp.runtime.c_compiler import compile_c
 from usmp.runtime.write_files import write_files
 
@@ -15,42 +16,50 @@ SANITIZERS = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recove
 MAIN_C = """
 #include <stdio.h>
 #include "tvmgen_default.h"
-static uint8_t input[TVMGEN_DEFAULT_{INPUT}_SIZE] __attribute__((aligned(16)));
-static uint8_t output[TVMGEN_DEFAULT_{OUTPUT}_SIZE] __attribute__((aligned(16)));
+{declarations}
 int main(void) {{
-  struct tvmgen_default_inputs inputs = {{input}};
-  struct tvmgen_default_outputs outputs = {{output}};
-  while (fread(input, 1, sizeof(input), stdin) == sizeof(input)) {{
-    if (tvmgen_default_run(&inputs, &outputs) != 0) return 1;
-    fwrite(output, 1, sizeof(output), stdout);
+  struct tvmgen_default_inputs inputs = {inputs};
+  struct tvmgen_default_outputs outputs = {outputs};
+  for (;;) {{
+{reads}
+    if (tvmgen_default_run({arguments}) != 0) return 1;
+{writes}
   }}
-  return 0;
 }}
 """
-WORKSPACE_IO_MAIN_C = """
-#include <stdio.h>
-#include "tvmgen_default.h"
-int main(void) {{
-  struct tvmgen_default_inputs inputs = tvmgen_default_map_inputs();
-  struct tvmgen_default_outputs outputs = tvmgen_default_map_outputs();
-  while (fread(inputs.{input}, TVMGEN_DEFAULT_{INPUT}_SIZE, 1, stdin) == 1) {{
-    if (tvmgen_default_run() != 0) return 1;
-    fwrite(outputs.{output}, TVMGEN_DEFAULT_{OUTPUT}_SIZE, 1, stdout);
-  }}
-  return 0;
-}}
-"""
+"""Reads the inputs of a run and writes its outputs, until there is no more."""
+
+
+def main_c(interface: Interface) -> str:
+    """An application that runs the model on what it reads."""
+    planned = interface.has_workspace_io
+    tensors = [*interface.inputs, *interface.outputs]
+    names = [[t.c_name for t in each] for each in (interface.inputs, interface.outputs)]
+    sizes = {t.c_name: f"TVMGEN_DEFAULT_{t.c_name.upper()}_SIZE" for t in tensors}
+    arrays = [
+        f"static uint8_t {name}_bytes[{size}] __attribute__((aligned(16)));"
+        for name, size in sizes.items()
+    ]
+    inputs, outputs = (f"{{{', '.join(f'{n}_bytes' for n in each)}}}" for each in names)
+    return MAIN_C.format(
+        declarations="" if planned else "\n".join(arrays),
+        inputs="tvmgen_default_map_inputs()" if planned else inputs,
+        outputs="tvmgen_default_map_outputs()" if planned else outputs,
+        reads="\n".join(
+            f"    if (fread(inputs.{n}, 1, {sizes[n]}, stdin) != {sizes[n]}) return 0;"
+            for n in names[0]
+        ),
+        arguments="" if planned else "&inputs, &outputs",
+        writes="\n".join(f"    fwrite(outputs.{n}, 1, {sizes[n]}, stdout);" for n in names[1]),
+    )
 
 
 def run_as_program(
     factory: usmp.AOTExecutorFactoryModule, directory: Path, flags: Sequence[str], data: bytes
 ) -> bytes:
-    """Build the archive's C with a `main` of an application, and run it on `data`."""
-    interface = factory.interface
-    names = {"input": interface.inputs[0].c_name, "output": interface.outputs[0].c_name}
-    text = WORKSPACE_IO_MAIN_C if interface.has_workspace_io else MAIN_C
-    main = text.format(**names, **{key.upper(): name.upper() for key, name in names.items()})
-    program = build_program(factory.files(), main, directory, flags)
+    """Build the archive's C with a `main` of an application, and run it on `data`: the inputs of
+    one run after the other. Returns the outputs in the same way."""
+    program = build_program(factory.files(), main_c(factory.interface), directory, flags)
     return subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
