@@ -90,6 +90,8 @@ def workspace(name, size_hint_bytes=-1):
 
 
 def plan(mod, pools=(), constant_pools=(), **config):
+    """Planned with these options; without overlap, unless they say so."""
+    config = {"overlap": False, **config}
     with PassContext(config={f"tir.usmp.{key}": value for key, value in config.items()}):
         planned = UnifiedStaticMemoryPlanner()(bound(mod, pools, constant_pools))
     assert tirx.analysis.verify_well_formed(planned)

@@ -6,7 +6,7 @@ import pytest
 import tvm_ffi
 
 from planner_views import Chain, first_line, offsets, plan, workspace
-from usmp.objects import PoolAllocation
+from usmp.objects import PoolAllocation, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 
 
@@ -76,6 +76,14 @@ def unaligned(buffers, memory_pressure):
 def elsewhere(buffers, memory_pressure):
     pool = workspace("elsewhere")
     return {buffer: PoolAllocation(pool, 64 * index) for index, buffer in enumerate(buffers)}
+
+
+def test_an_algorithm_that_changes_its_buffers_in_placement_by_cost(algorithm):
+    """There it is called for copies."""
+    algorithm("broken", with_overlaps)
+    fast = WorkspacePoolInfo("fast", ["c"], PoolInfoProperties(read_latency_cycles=1))
+    with pytest.raises(ValueError, match='"broken" changed the safe overlaps of buffer "b"'):
+        plan(Chain, [fast], custom_algorithm="broken", placement="cost")
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,59 @@ def test_inputs_and_outputs_stay_with_the_caller(config):
     assert dict(planned.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR]) == {}
 
 
+# ---- safe overlap
+
+
+def overlaps(planned):
+    return {b.name: dict(b.overlaps.items()) for b in planned.attrs[MEMORY_PLAN_ATTR].buffers}
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["auto", "exact", "greedy_by_size", "greedy_by_conflicts", "hill_climb"]
+)
+def test_an_output_may_overwrite_its_dying_input(algorithm):
+    planned = plan(Chain, algorithm=algorithm, overlap=True)
+    assert offsets(planned) == {"a": 0, "b": 0, "c": 0}
+    assert overlaps(planned) == {"a": {}, "b": {"a": 0}, "c": {"b": 0}}
+    memory_plan = planned.attrs[MEMORY_PLAN_ATTR]
+    (bound,) = memory_plan.pool_bounds.values()
+    assert (bound.lower_bound_bytes, bound.optimal) == (48, True)
+    assert memory_plan.memory_pressure == 80
+
+
+def test_overlap_is_the_default():
+    """Where no option is given."""
+    with PassContext():
+        planned = UnifiedStaticMemoryPlanner()(bound(Chain))
+    assert offsets(planned) == {"a": 0, "b": 0, "c": 0}
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_preserved_inputs_share_their_bytes_with_nobody(overlap):
+    planned = plan(with_io(Chain), use_workspace_io=True, preserve_inputs=True, overlap=overlap)
+    placed = {b.name: b for b in planned.attrs[MEMORY_PLAN_ATTR].buffers}
+    kept = placed.pop("in")
+    end = max(r.stop for r in placed["out"].live_ranges)
+    assert [(r.start, r.stop) for r in kept.live_ranges] == [(0, end)]
+    first = kept.byte_offset
+    assert all(
+        b.byte_offset + b.size_bytes <= first or first + kept.size_bytes <= b.byte_offset
+        for b in placed.values()
+    )
+    assert pool_args(planned) == [("global_workspace", 64 if overlap else 96)]
+
+
+def test_inputs_that_are_not_preserved_are_overwritten():
+    planned = plan(with_io(Chain), use_workspace_io=True, overlap=True)
+    assert overlaps(planned)["a"] == {"in": 0}
+    assert pool_args(planned) == [("global_workspace", 48)]
+
+
+def test_inputs_of_the_caller_are_always_preserved():
+    planned = plan(with_io(Chain), preserve_inputs=True)
+    tvm.ir.assert_structural_equal(planned, plan(with_io(Chain)))
+
+
 # ---- as a pass among others
 
 
@@ -159,7 +212,7 @@ def test_step_by_step():
     check_plan(buffers, allocations)
     stmts = assign_stmt_pool_allocations(analysis.buffer_info_stmts, allocations)
     by_hand = ConvertPoolAllocationsToOffsets(stmts)(mod)
-    planned = plan(with_io(Chain), [workspace("sram")], use_workspace_io=True)
+    planned = plan(with_io(Chain), [workspace("sram")], use_workspace_io=True, overlap=True)
     tvm.ir.assert_structural_equal(by_hand, planned.without_attr(MEMORY_PLAN_ATTR))
 
 
