@@ -6,9 +6,10 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from buffer_views import DATA, DRAM, SRAM, analyse, buffers, conflicts, live
+from buffer_views import DATA, DRAM, SRAM, TARGET, analyse, buffers, conflicts, live
 from usmp.analysis import extract_buffer_info
 from usmp.objects import BufferInfoKind
+from usmp.transform import AssignPoolInfo
 
 
 def test_what_is_known_of_a_buffer():
@@ -376,7 +377,7 @@ def test_preserved_inputs_live_to_the_end_and_nobody_overwrites_them():
                 y[i] = a[i]
 
     def found(**options):
-        mod = pooled(Mod)
+        mod = AssignPoolInfo()(tirx.transform.BindTarget(TARGET)(Mod))
         infos = extract_buffer_info(mod["__tvm_main__"], mod, **options).buffer_info_stmts
         return {
             info.name_hint: (
