@@ -115,12 +115,18 @@ def _map_functions(interface: Interface) -> list[str]:
     ]
 
 
+_WRITE_INPUTS = {
+    False: "write all inputs before each run, for a run may overwrite them",
+    True: "write inputs when they change, for a run leaves them as they are",
+}
+
+
 def _run(interface: Interface) -> str:
     text = f'Run TVM module "{interface.module_name}"; returns 0'
     if interface.has_workspace_io:
         text += (
             ".\n * Inputs and outputs live in the workspace, where map_inputs and map_outputs say:"
-            "\n * write all inputs before each run, for a run may overwrite them, and read the"
+            f"\n * {_WRITE_INPUTS[interface.preserves_inputs]}, and read the"
             "\n * outputs before the next"
         )
     if interface.states:

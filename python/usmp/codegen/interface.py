@@ -105,7 +105,7 @@ class Interface:
 
     `states` are the buffers whose bytes are kept from one run to the next; `is_packed` says that
     the model is called through TVM's packed functions, not from C; `accelerator_functions` are what
-    the application defines.
+    the application defines; `preserves_inputs` says that a run leaves inputs as they were.
     """
 
     module_name: str
@@ -115,6 +115,7 @@ class Interface:
     states: Sequence[PlacedBuffer] = ()
     is_packed: bool = False
     accelerator_functions: Sequence[AcceleratorFunction] = ()
+    preserves_inputs: bool = False
 
     @property
     def devices(self) -> list[str]:
@@ -188,6 +189,18 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         states,
         executor.is_packed,
         accelerator_functions(mod),
+        plan is not None and _preserves_inputs(buffers),
+    )
+
+
+def _preserves_inputs(buffers: Sequence[PlacedBuffer]) -> bool:
+    """Whether no input in the workspace dies before the run ends, or while it is overwritten."""
+    end = max((live.stop for buffer in buffers for live in buffer.live_ranges), default=0)
+    overwritten = {str(name) for buffer in buffers for name in buffer.overlaps}
+    return all(
+        max(live.stop for live in buffer.live_ranges) == end and str(buffer.name) not in overwritten
+        for buffer in buffers
+        if buffer.kind == BufferInfoKind.INPUT
     )
 
 
