@@ -4,17 +4,25 @@ A distance below the truth is a wrong answer of the model. Where what is accesse
 what is in memory, the distance is not only safe but the least one.
 """
 
+from random import Random
+
 import pytest
+import tvm
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tvm import tirx
+from tvm.ir import IRModule
 
+import usmp
 from access_trace import Tracer, memory_of, trace
 from chaotic_operators import CHAOS
 from common_operators import COMMON
 from odd_operators import BOUNDED, EXACT
-from overlapped_runs import differing, run
+from overlapped_runs import Operator, differing, run
 from tir_programs import draw_program
 from usmp.analysis import safe_overlap
+from usmp.analysis.buffer_size import size_bytes
+from usmp.analysis.nodes import nodes_of
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
 FEW = settings(
@@ -130,3 +138,17 @@ def test_one_step_closer_changes_outputs():
     step_closer()
     assert len(changes) > 30
     assert sum(changes) > 0.8 * len(changes)
+
+
+@pytest.mark.parametrize("name", ["depthwise_conv2d", "max_pool", "mean", "fully_connected"])
+def test_distances_of_a_models_operators(digits_model, name):
+    """Operators as they are lowered."""
+    with tvm.transform.PassContext(opt_level=3):
+        factory = usmp.build(usmp.import_model(str(digits_model)), target="c")
+    func = factory.ir_mod[name]
+    views = {stmt.data: stmt.buffer for stmt in nodes_of(func.body, tirx.DeclBuffer)}
+    contents = [Random(0).randbytes(size_bytes(views[param])) for param in func.params]
+    operator = Operator(IRModule({"main": func}), contents, alignment=4)
+    found = [(distance, true) for _, _, distance, true in distances_of(operator)]
+    assert any(true > 0 for _, true in found) or name in ("max_pool", "mean")
+    assert all(distance == true for distance, true in found)
