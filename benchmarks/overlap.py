@@ -1,0 +1,119 @@
+"""What overlapping buffers save, and what that costs.
+
+    python benchmarks/overlap.py [--alignment=16] MODEL ...
+    python benchmarks/overlap.py --speed [--flags=-O2] MODEL ...
+
+Peak workspace bytes, inputs and outputs counted (`tir.usmp.use_workspace_io`), without and with
+`tir.usmp.overlap`, beside the lower bound of the latter, the largest single tensor, and what TFLite
+Micro's interpreter reports for the same file: the planned part ("head") of its arena and all of it.
+
+With --speed: CPU time of one run of the C with overlap, divided by that of the C without. Both run
+in turn in one process, each first in every other pair of runs; the median over the pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from statistics import median
+
+from memory import tflite_micro_bytes
+from random_inputs import random_inputs
+from rich.console import Console
+from rich.table import Table
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+import usmp
+from usmp.objects import Executor
+from usmp.runtime import HostModule
+
+SECONDS = 8.0
+LEAST_PAIRS = 21
+
+
+def main() -> None:
+    """Print one of the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--alignment", type=int, default=16, help="of buffers, in bytes (16)")
+    parser.add_argument("--speed", action="store_true", help="CPU time instead of bytes")
+    parser.add_argument("--flags", default="-O2", help="for the C compiler (-O2)")
+    options = parser.parse_args()
+    executor = Executor("aot", {"workspace-byte-alignment": options.alignment})
+    if options.speed:
+        print_times(options.models, executor, options.flags.split())
+    else:
+        print_peaks(options.models, executor)
+
+
+def built(mod: IRModule, executor: Executor, overlap: bool) -> usmp.AOTExecutorFactoryModule:
+    """The model with inputs and outputs in its workspace."""
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.overlap": overlap}
+    with PassContext(opt_level=3, config=config):
+        return usmp.build(mod, executor=executor)
+
+
+def print_peaks(paths: list[Path], executor: Executor) -> None:
+    """Bytes."""
+    title = f"Peak workspace bytes, buffers aligned to {executor.workspace_byte_alignment}"
+    table = Table(title=title, title_justify="left")
+    columns = ("TFLM arena", "TFLM head", "no overlap", "overlap", "bound", "optimal", "largest")
+    for heading in ("model", *columns):
+        table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    for path in paths:
+        mod = usmp.import_model(path)
+        disjoint, overlapping = (built(mod, executor, overlap) for overlap in (False, True))
+        plan = overlapping.memory_plan
+        pools = [str(p.name) for p in overlapping.interface.pools if not p.is_constant]
+        bounds = [plan.pool_bounds[name] for name in pools]
+        tensors = [b for b in plan.buffers if b.pool_name in pools]
+        theirs = tflite_micro_bytes(path) if path.suffix == ".tflite" else ("", "")
+        table.add_row(
+            path.stem,
+            *map(str, theirs),
+            str(disjoint.interface.workspace_size_bytes),
+            str(overlapping.interface.workspace_size_bytes),
+            str(sum(bound.lower_bound_bytes for bound in bounds)),
+            "yes" if all(bound.optimal for bound in bounds) else "unknown",
+            str(max(int(b.size_bytes) for b in tensors)),
+        )
+    Console(width=140).print(table)
+
+
+def print_times(paths: list[Path], executor: Executor, flags: list[str]) -> None:
+    """CPU times."""
+    title = f"CPU time of one run, C built with {' '.join(flags)}"
+    table = Table(title=title, title_justify="left")
+    for heading in ("model", "pairs", "no overlap ms", "overlap ms", "overlap / no overlap"):
+        table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    for path in paths:
+        table.add_row(path.stem, *compare(path, executor, flags))
+    Console(width=140).print(table)
+
+
+def compare(path: Path, executor: Executor, flags: list[str]) -> tuple[str, str, str, str]:
+    """The number of pairs, the median times in ms, and the median of their ratios."""
+    mod = usmp.import_model(path)
+    factories = [built(mod, executor, overlap) for overlap in (False, True)]
+    modules = [HostModule(f.files(), f.metadata["modules"]["default"], flags) for f in factories]
+    inputs = random_inputs(factories[0])
+    first, second = (module.run(inputs) for module in modules)
+    assert all(first[name].tobytes() == second[name].tobytes() for name in first), path
+    times: list[tuple[float, float]] = []
+    start = time.monotonic()
+    while time.monotonic() - start < SECONDS or len(times) < LEAST_PAIRS:
+        pair = [0.0, 0.0]
+        for index in (0, 1) if len(times) % 2 else (1, 0):
+            begin = time.process_time()
+            modules[index].run(inputs)
+            pair[index] = time.process_time() - begin
+        times.append((pair[0], pair[1]))
+    without, with_overlap = (1e3 * median(each) for each in zip(*times, strict=True))
+    ratio = median(b / a for a, b in times)
+    return str(len(times)), f"{without:.3f}", f"{with_overlap:.3f}", f"{ratio:.3f}"
+
+
+if __name__ == "__main__":
+    main()
