@@ -18,6 +18,7 @@ from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.io_quantisation import io_quantisation, tell_quantisation
 from usmp.relax.lower_main import lower_main
 from usmp.relax.lower_operators import lower_operators
+from usmp.relax.normalise_moves import normalise_moves
 from usmp.relax.normalise_take_indices import normalise_take_indices
 from usmp.relax.qdq import use_integer_operators
 from usmp.relax.schedule_operators import schedule_operators
@@ -41,7 +42,7 @@ def lower_to_aot(
     check_static_shapes(mod)
     names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
     quantisation = io_quantisation(mod["main"])
-    mod = normalise_take_indices(mod)
+    mod = normalise_moves(normalise_take_indices(mod))
     mod = use_integer_operators(mod)
     mod = partition_for_accelerators(mod, accelerators)
     mod = lower_accelerator_functions(mod, accelerators, symbol_prefix)

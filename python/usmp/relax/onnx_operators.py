@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from tvm import relax
 from tvm.ir import Expr, GenericConst
 
@@ -53,5 +54,17 @@ def _pad(inputs: Sequence[Expr | None], attributes: Mapping[str, Any]) -> Expr |
     return relax.op.nn.pad(data, pairs, "constant", fill)
 
 
+def _gather(inputs: Sequence[Expr | None], attributes: Mapping[str, Any]) -> Expr | None:
+    """`R.take` of constants, where TVM lets the model find out at run time which are negative."""
+    data, indices = inputs
+    if data is None or not isinstance(indices, GenericConst):
+        return None
+    axis = int(attributes.get("axis", 0))
+    extent = int(data.ty.shape[axis])
+    values = indices.value.numpy()
+    counted = np.where(values < 0, values + extent, values).astype(values.dtype)
+    return relax.op.take(data, relax.const(counted), axis, mode="fast")
+
+
 _Converter = Callable[[Sequence[Expr | None], Mapping[str, Any]], Expr | None]
-_CONVERTERS: dict[str, _Converter] = {"Clip": _clip, "Pad": _pad}
+_CONVERTERS: dict[str, _Converter] = {"Clip": _clip, "Gather": _gather, "Pad": _pad}

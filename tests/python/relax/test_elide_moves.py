@@ -115,9 +115,9 @@ def test_parts_of_a_split_are_read_where_they_are(check):
     assert called(main)[0] == "softmax"
     assert len(called(main)) == 4
     assert views(main) == {
-        "split_0": ("softmax", 0),
-        "split_1": ("softmax", 6),
-        "split_2": ("softmax", 18),
+        "strided_slice": ("softmax", 0),
+        "strided_slice_1": ("softmax", 6),
+        "strided_slice_2": ("softmax", 18),
     }
     assert allocated(main) == {"softmax": 24}
 

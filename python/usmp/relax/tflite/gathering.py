@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import tflite
 from tvm import relax
@@ -33,9 +35,9 @@ def convert_gather(context: Context, operator: TfliteOperator) -> None:
         )
     if indices.data is not None:
         _check_indices(operator, indices.data, data.shape[axis])
-        if indices.data.size == 1:
-            index = int(indices.data.reshape(-1)[0])
-            _take_one(context, operator, axis, index, indices.shape[batch_axes:])
+        if _is_run(indices.data) and (batch_axes == 0 or indices.data.size == 1):
+            first = int(indices.data.reshape(-1)[0])
+            _take_run(context, operator, axis, first, indices.shape[batch_axes:])
             return
     gathered = quantised.gather(
         context.builder, context.value(data), _index_value(context, indices), axis, batch_axes
@@ -98,13 +100,19 @@ def _index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.nda
     return context.value(indices)
 
 
-def _take_one(
-    context: Context, operator: TfliteOperator, axis: int, index: int, ones: tuple[int, ...]
+def _is_run(indices: np.ndarray) -> bool:
+    """Whether the indices count up from the first one."""
+    flat = indices.reshape(-1).astype(np.int64)
+    return bool(flat.size) and bool((np.diff(flat) == 1).all())
+
+
+def _take_run(
+    context: Context, operator: TfliteOperator, axis: int, first: int, shape: tuple[int, ...]
 ) -> None:
-    """A single known index selects a slice, which may need no copy."""
+    """Known indices one after the other, of that shape, select a slice, which may need no copy."""
     data = operator.input(0)
     value = context.value(data)
-    row = part_along(value, axis, index, index + 1)
-    row = row if row is value else context.builder.emit(row)
-    shape = (*data.shape[:axis], *ones, *data.shape[axis + 1 :])
-    context.set_moved(operator, reshaped(context, row, shape))
+    rows = part_along(value, axis, first, first + math.prod(shape))
+    rows = rows if rows is value else context.builder.emit(rows)
+    whole = (*data.shape[:axis], *shape, *data.shape[axis + 1 :])
+    context.set_moved(operator, reshaped(context, rows, whole))
