@@ -6,6 +6,7 @@ import tvm
 from tvm import relax
 
 from usmp.relax.contiguous_parts import MOVES, part_offsets
+from usmp.relax.cut_before_joining import cut_before_joining
 from usmp.relax.element_wise_tables import fuse_tables
 from usmp.relax.fold_constants import fold_constants
 from usmp.relax.fuse_cuts import fuse_cuts
@@ -48,6 +49,7 @@ FuseOperators = tvm.transform.Sequential(
     [
         relax.transform.DecomposeOpsForInference(),
         relax.transform.CanonicalizeBindings(),
+        tvm.transform.module_pass(cut_before_joining, opt_level=0, name="usmp.CutBeforeJoining"),
         # A reshape becomes a view; it copies nothing.
         relax.transform.LegalizeOps(
             {
