@@ -104,7 +104,8 @@ def build(
     check_workspace_io(executor, bool(config["tir.usmp.use_workspace_io"]))
     if params:
         mod = bind_params(mod, params)
-    mod = _lower(mod, targets, module_name)
+    with _planner_context(config):
+        mod = _lower(mod, targets, module_name)
     _check_accelerators(mod, targets, executor)
     mod = ConvertForLoopsToSerial()(mod)
     mod = tirx.transform.BindTarget(targets.cpu)(mod)

@@ -13,10 +13,10 @@ from usmp.relax.accelerators import (
     pass_devices,
 )
 from usmp.relax.check_static_shapes import check_static_shapes
+from usmp.relax.choose_moves import choose_moves
 from usmp.relax.frontend import import_model
 from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.io_quantisation import io_quantisation, tell_quantisation
-from usmp.relax.lower_main import lower_main
 from usmp.relax.lower_operators import lower_operators
 from usmp.relax.normalise_moves import normalise_moves
 from usmp.relax.normalise_take_indices import normalise_take_indices
@@ -25,9 +25,13 @@ from usmp.relax.schedule_operators import schedule_operators
 
 
 def lower_to_aot(
-    mod: IRModule, accelerators: Sequence[str] = (), symbol_prefix: str = "tvmgen_default"
+    mod: IRModule,
+    accelerators: Sequence[str] = (),
+    symbol_prefix: str = "tvmgen_default",
 ) -> IRModule:
     """Lower the Relax `main` of `mod` to `__tvm_main__` and flat operator PrimFuncs.
+
+    How memory will be planned is read from the PassContext (see `choose_moves`).
 
     Parameters
     ----------
@@ -49,7 +53,7 @@ def lower_to_aot(
     mod = FuseOperators(mod)
     mod = schedule_operators(mod)
     mod = lower_operators(mod)
-    mod = lower_main(mod, [str(name) for name in names] if names else None)
+    mod = choose_moves(mod, [str(name) for name in names] if names else None)
     return pass_devices(tell_quantisation(mod, quantisation))
 
 

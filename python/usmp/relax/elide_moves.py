@@ -2,13 +2,15 @@
 
 A concat along the outermost axis is written in place: what computes an input writes straight to its
 part of the result. A slice of the outermost axis is read in place. The two tensors of such a copy
-share memory then, which lives as long as either is in use, so this can cost more than the copy did:
-it is done where the bytes that live at once do not grow.
+share memory then, which lives as long as either is in use, so this can cost more than the copy did.
+`choose_moves` finds out by planning which copies to keep; what it begins with is decided here, by
+the bytes that live at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
@@ -18,9 +20,26 @@ from tvm import tirx
 from usmp.relax.main_calls import MainCalls, OperatorCall, View
 
 
+@dataclass(frozen=True)
+class Move:
+    """A copy of a part of a tensor.
+
+    Parameters
+    ----------
+    group: moves of one group copy parts of the same tensors.
+    is_elided: whether the two share memory, so that nothing is copied.
+    """
+
+    group: int
+    is_elided: bool
+
+
 def elide_moves(
-    calls: MainCalls, produced: Iterable[tirx.Buffer], returned: Iterable[tirx.Buffer]
-) -> None:
+    calls: MainCalls,
+    produced: Iterable[tirx.Buffer],
+    returned: Iterable[tirx.Buffer],
+    wanted: Collection[int] | None = None,
+) -> list[Move]:
     """Let tensors share memory with their copies, and drop these copies.
 
     Each tensor is written once, by the operator that computes it, so tensors of equal content can
@@ -33,19 +52,41 @@ def elide_moves(
     produced: tensors that calls write and that no one else owns.
     returned: those that live on after the last call. They do not become views: they are written
         where the caller wants them.
+    wanted: the moves to elide where that is possible, by their positions among the moves; by
+        default those that let no more bytes live at once.
+
+    Returns
+    -------
+    All moves, in order.
     """
     own, kept = set(produced), set(returned)
-    groups: dict[int, list[OperatorCall]] = {}
-    for call in calls.calls:
-        if call.group is not None:
-            groups.setdefault(call.group, []).append(call)
+    moves = [(call, call.group) for call in calls.calls if call.group is not None]
     overwritten = _overwritten(calls, own)
+    if wanted is None:
+        _elide_by_live_bytes(calls, moves, own, kept, overwritten)
+    else:
+        for index in sorted(wanted):
+            _elide(calls, moves[index][0], own - kept, overwritten)
+    left = set(calls.calls)
+    return [Move(group, call not in left) for call, group in moves]
+
+
+def _elide_by_live_bytes(
+    calls: MainCalls,
+    moves: list[tuple[OperatorCall, int]],
+    own: set[tirx.Buffer],
+    kept: set[tirx.Buffer],
+    overwritten: set[tirx.Buffer],
+) -> None:
+    groups: dict[int, list[OperatorCall]] = {}
+    for call, number in moves:
+        groups.setdefault(number, []).append(call)
     peak = _peak_bytes(calls, own, kept)
     for group in groups.values():
         # Inputs of one concat may only pay off together.
-        for moves in [group, *([move] for move in group if len(group) > 1)]:
+        for together in [group, *([move] for move in group if len(group) > 1)]:
             before = list(calls.calls), dict(calls.views)
-            for move in moves:
+            for move in together:
                 _elide(calls, move, own - kept, overwritten)
             now = _peak_bytes(calls, own, kept)
             if now > peak:

@@ -7,7 +7,7 @@ in order. Nothing has an address yet; that is the planner's work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
@@ -30,7 +30,7 @@ from usmp.objects.tensor_info import TensorInfo
 from usmp.objects.unique_names import UniqueNames
 from usmp.relax.check_static_shapes import flatten_types, has_static_shape
 from usmp.relax.contiguous_parts import MOVES, part_offsets
-from usmp.relax.elide_moves import elide_moves
+from usmp.relax.elide_moves import Move, elide_moves
 from usmp.relax.main_calls import MainCalls
 from usmp.relax.states import FLAG_NAME, copy_to_states, set_once, states_of, write_straight
 
@@ -54,6 +54,15 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
     UnsupportedModelError: a call that is not an operator PrimFunc, or a shape that is not static.
     ValueError: a state that is not a parameter and a result of `main`.
     """
+    return lower_main_with(mod, output_names)[0]
+
+
+def lower_main_with(
+    mod: IRModule,
+    output_names: list[str] | None = None,
+    wanted: Collection[int] | None = None,
+) -> tuple[IRModule, list[Move]]:
+    """The same, and which moves of tensors are elided; `wanted` as for `elide_moves`."""
     main = mod["main"]
     states = {str(state.name): state for state in states_of(main)}
     builder = _MainBuilder(_last_uses(main))
@@ -77,13 +86,15 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
         for name, index in zip(names, returned, strict=True)
     ]
     new_values = {buffer: results[state.output] for buffer, state in builder.states.items()}
-    func = builder.finish([results[index] for index in returned], outputs, new_values).with_attrs(
+    own_results = [results[index] for index in returned]
+    moves = builder.elide_moves([*own_results, *new_values.values()], wanted)
+    func = builder.finish(own_results, outputs, new_values).with_attrs(
         {INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}
     )
     functions = {var: f for var, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
     functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
     functions.update(builder.calls.functions)
-    return IRModule(functions, attrs=mod.attrs)
+    return IRModule(functions, attrs=mod.attrs), moves
 
 
 @dataclass
@@ -245,6 +256,19 @@ class _MainBuilder:
         self.allocations[buffer] = tirx.AllocBuffer(buffer)
         return buffer
 
+    def own(self) -> set[tirx.Buffer]:
+        """The tensors that operators write and that no one else owns."""
+        return set(self.allocations) - set(self.constants.values()) - set(self.states)
+
+    def elide_moves(
+        self, returned: list[tirx.Buffer], wanted: Collection[int] | None
+    ) -> list[Move]:
+        """Let tensors lie in one another; see `usmp.relax.elide_moves`."""
+        moves = elide_moves(self.calls, self.own(), returned, wanted)
+        for view in self.own() & self.calls.views.keys():
+            del self.allocations[view]
+        return moves
+
     def finish(
         self,
         results: list[tirx.Buffer],
@@ -261,11 +285,7 @@ class _MainBuilder:
         results, outputs: what the caller gets, and the names under which it does.
         new_values: each state's buffer with the one that holds its value after the run.
         """
-        own = set(self.allocations) - set(self.constants.values()) - set(self.states)
-        elide_moves(self.calls, own, [*results, *new_values.values()])
-        for view in own & self.calls.views.keys():
-            del self.allocations[view]
-        produced = own - self.calls.views.keys()
+        produced = self.own()
         setting = self.set_states()
         moved = write_straight(self.calls, new_values, results, produced)
         for buffer in moved:
