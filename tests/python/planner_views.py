@@ -53,6 +53,28 @@ class Chain:
 
 
 @I.ir_module
+class Copies:
+    """The same chain of operators that read and write one element after the other."""
+
+    @T.prim_func
+    def op(p: T.handle("int8"), q: T.handle("int8")):
+        P = T.decl_buffer((16,), "int8", data=p)
+        Q = T.decl_buffer((16,), "int8", data=q)
+        for i in range(16):
+            Q[i] = P[i]
+
+    @T.prim_func
+    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
+        a = T.alloc_buffer((32,), "int8")
+        b = T.alloc_buffer((48,), "int8")
+        c = T.alloc_buffer((16,), "int8")
+        Copies.op(x, a.data)
+        Copies.op(a.data, b.data)
+        Copies.op(b.data, c.data)
+        Copies.op(c.data, y)
+
+
+@I.ir_module
 class WithScratch:
     """`first` needs scratch, `second` needs a constant, `third` neither."""
 
@@ -90,8 +112,6 @@ def workspace(name, size_hint_bytes=-1):
 
 
 def plan(mod, pools=(), constant_pools=(), **config):
-    """Planned with these options; without overlap, unless they say so."""
-    config = {"overlap": False, **config}
     with PassContext(config={f"tir.usmp.{key}": value for key, value in config.items()}):
         planned = UnifiedStaticMemoryPlanner()(bound(mod, pools, constant_pools))
     assert tirx.analysis.verify_well_formed(planned)

@@ -8,6 +8,7 @@ from tvm.script import tirx as T
 from planner_views import (
     TARGET,
     Chain,
+    Copies,
     WithScratch,
     bound,
     offsets,
@@ -151,7 +152,7 @@ def overlaps(planned):
     "algorithm", ["auto", "exact", "greedy_by_size", "greedy_by_conflicts", "hill_climb"]
 )
 def test_an_output_may_overwrite_its_dying_input(algorithm):
-    planned = plan(Chain, algorithm=algorithm, overlap=True)
+    planned = plan(Copies, algorithm=algorithm)
     assert offsets(planned) == {"a": 0, "b": 0, "c": 0}
     assert overlaps(planned) == {"a": {}, "b": {"a": 0}, "c": {"b": 0}}
     memory_plan = planned.attrs[MEMORY_PLAN_ATTR]
@@ -160,16 +161,17 @@ def test_an_output_may_overwrite_its_dying_input(algorithm):
     assert memory_plan.memory_pressure == 80
 
 
-def test_overlap_is_the_default():
-    """Where no option is given."""
-    with PassContext():
-        planned = UnifiedStaticMemoryPlanner()(bound(Chain))
-    assert offsets(planned) == {"a": 0, "b": 0, "c": 0}
+def test_live_buffers_stay_apart_where_overlap_is_switched_off():
+    planned = plan(Copies, overlap=False)
+    assert offsets(planned) == {"a": 48, "b": 0, "c": 48}
+    assert overlaps(planned) == {"a": {}, "b": {}, "c": {}}
+    (bound,) = planned.attrs[MEMORY_PLAN_ATTR].pool_bounds.values()
+    assert (bound.lower_bound_bytes, bound.optimal) == (80, True)
 
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_preserved_inputs_share_their_bytes_with_nobody(overlap):
-    planned = plan(with_io(Chain), use_workspace_io=True, preserve_inputs=True, overlap=overlap)
+    planned = plan(with_io(Copies), use_workspace_io=True, preserve_inputs=True, overlap=overlap)
     placed = {b.name: b for b in planned.attrs[MEMORY_PLAN_ATTR].buffers}
     kept = placed.pop("in")
     end = max(r.stop for r in placed["out"].live_ranges)
@@ -183,14 +185,14 @@ def test_preserved_inputs_share_their_bytes_with_nobody(overlap):
 
 
 def test_inputs_that_are_not_preserved_are_overwritten():
-    planned = plan(with_io(Chain), use_workspace_io=True, overlap=True)
+    planned = plan(with_io(Copies), use_workspace_io=True)
     assert overlaps(planned)["a"] == {"in": 0}
     assert pool_args(planned) == [("global_workspace", 48)]
 
 
 def test_inputs_of_the_caller_are_always_preserved():
-    planned = plan(with_io(Chain), preserve_inputs=True)
-    tvm.ir.assert_structural_equal(planned, plan(with_io(Chain)))
+    planned = plan(with_io(Copies), preserve_inputs=True)
+    tvm.ir.assert_structural_equal(planned, plan(with_io(Copies)))
 
 
 # ---- as a pass among others
@@ -212,7 +214,7 @@ def test_step_by_step():
     check_plan(buffers, allocations)
     stmts = assign_stmt_pool_allocations(analysis.buffer_info_stmts, allocations)
     by_hand = ConvertPoolAllocationsToOffsets(stmts)(mod)
-    planned = plan(with_io(Chain), [workspace("sram")], use_workspace_io=True, overlap=True)
+    planned = plan(with_io(Chain), [workspace("sram")], use_workspace_io=True)
     tvm.ir.assert_structural_equal(by_hand, planned.without_attr(MEMORY_PLAN_ATTR))
 
 
