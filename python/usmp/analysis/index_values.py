@@ -273,6 +273,15 @@ def _truncated_quotient(a: Values, b: Values) -> Values:
     return quotient
 
 
+def _shifted(operation: Callable[[Values, Values], Values]) -> Callable[[Values, Values], Values]:
+    def shift(a: Values, b: Values) -> Values:
+        if b.size and not 0 <= b.min() <= b.max() < 31:
+            raise NotKnown
+        return operation(a, b)
+
+    return shift
+
+
 def _not(expr: tirx.Not, definitions: Definitions) -> Values:
     return np.asarray(_values(expr.a, definitions) == 0, np.int64)
 
@@ -293,6 +302,11 @@ _EVALUATE: dict[type, Callable[[Any, Definitions], Values]] = {
     tirx.FloorMod: _binary(np.mod, wants_no_zero=True),
     tirx.Div: _binary(_truncated_quotient, wants_no_zero=True),
     tirx.Mod: _binary(lambda a, b: a - b * _truncated_quotient(a, b), wants_no_zero=True),
+    tirx.LShift: _binary(_shifted(lambda a, b: _product(a, 1 << b))),
+    tirx.RShift: _binary(_shifted(np.right_shift)),
+    tirx.BitwiseAnd: _binary(np.bitwise_and),
+    tirx.BitwiseOr: _binary(np.bitwise_or),
+    tirx.BitwiseXor: _binary(np.bitwise_xor),
     tirx.Min: _binary(np.minimum),
     tirx.Max: _binary(np.maximum),
     tirx.LT: _binary(np.less),

@@ -358,6 +358,17 @@ def test_narrow_index():
     assert distance(func, "x", "y") == 128 - 0
 
 
+def test_bits_of_an_index():
+    """Shifts and masks, as lowering makes of quotients and remainders."""
+
+    @T.prim_func
+    def func(x: T.Buffer((16,), "int8"), y: T.Buffer((16,), "int8")):
+        for i in range(16):
+            y[(i >> 2) * 4 + (i & 3)] = x[(i << 0) ^ 1]
+
+    assert distance(func, "x", "y") == 1
+
+
 DATA = tvm.runtime.tensor(np.arange(8, dtype="int8"))
 
 
