@@ -16,10 +16,10 @@ from usmp.analysis.index_values import (
     both,
     broadcast_size,
     is_linear,
-    is_mentioned,
     is_monotone,
     known_values,
     may_be,
+    variables_of,
 )
 from usmp.analysis.iterations import TracedLoop, definitions_in
 from usmp.analysis.memory_trace import UNBOUNDED, Condition, Term, TracedAccess
@@ -98,6 +98,8 @@ class _Address:
         self.loops = loops
         self.bound = bound
         self.common = common
+        self.of_indices = [variables_of(index, bound) for index in self.indices]
+        self.of_conditions = [variables_of(condition, bound) for condition, _ in conditions]
 
     def values(self) -> tuple[Values, Truth | None]:
         """The sum of the terms, and where the access may happen."""
@@ -130,13 +132,13 @@ class _Address:
 
     def _needed(self) -> set[int]:
         """The loops on which the address or the conditions depend."""
-        exprs = [*self.indices, *(condition for condition, _ in self.conditions)]
+        variables = set[tirx.Var]().union(*self.of_indices, *self.of_conditions)
         needed: set[int] = set()
         for axis in reversed(range(len(self.loops))):
             loop = self.loops[axis]
-            if loop.variable is not None and self._any_mentions(exprs, loop.variable):
+            if loop.variable in variables:
                 needed.add(axis)
-                exprs += [expr for expr in (loop.first, loop.extent) if expr is not None]
+                variables |= self._of_bounds(loop)
         return needed
 
     def _ends_tell(self, axis: int, needed: set[int]) -> bool:
@@ -145,17 +147,22 @@ class _Address:
         if loop.variable is None or not isinstance(loop.extent, tirx.IntImm):
             return False
         others = [self.loops[other] for other in needed if other != axis]
-        guards = [condition for condition, _ in self.conditions]
-        guards += [e for other in others for e in (other.first, other.extent) if e is not None]
-        if self._any_mentions(guards, loop.variable):
+        guards = [*self.of_conditions, *(self._of_bounds(other) for other in others)]
+        if any(loop.variable in variables for variables in guards):
             return False
-        mentioned = [e for e in self.indices if is_mentioned(e, loop.variable, self.bound)]
+        mentioned = [
+            index
+            for index, variables in zip(self.indices, self.of_indices, strict=True)
+            if loop.variable in variables
+        ]
         if len(mentioned) == 1:
             return is_monotone(mentioned[0], loop.variable, self.bound)
         return all(is_linear(index, loop.variable, self.bound) for index in mentioned)
 
-    def _any_mentions(self, exprs: Sequence[tirx.Expr], variable: tirx.Var) -> bool:
-        return any(is_mentioned(expr, variable, self.bound) for expr in exprs)
+    def _of_bounds(self, loop: TracedLoop) -> set[tirx.Var]:
+        """The variables that say where a loop begins and how often it runs."""
+        bounds = [expr for expr in (loop.first, loop.extent) if expr is not None]
+        return set[tirx.Var]().union(*(variables_of(expr, self.bound) for expr in bounds))
 
 
 def _without_lanes(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:

@@ -18,6 +18,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import Call, Op
 
+from usmp.analysis.addresses import is_constant
 from usmp.analysis.nodes import nodes_of
 
 Values = npt.NDArray[np.int64]
@@ -162,10 +163,22 @@ def _is_wide(expr: tirx.Expr) -> bool:
 
 def is_mentioned(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:
     """Whether the value depends on `var`, also by way of what variables are bound to."""
-    return any(
-        found.same_as(var) or (found in bound and is_mentioned(bound[found], var, bound))
-        for found in nodes_of(expr, tirx.Var)
-    )
+    return var in variables_of(expr, bound)
+
+
+def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[tirx.Var]:
+    """The variables on which a value depends, also by way of what others are bound to."""
+    if is_constant(expr):
+        return set()
+    found: set[tirx.Var] = set()
+    pending = nodes_of(expr, tirx.Var)
+    while pending:
+        var = pending.pop()
+        if var not in found:
+            found.add(var)
+            if var in bound:
+                pending += nodes_of(bound[var], tirx.Var)
+    return found
 
 
 def _values(expr: tirx.Expr, definitions: Definitions) -> Values:

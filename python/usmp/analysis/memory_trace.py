@@ -221,7 +221,9 @@ class _Walk:
 
     def _define(self, var: tirx.Var, value: tirx.Expr) -> None:
         """A number, which may be an address, as TIR can cast one to it."""
-        self.trace.bound[var] = value
+        is_other = var in self.trace.bound and not self.trace.bound[var].same_as(value)
+        # What is bound twice is not known: a variable that nothing binds.
+        self.trace.bound[var] = tirx.Var(var.name, var.ty) if is_other else value
         bases = address_of(value).bases
         places = [place for base in bases for place in self.places.get(base, ())]
         if places:

@@ -46,6 +46,9 @@ from usmp.analysis.memory_trace import (
 _MOST_PAIRS = 10000
 """Accesses of two memories that are compared one by one; if there are more, nothing is known."""
 
+_MOST_KEPT = 1 << 12
+"""Values of accesses that are kept, since they are likely to be asked for again."""
+
 _DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
 
@@ -110,6 +113,7 @@ class SafeOverlap:
             func, program.graph.calls, lambda name: program.finished[name].reach
         )
         self._distances: dict[tuple[Memory, Memory], int] = {}
+        self._accessed: dict[tuple[TracedAccess, int], tuple[Values, Values] | None] = {}
 
     def distance(self, dying: Memory, written: Memory) -> int:
         """By how many bytes `written` must start below `dying` at least, if they share bytes.
@@ -189,11 +193,21 @@ class SafeOverlap:
 
     def _hull(self, access: TracedAccess) -> tuple[int, int]:
         """First byte and end over all iterations."""
+        found = self._bytes(access, 0)
+        return (-UNBOUNDED, UNBOUNDED) if found is None else (int(found[0]), int(found[1]))
+
+    def _bytes(self, access: TracedAccess, common: int) -> tuple[Values, Values] | None:
+        """As `accessed_bytes`; None if they are not known."""
+        key = access, common
+        if key in self._accessed:
+            return self._accessed[key]
         try:
-            first, end = accessed_bytes(access, self.trace.bound, 0)
+            found = accessed_bytes(access, self.trace.bound, common)
         except NotKnown:
-            return -UNBOUNDED, UNBOUNDED
-        return int(first), int(end)
+            found = None
+        if found is None or found[0].size <= _MOST_KEPT:
+            self._accessed[key] = found
+        return found
 
     def _pair_distance(self, write: TracedAccess, access: TracedAccess) -> int:
         """The greatest distance of runs of two statements, of which the write's comes first."""
@@ -221,12 +235,14 @@ class SafeOverlap:
         """The same, the write being first in one iteration only if `before`. Where iterations are
         too many, those of inner loops are taken together: then any of the two may be first."""
         for common in range(ordered, -1, -1):
-            try:
-                _, ends = accessed_bytes(write, self.trace.bound, common)
-                firsts, _ = accessed_bytes(access, self.trace.bound, common)
-                return _in_order(ends, firsts, shared[:common], before or common < ordered)
-            except NotKnown:
+            written, accessed = self._bytes(write, common), self._bytes(access, common)
+            if written is None or accessed is None:
                 continue
+            distance = _in_order(
+                written[1], accessed[0], shared[:common], before or common < ordered
+            )
+            if distance is not None:
+                return distance
         return UNBOUNDED
 
     def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
@@ -267,8 +283,11 @@ def _shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
     return [loop for loop, _ in pairs]
 
 
-def _in_order(ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool) -> int:
-    """The greatest end that is reached before an access begins, minus where that begins.
+def _in_order(
+    ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool
+) -> int | None:
+    """The greatest end that is reached before an access begins, minus where that begins; None if
+    there are too many iterations.
 
     Parameters
     ----------
@@ -281,7 +300,7 @@ def _in_order(ends: Values, firsts: Values, loops: Sequence[TracedLoop], before:
         for end, first, loop in zip(ends.shape, firsts.shape, loops, strict=True)
     )
     if prod(shape) > MOST_VALUES:
-        raise NotKnown
+        return None
     reached = np.maximum.accumulate(np.broadcast_to(ends, shape).ravel())
     begins = np.broadcast_to(firsts, shape).ravel()
     if not before:
