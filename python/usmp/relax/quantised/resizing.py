@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from tvm import relax, te, tirx
@@ -96,25 +97,23 @@ def resize_nearest(
     """Each element of the output is the nearest one of the data, an image of any type."""
     shape = _output_shape(data, sides, layout)
     tables = [side.nearest() for side in sides]
-    regular = [_is_regular(side, table) for side, table in zip(sides, tables, strict=True)]
+    divisions = [_division(side, table) for side, table in zip(sides, tables, strict=True)]
 
     def compute(data: te.Tensor, *given: te.Tensor) -> te.Tensor:
         rest = list(given)
-        lookups = [None if is_regular else rest.pop(0) for is_regular in regular]
+        lookups = [None if division else rest.pop(0) for division in divisions]
 
         def element(*indices: tirx.Var) -> tirx.Expr:
             b, y, x, c = layout.named(indices)
             place = [
-                tirx.floordiv(index * side.data, side.output)
-                if lookup is None
-                else lookup[index].astype("int32")
-                for index, side, lookup in zip((y, x), sides, lookups, strict=True)
+                _chosen(index, division, lookup)
+                for index, division, lookup in zip((y, x), divisions, lookups, strict=True)
             ]
             return data[layout.order(b, place[0], place[1], c)]
 
         return te.compute(shape, element, "output")
 
-    constants = [table for table, known in zip(tables, regular, strict=True) if not known]
+    constants = [table for table, known in zip(tables, divisions, strict=True) if not known]
     return call_operator(builder, "resize_nearest", compute, [data, *constants])
 
 
@@ -125,10 +124,39 @@ def _output_shape(
     return layout.order(batch, sides[0].output, sides[1].output, channels)
 
 
-def _is_regular(side: Resize, table: np.ndarray) -> bool:
-    """Whether a division gives the same as the table, without its bytes."""
-    indices = np.arange(side.output, dtype=np.int64)
-    return bool((indices * side.data // side.output == table).all())
+def _chosen(index: tirx.Var, division: _Division | None, table: te.Tensor | None) -> tirx.Expr:
+    """The element of the data for one of the output."""
+    if division is not None:
+        return tirx.floordiv(index * division.factor + division.offset, division.divisor)
+    assert table is not None
+    return table[index].astype("int32")
+
+
+class _Division(NamedTuple):
+    """(index * factor + offset) // divisor."""
+
+    factor: int
+    offset: int
+    divisor: int
+
+
+def _division(side: Resize, table: np.ndarray) -> _Division | None:
+    """What gives the same as the table without its bytes, and tells the planner which elements are
+    read when: the place in whole numbers, of the edge, of the centre, or between the corners."""
+    corners = max(side.output - 1, 1)
+    for division in (
+        _Division(side.data, 0, side.output),
+        _Division(2 * side.data, side.data, 2 * side.output),
+        _Division(2 * (side.data - 1), corners, 2 * corners),
+    ):
+        indices = np.arange(side.output, dtype=np.int64)
+        largest = side.output * division.factor + division.offset
+        if (
+            largest < 2**31
+            and ((indices * division.factor + division.offset) // division.divisor == table).all()
+        ):
+            return division
+    return None
 
 
 def resize_bilinear(
