@@ -97,8 +97,6 @@ def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     while loops and not _is_moved(schedule, block, loops[-1]):
         # The loop does not enclose all consumers; one around it may.
         loops.pop()
-    if not loops:
-        return
     extents = [int(schedule.get(loop).extent) for loop in loops]
     for index, buffer in enumerate(written):
         if _number_of_elements(buffer) == _product(extents):

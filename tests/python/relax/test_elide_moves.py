@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tvm import relax, tirx
-from tvm.ir import Call, TensorLoad
 
 import usmp
-from main_calls import called
+from main_calls import called, views
 from poison import poisoned
 from state_programs import program
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
@@ -30,18 +29,6 @@ def part(b, value, begin, end):
 
 def join(b, *values, axis=0):
     return b.emit(relax.op.concat(list(values), axis))
-
-
-def views(main):
-    """Views by name: what they lie in, and the element at which they begin."""
-    found = {}
-    for statement in main.body.seq:
-        data = getattr(statement, "data", None)
-        if isinstance(statement, tirx.DeclBuffer) and isinstance(data, Call):
-            (load,) = data.args
-            assert isinstance(load, TensorLoad)
-            found[str(statement.buffer.name)] = (str(load.source.name), int(load.indices[0]))
-    return found
 
 
 def allocated(main):

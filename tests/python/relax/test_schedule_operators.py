@@ -108,6 +108,7 @@ MODELS = {
     "matmul": (lambda b, x, r: relax.op.matmul(x, relax.const(r(8, 5))), (4, 8)),
     "dense softmax": (dense_softmax, (4, 8)),
     "softmax": (lambda b, x, r: relax.op.nn.softmax(x), (4, 10)),
+    "softmax of a vector": (lambda b, x, r: relax.op.nn.softmax(x), (10,)),
     "log softmax": (lambda b, x, r: relax.op.nn.log_softmax(x), (4, 10)),
     "mean": (lambda b, x, r: relax.op.mean(x, axis=[1, 2]), IMAGE),
     "variance": (lambda b, x, r: relax.op.variance(x, axis=[1]), (4, 8)),
