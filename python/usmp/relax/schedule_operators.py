@@ -33,6 +33,8 @@ def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
     for block in _stages(schedule):
         _compute_where_read(schedule, block)
+    for block in _stages(schedule):
+        _accumulate_apart(schedule, block)
     # Consumers first: a reduction follows its consumer into the consumer's final place.
     for block in reversed(_stages(schedule)):
         if schedule.get_consumers(block):
@@ -88,6 +90,15 @@ def _number_of_loads(reader: s_tir.SBlock, stage: s_tir.SBlock) -> int:
         any(load.source.same_as(buffer) for buffer in written)
         for load in nodes_of(reader.body, TensorLoad)
     )
+
+
+def _accumulate_apart(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Let a reduction that nothing follows have an accumulator of its own, as others have: in the
+    output it would be stored in each iteration, and from the first of them on destroy an input that
+    the output may overwrite."""
+    stage = schedule.get(block)
+    if stage.init is not None and len(stage.writes) == 1 and not schedule.get_consumers(block):
+        schedule.cache_write(block, 0, "global")
 
 
 def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:

@@ -8,7 +8,9 @@ from tvm import relax, tirx
 from tvm.ir import IRModule, TensorLoad
 from tvm.script import tirx as T
 
+from usmp.analysis import safe_overlap
 from usmp.build import build
+from usmp.relax import lower_to_aot
 from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.lower_operators import lower_operators
 from usmp.relax.schedule_operators import schedule_operators
@@ -328,3 +330,19 @@ def test_integer_convolution_has_the_same_bits(model, expected, random_array):
     assert [b for b in compiled.memory_plan.buffers if b.function != "__tvm_main__"] == []
     (actual,) = compiled.run({"x": data}).values()
     assert np.array_equal(actual, expected(mod, data)[0])
+
+
+@pytest.mark.parametrize(
+    ("body", "shape", "distance"),
+    [
+        (lambda b, x: relax.op.nn.max_pool2d(x, (2, 2), (2, 2), layout="NHWC"), IMAGE, 0),
+        (lambda b, x: relax.op.sum(x, [2]), IMAGE, 0),
+        # All of a row but its last element is written while the row is read.
+        (lambda b, x: relax.op.matmul(x, relax.const(np.ones((8, 5), "float32"))), (4, 8), 16),
+    ],
+    ids=["max pool", "sum", "matmul"],
+)
+def test_a_result_is_stored_when_it_is_known(body, shape, distance, model):
+    mod = lower_to_aot(model(body, ("x", shape, "float32")))
+    (func,) = [f for v, f in mod.functions.items() if v.name_hint != "__tvm_main__"]
+    assert safe_overlap(func).distance(func.params[0], func.params[-1]) == distance
