@@ -5,7 +5,7 @@
 
 Peak workspace bytes, inputs and outputs counted (`tir.usmp.use_workspace_io`), without and with
 `tir.usmp.overlap`, beside the lower bound of the latter, the largest single tensor, and what TFLite
-Micro's interpreter reports for the same file: the planned part ("head") of its arena and all of it.
+Micro's interpreter reports for the same file: all of its arena, and the tensors in it ("head").
 
 With --speed: CPU time of one run of the C with overlap, divided by that of the C without. Both run
 in turn in one process, each first in every other pair of runs; the median over the pairs.
@@ -59,8 +59,9 @@ def print_peaks(paths: list[Path], executor: Executor) -> None:
     """Bytes."""
     title = f"Peak workspace bytes, buffers aligned to {executor.workspace_byte_alignment}"
     table = Table(title=title, title_justify="left")
-    columns = ("TFLM arena", "TFLM head", "no overlap", "overlap", "bound", "optimal", "largest")
-    for heading in ("model", *columns):
+    theirs = ("TFLM arena", "TFLM tensors")
+    ours = ("no overlap", "overlap", "lower bound", "optimal", "largest tensor")
+    for heading in ("model", *theirs, *ours):
         table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
     for path in paths:
         mod = usmp.import_model(path)
@@ -69,10 +70,11 @@ def print_peaks(paths: list[Path], executor: Executor) -> None:
         pools = [str(p.name) for p in overlapping.interface.pools if not p.is_constant]
         bounds = [plan.pool_bounds[name] for name in pools]
         tensors = [b for b in plan.buffers if b.pool_name in pools]
-        theirs = tflite_micro_bytes(path) if path.suffix == ".tflite" else ("", "")
+        arena, head = tflite_micro_bytes(path) if path.suffix == ".tflite" else ("", "")
         table.add_row(
             path.stem,
-            *map(str, theirs),
+            str(arena),
+            str(head),
             str(disjoint.interface.workspace_size_bytes),
             str(overlapping.interface.workspace_size_bytes),
             str(sum(bound.lower_bound_bytes for bound in bounds)),
