@@ -40,6 +40,14 @@ def test_inputs_live_from_entry_and_outputs_to_exit():
     assert live == [[places[name]] for name in ("in", "a", "b", "c", "out")]
 
 
+def test_preserved_inputs_live_to_exit():
+    planned = plan(with_io(Chain), use_workspace_io=True, preserve_inputs=True, overlap=False)
+    (place,) = (b for b in planned.attrs["memory_plan"].buffers if b.name == "in")
+    kept = range(int(place.byte_offset), int(place.byte_offset) + 16)
+    for live in live_bytes(planned).values():
+        assert set(kept) <= {byte for start, stop in live[POOL] for byte in range(start, stop)}
+
+
 def test_scratch_of_operators_is_dead_between_calls():
     assert spans(WithScratch) == [[], [], [], []]
 
