@@ -1,0 +1,74 @@
+"""The calls of a main function as a graph of plain numbers: what the search for an order works on.
+
+Calls and tensors are told by their indices; the index of a call is its place in the importer's
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A buffer that counts, scratch of a call among them.
+
+    It is live from the first to the last call that uses it; one does at least.
+
+    Parameters
+    ----------
+    size_bytes: that it takes.
+    at_entry: whether it is live before the first call too.
+    at_exit: whether it is live after the last call too.
+    """
+
+    size_bytes: int
+    at_entry: bool = False
+    at_exit: bool = False
+
+
+@dataclass(frozen=True)
+class TensorUse:
+    """What a call does with a tensor.
+
+    Parameters
+    ----------
+    tensor: its index.
+    first, last: moments within the call. A tensor that no earlier call uses is live from `first`
+        on; one that no later call uses is live up to and including `last`.
+    """
+
+    tensor: int
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True)
+class OperatorCall:
+    """A call, or any other statement.
+
+    Parameters
+    ----------
+    uses: the tensors that it uses, each once.
+    after: the calls that must come before this one, in ascending order; all have lower indices.
+    savings: (y, x) -> the bytes that two tensors may share where y is used for the last time and
+        x for the first time; at most the size of the smaller.
+    """
+
+    uses: tuple[TensorUse, ...]
+    after: tuple[int, ...] = ()
+    savings: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OperatorGraph:
+    """The calls in the importer's order, and the tensors that they use."""
+
+    tensors: tuple[Tensor, ...]
+    calls: tuple[OperatorCall, ...]
+
+    @property
+    def has_one_order(self) -> bool:
+        """Whether every call must come directly after the one before it."""
+        return all(index in call.after for index, call in enumerate(self.calls[1:]))
