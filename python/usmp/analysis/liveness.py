@@ -56,12 +56,12 @@ class ModuleLiveness:
         if name not in self.finished:
             for function in self.graph.callees_first(name):
                 if function not in self.finished:
-                    self.finished[function] = _FunctionWalk(self, function).run()
+                    self.finished[function] = FunctionWalk(self, function).run()
         return self.finished[name]
 
 
-class _FunctionWalk:
-    """One walk over one PrimFunc."""
+class FunctionWalk:
+    """One walk over one PrimFunc, whose callees are finished."""
 
     def __init__(self, program: ModuleLiveness, name: str) -> None:
         self.program = program
@@ -77,12 +77,13 @@ class _FunctionWalk:
         self.layouts: dict[tirx.Var, Roots] = {}
         """What is read to find an element of a buffer: its shape, strides or offset say so."""
         self.roots: list[Root] = []
-
-    def run(self) -> FunctionLiveness:
         for index, param in enumerate(self.func.params):
             root = Root(loop_depth=0, index=index)
             self.roots.append(root)
             self.pointers[param] = frozenset([root])
+
+    def run(self) -> FunctionLiveness:
+        """Walk the body, and note what each parameter and allocation has seen."""
         self.statement(self.func.body)
         self.result.length = max(self.position, 1)
         for root in self.roots:
@@ -225,7 +226,7 @@ class _FunctionWalk:
                 self._touch(root, loop.start, self.position)
         return loop.touched
 
-    _STATEMENTS: ClassVar[dict[type, Callable[[_FunctionWalk, tirx.Stmt], None]]] = {
+    _STATEMENTS: ClassVar[dict[type, Callable[[FunctionWalk, tirx.Stmt], None]]] = {
         tirx.SeqStmt: _sequence,
         tirx.AllocBuffer: _allocate,
         tirx.DeclBuffer: _declare,

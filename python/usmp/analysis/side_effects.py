@@ -1,0 +1,85 @@
+"""What does a statement do beside reading and writing memory?"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cache
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, Op
+
+from usmp.analysis.call_graph import CallGraph
+
+_HARMLESS = (0, 1, 4, 5)
+"""Of TVM's `CallEffectKind`: annotations, pure functions, and what stands in arguments only."""
+_JUMP = 6
+
+
+class Effect(IntEnum):
+    """The later ones include those before."""
+
+    NONE = 0
+    UNKNOWN = 1
+    """Something that others like it may depend on: a function outside of the module is called."""
+    MAY_END = 2
+    """It may end the run, so that what follows relies on it."""
+
+
+class SideEffects:
+    """The effects of PrimFuncs and statements.
+
+    Parameters
+    ----------
+    graph: the PrimFuncs.
+    """
+
+    def __init__(self, graph: CallGraph) -> None:
+        self.graph = graph
+        self._functions: dict[str, Effect] = {}
+
+    def of_main_statement(self, stmt: tirx.Stmt) -> Effect:
+        """Of a statement of the main function, where a return ends the run."""
+        found: list[tirx.Stmt] = []
+        tvm_ffi.structural_walk(stmt, (tirx.Return, found.append))
+        return Effect.MAY_END if found else self._of(stmt)
+
+    def _of_function(self, name: str) -> Effect:
+        if name not in self._functions:
+            for function in self.graph.callees_first(name):
+                if function not in self._functions:
+                    self._functions[function] = self._of(self.graph.functions[function].body)
+        return self._functions[name]
+
+    def _of(self, stmt: tirx.Stmt) -> Effect:
+        found = Effect.NONE
+
+        def on_call(call: Call) -> None:
+            nonlocal found
+            callee = self.graph.calls.resolve(call)
+            effect = _of_call(call) if callee is None else self._of_function(callee.callee)
+            found = max(found, effect)
+
+        def on_assertion(_: tirx.AssertStmt) -> None:
+            nonlocal found
+            found = Effect.MAY_END
+
+        callbacks = [(Call, on_call), (tirx.AssertStmt, on_assertion)]
+        tvm_ffi.structural_walk(stmt, callbacks, order="pre")
+        return found
+
+
+def _of_call(call: Call) -> Effect:
+    if not isinstance(call.op, Op):
+        return Effect.UNKNOWN
+    kind = _effect_kind(call.op.name)
+    if kind == _JUMP:
+        return Effect.MAY_END
+    return Effect.NONE if kind in _HARMLESS else Effect.UNKNOWN
+
+
+@cache
+def _effect_kind(operator: str) -> int | None:
+    """None where TVM does not say."""
+    kind = Op.get(operator).get_attr("TCallEffectKind")
+    return None if kind is None else int(kind)
