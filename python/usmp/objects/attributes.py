@@ -76,6 +76,11 @@ STATES_ATTR = "states"
 EXECUTOR_ATTR = "executor"
 """On the IRModule: the `Executor` that the code is made for."""
 
+OPERATOR_ORDER_ATTR = "operator_order"
+"""On the IRModule, where the operators can run in several orders: the most bytes that are live in
+any operator, less what it may overwrite: `importer_live_bytes` in the importer's order,
+`live_bytes` in the order that was taken, and `least_live_bytes`, which no order goes below."""
+
 MEMORY_PLAN_ATTR = "memory_plan"
 """After planning, on the IRModule: the `MemoryPlan`."""
 

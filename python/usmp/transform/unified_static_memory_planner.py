@@ -40,6 +40,7 @@ from usmp.objects.attributes import (
 )
 from usmp.solver.durations import parse_duration
 from usmp.transform.assign_pool_info import AssignPoolInfo
+from usmp.transform.check_unplanned import check_unplanned
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 from usmp.transform.module_pass import ModulePass
@@ -65,10 +66,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
-        if mod.attrs and MEMORY_PLAN_ATTR in mod.attrs:
-            raise ValueError("the module is planned already; plan the one that it was made from")
-        if MAIN_FUNCTION_NAME not in [variable.name_hint for variable in mod.functions]:
-            raise ValueError(f"main function is not in the module; it must be {MAIN_FUNCTION_NAME}")
+        check_unplanned(mod)
         if context.config.get("tir.usmp.use_workspace_io", False):
             mod = CreateAllocatesForIO()(mod)
         placement = str(context.config.get("tir.usmp.placement", PREFERENCE))

@@ -1,0 +1,65 @@
+"""Which of two modules needs less memory?"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import tirx
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.algorithms import DEFAULT_ALGORITHM
+from usmp.analysis import create_array_buffer_info, extract_buffer_info
+from usmp.analysis.stmt_pool_allocations import is_constant_info
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.solver.problem import Problem
+from usmp.solver.solution import Solution
+from usmp.solver.solve import ALGORITHMS, solve
+from usmp.transform.assign_pool_info import AssignPoolInfo
+from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
+
+
+def is_better_planned(mod: IRModule, other: IRModule) -> bool:
+    """Whether the plan of `mod` is smaller than that of `other`, a module with the same buffers.
+
+    Both are planned with the options of the current PassContext, but for a time budget; in the
+    place of an algorithm that is none of the solver's, with the default. The plan with the lower
+    peak in the least preferred workspace pool is smaller; if these are equal, the pool before it
+    decides.
+
+    Raises
+    ------
+    ValueError: the planner refuses one of the modules.
+    """
+    here, there = _solution(mod), _solution(other)
+    if not (here.has_plan and there.has_plan):
+        return here.has_plan
+    pools = [pool.name for pool in reversed(there.problem.pools)]
+    return [here.peaks[name] for name in pools] < [there.peaks[name] for name in pools]
+
+
+def _solution(mod: IRModule) -> Solution:
+    config = PassContext.current().config
+    algorithm = str(config.get("tir.usmp.algorithm", DEFAULT_ALGORITHM))
+    if algorithm not in ALGORITHMS or algorithm == "exact" or "tir.usmp.custom_algorithm" in config:
+        algorithm = DEFAULT_ALGORITHM
+    if config.get("tir.usmp.use_workspace_io", False):
+        mod = CreateAllocatesForIO()(mod)
+    mod = AssignPoolInfo()(_with_targets(mod))
+    analysis = extract_buffer_info(
+        mod[MAIN_FUNCTION_NAME],
+        mod,
+        overlap=bool(config.get("tir.usmp.overlap", True)),
+        preserve_inputs=bool(config.get("tir.usmp.preserve_inputs", False)),
+    )
+    buffers = create_array_buffer_info(analysis.buffer_info_stmts)
+    workspace = [buffer for buffer in buffers if not is_constant_info(buffer)]
+    return solve(Problem.from_buffer_infos(workspace), algorithm=algorithm)
+
+
+def _with_targets(mod: IRModule) -> IRModule:
+    """Which target a PrimFunc is for decides on pools; one without is taken to be for target c."""
+    bound = IRModule(mod.functions, attrs=mod.attrs)
+    for variable, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc) and "target" not in (func.attrs or {}):
+            bound.update_func(variable, func.with_attr("target", tvm.target.Target("c")))
+    return bound

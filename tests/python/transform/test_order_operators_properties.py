@@ -1,0 +1,47 @@
+"""Random programs compute the same in every order that their dependencies leave."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from planned_programs import expected_results, run
+from tir_programs import draw_program
+from usmp.analysis.operator_graph import operator_graph
+from usmp.objects.operator_graph import OperatorGraph
+from usmp.transform.order_operators import with_order
+
+
+def random_order(random: Random, graph: OperatorGraph) -> list[int]:
+    """Any call that may come next, again and again."""
+    order: list[int] = []
+    while len(order) < len(graph.calls):
+        ready = [
+            index
+            for index, call in enumerate(graph.calls)
+            if index not in order and set(call.after) <= set(order)
+        ]
+        order.append(random.choice(ready))
+    return order
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_reordered_programs_compute_the_same(seed):
+    random = Random(seed)
+    program = draw_program(random)
+    graph = operator_graph(program.mod, preserve_inputs=False, overlap=True)
+    if graph is None:
+        return
+    expected = expected_results(program)
+    for _ in range(3):
+        reordered = with_order(program.mod, random_order(random, graph))
+        assert run(program, reordered) == expected
