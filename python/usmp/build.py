@@ -45,7 +45,12 @@ from usmp.plan_for_board import board_targets, check_board_executor, plan_for_bo
 from usmp.relax import lower_to_aot
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
-from usmp.transform import ConvertForLoopsToSerial, PoisonDeadBytes, UnifiedStaticMemoryPlanner
+from usmp.transform import (
+    ConvertForLoopsToSerial,
+    OrderOperators,
+    PoisonDeadBytes,
+    UnifiedStaticMemoryPlanner,
+)
 
 
 def build(
@@ -62,7 +67,8 @@ def build(
 
     Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
     gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
-    `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io` and
+    `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io`,
+    `tir.usmp.order_operators` (true by default; false keeps the importer's order) and
     `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
 
     Parameters
@@ -115,6 +121,7 @@ def build(
     if constant_memory_pools is not None:
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
     with _planner_context(config):
+        mod = OrderOperators()(mod)
         if board is None:
             mod = UnifiedStaticMemoryPlanner()(mod)
         else:

@@ -50,6 +50,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.use_workspace_io");
   RegisterOption<bool>("tir.usmp.preserve_inputs");
   RegisterOption<bool>("tir.usmp.overlap");
+  RegisterOption<bool>("tir.usmp.order_operators");
   RegisterOption<bool>("tir.usmp.poison_dead_bytes");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
   RegisterOption<ffi::String>("tir.usmp.placement");

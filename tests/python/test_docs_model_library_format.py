@@ -16,7 +16,7 @@ from planner_views import WithScratch, plan, with_io
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata
-from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, OPERATOR_ORDER_ATTR
 
 PAGE = (ROOT / "docs/model-library-format.md").read_text()
 BY_NAME = {
@@ -68,6 +68,8 @@ def written(digits_model) -> Iterator[dict]:
     with registered(CONV2D):
         yield usmp.build(digits, "accel,c").metadata
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
+    live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}
+    scratch = scratch.with_attr(OPERATOR_ORDER_ATTR, live)
     yield metadata(scratch, interface_of(scratch, "net"))
 
 

@@ -32,6 +32,7 @@ from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
+    OPERATOR_ORDER_ATTR,
 )
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
@@ -115,6 +116,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     },
                     "algorithm": str(plan.algorithm),
                     **_search(plan),
+                    **_operator_order(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "placement": _placement(plan),
                     "pools": _pools(interface, plan),
@@ -256,6 +258,16 @@ def _search(plan: MemoryPlan) -> dict[str, str]:
     """What ended the search, if the algorithm is one that searches."""
     ended_by = plan.search_ended_by
     return {} if ended_by is None else {"search_ended_by": str(ended_by)}
+
+
+def _operator_order(mod: IRModule) -> dict[str, Any]:
+    """What the order of the operators does, if there are several."""
+    if OPERATOR_ORDER_ATTR not in (mod.attrs or {}):
+        return {}
+    order = {str(key): int(value) for key, value in mod.attrs[OPERATOR_ORDER_ATTR].items()}
+    return {
+        "operator_order": {**order, "optimal": order["live_bytes"] == order["least_live_bytes"]}
+    }
 
 
 def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:

@@ -69,6 +69,9 @@ PASS_OPTIONS = {
     "tir.usmp.overlap": PassOption(
         "bool", _SWITCH, "1", "0 lets no two live buffers share bytes, for comparison and debugging"
     ),
+    "tir.usmp.order_operators": PassOption(
+        "bool", _SWITCH, "1", "0 runs the operators in the order in which the model has them"
+    ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"
     ),

@@ -5,6 +5,7 @@ import usmp.objects  # noqa: F401
 
 BOOL_OPTIONS = [
     "tir.usmp.enable",
+    "tir.usmp.order_operators",
     "tir.usmp.overlap",
     "tir.usmp.poison_dead_bytes",
     "tir.usmp.preserve_inputs",
