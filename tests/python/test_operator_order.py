@@ -102,9 +102,14 @@ def test_outputs_are_the_same_in_less_memory(make, workspace_io, most):
     for name, values in expected.items():
         np.testing.assert_array_equal(got[name], values)
     assert peak(ordered) <= most * peak(kept)
-    calls = [called(f.ir_mod[MAIN_FUNCTION_NAME]) for f in (kept, ordered)]
+    # Which copies are worth while depends on the order.
+    calls = [
+        [name for name in called(f.ir_mod[MAIN_FUNCTION_NAME]) if "copy" not in name]
+        for f in (kept, ordered)
+    ]
     assert sorted(calls[0]) == sorted(calls[1])
-    assert (calls[0] == calls[1]) == (peak(ordered) == peak(kept))
+    if calls[0] != calls[1]:
+        assert peak(ordered) < peak(kept)
 
 
 def test_metadata_tells_what_the_order_does():

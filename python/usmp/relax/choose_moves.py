@@ -10,18 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import tvm
-from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
-from usmp.algorithms import get_algorithm
-from usmp.analysis import create_array_buffer_info, extract_buffer_info
-from usmp.analysis.stmt_pool_allocations import is_constant_info
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.relax.elide_moves import Move
 from usmp.relax.lower_main import lower_main_with
-from usmp.transform import AssignPoolInfo, CreateAllocatesForIO
+from usmp.transform import OrderOperators
+from usmp.transform.compare_plans import planned_peaks
 
 _MOST_TRIALS = 8
 """Choices that are planned."""
@@ -68,26 +62,12 @@ def choose_moves(mod: IRModule, output_names: list[str] | None) -> IRModule:
 
 
 def planned_bytes(mod: IRModule) -> int:
-    """The peak of the workspace if all of it is one pool without a limit.
-
-    Reads from the PassContext `tir.usmp.use_workspace_io`, `tir.usmp.preserve_inputs` and
-    `tir.usmp.overlap`.
+    """The peak of the workspace, planned as the PassContext says (see `planned_peaks`), with the
+    operators in the order that it asks for. No pools are given yet: there is one without a limit.
     """
-    config = PassContext.current().config
-    mod = tirx.transform.BindTarget(tvm.target.Target("c"))(mod)
-    if config.get("tir.usmp.use_workspace_io", False):
-        mod = CreateAllocatesForIO()(mod)
-    mod = AssignPoolInfo()(mod)
-    analysis = extract_buffer_info(
-        mod[MAIN_FUNCTION_NAME],
-        mod,
-        overlap=bool(config.get("tir.usmp.overlap", True)),
-        preserve_inputs=bool(config.get("tir.usmp.preserve_inputs", False)),
-    )
-    buffers = create_array_buffer_info(analysis.buffer_info_stmts)
-    workspace = [buffer for buffer in buffers if not is_constant_info(buffer)]
-    plan = get_algorithm("auto")(workspace, analysis.memory_pressure)
-    return max((int(plan[b].byte_offset) + int(b.size_bytes) for b in workspace), default=0)
+    peaks = planned_peaks(OrderOperators()(mod))
+    assert peaks is not None
+    return max(peaks, default=0)
 
 
 def _try(mod: IRModule, output_names: list[str] | None, wanted: frozenset[int]) -> _Trial:

@@ -19,22 +19,34 @@ from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 
 
 def is_better_planned(mod: IRModule, other: IRModule) -> bool:
-    """Whether the plan of `mod` is smaller than that of `other`, a module with the same buffers.
+    """Whether the plan of `mod` is smaller than that of `other`, a module with the same pools.
 
-    Both are planned with the options of the current PassContext, but for a time budget; in the
-    place of an algorithm that is none of the solver's, with the default. The plan with the lower
-    peak in the least preferred workspace pool is smaller; if these are equal, the pool before it
-    decides.
+    Both are planned with the options of the current PassContext (see `planned_peaks`). The plan
+    with the lower peak in the least preferred workspace pool is smaller; if these are equal, the
+    pool before it decides.
 
     Raises
     ------
     ValueError: the planner refuses one of the modules.
     """
-    here, there = _solution(mod), _solution(other)
-    if not (here.has_plan and there.has_plan):
-        return here.has_plan
-    pools = [pool.name for pool in reversed(there.problem.pools)]
-    return [here.peaks[name] for name in pools] < [there.peaks[name] for name in pools]
+    here, there = planned_peaks(mod), planned_peaks(other)
+    return here is not None and (there is None or here < there)
+
+
+def planned_peaks(mod: IRModule) -> list[int] | None:
+    """The peaks of the workspace pools in bytes, the least preferred first; None if no plan fits.
+
+    Planned as the current PassContext says, but for a time budget; in the place of an algorithm
+    that is none of the solver's, with the default.
+
+    Raises
+    ------
+    ValueError: the planner refuses the module.
+    """
+    solution = _solution(mod)
+    if not solution.has_plan:
+        return None
+    return [solution.peaks[pool.name] for pool in reversed(solution.problem.pools)]
 
 
 def _solution(mod: IRModule) -> Solution:
