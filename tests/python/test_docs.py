@@ -13,13 +13,14 @@ PAGE = (ROOT / "docs/hand-written-tir.md").read_text()
 
 def test_the_examples_of_hand_written_tir(tmp_path):
     """As a file: TVMScript reads the source of what it parses."""
-    example, watching = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     script = tmp_path / "example.py"
-    script.write_text(f"{example}\nprint('watching')\n{watching}")
+    script.write_text("\nprint('next')\n".join(blocks))
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
-    planned, progress = done.stdout.split("watching\n")
+    planned, distance, progress = done.stdout.split("next\n")
     places = dict(line.split(" ", 1) for line in planned.splitlines()[-2:])
     assert places == {"a": "dtcm 0", "scratch": "sram 0"}
+    assert re.search(r"distance\(image, out\)\)  # (\d+)", PAGE)[1] == distance.strip()
     assert set(progress.splitlines()) <= {"128 128"}  # None if it ends at once.
 
 
