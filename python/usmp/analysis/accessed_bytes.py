@@ -22,7 +22,7 @@ from usmp.analysis.index_values import (
     variables_of,
 )
 from usmp.analysis.iterations import TracedLoop, definitions_in
-from usmp.analysis.memory_trace import UNBOUNDED, Condition, Term, TracedAccess
+from usmp.analysis.traced_access import UNBOUNDED, Condition, Term, TracedAccess
 
 Bound = Mapping[tirx.Var, tirx.Expr]
 

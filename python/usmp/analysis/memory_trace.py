@@ -8,11 +8,8 @@ where an address is kept for later, the memory is `lost`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from math import prod
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
-import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, PointerType, TensorLoad
@@ -25,119 +22,19 @@ from usmp.analysis.effects import (
     CONCURRENT_ATTRIBUTES,
     KEEP_A_POINTER,
 )
+from usmp.analysis.element_terms import element_terms
 from usmp.analysis.iterations import TracedLoop, trace_loop
 from usmp.analysis.nodes import nodes_of
-
-Memory: TypeAlias = tirx.Var
-"""A parameter of a PrimFunc, or the buffer of an AllocBuffer."""
-
-Condition: TypeAlias = tuple[tirx.Expr, bool]
-"""A guard, and whether it is true or false."""
-
-UNBOUNDED = 1 << 60
-"""More bytes than there are: where an access begins or ends is not known."""
-
-
-@dataclass(frozen=True)
-class Term:
-    """A part of an address: an index, and the bytes of what it counts."""
-
-    index: tirx.Expr
-    unit_bytes: int
-
-
-@dataclass(frozen=True)
-class Place:
-    """An address: the sum of the `terms` in bytes, in a memory; None if that is not known."""
-
-    memory: Memory
-    terms: tuple[Term, ...] | None = ()
-
-
-@dataclass(frozen=True, eq=False)
-class TracedStatement:
-    """A statement that accesses memory.
-
-    Parameters
-    ----------
-    order: among the statements of the PrimFunc, as the text has them.
-    loops: that it stands in, outermost first.
-    loads_first: whether it reads all that it reads before it writes.
-    callee: the name of the PrimFunc that it calls, if that is all that it does.
-    """
-
-    order: int
-    loops: tuple[TracedLoop, ...]
-    loads_first: bool = False
-    callee: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class TracedAccess:
-    """Bytes of a memory that a statement accesses.
-
-    Parameters
-    ----------
-    place: an address; the access begins at `first` and ends before `end`, in bytes from it.
-    is_write: whether it may write.
-    conditions: under which it happens.
-    in_callee: what the memory is to the PrimFunc that the statement calls.
-    """
-
-    statement: TracedStatement
-    place: Place
-    first: int
-    end: int
-    is_write: bool
-    conditions: tuple[Condition, ...] = ()
-    in_callee: Memory | None = None
-
-
-@dataclass(frozen=True)
-class Reach:
-    """The first byte of a memory that is accessed, and the end of those that are written, at the
-    most; `-UNBOUNDED` if none is."""
-
-    first: int
-    written_end: int
-
-
-@dataclass(frozen=True)
-class CalleeReach:
-    """What a call of a PrimFunc accesses.
-
-    Parameters
-    ----------
-    params: its parameters.
-    allocated: the buffers that it and what it calls allocate.
-    reach: of the parameters and buffers that are accessed.
-    lost: those whose address is kept.
-    """
-
-    params: list[Memory]
-    allocated: set[Memory]
-    reach: dict[Memory, Reach]
-    lost: set[Memory]
-
-
-@dataclass
-class MemoryTrace:
-    """All accesses of a PrimFunc.
-
-    Parameters
-    ----------
-    accesses: of each memory, in the order of the text.
-    bound: variables of `Bind` and `Let`, with what they are bound to.
-    lost: memories whose address is kept.
-    allocated: buffers of AllocBuffers, also of those in PrimFuncs that it calls.
-    views: the buffers that begin where each memory does, other than itself.
-    """
-
-    accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
-    bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
-    lost: set[Memory] = field(default_factory=set)
-    allocated: set[Memory] = field(default_factory=set)
-    views: dict[Memory, list[tirx.Var]] = field(default_factory=dict)
+from usmp.analysis.traced_access import (
+    UNBOUNDED,
+    CalleeReach,
+    Condition,
+    Memory,
+    MemoryTrace,
+    Place,
+    TracedAccess,
+    TracedStatement,
+)
 
 
 def trace_function(
@@ -337,7 +234,7 @@ class _Walk:
 
     def _elements(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Place, ...]:
         """The address of an element of a buffer."""
-        terms = _terms(buffer, indices)
+        terms = element_terms(buffer, indices)
         return tuple(
             Place(
                 place.memory,
@@ -484,31 +381,3 @@ class _Walk:
         ]
         tvm_ffi.structural_walk(expr, callbacks, order="pre")
         return parts
-
-
-def _terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...] | None:
-    """Where an element is in the memory of its buffer; None if that is not known."""
-    size = item_bytes(str(buffer.dtype))
-    shape = [extent for extent in buffer.shape if isinstance(extent, tirx.IntImm)]
-    if (tvm.DataType(str(buffer.dtype)).bits % 8 and str(buffer.dtype) != "bool") or (
-        len(shape) < len(buffer.shape) or len(shape) != len(indices)
-    ):
-        return None
-    if buffer.strides:
-        strides = [int(s) for s in buffer.strides if isinstance(s, tirx.IntImm)]
-    else:
-        strides = [prod(int(extent) for extent in shape[axis + 1 :]) for axis in range(len(shape))]
-    offset = buffer.elem_offset
-    if len(strides) < len(shape) or not _is_row_major(buffer):
-        return None
-    terms = [Term(i, s * size) for i, s in zip(indices, strides, strict=True)]
-    return tuple(terms) if offset is None else (*terms, Term(offset, size))
-
-
-def _is_row_major(buffer: tirx.Var) -> bool:
-    """Whether elements of a buffer without strides lie as its shape says."""
-    layout = buffer.ty.layout
-    if len(buffer.shape) <= 1 or buffer.strides or layout is None:
-        return True
-    plain = tirx.decl_buffer(buffer.shape, buffer.dtype).ty.layout
-    return bool(tvm_ffi.structural_equal(layout, plain))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from usmp.analysis.memory_trace import Memory
 from usmp.analysis.safe_overlap import ModuleOverlap
+from usmp.analysis.traced_access import Memory
 from usmp.objects.operator_graph import Tensor
 
 

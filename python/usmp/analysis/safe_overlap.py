@@ -32,7 +32,8 @@ from usmp.analysis.buffer_size import has_static_size, size_bytes
 from usmp.analysis.call_graph import CallGraph
 from usmp.analysis.index_values import MOST_VALUES, NotKnown, Values
 from usmp.analysis.iterations import TracedLoop
-from usmp.analysis.memory_trace import (
+from usmp.analysis.memory_trace import trace_function
+from usmp.analysis.traced_access import (
     UNBOUNDED,
     CalleeReach,
     Memory,
@@ -40,7 +41,6 @@ from usmp.analysis.memory_trace import (
     Reach,
     TracedAccess,
     TracedStatement,
-    trace_function,
 )
 
 _MOST_PAIRS = 10000

@@ -1,0 +1,121 @@
+"""Accesses of a PrimFunc to memory: what `trace_function` finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tvm import tirx
+
+from usmp.analysis.iterations import TracedLoop
+
+Memory: TypeAlias = tirx.Var
+"""A parameter of a PrimFunc, or the buffer of an AllocBuffer."""
+
+Condition: TypeAlias = tuple[tirx.Expr, bool]
+"""A guard, and whether it is true or false."""
+
+UNBOUNDED = 1 << 60
+"""More bytes than there are: where an access begins or ends is not known."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of an address: an index, and the bytes of what it counts."""
+
+    index: tirx.Expr
+    unit_bytes: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address: the sum of the `terms` in bytes, in a memory; None if that is not known."""
+
+    memory: Memory
+    terms: tuple[Term, ...] | None = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TracedStatement:
+    """A statement that accesses memory.
+
+    Parameters
+    ----------
+    order: among the statements of the PrimFunc, as the text has them.
+    loops: that it stands in, outermost first.
+    loads_first: whether it reads all that it reads before it writes.
+    callee: the name of the PrimFunc that it calls, if that is all that it does.
+    """
+
+    order: int
+    loops: tuple[TracedLoop, ...]
+    loads_first: bool = False
+    callee: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TracedAccess:
+    """Bytes of a memory that a statement accesses.
+
+    Parameters
+    ----------
+    place: an address; the access begins at `first` and ends before `end`, in bytes from it.
+    is_write: whether it may write.
+    conditions: under which it happens.
+    in_callee: what the memory is to the PrimFunc that the statement calls.
+    """
+
+    statement: TracedStatement
+    place: Place
+    first: int
+    end: int
+    is_write: bool
+    conditions: tuple[Condition, ...] = ()
+    in_callee: Memory | None = None
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The first byte of a memory that is accessed, and the end of those that are written, at the
+    most; `-UNBOUNDED` if none is."""
+
+    first: int
+    written_end: int
+
+
+@dataclass(frozen=True)
+class CalleeReach:
+    """What a call of a PrimFunc accesses.
+
+    Parameters
+    ----------
+    params: its parameters.
+    allocated: the buffers that it and what it calls allocate.
+    reach: of the parameters and buffers that are accessed.
+    lost: those whose address is kept.
+    """
+
+    params: list[Memory]
+    allocated: set[Memory]
+    reach: dict[Memory, Reach]
+    lost: set[Memory]
+
+
+@dataclass
+class MemoryTrace:
+    """All accesses of a PrimFunc.
+
+    Parameters
+    ----------
+    accesses: of each memory, in the order of the text.
+    bound: variables of `Bind` and `Let`, with what they are bound to.
+    lost: memories whose address is kept.
+    allocated: buffers of AllocBuffers, also of those in PrimFuncs that it calls.
+    views: the buffers that begin where each memory does, other than itself.
+    """
+
+    accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
+    bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
+    lost: set[Memory] = field(default_factory=set)
+    allocated: set[Memory] = field(default_factory=set)
+    views: dict[Memory, list[tirx.Var]] = field(default_factory=dict)
