@@ -10,9 +10,9 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import DEFAULT_ALGORITHM
 from usmp.analysis import create_array_buffer_info, extract_buffer_info
 from usmp.analysis.stmt_pool_allocations import is_constant_info
+from usmp.objects import BufferInfo
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.solver.problem import Problem
-from usmp.solver.solution import Solution
 from usmp.solver.solve import ALGORITHMS, solve
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
@@ -43,17 +43,24 @@ def planned_peaks(mod: IRModule) -> list[int] | None:
     ------
     ValueError: the planner refuses the module.
     """
-    solution = _solution(mod)
+    buffers = _workspace_buffers(mod)
+    if not buffers:
+        return []
+    solution = solve(Problem.from_buffer_infos(buffers), algorithm=_algorithm())
     if not solution.has_plan:
         return None
     return [solution.peaks[pool.name] for pool in reversed(solution.problem.pools)]
 
 
-def _solution(mod: IRModule) -> Solution:
+def _algorithm() -> str:
     config = PassContext.current().config
-    algorithm = str(config.get("tir.usmp.algorithm", DEFAULT_ALGORITHM))
-    if algorithm not in ALGORITHMS or algorithm == "exact" or "tir.usmp.custom_algorithm" in config:
-        algorithm = DEFAULT_ALGORITHM
+    name = str(config.get("tir.usmp.algorithm", DEFAULT_ALGORITHM))
+    is_the_solvers = name in ALGORITHMS and "tir.usmp.custom_algorithm" not in config
+    return name if is_the_solvers and name != "exact" else DEFAULT_ALGORITHM
+
+
+def _workspace_buffers(mod: IRModule) -> list[BufferInfo]:
+    config = PassContext.current().config
     if config.get("tir.usmp.use_workspace_io", False):
         mod = CreateAllocatesForIO()(mod)
     mod = AssignPoolInfo()(_with_targets(mod))
@@ -64,8 +71,7 @@ def _solution(mod: IRModule) -> Solution:
         preserve_inputs=bool(config.get("tir.usmp.preserve_inputs", False)),
     )
     buffers = create_array_buffer_info(analysis.buffer_info_stmts)
-    workspace = [buffer for buffer in buffers if not is_constant_info(buffer)]
-    return solve(Problem.from_buffer_infos(workspace), algorithm=algorithm)
+    return [buffer for buffer in buffers if not is_constant_info(buffer)]
 
 
 def _with_targets(mod: IRModule) -> IRModule:
