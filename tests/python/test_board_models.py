@@ -34,10 +34,10 @@ class Pools(NamedTuple):
 
 POOLS = {
     "ad01": Pools(768, 267792),
-    "kws": Pools(16000, 25880),
-    "resnet8": Pools(49152, 79732),
-    "strww": Pools(6656, 51448),
-    "vww_96": Pools(55296, 225828),
+    "kws": Pools(9792, 25880),
+    "resnet8": Pools(32768, 79732),
+    "strww": Pools(3840, 51448),
+    "vww_96": Pools(36880, 225828),
 }
 
 

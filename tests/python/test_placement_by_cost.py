@@ -18,7 +18,7 @@ from usmp import (
     WorkspacePoolInfo,
 )
 
-FAST_BYTES = 16 << 10
+FAST_BYTES = 12 << 10
 PAGE = ROOT / "docs/placement.md"
 
 

@@ -240,7 +240,7 @@ def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path, 
     output = application(tmp_path / "two", data, SHARED, (first, pools), (second, pools))
     assert output == turns(*expected)
     assert [model.size("sram") for model in (first, second)] == [
-        {"digits": 1536, "mlperf_kws_int8": 16000}[name] for name in names
+        {"digits": 1248, "mlperf_kws_int8": 9792}[name] for name in names
     ]
 
 

@@ -62,7 +62,7 @@ def test_memory_of_digits(board):
     stack = next(section for section in sections if section.name == ".stack")
     assert stack.address == board.memory(board.data_memory).base
     memory = program_memory(sections, board)
-    assert (memory.pools, memory.stack, memory.constants) == (1536, 16384, 26744)
+    assert (memory.pools, memory.stack, memory.constants) == (1248, 16384, 26744)
     assert memory.variables <= 64
     assert memory.code <= 8 << 10
 
