@@ -156,7 +156,7 @@ def _pass_settings(options: argparse.Namespace) -> list[str]:
         given, same = (flag, ("1", "true")) if value is True else (f"{flag}={value}", (value,))
         for setting in options.pass_config:
             option, _, other = setting.partition("=")
-            if option == name and other not in same:
+            if option == name and (other.lower() if value is True else other) not in same:
                 raise UsageError(
                     f"{given} and --pass-config {setting} contradict each other; give one of them"
                 )

@@ -78,7 +78,7 @@ def test_nothing_is_shared_where_nothing_is_planned(tvmc, digits_model):
         ["--pass-config=tir.usmp.preserve_inputs=1"],
         ["--usmp-preserve-inputs"],
         ["--usmp-preserve-inputs", "--pass-config=tir.usmp.preserve_inputs=1"],
-        ["--usmp-preserve-inputs", "--pass-config=tir.usmp.preserve_inputs=true"],
+        ["--usmp-preserve-inputs", "--pass-config=tir.usmp.preserve_inputs=True"],
     ],
 )
 def test_preserved_inputs_live_to_the_end(tvmc, digits_model, options):
