@@ -150,8 +150,8 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
         )
     if pressure > peak:
         console.print(
-            "Without overlap of live buffers (tir.usmp.overlap=0) the pool would need at least "
-            f"{pressure} bytes."
+            "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least "
+            f"{pressure} bytes in this order of operators."
         )
 
 

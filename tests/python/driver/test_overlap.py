@@ -42,7 +42,7 @@ def test_overlap_in_json_csv_and_table(tvmc, digits_model):
     shared = by_name[output]["overlaps"][dying]["shared"]
     table = " ".join(tvmc("plan", digits_model, IO).stdout.split())
     assert f"{shared} of {by_name[dying]['size']} bytes of {dying}" in table
-    assert "(tir.usmp.overlap=0) the pool would need at least 1536 bytes." in table
+    assert "(tir.usmp.overlap=0) the buffers of the pool would need at least 1536 bytes" in table
 
 
 def test_what_is_told_holds(tvmc, digits_model):

@@ -142,8 +142,8 @@ def test_which_live_buffers_overlap_by_how_many_bytes():
         "x 400 600",
         "These are 2400 bytes in a pool of 1000: an operator writes its output where it",
         "has read its input for the last time.",
-        "Without overlap of live buffers (tir.usmp.overlap=0) the pool would need at",
-        "least 2400 bytes.",
+        "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least",
+        "2400 bytes in this order of operators.",
     ]
 
 
