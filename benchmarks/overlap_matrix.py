@@ -1,12 +1,12 @@
-"""Whether overlapping buffers ever change an output: every way to build, for every model given and
-for the suite of models of one operator.
+"""Whether overlapping buffers ever change an output, whatever builds the C.
 
     python benchmarks/overlap_matrix.py MODEL ...
     python benchmarks/overlap_matrix.py --suite [--part I/N] [--share N] [--runs N]
 
-Each model is built with inputs and outputs in the workspace, by gcc and clang at -O0, -O2 and -O3,
-under AddressSanitizer and UndefinedBehaviorSanitizer, as an object file by LLVM, with dead bytes
-overwritten, and without overlap. All outputs must be the bytes of the reference (TFLite Micro's
+Each model, and with --suite each of the models of one operator, is built with inputs and outputs in
+the workspace, by gcc and clang at -O0, -O2 and -O3, under AddressSanitizer and
+UndefinedBehaviorSanitizer, as an object file by LLVM, with dead bytes overwritten, and without
+overlap. All outputs must be the bytes of the reference (TFLite Micro's
 reference kernels), or, for float models, those without overlap. Prints for each model the bytes of
 its workspace without and with overlap, and the ways that fail.
 """

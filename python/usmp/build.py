@@ -68,7 +68,9 @@ def build(
     Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
     gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
     `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io`,
-    `tir.usmp.order_operators` (true by default; false keeps the importer's order) and
+    `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
+    by default; false lets no live buffers share bytes), `tir.usmp.order_operators` (true by
+    default; false keeps the importer's order) and
     `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
 
     Parameters

@@ -28,7 +28,7 @@ _EXAMPLES = """\
   tvmc plan model.tflite --usmp-time-budget=10s
       the best plan that is found in ten seconds; ctrl-C takes the best so far
   tvmc plan model.tflite -o plan.csv
-      a row for every buffer: pool, offset, size, live ranges
+      a row for every buffer: pool, offset, size, live ranges, overlaps
   tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
       what metadata.json of an archive has under "memory"
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
