@@ -142,17 +142,21 @@ def _overlapping(pool: Mapping[str, Any]) -> bool:
 def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
     """Why the buffers of the table above take more bytes than there are, if they do."""
     peak, pressure = pool["peak_bytes"], pool["memory_pressure_bytes"]
+    sentences = []
     if _overlapping(pool):
         live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
-        console.print(
+        sentences.append(
             f"These are {live} bytes in a pool of {peak}: an operator writes its output where it "
             "has read its input for the last time."
         )
     if pressure > peak:
-        console.print(
+        sentences.append(
             "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least "
             f"{pressure} bytes in this order of operators."
         )
+    if sentences:
+        # The empty line that tables end with.
+        console.print(*sentences, "", sep="\n")
 
 
 def _io_is_outside(memory: Mapping[str, Any]) -> bool:
