@@ -122,7 +122,7 @@ class Chaos:
         return [tirx.DeclBuffer(view, data=pointer), use]
 
     def add_loop(self, scope: Scope, depth: int) -> list[tirx.Stmt]:
-        """A loop from any start, in steps, of an extent that may depend on outer loops."""
+        """A loop from any start, in steps; its extent may depend on outer loops, and be 0."""
         most = self.random.randint(1, 5)
         start = Term(tirx.IntImm("int32", 0), 0, 0)
         extent: tirx.Expr | int = most
@@ -130,7 +130,11 @@ class Chaos:
         if small and self.chance(0.3):
             outer = self.random.choice(small)
             extent, most = self.random.choice(
-                [(outer.expr + 1, outer.high + 1), (outer.high + 1 - outer.expr, outer.high + 1)]
+                [
+                    (outer.expr, max(outer.high, 1)),
+                    (outer.expr + 1, outer.high + 1),
+                    (outer.high - outer.expr, max(outer.high, 1)),
+                ]
             )
         if self.chance(0.2):
             offset = self.random.randint(-2, 3)

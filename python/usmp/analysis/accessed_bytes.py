@@ -9,14 +9,14 @@ from tvm import tirx
 
 from usmp.analysis.index_values import (
     MOST_VALUES,
+    Course,
     Definitions,
     NotKnown,
     Truth,
     Values,
     both,
-    broadcast_size,
-    is_linear,
-    is_monotone,
+    course_of,
+    fits,
     known_values,
     may_be,
     variables_of,
@@ -103,16 +103,22 @@ class _Address:
 
     def values(self) -> tuple[Values, Truth | None]:
         """The sum of the terms, and where the access may happen."""
+        try:
+            return self._values()
+        except RecursionError:
+            raise NotKnown from None
+
+    def _values(self) -> tuple[Values, Truth | None]:
         definitions, happens = definitions_in(self.loops, self.bound, self._iterations())
         offsets = np.zeros((1,) * definitions.axes, np.int64)
         for index, unit in zip(self.indices, self.units, strict=True):
             values = known_values(index, definitions)
-            if values is None or broadcast_size(offsets, values) > MOST_VALUES:
+            if values is None or not fits(offsets, values):
                 raise NotKnown
             offsets = offsets + values * unit
         for condition, truth in self.conditions:
             happens = both(happens, _without_lanes(condition, truth, definitions))
-        if happens is not None and broadcast_size(offsets, happens) > MOST_VALUES:
+        if happens is not None and not fits(offsets, happens):
             raise NotKnown
         return offsets, happens
 
@@ -124,14 +130,14 @@ class _Address:
             if axis not in needed or loop.trips is None:
                 # Whatever its value is, nothing depends on it.
                 iterations[axis] = np.zeros(1, np.int64)
-            elif axis >= self.common and self._ends_tell(axis, needed):
+            elif axis >= self.common and self._ends_tell(axis):
                 iterations[axis] = np.unique([0, loop.trips - 1])
             elif loop.trips <= MOST_VALUES:
                 iterations[axis] = np.arange(loop.trips)
         return iterations
 
     def _needed(self) -> set[int]:
-        """The loops on which the address or the conditions depend."""
+        """The loops on which depends where the access is, or whether it happens."""
         variables = set[tirx.Var]().union(*self.of_indices, *self.of_conditions)
         needed: set[int] = set()
         for axis in reversed(range(len(self.loops))):
@@ -139,25 +145,23 @@ class _Address:
             if loop.variable in variables:
                 needed.add(axis)
                 variables |= self._of_bounds(loop)
+            elif loop.extent is not None:
+                # It may not run at all.
+                variables |= variables_of(loop.extent, self.bound)
         return needed
 
-    def _ends_tell(self, axis: int, needed: set[int]) -> bool:
+    def _ends_tell(self, axis: int) -> bool:
         """Whether the least and greatest addresses are those of the first and last iteration."""
         loop = self.loops[axis]
         if loop.variable is None or not isinstance(loop.extent, tirx.IntImm):
             return False
-        others = [self.loops[other] for other in needed if other != axis]
-        guards = [*self.of_conditions, *(self._of_bounds(other) for other in others)]
+        guards = [*self.of_conditions, *map(self._of_bounds, self.loops)]
         if any(loop.variable in variables for variables in guards):
             return False
-        mentioned = [
-            index
-            for index, variables in zip(self.indices, self.of_indices, strict=True)
-            if loop.variable in variables
-        ]
-        if len(mentioned) == 1:
-            return is_monotone(mentioned[0], loop.variable, self.bound)
-        return all(is_linear(index, loop.variable, self.bound) for index in mentioned)
+        found: dict[tirx.Var, Course] = {}
+        courses = [course_of(index, loop.variable, self.bound, found) for index in self.indices]
+        changing = [course for course in courses if course != Course.CONSTANT]
+        return changing in ([], [Course.MONOTONE]) or {*changing} == {Course.LINEAR}
 
     def _of_bounds(self, loop: TracedLoop) -> set[tirx.Var]:
         """The variables that say where a loop begins and how often it runs."""

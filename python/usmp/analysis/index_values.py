@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from math import prod
 from typing import Any
 
@@ -66,7 +67,7 @@ def known_values(expr: tirx.Expr, definitions: Definitions) -> Values | None:
     """The values of an integer expression; None if the text does not tell."""
     try:
         return _values(expr, definitions)
-    except NotKnown:
+    except (NotKnown, RecursionError):
         return None
 
 
@@ -79,7 +80,7 @@ def may_be(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth
         a, b = (may_be(part, truth, definitions) for part in (condition.a, condition.b))
         if isinstance(condition, tirx.And) == truth:
             return both(a, b)
-        return None if a is None or b is None or not _fits(a, b) else a | b
+        return None if a is None or b is None or not fits(a, b) else a | b
     if isinstance(condition, Call) and _name(condition) in _TRANSPARENT:
         return may_be(condition.args[0], truth, definitions)
     try:
@@ -94,76 +95,84 @@ def both(a: Truth | None, b: Truth | None) -> Truth | None:
     if a is None or b is None:
         return b if a is None else a
     # Of what is too large one part alone is true more often, which is safe.
-    return a & b if _fits(a, b) else a
+    return a & b if fits(a, b) else a
 
 
-def broadcast_size(*arrays: npt.NDArray[Any]) -> int:
+def _broadcast_size(*arrays: npt.NDArray[Any]) -> int:
     """How many elements an operation on the arrays gives."""
     return prod(np.broadcast_shapes(*(array.shape for array in arrays)))
 
 
-def _fits(*arrays: npt.NDArray[Any]) -> bool:
-    return broadcast_size(*arrays) <= MOST_VALUES
+def fits(*arrays: npt.NDArray[Any]) -> bool:
+    """Whether an operation on the arrays gives no more than `MOST_VALUES`."""
+    return _broadcast_size(*arrays) <= MOST_VALUES
 
 
 def _check_size(*arrays: npt.NDArray[Any]) -> None:
-    if not _fits(*arrays):
+    if not fits(*arrays):
         raise NotKnown
 
 
-def is_monotone(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:
-    """Whether the value only grows, or only falls, with `var`, whatever other variables are: then
-    the first and the last value of `var` give the least and the greatest value."""
-    if not is_mentioned(expr, var, bound) or expr.same_as(var):
-        return True
-    if not _is_wide(expr):
-        return False
-    if isinstance(expr, tirx.Var):
-        return is_monotone(bound[expr], var, bound)
-    if isinstance(expr, tirx.Cast):
-        return is_monotone(expr.value, var, bound)
-    if isinstance(expr, tirx.Add | tirx.Sub):
-        # Two parts that change together could go up and down.
-        return is_linear(expr, var, bound)
-    if isinstance(expr, tirx.Mul):
-        a, b = (is_mentioned(part, var, bound) for part in (expr.a, expr.b))
-        return not (a and b) and is_monotone(expr.a if a else expr.b, var, bound)
-    if isinstance(expr, tirx.FloorDiv | tirx.Div):
-        return not is_mentioned(expr.b, var, bound) and is_monotone(expr.a, var, bound)
+class Course(IntEnum):
+    """How a value changes with a variable, whatever the other variables are."""
+
+    CONSTANT = 0
+    LINEAR = 1
+    """It is a * variable + b, where the variable is neither in a nor in b."""
+    MONOTONE = 2
+    """It only grows, or only falls: the first and the last value of the variable give the least
+    and the greatest."""
+    UNKNOWN = 3
+
+
+def course_of(
+    expr: tirx.Expr,
+    var: tirx.Var,
+    bound: Mapping[tirx.Var, tirx.Expr],
+    found: dict[tirx.Var, Course],
+) -> Course:
+    """How `expr` changes with `var`; `found` has those of variables in `bound`, each found once."""
+    if expr.same_as(var):
+        return Course.LINEAR
+    if not isinstance(expr, tirx.Var):
+        course = _course(expr, lambda part: course_of(part, var, bound, found))
+    elif expr not in bound:
+        return Course.CONSTANT
+    else:
+        if expr not in found:
+            found[expr] = course_of(bound[expr], var, bound, found)
+        course = found[expr]
+    if course is None:
+        return Course.UNKNOWN if var in variables_of(expr, bound) else Course.CONSTANT
+    return course if course == Course.CONSTANT or _is_wide(expr) else Course.UNKNOWN
+
+
+def _course(expr: tirx.Expr, course: Callable[[tirx.Expr], Course]) -> Course | None:
+    """The same, from those of its parts; None if that takes other rules."""
+    if isinstance(expr, tirx.IntImm):
+        return Course.CONSTANT
+    if isinstance(expr, tirx.Cast | tirx.Broadcast):
+        return course(expr.value)
     if isinstance(expr, tirx.Ramp):
-        return not is_mentioned(expr.stride, var, bound) and is_monotone(expr.base, var, bound)
-    if isinstance(expr, tirx.Broadcast):
-        return is_monotone(expr.value, var, bound)
-    return False
-
-
-def is_linear(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:
-    """Whether `expr` is a * `var` + b, where `var` is neither in a nor in b."""
-    if not is_mentioned(expr, var, bound) or expr.same_as(var):
-        return True
-    if not _is_wide(expr):
-        return False
-    if isinstance(expr, tirx.Var):
-        return is_linear(bound[expr], var, bound)
-    if isinstance(expr, tirx.Cast):
-        return is_linear(expr.value, var, bound)
-    if isinstance(expr, tirx.Add | tirx.Sub):
-        return is_linear(expr.a, var, bound) and is_linear(expr.b, var, bound)
-    if isinstance(expr, tirx.Mul):
-        a, b = (is_mentioned(part, var, bound) for part in (expr.a, expr.b))
-        return not (a and b) and is_linear(expr.a if a else expr.b, var, bound)
-    return False
+        return course(expr.base) if course(expr.stride) == Course.CONSTANT else Course.UNKNOWN
+    if not isinstance(expr, tirx.Add | tirx.Sub | tirx.Mul | tirx.FloorDiv | tirx.Div):
+        return None
+    a, b = course(expr.a), course(expr.b)
+    if isinstance(expr, tirx.FloorDiv | tirx.Div):
+        if b != Course.CONSTANT:
+            return Course.UNKNOWN
+        return max(a, Course.MONOTONE) if a else a
+    if Course.CONSTANT in (a, b):
+        return max(a, b)
+    # Two parts that change together could go up and down.
+    is_linear = not isinstance(expr, tirx.Mul) and a == b == Course.LINEAR
+    return Course.LINEAR if is_linear else Course.UNKNOWN
 
 
 def _is_wide(expr: tirx.Expr) -> bool:
     """Whether the value cannot wrap: narrow types do between two values that do not tell, while
     what leaves a wide one is found by the evaluation of the first and the last value."""
     return str(tvm.DataType(str(expr.ty.dtype)).with_lanes(1)) in ("int32", "int64")
-
-
-def is_mentioned(expr: tirx.Expr, var: tirx.Var, bound: Mapping[tirx.Var, tirx.Expr]) -> bool:
-    """Whether the value depends on `var`, also by way of what variables are bound to."""
-    return var in variables_of(expr, bound)
 
 
 def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[tirx.Var]:
@@ -228,7 +237,9 @@ def _ramp(expr: tirx.Ramp, definitions: Definitions) -> Values:
     base, stride = _values(expr.base, definitions), _values(expr.stride, definitions)
     if base.shape[-1] != 1 or stride.shape[-1] != 1:
         raise NotKnown
-    return base + _product(stride, np.arange(int(expr.lanes), dtype=np.int64))
+    lanes = np.arange(int(expr.lanes), dtype=np.int64)
+    _check_size(base, stride, lanes)
+    return base + _product(stride, lanes)
 
 
 def _broadcast(expr: tirx.Broadcast, definitions: Definitions) -> Values:

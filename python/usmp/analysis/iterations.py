@@ -14,6 +14,7 @@ from usmp.analysis.index_values import (
     Truth,
     Values,
     both,
+    fits,
     known_values,
 )
 
@@ -69,7 +70,8 @@ def definitions_in(
     Parameters
     ----------
     loops: outermost first; the n-th has the n-th axis, and vectors have one after the last.
-    iterations: of the n-th loop, counted from 0; a loop that is missing has no known variable.
+    iterations: of the n-th loop, counted from 0; the variable of a loop that is missing
+        is not known, nor one that two of the loops have.
 
     Returns
     -------
@@ -79,6 +81,7 @@ def definitions_in(
     values: dict[tirx.Var, Values] = {}
     definitions = Definitions(axes, values, bound)
     exist: Truth | None = None
+    variables = [loop.variable for loop in loops]
     for axis, loop in enumerate(loops):
         if loop.variable is None or loop.first is None or loop.extent is None:
             continue
@@ -88,10 +91,11 @@ def definitions_in(
         shape[axis] = -1
         steps = iterations[axis].reshape(shape) * loop.step
         first = known_values(loop.first, definitions)
-        if first is None:
+        if first is None or not fits(first, steps) or variables.count(loop.variable) > 1:
             continue
         values[loop.variable] = first + steps
         if not isinstance(loop.extent, tirx.IntImm):
             extent = known_values(loop.extent, definitions)
-            exist = exist if extent is None else both(exist, steps < extent)
+            if extent is not None and fits(extent, steps):
+                exist = both(exist, steps < extent)
     return definitions, exist
