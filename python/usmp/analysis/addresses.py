@@ -35,13 +35,24 @@ class Address:
 
 def address_of(expr: tirx.Expr) -> Address:
     """Take `expr` apart. An integer may be an address too, since TIR can cast a pointer to one."""
+    address, passed = _address_and_arguments(expr)
+    while passed:
+        found, arguments = _address_and_arguments(passed.pop())
+        address.bases |= found.bases
+        passed += arguments
+    return address
+
+
+def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
+    """The same, without the arguments of calls: the result may point where these do."""
     if is_op(expr, "tirx.buffer_data"):
         expr = expr.args[0]
     if isinstance(expr, tirx.Var):
-        return Address({expr})
+        return Address({expr}), []
     address = Address()
+    passed: list[tirx.Expr] = []
     if is_constant(expr):
-        return address
+        return address, passed
 
     def on_call(call: Call) -> tvm_ffi.WalkResult:
         if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
@@ -52,7 +63,7 @@ def address_of(expr: tirx.Expr) -> Address:
             return tvm_ffi.WalkResult.ADVANCE
         address.computed.append(call)
         if not _returns_a_number(call):
-            address.bases.update(*(address_of(argument).bases for argument in call.args))
+            passed.extend(call.args)
         return tvm_ffi.WalkResult.SKIP
 
     def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
@@ -66,7 +77,7 @@ def address_of(expr: tirx.Expr) -> Address:
 
     callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
     tvm_ffi.structural_walk(expr, callbacks, order="pre")
-    return address
+    return address, passed
 
 
 def _returns_a_number(call: Call) -> bool:

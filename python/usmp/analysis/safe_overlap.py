@@ -46,8 +46,11 @@ from usmp.analysis.traced_access import (
 _MOST_PAIRS = 10000
 """Accesses of two memories that are compared one by one; if there are more, nothing is known."""
 
+_MOST_COMPARED = 1 << 25
+"""Iterations that are compared for two memories, by all pairs of their accesses together."""
+
 _MOST_KEPT = 1 << 12
-"""Values of accesses that are kept, since they are likely to be asked for again."""
+"""Values of an access that are kept for other pairs of memories."""
 
 _DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
@@ -114,6 +117,8 @@ class SafeOverlap:
         )
         self._distances: dict[tuple[Memory, Memory], int] = {}
         self._accessed: dict[tuple[TracedAccess, int], tuple[Values, Values] | None] = {}
+        self._sizes: dict[tuple[TracedAccess, int], int] = {}
+        """Elements of what was computed, kept or not."""
 
     def distance(self, dying: Memory, written: Memory) -> int:
         """By how many bytes `written` must start below `dying` at least, if they share bytes.
@@ -177,8 +182,10 @@ class SafeOverlap:
     def _greatest(self, dying: Memory, written: Memory) -> int:
         accesses = _by_group(self.trace.accesses.get(dying, ()))
         writes = _by_group(a for a in self.trace.accesses.get(written, ()) if a.is_write)
-        if sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes) > _MOST_PAIRS:
+        pairs = sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes)
+        if pairs > _MOST_PAIRS:
             return UNBOUNDED
+        most = min(MOST_VALUES, _MOST_COMPARED // max(pairs, 1))
         order = {group: members[0].statement.order for group, members in accesses.items()}
         order |= {group: members[0].statement.order for group, members in writes.items()}
         distance = end_before = -UNBOUNDED
@@ -186,9 +193,12 @@ class SafeOverlap:
             for access in accesses.get(group, ()):
                 distance = max(distance, end_before - self._hull(access)[0])
                 for write in writes.get(group, ()):
-                    distance = max(distance, self._pair_distance(write, access))
+                    distance = max(distance, self._pair_distance(write, access, most))
             ends = (self._hull(write)[1] for write in writes.get(group, ()))
             end_before = max([end_before, *ends])
+        for key, size in self._sizes.items():
+            if size > _MOST_KEPT:
+                self._accessed.pop(key, None)
         return _limited(distance)
 
     def _hull(self, access: TracedAccess) -> tuple[int, int]:
@@ -196,8 +206,10 @@ class SafeOverlap:
         found = self._bytes(access, 0)
         return (-UNBOUNDED, UNBOUNDED) if found is None else (int(found[0]), int(found[1]))
 
-    def _bytes(self, access: TracedAccess, common: int) -> tuple[Values, Values] | None:
-        """As `accessed_bytes`; None if they are not known."""
+    def _bytes(
+        self, access: TracedAccess, common: int, most: int = _MOST_KEPT
+    ) -> tuple[Values, Values] | None:
+        """As `accessed_bytes`; None if they are not known. Arrays of `most` values are kept."""
         key = access, common
         if key in self._accessed:
             return self._accessed[key]
@@ -205,12 +217,14 @@ class SafeOverlap:
             found = accessed_bytes(access, self.trace.bound, common)
         except NotKnown:
             found = None
-        if found is None or found[0].size <= _MOST_KEPT:
+        self._sizes[key] = 0 if found is None else found[0].size
+        if self._sizes[key] <= max(most, _MOST_KEPT):
             self._accessed[key] = found
         return found
 
-    def _pair_distance(self, write: TracedAccess, access: TracedAccess) -> int:
-        """The greatest distance of runs of two statements, of which the write's comes first."""
+    def _pair_distance(self, write: TracedAccess, access: TracedAccess, most: int) -> int:
+        """The greatest distance of runs of two statements, of which the write's comes first; no
+        more than `most` iterations are compared."""
         a, b = write.statement, access.statement
         shared = _shared_loops(a, b)
         ordered = sum(1 for _ in takewhile(lambda loop: loop.is_ordered, shared))
@@ -219,28 +233,30 @@ class SafeOverlap:
             in_call = self._call_distance(write, access)
             if in_call == UNBOUNDED:
                 return UNBOUNDED
-            return max(in_call, self._over_iterations(write, access, shared, ordered, False))
+            return max(in_call, self._over_iterations(write, access, shared[:ordered], False, most))
         # In one iteration of the loops that they share.
         before = not is_followed or (not a.loads_first if a is b else a.order < b.order)
-        return self._over_iterations(write, access, shared, ordered, before)
+        return self._over_iterations(write, access, shared[:ordered], before, most)
 
     def _over_iterations(
         self,
         write: TracedAccess,
         access: TracedAccess,
-        shared: Sequence[TracedLoop],
-        ordered: int,
+        loops: Sequence[TracedLoop],
         before: bool,
+        most: int,
     ) -> int:
-        """The same, the write being first in one iteration only if `before`. Where iterations are
-        too many, those of inner loops are taken together: then any of the two may be first."""
-        for common in range(ordered, -1, -1):
-            written, accessed = self._bytes(write, common), self._bytes(access, common)
+        """The same, the write being first in one iteration of `loops` only if `before`. Where
+        iterations are too many, those of inner loops are taken together: then any of the two may be
+        first."""
+        for common in range(len(loops), -1, -1):
+            if any(self._sizes.get((one, common), 0) > most for one in (write, access)):
+                continue
+            written, accessed = (self._bytes(one, common, most) for one in (write, access))
             if written is None or accessed is None:
                 continue
-            distance = _in_order(
-                written[1], accessed[0], shared[:common], before or common < ordered
-            )
+            is_first = before or common < len(loops)
+            distance = _in_order(written[1], accessed[0], loops[:common], is_first, most)
             if distance is not None:
                 return distance
         return UNBOUNDED
@@ -284,22 +300,23 @@ def _shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
 
 
 def _in_order(
-    ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool
+    ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool, most: int
 ) -> int | None:
     """The greatest end that is reached before an access begins, minus where that begins; None if
-    there are too many iterations.
+    there are more than `most` iterations.
 
     Parameters
     ----------
     ends, firsts: by iteration, with an axis for each of `loops`.
     before: whether in one iteration the write comes before the access.
+    most: iterations.
     """
     shape = tuple(
         # Iterations that are all alike: the second is preceded by the first.
         max(end, first) if max(end, first) > 1 else min(loop.trips or 0, 2)
         for end, first, loop in zip(ends.shape, firsts.shape, loops, strict=True)
     )
-    if prod(shape) > MOST_VALUES:
+    if prod(shape) > most:
         return None
     reached = np.maximum.accumulate(np.broadcast_to(ends, shape).ravel())
     begins = np.broadcast_to(firsts, shape).ravel()

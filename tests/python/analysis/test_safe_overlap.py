@@ -391,6 +391,22 @@ def test_bound_again_and_again():
     assert distance(copied_at(2000, lambda v: tirx.Add(v, zero)), "x", "y") == 8
 
 
+def test_many_accesses_in_long_loops():
+    """The work has a limit, beyond which the iterations of a loop are taken together."""
+    memories = [tirx.decl_buffer((10**6,), "int8", name) for name in ("x", "y")]
+    x, y = memories
+
+    def copies(stores, iterations):
+        i = tirx.Var("i", "int32")
+        indices = [i * stores + k for k in range(stores)]
+        body = tirx.SeqStmt([tirx.BufferStore(y, x[at], [at]) for at in indices])
+        return tirx.PrimFunc(memories, tirx.For(i, 0, iterations, tirx.ForKind.SERIAL, body))
+
+    assert distance(copies(90, 1000), "x", "y") == 0
+    assert distance(copies(90, 10000), "x", "y") == 90 * 10000
+    assert distance(copies(101, 2), "x", "y") == 10**6
+
+
 def test_variable_of_two_loops():
     """TIR that is not in SSA form: what such a variable is worth is not known."""
     x, y = (tirx.decl_buffer((8,), "int8", name) for name in ("x", "y"))
