@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import TensorLoad
+from tvm.ir import Call, TensorLoad
 
 from usmp.analysis.access import item_bytes
 from usmp.analysis.addresses import is_op
@@ -57,7 +57,7 @@ def _is_flat(buffer: tirx.Buffer) -> bool:
 
 def parameter_bytes(func: tirx.PrimFunc, index: int) -> int | None:
     """How many bytes from the start of a parameter's memory the PrimFunc uses at most; None if
-    that is not known, because it passes on the parameter or something that is declared there."""
+    that is not known, because it passes on the parameter or a pointer to what is declared there."""
     param = func.params[index]
     views: list[tirx.Buffer] = [param] if tirx.is_buffer_var(param) else []
     mentions: Counter[tirx.Var] = Counter()
@@ -68,10 +68,15 @@ def parameter_bytes(func: tirx.PrimFunc, index: int) -> int | None:
             views.append(stmt.buffer)
             expected.update([param, stmt.buffer])
 
+    def on_call(call: Call) -> None:
+        if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
+            mentions[call.args[0].source] += 1  # It loads nothing: what is used is not known.
+
     def on_variable(var: tirx.Var) -> None:
         mentions[var] += 1
 
     callbacks = [
+        (Call, on_call),
         (tirx.DeclBuffer, on_declaration),
         (TensorLoad, lambda load: expected.update([load.source])),
         (tirx.BufferStore, lambda store: expected.update([store.buffer])),

@@ -252,8 +252,9 @@ def test_numbers_are_no_memory():
     assert after(Main) == [(), ()]
 
 
-def test_what_a_callee_passes_on_may_be_used_as_a_whole():
-    """`outer` declares 4 bytes, but `inner` writes 8 from there."""
+@pytest.mark.parametrize("outer", ["by_pointer", "by_address"])
+def test_what_a_callee_passes_on_may_be_used_as_a_whole(outer):
+    """It declares 4 bytes, but `inner` writes 8 from there."""
 
     @I.ir_module
     class Main:
@@ -264,18 +265,23 @@ def test_what_a_callee_passes_on_may_be_used_as_a_whole():
                 P[i] = T.int8(0)
 
         @T.prim_func
-        def outer(p: T.handle("int8")):
+        def by_pointer(p: T.handle("int8")):
             P = T.decl_buffer((4,), "int8", data=p)
             Main.inner(P.data)
+
+        @T.prim_func
+        def by_address(p: T.handle("int8")):
+            P = T.decl_buffer((4,), "int8", data=p)
+            Main.inner(T.address_of(P[0]))
 
         @T.prim_func
         def __tvm_main__(x: T.Buffer((4,), "int8")):
             a = T.alloc_buffer((8,), "int8")
             low = T.decl_buffer((4,), "int8", data=a.data)
             high = T.decl_buffer((4,), "int8", data=T.address_of(a[4]))
-            Main.outer(low.data)
+            T.evaluate(T.call_extern("int32", outer, low.data))
             x[0] = T.int8(1)
-            Main.outer(high.data)
+            T.evaluate(T.call_extern("int32", outer, high.data))
 
     assert after(Main) == [(), (), (0,)]
 
