@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from usmp.objects.operator_graph import OperatorCall, OperatorGraph
 
 BEFORE, AFTER = 2, 1
 """Whether a tensor is live before and after a call; flags add up."""
+
+_MOST_PAIRINGS = 1000
+"""Sets of tensors that share with others; there are as many as subsets of what dies."""
 
 
 def bytes_needed(
@@ -49,21 +51,20 @@ def _live_at(call: OperatorCall, moment: int, liveness: Sequence[int]) -> list[i
 
 
 def _most_shared(call: OperatorCall, dying: Sequence[int], born: Sequence[int]) -> int:
-    """The most bytes that can be shared if each tensor shares with one other at most."""
+    """The most bytes that can be shared if each tensor shares with one other at most; or more, if
+    there are too many ways to pair them."""
     rows = [
         (1 << x, [(1 << y, saved) for y in dying if (saved := call.savings.get((y, x), 0))])
         for x in born
     ]
-
-    @cache
-    def best(row: int, taken: int) -> int:
-        if row == len(rows):
-            return 0
-        found = best(row + 1, taken)
-        x, savings = rows[row]
-        for y, saved in savings:
-            if not taken & (x | y):
-                found = max(found, saved + best(row + 1, taken | x | y))
-        return found
-
-    return best(0, 0)
+    columns = sum(1 << y for y in dying)
+    most_by_taken = {0: 0}
+    for x, savings in rows:
+        for taken, shared in list(most_by_taken.items()):
+            for y, saved in savings:
+                if not taken & (x | y):
+                    after = taken | y | x & columns
+                    most_by_taken[after] = max(most_by_taken.get(after, 0), shared + saved)
+        if len(most_by_taken) > _MOST_PAIRINGS:
+            return sum(max((saved for _, saved in savings), default=0) for _, savings in rows)
+    return max(most_by_taken.values())

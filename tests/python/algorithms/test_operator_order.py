@@ -93,6 +93,17 @@ def test_moments_of_a_call_count():
     assert least_peak_order(OperatorGraph(tensors, calls)).peak_bytes == 14
 
 
+def test_many_tensors_that_may_share_in_many_ways():
+    """Result j may take the place of each operand up to j."""
+    count = 40
+    uses = tuple(map(TensorUse, range(2 * count)))
+    savings = {(y, count + x): 10 for x in range(count) for y in range(x + 1)}
+    tensors = [Tensor(10, at_entry=True)] * count + [Tensor(10, at_exit=True)] * count
+    calls = (OperatorCall(uses, (), savings), OperatorCall((TensorUse(2 * count),)))
+    found = least_peak_order(OperatorGraph((*tensors, Tensor(1)), calls))
+    assert found == OperatorOrder((0, 1), 401, 401, 401)
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 7), st.sampled_from([0, 20, 100_000]))
 def test_every_order_is_no_better(random: Random, calls: int, most_steps: int):
