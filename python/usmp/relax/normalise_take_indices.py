@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import tvm_ffi
 from tvm import relax
@@ -40,18 +42,27 @@ def _normalised(call: Call) -> Call:
     data, indices = call.args
     if not isinstance(indices, GenericConst) or not has_static_shape(data.ty):
         return call
-    shape = list(shape_of(data))
     # Without an axis, the tensor has but one.
     axis = 0 if call.attrs.axis is None else int(call.attrs.axis)
-    extent = shape[axis]
     values = indices.value.numpy()
-    wrong = values[(values < -extent) | (values >= extent)]
-    if wrong.size:
-        raise UnsupportedModelError(
-            f"take reads element {wrong.flat[0]} of axis {axis} of a tensor of shape {shape}"
-        )
-    if not (values < 0).any():
+    counted = count_from_start(values, shape_of(data), axis)
+    if (counted == values).all():
         return call
-    counted = np.where(values < 0, values + extent, values).astype(values.dtype)
     constant = relax.const(counted, str(values.dtype))
     return Call(call.op, [data, constant], call.attrs, call.ty_args, call.span)
+
+
+def count_from_start(indices: np.ndarray, shape: Sequence[int], axis: int) -> np.ndarray:
+    """The same elements of an axis, without negative indices.
+
+    Raises
+    ------
+    UnsupportedModelError: there is no such element.
+    """
+    extent = shape[axis]
+    wrong = indices[(indices < -extent) | (indices >= extent)]
+    if wrong.size:
+        raise UnsupportedModelError(
+            f"take reads element {wrong.flat[0]} of axis {axis} of a tensor of shape {list(shape)}"
+        )
+    return np.where(indices < 0, indices + extent, indices).astype(indices.dtype)

@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from tvm import relax
 from tvm.ir import Expr, GenericConst
+
+from usmp.relax.check_static_shapes import has_static_shape
+from usmp.relax.normalise_take_indices import count_from_start
+from usmp.relax.quantised.emit import shape_of
 
 
 def convert_operator(
@@ -57,12 +60,12 @@ def _pad(inputs: Sequence[Expr | None], attributes: Mapping[str, Any]) -> Expr |
 def _gather(inputs: Sequence[Expr | None], attributes: Mapping[str, Any]) -> Expr | None:
     """`R.take` of constants, where TVM lets the model find out at run time which are negative."""
     data, indices = inputs
-    if data is None or not isinstance(indices, GenericConst):
+    if not isinstance(indices, GenericConst) or isinstance(data, GenericConst):
+        return None
+    if data is None or not has_static_shape(data.ty):
         return None
     axis = int(attributes.get("axis", 0))
-    extent = int(data.ty.shape[axis])
-    values = indices.value.numpy()
-    counted = np.where(values < 0, values + extent, values).astype(values.dtype)
+    counted = count_from_start(indices.value.numpy(), shape_of(data), axis)
     return relax.op.take(data, relax.const(counted), axis, mode="fast")
 
 

@@ -318,6 +318,27 @@ def test_negative_indices_of_gather():
     check_like_reference(graph.model("y"))
 
 
+def test_elements_of_gather_that_are_not_there():
+    """Counted from the end, -5 is one in front of the first."""
+    graph = Graph()
+    indices = graph.constant([-5, 1], np.int64)
+    graph.node("Gather", graph.input("x", [2, 4]), indices, outputs=["y"], axis=1)
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        usmp.build(import_onnx(graph.model("y"), HERE))
+    assert str(error.value) == "take reads element -5 of axis 1 of a tensor of shape [2, 4]"
+
+
+def test_gather_of_a_shape_that_only_the_importer_knows():
+    """ONNX infers no shapes of operators of other domains."""
+    graph = Graph()
+    data = graph.node("FastGelu", graph.input("x", [4, 6]), domain="com.microsoft")
+    extent = graph.node("Gather", graph.node("Shape", data), graph.constant(0, np.int64), axis=0)
+    extent = graph.node("Unsqueeze", extent, graph.constant([0], np.int64))
+    shape = graph.node("Concat", extent, graph.constant([-1], np.int64), axis=0)
+    graph.node("Reshape", data, shape, outputs=["y"])
+    assert operators_of(import_onnx(graph.model("y"), HERE))[-1] == "R.reshape"
+
+
 def test_infinity():
     graph = Graph()
     x = graph.input("x", [1, 5])
