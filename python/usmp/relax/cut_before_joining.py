@@ -24,26 +24,25 @@ def cut_before_joining(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
     A concat along the outermost axis copies nothing, and neither do its slices; it stays if one of
     them would have to join again.
     """
-    while (cut := _one_join_cut(mod)) is not None:
+    while (cut := _joins_cut(mod)) is not None:
         mod = cut
     return mod
 
 
-def _one_join_cut(mod: IRModule) -> IRModule | None:
-    """The module with one concat less, or None if all have to stay."""
+def _joins_cut(mod: IRModule) -> IRModule | None:
+    """The module without the concats that only slices read, or None if all have to stay; what was
+    joined may have been a concat, which can be cut then."""
     main = mod["main"]
     values = {b.var: b.value for block in main.body.blocks for b in block.bindings}
     joins = {v: c for v, c in values.items() if _is(c, "relax.concat")}
+    cuts: dict[Call, relax.Expr] = {}
     for joined, readers in _readers(joins, [*values.values(), main.body.body]).items():
-        cuts = _cuts(joined, joins[joined], readers)
-        if not cuts:
-            continue
-
-        def cut(call: Call, cuts: dict[Call, relax.Expr] = cuts) -> relax.Expr:
-            return cuts.get(call, call)
-
-        return _with_body(mod, tvm_ffi.structural_map(main.body, (Call, cut)))
-    return None
+        cuts |= _cuts(joined, joins[joined], readers)
+    if not cuts:
+        return None
+    return _with_body(
+        mod, tvm_ffi.structural_map(main.body, (Call, lambda call: cuts.get(call, call)))
+    )
 
 
 def _readers(joins: dict[Var, Call], exprs: list[relax.Expr]) -> dict[Var, list[relax.Expr]]:
