@@ -7,7 +7,7 @@ on, by their peak and then by what is live.
 from __future__ import annotations
 
 from usmp.algorithms.operator_sections import Section
-from usmp.algorithms.operator_states import OperatorStates, State, Work
+from usmp.algorithms.operator_states import OperatorStates, State, Step, Work
 
 _WIDEST = 64
 
@@ -32,32 +32,33 @@ def search_with_beam(
     for made in range(len(section.calls)):
         options = sum(len(state.ready) for _, state, _ in beam) / len(beam)
         width = int(work.left / options) // (len(section.calls) - made)
-        found: dict[int, tuple[int, State, _Way | None]] = {}
+        found: dict[int, tuple[int, int, int, Step, State, _Way | None]] = {}
         for peak, state, way in beam:
-            for needed, call, after in _steps(states, state, peak, work):
-                known = found.get(after.done)
+            for needed, call, step in _steps(states, state, peak, work):
+                done = state.done | 1 << call
+                known = found.get(done)
                 if needed < (limit if known is None else known[0]):
-                    found[after.done] = (needed, after, (way, call))
+                    found[done] = (needed, state.live + step.after, call, step, state, way)
         if not found:
             return None
-        ranked = sorted(found.values(), key=lambda entry: (entry[0], entry[1].live))
-        beam = ranked[: max(1, min(width, _WIDEST))]
+        ranked = sorted(found.values(), key=lambda entry: entry[:2])
+        beam = [
+            (needed, states.make(state, call, step), (way, call))
+            for needed, _, call, step, state, way in ranked[: max(1, min(width, _WIDEST))]
+        ]
     return _order(beam[0][2])
 
 
 def _steps(
     states: OperatorStates, state: State, peak: int, work: Work
-) -> list[tuple[int, int, State]]:
-    """Peak, call and state after each call that may come next; only one if it is free."""
+) -> list[tuple[int, int, Step]]:
+    """Peak, call and step of each call that may come next; only one if it is free."""
     work.left -= len(state.ready)
     steps = [(call, states.step(state.done, call)) for call in state.ready]
     for call, step in steps:
         if step.after <= 0 and state.live + step.during <= peak:
-            return [(peak, call, states.make(state, call, step))]
-    return [
-        (max(peak, state.live + step.during), call, states.make(state, call, step))
-        for call, step in steps
-    ]
+            return [(peak, call, step)]
+    return [(max(peak, state.live + step.during), call, step) for call, step in steps]
 
 
 def _order(way: _Way | None) -> list[int]:
