@@ -7,7 +7,7 @@ all copies is one of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from tvm.ir import IRModule
@@ -23,18 +23,11 @@ _MOST_TRIALS = 8
 
 @dataclass(frozen=True)
 class _Trial:
+    """A choice: the moves that are elided, by position, and what it costs in bytes and copies."""
+
     mod: IRModule
-    moves: list[Move]
-    peak_bytes: int
-
-    @property
-    def cost(self) -> tuple[int, int]:
-        """Bytes, then copies."""
-        return self.peak_bytes, sum(not move.is_elided for move in self.moves)
-
-    @property
-    def elided(self) -> frozenset[int]:
-        return frozenset(index for index, move in enumerate(self.moves) if move.is_elided)
+    elided: frozenset[int]
+    cost: tuple[int, int]
 
 
 def choose_moves(mod: IRModule, output_names: list[str] | None) -> IRModule:
@@ -48,16 +41,25 @@ def choose_moves(mod: IRModule, output_names: list[str] | None) -> IRModule:
     lowered, moves = lower_main_with(mod, output_names)
     if not moves:
         return lowered
-    best = _Trial(lowered, moves, planned_bytes(lowered))
-    tried = [best]
-    for wanted in (frozenset(range(len(moves))), frozenset[int]()):
-        tried.append(_try(mod, output_names, wanted))
-    best = min(tried, key=lambda trial: trial.cost)
-    if len({trial.peak_bytes for trial in tried}) == 1:
+    tried: dict[frozenset[int], _Trial] = {}
+
+    def trial_of(lowered: IRModule, moves: list[Move]) -> _Trial:
+        elided = frozenset(index for index, move in enumerate(moves) if move.is_elided)
+        if elided not in tried:
+            cost = planned_bytes(lowered), len(moves) - len(elided)
+            tried[elided] = _Trial(lowered, elided, cost)
+        return tried[elided]
+
+    def attempt(wanted: Collection[int]) -> _Trial:
+        return trial_of(*lower_main_with(mod, output_names, wanted))
+
+    first = [trial_of(lowered, moves), attempt(range(len(moves))), attempt(())]
+    best = min(first, key=lambda trial: trial.cost)
+    if len({trial.cost[0] for trial in first}) == 1:
         return best.mod
-    for group in list(_groups(moves))[: _MOST_TRIALS - len(tried)]:
+    for group in list(_groups(moves))[: _MOST_TRIALS - len(first)]:
         wanted = best.elided - group if group <= best.elided else best.elided | group
-        best = min(best, _try(mod, output_names, wanted), key=lambda trial: trial.cost)
+        best = min(best, attempt(wanted), key=lambda trial: trial.cost)
     return best.mod
 
 
@@ -68,11 +70,6 @@ def planned_bytes(mod: IRModule) -> int:
     peaks = planned_peaks(OrderOperators()(mod))
     assert peaks is not None
     return max(peaks, default=0)
-
-
-def _try(mod: IRModule, output_names: list[str] | None, wanted: frozenset[int]) -> _Trial:
-    lowered, moves = lower_main_with(mod, output_names, wanted)
-    return _Trial(lowered, moves, planned_bytes(lowered))
 
 
 def _groups(moves: list[Move]) -> Iterator[frozenset[int]]:
