@@ -106,6 +106,17 @@ def test_where_all_choices_need_the_same_nothing_is_copied(model, others):
     assert len(set(others(mod))) == 1
 
 
+def test_a_model_that_needs_no_workspace(model):
+    def body(b, x):
+        return b.emit(relax.op.concat([softmax(b, x), b.emit(relax.op.nn.relu(x))], 0))
+
+    mod = model(body, ("x", (4, 6), "float32"))
+    lowered = lower_to_aot(mod)
+    assert planned_bytes(lowered) == 0
+    assert called(lowered["__tvm_main__"]) == ["softmax", "relu"]
+    assert len(usmp.build(mod).memory_plan.buffers) == 0
+
+
 def test_without_overlaps_live_bytes_decide(model, others):
     mod = model(random_body(5), ("x", (8, 5), "float32"))
     assert planned_bytes(lower_to_aot(mod)) == 84
