@@ -65,8 +65,8 @@ def test_summary_of_the_digits_model(tvmc, digits_model):
         *(f"{b['name']} {b['offset']} {b['size']}{''.join(overwrites[b['name']])}" for b in live),
         "These are 1536 bytes in a pool of 1248: an operator writes its output where it",
         "has read its input for the last time.",
-        "Without overlap of live buffers (tir.usmp.overlap=0) the pool would need at",
-        "least 1536 bytes.",
+        "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least",
+        "1536 bytes in this order of operators.",
         "Inputs and outputs, 74 bytes, are provided by the application",
         "(tir.usmp.use_workspace_io=1 plans them too).",
     ]
