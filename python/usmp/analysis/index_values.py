@@ -198,13 +198,21 @@ def _values(expr: tirx.Expr, definitions: Definitions) -> Values:
 
 
 def _wrapped(values: Values, expr: tirx.Expr) -> Values:
-    """What a variable of the expression's type holds. Wide signed integers must not overflow."""
+    """What a variable of the expression's type holds. Casts wrap; wide signed integers must not
+    overflow, and of narrow ones C calculates in int, so that no sum wraps there."""
     dtype = tvm.DataType(str(expr.ty.dtype)).with_lanes(1)
     name = str(dtype)
     if name in ("int64", "bool") or not values.size:
         return values
     if name in ("int8", "int16", "uint8", "uint16", "uint32"):
-        return values.astype(name).astype(np.int64)
+        held = values.astype(name).astype(np.int64)
+        if (
+            not isinstance(expr, tirx.Cast)
+            and name != "uint32"
+            and not np.array_equal(held, values)
+        ):
+            raise NotKnown
+        return held
     if name != "int32" or values.min() < -(2**31) or values.max() >= 2**31:
         raise NotKnown
     return values

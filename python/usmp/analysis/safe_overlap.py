@@ -175,7 +175,9 @@ class SafeOverlap:
         sizes = [size_bytes(view) for view in views if has_static_size(view)]
         if not sizes or len(sizes) < len(views):
             raise ValueError(f"the size of {memory.name} is not known")
-        return max(sizes)
+        # Other views may begin behind the start of a memory, and end behind those that do not.
+        ends = (self._hull(access)[1] for access in self.trace.accesses.get(memory, ()))
+        return max(*sizes, *(end for end in ends if end < UNBOUNDED // 2), 0)
 
     # ---- pairs of accesses
 

@@ -442,6 +442,32 @@ def test_narrow_index():
     assert distance(func, "x", "y") == 128 - 0
 
 
+def test_narrow_sum():
+    """In C it is an int, and does not wrap."""
+
+    @T.prim_func
+    def func(x: T.Buffer((384,), "int8"), y: T.Buffer((256,), "int8")):
+        for i in range(256):
+            y[i] = x[T.Cast("int32", T.Cast("uint8", i) + T.uint8(128))]
+
+    assert distance(func, "x", "y") == 256
+
+
+def test_views_behind_the_start():
+    """The parameter is larger than the view that begins where it does."""
+
+    @T.prim_func
+    def func(x: T.Buffer((8,), "int8"), y: T.handle("int8")):
+        start = T.decl_buffer((4,), "int8", data=y)
+        rest = T.decl_buffer((4,), "int8", data=T.address_of(start[4]))
+        for i in range(4):
+            rest[i] = x[7 - i]
+        for i in range(4):
+            start[i] = x[3 - i]
+
+    assert distance(func, "x", "y") == 8
+
+
 def test_bits_of_an_index():
     """Shifts and masks, as lowering makes of quotients and remainders."""
 
