@@ -119,6 +119,7 @@ class SafeOverlap:
         self._accessed: dict[tuple[TracedAccess, int], tuple[Values, Values] | None] = {}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
         """Elements of what was computed, kept or not."""
+        self._kept_for_now: list[tuple[TracedAccess, int]] = []
 
     def distance(self, dying: Memory, written: Memory) -> int:
         """By how many bytes `written` must start below `dying` at least, if they share bytes.
@@ -171,7 +172,9 @@ class SafeOverlap:
 
     def _size_bytes(self, memory: Memory) -> int:
         is_buffer = tirx.is_buffer_var(memory)
-        views = [memory] if is_buffer else self.trace.views.get(memory, [])
+        if is_buffer and has_static_size(memory):
+            return size_bytes(memory)
+        views = [] if is_buffer else self.trace.views.get(memory, [])
         sizes = [size_bytes(view) for view in views if has_static_size(view)]
         if not sizes or len(sizes) < len(views):
             raise ValueError(f"the size of {memory.name} is not known")
@@ -198,9 +201,9 @@ class SafeOverlap:
                     distance = max(distance, self._pair_distance(write, access, most))
             ends = (self._hull(write)[1] for write in writes.get(group, ()))
             end_before = max([end_before, *ends])
-        for key, size in self._sizes.items():
-            if size > _MOST_KEPT:
-                self._accessed.pop(key, None)
+        for key in self._kept_for_now:
+            del self._accessed[key]
+        self._kept_for_now.clear()
         return _limited(distance)
 
     def _hull(self, access: TracedAccess) -> tuple[int, int]:
@@ -222,6 +225,8 @@ class SafeOverlap:
         self._sizes[key] = 0 if found is None else found[0].size
         if self._sizes[key] <= max(most, _MOST_KEPT):
             self._accessed[key] = found
+            if self._sizes[key] > _MOST_KEPT:
+                self._kept_for_now.append(key)
         return found
 
     def _pair_distance(self, write: TracedAccess, access: TracedAccess, most: int) -> int:
