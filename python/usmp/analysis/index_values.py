@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import tvm
 from tvm import tirx
-from tvm.ir import Call, Op
+from tvm.ir import Call
 
-from usmp.analysis.addresses import is_constant
+from usmp.analysis.addresses import is_constant, is_op
 from usmp.analysis.nodes import nodes_of
 
 Values = npt.NDArray[np.int64]
@@ -81,7 +81,7 @@ def may_be(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth
         if isinstance(condition, tirx.And) == truth:
             return both(a, b)
         return None if a is None or b is None or not fits(a, b) else a | b
-    if isinstance(condition, Call) and _name(condition) in _TRANSPARENT:
+    if is_op(condition, _LIKELY):
         return may_be(condition.args[0], truth, definitions)
     try:
         known = _values(condition, definitions) != 0
@@ -264,18 +264,13 @@ def _select(expr: tirx.Select, definitions: Definitions) -> Values:
     return _choose(expr.condition, expr.true_value, expr.false_value, definitions)
 
 
-_TRANSPARENT = ("prim.likely", "tirx.likely")
-_CONDITIONAL = ("prim.if_then_else", "tirx.if_then_else")
-
-
-def _name(call: Call) -> str:
-    return str(call.op.name) if isinstance(call.op, Op) else ""
+_LIKELY = "prim.likely"
 
 
 def _call(expr: Call, definitions: Definitions) -> Values:
-    if _name(expr) in _TRANSPARENT:
+    if is_op(expr, _LIKELY):
         return _values(expr.args[0], definitions)
-    if _name(expr) in _CONDITIONAL:
+    if is_op(expr, "prim.if_then_else"):
         condition, a, b = expr.args
         return _choose(condition, a, b, definitions)
     raise NotKnown

@@ -31,6 +31,7 @@ from usmp.analysis.effects import (
 )
 from usmp.analysis.function_liveness import FunctionLiveness
 from usmp.analysis.memory_root import Loop, Root, Roots
+from usmp.analysis.statement_walk import StatementWalk
 from usmp.analysis.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 
 
@@ -60,12 +61,12 @@ class ModuleLiveness:
         return self.finished[name]
 
 
-class FunctionWalk:
+class FunctionWalk(StatementWalk):
     """One walk over one PrimFunc, whose callees are finished."""
 
     def __init__(self, program: ModuleLiveness, name: str) -> None:
+        super().__init__(name)
         self.program = program
-        self.name = name
         self.func = program.graph.functions[name]
         self.result = FunctionLiveness(len(self.func.params))
         self.position = 0
@@ -107,19 +108,6 @@ class FunctionWalk:
                 self.result.escaping_parameters.add(root.index)
 
     # ---- statements
-
-    def statement(self, stmt: tirx.Stmt) -> None:
-        visit = self._STATEMENTS.get(type(stmt))
-        if visit is None:
-            raise ValueError(
-                f"{self.name}: {type(stmt).__name__} found; "
-                "lower the PrimFunc to flat TIR (tirx.transform.FlattenBuffer) before planning"
-            )
-        visit(self, stmt)
-
-    def _sequence(self, stmt: tirx.SeqStmt) -> None:
-        for child in stmt.seq:
-            self.statement(child)
 
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
         self.result.allocations.setdefault(stmt, [])
@@ -226,8 +214,8 @@ class FunctionWalk:
                 self._touch(root, loop.start, self.position)
         return loop.touched
 
-    _STATEMENTS: ClassVar[dict[type, Callable[[FunctionWalk, tirx.Stmt], None]]] = {
-        tirx.SeqStmt: _sequence,
+    _STATEMENTS: ClassVar[dict[type, Callable[..., None]]] = {
+        tirx.SeqStmt: StatementWalk.sequence,
         tirx.AllocBuffer: _allocate,
         tirx.DeclBuffer: _declare,
         tirx.Bind: _bind,

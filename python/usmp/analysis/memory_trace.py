@@ -25,6 +25,7 @@ from usmp.analysis.effects import (
 from usmp.analysis.element_terms import element_terms
 from usmp.analysis.iterations import TracedLoop, trace_loop
 from usmp.analysis.nodes import nodes_of
+from usmp.analysis.statement_walk import StatementWalk
 from usmp.analysis.traced_access import (
     UNBOUNDED,
     CalleeReach,
@@ -38,53 +39,42 @@ from usmp.analysis.traced_access import (
 
 
 def trace_function(
-    func: tirx.PrimFunc, calls: CallResolver, callee: Callable[[str], CalleeReach]
+    name: str, calls: CallResolver, callee: Callable[[str], CalleeReach]
 ) -> MemoryTrace:
-    """The accesses of `func`.
+    """The accesses of a PrimFunc.
 
     Parameters
     ----------
-    calls: the PrimFuncs that it may call.
+    name: of the PrimFunc.
+    calls: has it, and those that it may call.
     callee: what a PrimFunc accesses, by name.
 
     Raises
     ------
     ValueError: TIR that is not flat.
     """
-    return _Walk(func, calls, callee).run()
+    return _Walk(name, calls, callee).run()
 
 
-class _Walk:
+class _Walk(StatementWalk):
     def __init__(
-        self, func: tirx.PrimFunc, calls: CallResolver, callee: Callable[[str], CalleeReach]
+        self, name: str, calls: CallResolver, callee: Callable[[str], CalleeReach]
     ) -> None:
-        self.func = func
+        super().__init__(name)
+        self.func = calls.functions[name]
         self.calls = calls
         self.callee = callee
         self.trace = MemoryTrace()
-        self.places: dict[tirx.Var, tuple[Place, ...]] = {p: (Place(p),) for p in func.params}
+        self.places: dict[tirx.Var, tuple[Place, ...]] = {p: (Place(p),) for p in self.func.params}
         self.loops: list[TracedLoop] = []
         self.conditions: tuple[Condition, ...] = ()
         self.order = 0
 
     def run(self) -> MemoryTrace:
-        self._statement(self.func.body)
+        self.statement(self.func.body)
         return self.trace
 
     # ---- statements
-
-    def _statement(self, stmt: tirx.Stmt) -> None:
-        visit = self._STATEMENTS.get(type(stmt))
-        if visit is None:
-            raise ValueError(
-                f"{type(stmt).__name__} found; lower the PrimFunc to flat TIR "
-                "(tirx.transform.FlattenBuffer)"
-            )
-        visit(self, stmt)
-
-    def _sequence(self, stmt: tirx.SeqStmt) -> None:
-        for child in stmt.seq:
-            self._statement(child)
 
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
         # Registers and the like are nobody else's memory.
@@ -154,7 +144,7 @@ class _Walk:
         if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
             self._in_loop(TracedLoop(), stmt.body)
             return
-        self._statement(stmt.body)
+        self.statement(stmt.body)
         if str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
             for var in nodes_of(stmt.body, tirx.Var):
                 self._lose(place.memory for place in self.places.get(var, ()))
@@ -163,10 +153,10 @@ class _Walk:
         self._read(self._new_statement(), stmt.condition)
         around = self.conditions
         self.conditions = (*around, (stmt.condition, True))
-        self._statement(stmt.then_case)
+        self.statement(stmt.then_case)
         if stmt.else_case is not None:
             self.conditions = (*around, (stmt.condition, False))
-            self._statement(stmt.else_case)
+            self.statement(stmt.else_case)
         self.conditions = around
 
     def _for(self, stmt: tirx.For) -> None:
@@ -179,22 +169,22 @@ class _Walk:
         self._read(self._new_statement(), *bounds)
         self.loops.append(loop)
         self._read(self._new_statement(), *bounds)
-        self._statement(stmt.body)
+        self.statement(stmt.body)
         self.loops.pop()
 
     def _while(self, stmt: tirx.While) -> None:
         self.loops.append(TracedLoop())
         self._read(self._new_statement(), stmt.condition)
-        self._statement(stmt.body)
+        self.statement(stmt.body)
         self.loops.pop()
 
     def _in_loop(self, loop: TracedLoop, body: tirx.Stmt) -> None:
         self.loops.append(loop)
-        self._statement(body)
+        self.statement(body)
         self.loops.pop()
 
-    _STATEMENTS: ClassVar[dict[type, Callable[[_Walk, tirx.Stmt], None]]] = {
-        tirx.SeqStmt: _sequence,
+    _STATEMENTS: ClassVar[dict[type, Callable[..., None]]] = {
+        tirx.SeqStmt: StatementWalk.sequence,
         tirx.AllocBuffer: _allocate,
         tirx.DeclBuffer: _declare,
         tirx.Bind: _bind,

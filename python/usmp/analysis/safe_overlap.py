@@ -93,7 +93,7 @@ class ModuleOverlap:
             if function not in self.finished:
                 callees = [self.finished[callee] for callee in self.graph.callees(function)]
                 height = max((callee.height for callee in callees), default=-1) + 1
-                self.finished[function] = SafeOverlap(self.graph.functions[function], self, height)
+                self.finished[function] = SafeOverlap(function, self, height)
         return self.finished[name]
 
 
@@ -103,17 +103,17 @@ class SafeOverlap:
 
     Parameters
     ----------
-    func: the PrimFunc.
-    program: has those that it calls.
+    name: of the PrimFunc.
+    program: has it, and those that it calls.
     height: how many PrimFuncs stand below it, each called by the one before.
     """
 
-    def __init__(self, func: tirx.PrimFunc, program: ModuleOverlap, height: int) -> None:
-        self.func = func
+    def __init__(self, name: str, program: ModuleOverlap, height: int) -> None:
+        self.func = program.graph.functions[name]
         self.program = program
         self.height = height
         self.trace: MemoryTrace = trace_function(
-            func, program.graph.calls, lambda name: program.finished[name].reach
+            name, program.graph.calls, lambda callee: program.finished[callee].reach
         )
         self._distances: dict[tuple[Memory, Memory], int] = {}
         self._accessed: dict[tuple[TracedAccess, int], tuple[Values, Values] | None] = {}

@@ -8,14 +8,12 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.algorithms import DEFAULT_ALGORITHM
-from usmp.analysis import create_array_buffer_info, extract_buffer_info
+from usmp.analysis import create_array_buffer_info
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.solver.problem import Problem
 from usmp.solver.solve import ALGORITHMS, solve
-from usmp.transform.assign_pool_info import AssignPoolInfo
-from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
+from usmp.transform.buffers_to_plan import buffers_to_plan
 
 
 def is_better_planned(mod: IRModule, other: IRModule) -> bool:
@@ -60,16 +58,7 @@ def _algorithm() -> str:
 
 
 def _workspace_buffers(mod: IRModule) -> list[BufferInfo]:
-    config = PassContext.current().config
-    if config.get("tir.usmp.use_workspace_io", False):
-        mod = CreateAllocatesForIO()(mod)
-    mod = AssignPoolInfo()(_with_targets(mod))
-    analysis = extract_buffer_info(
-        mod[MAIN_FUNCTION_NAME],
-        mod,
-        overlap=bool(config.get("tir.usmp.overlap", True)),
-        preserve_inputs=bool(config.get("tir.usmp.preserve_inputs", False)),
-    )
+    _, analysis = buffers_to_plan(_with_targets(mod), PassContext.current())
     buffers = create_array_buffer_info(analysis.buffer_info_stmts)
     return [buffer for buffer in buffers if not is_constant_info(buffer)]
 

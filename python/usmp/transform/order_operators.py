@@ -13,6 +13,7 @@ from usmp.algorithms import DEFAULT_ALGORITHM
 from usmp.algorithms.operator_order import least_peak_order
 from usmp.analysis.operator_graph import operator_graph
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, OPERATOR_ORDER_ATTR
+from usmp.transform.buffers_to_plan import sharing_options
 from usmp.transform.check_unplanned import check_unplanned
 from usmp.transform.compare_plans import is_better_planned
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
@@ -47,8 +48,7 @@ class OrderOperators(ModulePass):
         is_wanted = context.config.get("tir.usmp.order_operators", True)
         if not is_wanted or algorithm == "no_sharing":
             return mod
-        overlap = bool(context.config.get("tir.usmp.overlap", True))
-        preserve_inputs = bool(context.config.get("tir.usmp.preserve_inputs", False))
+        overlap, preserve_inputs = sharing_options(context)
         with_io = context.config.get("tir.usmp.use_workspace_io", False)
         # Inputs and outputs count if they are allocated; the statements stay the same.
         graph = operator_graph(

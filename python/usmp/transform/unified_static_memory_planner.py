@@ -24,7 +24,6 @@ from usmp.analysis import (
     assign_stmt_pool_allocations,
     check_plan,
     create_array_buffer_info,
-    extract_buffer_info,
     pool_bounds,
 )
 from usmp.analysis.access_counts import access_counts
@@ -39,10 +38,9 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.solver.durations import parse_duration
-from usmp.transform.assign_pool_info import AssignPoolInfo
+from usmp.transform.buffers_to_plan import buffers_to_plan
 from usmp.transform.check_unplanned import check_unplanned
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
-from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 from usmp.transform.module_pass import ModulePass
 
 
@@ -67,17 +65,9 @@ class UnifiedStaticMemoryPlanner(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
         check_unplanned(mod)
-        if context.config.get("tir.usmp.use_workspace_io", False):
-            mod = CreateAllocatesForIO()(mod)
         placement = str(context.config.get("tir.usmp.placement", PREFERENCE))
         check_placement(placement)
-        mod = AssignPoolInfo()(mod)
-        analysis = extract_buffer_info(
-            mod[MAIN_FUNCTION_NAME],
-            mod,
-            overlap=bool(context.config.get("tir.usmp.overlap", True)),
-            preserve_inputs=bool(context.config.get("tir.usmp.preserve_inputs", False)),
-        )
+        mod, analysis = buffers_to_plan(mod, context)
         stmts = analysis.buffer_info_stmts
         buffers = create_array_buffer_info(stmts)
         name, algorithm = _algorithm(context)
