@@ -7,20 +7,22 @@ CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp/solver/*.h src/usmp/solver
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp/solver/*)
 
 .PHONY: demo test lint format clean
+# Two installs into one environment at a time would disturb each other.
+.NOTPARALLEL:
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/digits/demo.py
 
-test: $(VENV)/.installed-torch
+test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto
 
-lint: $(VENV)/.installed
+lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
-format: $(VENV)/.installed
+format: $(VENV)/.installed-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
@@ -30,11 +32,10 @@ clean:
 
 # The package itself is installed editable: Python changes need nothing, C++ changes this rule.
 $(VENV)/.installed: $(SOURCES) scripts/install.sh
-	@sh scripts/install.sh $(PYTHON) $(VENV)
+	@sh scripts/install.sh $(PYTHON) $(VENV) demo
 	@touch $@
 
-# PyTorch is large: only the tests of its importer need it.
-$(VENV)/.installed-torch: $(VENV)/.installed
-	@echo "installing PyTorch for the tests ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[test-torch]'
+# The tools of developers, and for tests other runtimes to compare with and PyTorch, are large.
+$(VENV)/.installed-lint $(VENV)/.installed-test: $(VENV)/.installed-%: $(VENV)/.installed
+	@sh scripts/install.sh $(PYTHON) $(VENV) $*
 	@touch $@

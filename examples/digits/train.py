@@ -2,7 +2,7 @@
 
 It needs TensorFlow (last run with 2.21) and scikit-learn, and downloads nothing else:
 
-    pip install tensorflow-cpu scikit-learn
+    python3 -m pip install tensorflow-cpu scikit-learn
     python examples/digits/train.py
 
 In about a minute it trains a small convolutional network on scikit-learn's 8x8 grey images of

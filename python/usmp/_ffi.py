@@ -4,6 +4,7 @@
 """
 
 import tvm  # noqa: F401
-from tvm_ffi.libinfo import load_lib_module
 
-LIBRARY = load_lib_module("usmp", "usmp")
+from usmp.distribution import load_library
+
+LIBRARY = load_library("usmp")

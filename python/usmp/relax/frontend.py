@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tvm.ir import IRModule
 
+from usmp.distribution import EXTRAS, install_command
 from usmp.objects.errors import UnsupportedModelError
 
 
@@ -39,11 +40,11 @@ def import_model(path: str | Path) -> IRModule:
     try:
         return importer(content, path.parent)
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRAS:
+        if error.name not in EXTRAS:
             raise
         raise UnsupportedModelError(
             f"{path}: the package {error.name} is needed to read {path.suffix.lower()} files; "
-            f"install it with: pip install 'usmp[{error.name}]'"
+            f"install it with: {install_command(error.name)}"
         ) from error
     except UnsupportedModelError as error:
         raise UnsupportedModelError(f"{path}: {error}") from error
@@ -74,6 +75,3 @@ _IMPORTERS: dict[str, Callable[[bytes, Path], IRModule]] = {
 }
 """By the ending of the file's name. Each takes the content and the folder of the file, and loads
 what only it needs."""
-
-_EXTRAS = ("onnx", "torch")
-"""The packages that usmp needs for one format only; its extras of the same names install them."""

@@ -1,5 +1,5 @@
 """Loads the solver's C++ library, once. It needs tvm-ffi, but not TVM."""
 
-from tvm_ffi.libinfo import load_lib_module
+from usmp.distribution import load_library
 
-LIBRARY = load_lib_module("usmp", "usmp_solver")
+LIBRARY = load_library("usmp_solver")

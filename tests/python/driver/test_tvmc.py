@@ -75,7 +75,7 @@ def test_log_of_tvm_is_shown_only_on_request(tmp_path):
 
 def test_version_and_help():
     done = run(TVMC, "--version")
-    assert (done.returncode, done.stdout) == (0, f"usmp {version('usmp')}\n")
+    assert (done.returncode, done.stdout) == (0, f"usmp {version('tvm-usmp')}\n")
     done = run(sys.executable, "-m", "usmp", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: tvmc [-h] [--version] COMMAND ...")

@@ -44,8 +44,11 @@ def test_onnx_file_is_imported(tmp_path):
     assert [param.name for param in mod["main"].params] == ["x"]
 
 
-@pytest.mark.parametrize(("ending", "package"), [(".onnx", "onnx"), (".pt2", "torch")])
-def test_package_that_is_not_installed(tmp_path, monkeypatch, ending, package):
+@pytest.mark.parametrize(
+    ("ending", "package", "requirement"),
+    [(".onnx", "onnx", "onnx"), (".pt2", "torch", "'torch>=2.13'")],
+)
+def test_package_that_is_not_installed(tmp_path, monkeypatch, ending, package, requirement):
     path = tmp_path / f"model{ending}"
     path.write_bytes(b"x")
     for name in [name for name in sys.modules if name.startswith("usmp.relax.")]:
@@ -53,7 +56,7 @@ def test_package_that_is_not_installed(tmp_path, monkeypatch, ending, package):
     monkeypatch.setitem(sys.modules, package, None)
     assert message_of(path) == (
         f"{path}: the package {package} is needed to read {ending} files; "
-        f"install it with: pip install 'usmp[{package}]'"
+        f"install it with: {sys.executable} -m pip install {requirement}"
     )
 
 

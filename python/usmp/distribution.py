@@ -1,0 +1,35 @@
+"""The distribution that this package comes from, and what its extras need.
+
+It is called `tvm-usmp`: `usmp` on PyPI is another project.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tvm.runtime import Module
+
+NAME = "tvm-usmp"
+
+EXTRAS = {"onnx": "onnx", "torch": "torch>=2.13"}
+"""What reads one format of models only: the extra, and the requirement that it stands for."""
+
+
+def install_command(extra: str) -> str:
+    """A command for a shell that installs what `extra` needs into this environment.
+
+    It names the package itself, so that it works wherever this one was installed from.
+    """
+    return shlex.join([sys.executable, "-m", "pip", "install", EXTRAS[extra]])
+
+
+def load_library(name: str) -> Module:
+    """Load a C++ library of this package; it needs tvm-ffi, but not TVM."""
+    from tvm_ffi.libinfo import load_lib_module
+
+    folders = [Path(folder) for folder in sys.modules["usmp"].__path__]
+    return load_lib_module(NAME, name, extra_lib_paths=folders)
