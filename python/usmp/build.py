@@ -26,6 +26,7 @@ from usmp.objects import (
     ConstantMemoryPools,
     Executor,
     MemoryPlan,
+    Runtime,
     UnsupportedModelError,
     WorkspaceMemoryPools,
 )
@@ -35,6 +36,7 @@ from usmp.objects.attributes import (
     EXECUTOR_ATTR,
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
+    RAM_WITH_WORKSPACE_IO_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.board_pools import board_constant_pools, board_workspace_pools
@@ -42,7 +44,8 @@ from usmp.objects.boards import Board, board_named
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.plan_for_board import board_targets, check_board_executor, plan_for_board
-from usmp.relax import lower_to_aot
+from usmp.plan_workspace_io import ram_with_workspace_io
+from usmp.relax import import_model, lower_to_aot
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
 from usmp.transform import (
@@ -54,14 +57,18 @@ from usmp.transform import (
 
 
 def build(
-    mod: IRModule,
+    mod: IRModule | str | Path,
     target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
     executor: str | Executor | None = None,
     workspace_memory_pools: WorkspaceMemoryPools | None = None,
     constant_memory_pools: ConstantMemoryPools | None = None,
     params: Mapping[str, np.ndarray | tvm.runtime.Tensor] | None = None,
-    module_name: str = "default",
+    module_name: str | None = None,
     board: str | Board | None = None,
+    *,
+    mod_name: str | None = None,
+    runtime: str | Runtime | None = None,
+    compare_workspace_io: bool = False,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -69,40 +76,45 @@ def build(
     gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
     `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io`,
     `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
-    by default; false lets no live buffers share bytes), `tir.usmp.order_operators` (true by
-    default; false keeps the importer's order) and
+    by default; false lets no output overwrite what its operator has read of a dying input),
+    `tir.usmp.order_operators` (true by default; false keeps the importer's order) and
     `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
 
     Parameters
     ----------
     mod: a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
-        (see `StateInfo`).
+        (see `StateInfo`). Or the path of a model file, as `usmp.import_model` reads it.
     target: "c", "llvm" with options as "llvm -mcpu=cortex-m3", or several with accelerators, as
         "accel,c"; see `usmp.objects.targets`.
     executor: "aot", or an `Executor` with options.
     workspace_memory_pools: memories for everything that is written; one internal pool by default.
     constant_memory_pools: memories for constants; one internal pool by default.
     params: values of parameters of `main`, by name; they become constants.
-    module_name: prefix of the C symbols, as `tvmgen_<module_name>_run`.
+    module_name: prefix of the C symbols, as `tvmgen_<module_name>_run`; "default" by default.
     board: a board, or its name: pools lie in its memories (the user's have their names), inputs and
         outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, and the archive
         gains a project that builds a program for it.
+    mod_name: the name that `tvm.relay.build` had for `module_name`; one of the two.
+    runtime: "crt", or a `Runtime`, as `tvm.relay.build` took it; the C needs none.
+    compare_workspace_io: plan once more with inputs and outputs in the workspace, if they are not,
+        and say in the metadata how much RAM that would take.
 
     Raises
     ------
-    UnsupportedModelError: something in the model has no static C.
-    ValueError: an unknown target, executor, algorithm, parameter or board, two pools of one name,
-        or pools or memories of a board that are too small.
-    TypeError: something else in the place of memory pools.
+    UnsupportedModelError: something in the model has no static C, or its file cannot be read.
+    ValueError: an unknown target, executor, runtime, algorithm, parameter or board, two pools of
+        one name, or pools or memories of a board that are too small.
+    TypeError: something else in the place of the model or of memory pools.
     """
     board = board_named(board) if isinstance(board, str) else board
     targets = board_targets(board, parse_targets(target))
     check_llvm_target(targets.cpu)
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
+    _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
-    if not module_name:
-        raise ValueError("module_name is empty; it is the prefix of the C symbols")
+    module_name = _module_name(module_name, mod_name)
+    mod = _imported(mod)
     config = {"tir.usmp.use_workspace_io": board is not None, **PassContext.current().config}
     if board is not None:
         check_board_executor(board, executor)
@@ -123,6 +135,10 @@ def build(
     if constant_memory_pools is not None:
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
     with _planner_context(config):
+        if compare_workspace_io and not (config["tir.usmp.use_workspace_io"] or executor.is_packed):
+            ram_bytes = ram_with_workspace_io(mod)
+            if ram_bytes is not None:
+                mod = mod.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)
         mod = OrderOperators()(mod)
         if board is None:
             mod = UnifiedStaticMemoryPlanner()(mod)
@@ -136,6 +152,33 @@ def build(
 def _check_type(value: object, expected: type, what: str) -> None:
     if value is not None and not isinstance(value, expected):
         raise TypeError(f"{what} takes {expected.__name__}, not {type(value).__name__}")
+
+
+def _module_name(module_name: str | None, mod_name: str | None) -> str:
+    """The one that is given of two arguments for one thing."""
+    if None not in (module_name, mod_name) and module_name != mod_name:
+        raise ValueError(
+            f'module_name "{module_name}" and mod_name "{mod_name}" contradict each other; '
+            "give one of them"
+        )
+    name = mod_name if module_name is None else module_name
+    if name is None:
+        return "default"
+    if not name:
+        raise ValueError("module_name is empty; it is the prefix of the C symbols")
+    return name
+
+
+def _imported(mod: object) -> IRModule:
+    """The module, read from its file if it is the path of one."""
+    if isinstance(mod, str | Path):
+        return import_model(mod)
+    if not isinstance(mod, IRModule):
+        raise TypeError(
+            "usmp.build takes a Relax IRModule or the path of a model file, not "
+            f"{type(mod).__name__}; usmp.import_model reads files"
+        )
+    return mod
 
 
 def _lower(mod: IRModule, targets: BuildTargets, module_name: str) -> IRModule:
@@ -205,6 +248,11 @@ class AOTExecutorFactoryModule:
         """Where every buffer is."""
         plan: MemoryPlan = self.ir_mod.attrs[MEMORY_PLAN_ATTR]
         return plan
+
+    @property
+    def ram_bytes(self) -> int:
+        """RAM that a run takes, but for the stack: workspace pools, and inputs and outputs."""
+        return int(self.metadata["modules"][self.module_name]["memory"]["ram"]["size_bytes"])
 
     @cached_property
     def header(self) -> str:

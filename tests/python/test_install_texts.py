@@ -16,7 +16,9 @@ import usmp
 from conftest import ROOT
 from usmp.distribution import EXTRAS, NAME
 
-INSTALL = re.compile(r"\b(?:pip3? +install|pip_install)((?: +(?:'[^']*'|\"[^\"]*\"|[\w.:/=-]+))+)")
+INSTALL = re.compile(
+    r"\b(?:pip3? +install|pip_install)((?: +(?:'[^']*'|\"[^\"]*\"|[\w.:/=-]+(?![\w.:/=>-])))+)"
+)
 WITH_VALUE = {"--index-url", "--progress-bar", "--retries", "--timeout"}
 ON_PYPI = {
     *("apache-tvm", "apache-tvm-ffi", "cmake", "ninja", "onnx", "scikit-build-core"),

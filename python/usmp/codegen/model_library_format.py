@@ -33,6 +33,7 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
     OPERATOR_ORDER_ATTR,
+    RAM_WITH_WORKSPACE_IO_ATTR,
 )
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
@@ -118,6 +119,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     **_search(plan),
                     **_operator_order(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
+                    "ram": _ram(mod, interface),
                     "placement": _placement(plan),
                     "pools": _pools(interface, plan),
                 },
@@ -168,6 +170,21 @@ def _main_memory(interface: Interface) -> dict[str, Any]:
         "inputs": _tensors(interface.inputs),
         "outputs": _tensors(interface.outputs),
     }
+
+
+def _ram(mod: IRModule, interface: Interface) -> dict[str, int]:
+    """What a run takes of RAM in all, but for the stack."""
+    tensors = [*interface.inputs, *interface.outputs]
+    outside = sum(int(tensor.info.size_bytes) for tensor in tensors if tensor.place is None)
+    ram = {
+        "size_bytes": interface.workspace_size_bytes + outside,
+        "workspace_size_bytes": interface.workspace_size_bytes,
+        "io_size_bytes": outside,
+        "state_size_bytes": interface.state_size_bytes,
+    }
+    if RAM_WITH_WORKSPACE_IO_ATTR in mod.attrs:
+        ram["size_bytes_with_workspace_io"] = int(mod.attrs[RAM_WITH_WORKSPACE_IO_ATTR])
+    return ram
 
 
 def _size_by_pool(interface: Interface, is_constant: bool) -> dict[str, int]:

@@ -20,6 +20,7 @@ _SHORT = {
     "usmp_algorithm": "tir.usmp.algorithm",
     "usmp_time_budget": "tir.usmp.time_budget",
     "usmp_preserve_inputs": "tir.usmp.preserve_inputs",
+    "workspace_io": "tir.usmp.use_workspace_io",
 }
 """Options of the command that stand for pass options."""
 
@@ -98,6 +99,13 @@ def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True)
         help="the same as --pass-config tir.usmp.preserve_inputs=1: a run leaves inputs in the "
         "workspace as they were; inputs outside of it are never written",
     )
+    passes.add_argument(
+        "--workspace-io",
+        action="store_true",
+        default=None,
+        help="the same as --pass-config tir.usmp.use_workspace_io=1: inputs and outputs are placed "
+        "in the workspace too, where they share bytes with other buffers",
+    )
     add_pool_options(parser)
 
 
@@ -142,6 +150,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             constants,
             module_name=options.module_name,
             board=options.board,
+            compare_workspace_io=True,
         )
 
 

@@ -67,7 +67,10 @@ PASS_OPTIONS = {
         "bool", _SWITCH, "0", "1 keeps inputs in the workspace intact to the end of a run"
     ),
     "tir.usmp.overlap": PassOption(
-        "bool", _SWITCH, "1", "0 lets no two live buffers share bytes, for comparison and debugging"
+        "bool",
+        _SWITCH,
+        "1",
+        "0 lets no output overwrite what its operator has read of a dying input, for comparison",
     ),
     "tir.usmp.order_operators": PassOption(
         "bool", _SWITCH, "1", "0 runs the operators in the order in which the model has them"

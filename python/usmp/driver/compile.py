@@ -22,7 +22,7 @@ _EXAMPLES = """\
   tvmc compile model.onnx --target=c --executor=aot --output-format=mlf \\
       --pass-config tir.usmp.enable=1 --pass-config tir.usmp.algorithm=greedy_by_size
       the options as TVM's tvmc took them, and its default algorithm
-  tvmc compile model.tflite --pass-config tir.usmp.use_workspace_io=1
+  tvmc compile model.tflite --workspace-io
       inputs and outputs are placed in the workspace too
   tvmc compile model.tflite --usmp-workspace-pools=dtcm,sram \\
       --usmp-workspace-pool-dtcm="target=c;size=64K"

@@ -22,6 +22,7 @@ from usmp.objects.pools import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.objects.runtime import Runtime
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 
@@ -42,6 +43,7 @@ __all__ = [
     "PoolBound",
     "PoolInfo",
     "PoolInfoProperties",
+    "Runtime",
     "StateInfo",
     "TensorInfo",
     "UnsupportedModelError",

@@ -24,7 +24,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     For each pool its peak, the lower bound, their ratio, and whether the peak is proved to be the
     lowest that is possible; for workspace pools the buffers that are live at the peak, and which of
     them overwrite how many bytes of which. Then what the application has to know: bytes that are
-    kept between runs, inputs and outputs of its own.
+    kept between runs, RAM and flash in all.
     """
     # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
     console = console or Console(highlight=False)
@@ -72,11 +72,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             f"{names}.",
             markup=False,
         )
-    if _io_is_outside(memory):
-        console.print(
-            f"Inputs and outputs, {main['io_size_bytes']} bytes, are provided by the application "
-            "(tir.usmp.use_workspace_io=1 plans them too)."
-        )
+    _print_total(metadata, console)
 
 
 def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None:
@@ -146,8 +142,8 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
     if _overlapping(pool):
         live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
         sentences.append(
-            f"These are {live} bytes in a pool of {peak}: an operator writes its output where it "
-            "has read its input for the last time."
+            f"These {live} bytes fit in {peak}, since they overlap: an operator writes its output "
+            "where it has read its input for the last time."
         )
     if pressure > peak:
         sentences.append(
@@ -159,6 +155,23 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
         console.print(*sentences, "", sep="\n")
 
 
-def _io_is_outside(memory: Mapping[str, Any]) -> bool:
-    main = memory["functions"]["main"][0]
-    return all("pool" not in tensor for tensor in main["inputs"].values())
+def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
+    """RAM and flash in all, and what RAM would be with inputs and outputs in the workspace."""
+    memory = metadata["memory"]
+    ram = memory["ram"]
+    parts = [f"workspace {ram['workspace_size_bytes']}"]
+    if ram["state_size_bytes"]:
+        parts[0] += f" (state {ram['state_size_bytes']} of it)"
+    if ram["io_size_bytes"]:
+        parts.append(f"inputs and outputs {ram['io_size_bytes']}")
+    lines = [f"RAM {ram['size_bytes']} bytes = {' + '.join(parts)}, without the stack."]
+    if ram["io_size_bytes"]:
+        text = "Inputs and outputs are provided by the application"
+        if metadata["interface_api"] == "c":
+            text += "; --workspace-io (tir.usmp.use_workspace_io=1) plans them too"
+        if "size_bytes_with_workspace_io" in ram:
+            text += f": RAM {ram['size_bytes_with_workspace_io']} bytes"
+        lines.append(f"{text}.")
+    constants = memory["functions"]["main"][0]["constants_size_bytes"]
+    lines.append(f"Flash: constants {constants} bytes, and the code.")
+    console.print(*lines, sep="\n", markup=False)

@@ -63,12 +63,14 @@ def test_summary_of_the_digits_model(tvmc, digits_model):
         "Live at the peak of global_workspace",
         "buffer offset bytes overwrites",
         *(f"{b['name']} {b['offset']} {b['size']}{''.join(overwrites[b['name']])}" for b in live),
-        "These are 1536 bytes in a pool of 1248: an operator writes its output where it",
-        "has read its input for the last time.",
+        "These 1536 bytes fit in 1248, since they overlap: an operator writes its output",
+        "where it has read its input for the last time.",
         "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least",
         "1536 bytes in this order of operators.",
-        "Inputs and outputs, 74 bytes, are provided by the application",
-        "(tir.usmp.use_workspace_io=1 plans them too).",
+        "RAM 1322 bytes = workspace 1248 + inputs and outputs 74, without the stack.",
+        "Inputs and outputs are provided by the application; --workspace-io",
+        "(tir.usmp.use_workspace_io=1) plans them too: RAM 1248 bytes.",
+        f"Flash: constants {size} bytes, and the code.",
     ]
 
 

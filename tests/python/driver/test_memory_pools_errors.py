@@ -240,6 +240,11 @@ WRONG_FLAGS = [
         "give one of them",
     ),
     (
+        ["--workspace-io", "--pass-config", "tir.usmp.use_workspace_io=0"],
+        "--workspace-io and --pass-config tir.usmp.use_workspace_io=0 contradict each other; "
+        "give one of them",
+    ),
+    (
         ["--usmp-preserve-inputs", "--pass-config", "tir.usmp.preserve_inputs=0"],
         "--usmp-preserve-inputs and --pass-config tir.usmp.preserve_inputs=0 contradict each "
         "other; give one of them",

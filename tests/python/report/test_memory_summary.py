@@ -38,21 +38,42 @@ def summary(
     width: int = 80,
     placement: dict[str, Any] | None = None,
     ended_by: str | None = None,
+    interface_api: str = "c",
+    with_workspace_io: int | None = None,
 ) -> list[str]:
     """The lines of the summary, spaces squeezed, rules and empty lines left out."""
     tensor = {"pool": "sram"} if io_in_pool else {}
     main = {"io_size_bytes": 12, "inputs": {"x": tensor}, "outputs": {"y": tensor}}
     states = [b["size"] for p in pools for b in p["buffers"] if b["kind"] == "state"]
     main["state_size_bytes"] = sum(states)
+    main["constants_size_bytes"] = sum(p["peak_bytes"] for p in pools if p["kind"] == "constant")
     memory = {"algorithm": "mine", "pools": list(pools), "functions": {"main": [main]}}
+    workspace = sum(p["peak_bytes"] for p in pools if p["kind"] == "workspace")
+    outside = 0 if io_in_pool else 12
+    memory["ram"] = {
+        "size_bytes": workspace + outside,
+        "workspace_size_bytes": workspace,
+        "io_size_bytes": outside,
+        "state_size_bytes": sum(states),
+    }
+    if with_workspace_io is not None:
+        memory["ram"]["size_bytes_with_workspace_io"] = with_workspace_io
     memory["placement"] = placement or {"policy": "preference"}
     if ended_by is not None:
         memory["search_ended_by"] = ended_by
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False)
-    print_memory_summary({"model_name": "net", "memory": memory}, console)
+    metadata = {"model_name": "net", "interface_api": interface_api, "memory": memory}
+    print_memory_summary(metadata, console)
     lines = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
     return [line for line in lines if line and set(line) != {"─"}]
+
+
+def before_total(*pools: dict[str, Any], **options: Any) -> list[str]:
+    """The lines before RAM and flash in all, which are the last two without tensors outside."""
+    *lines, ram, flash = summary(*pools, io_in_pool=True, **options)
+    assert (ram.split()[0], flash.split()[0]) == ("RAM", "Flash:")
+    return lines
 
 
 def test_whole_summary():
@@ -68,17 +89,52 @@ def test_whole_summary():
         "buffer offset bytes",
         "a 0 100",
         "b 100 200",
-        "Inputs and outputs, 12 bytes, are provided by the application",
-        "(tir.usmp.use_workspace_io=1 plans them too).",
+        "RAM 312 bytes = workspace 300 + inputs and outputs 12, without the stack.",
+        "Inputs and outputs are provided by the application; --workspace-io",
+        "(tir.usmp.use_workspace_io=1) plans them too.",
+        "Flash: constants 50 bytes, and the code.",
     ]
 
 
+def last_lines(*pools: dict[str, Any], **options: Any) -> list[str]:
+    lines = summary(*pools, width=200, **options)
+    return lines[next(i for i, line in enumerate(lines) if line.startswith("RAM")) :]
+
+
+def test_ram_with_inputs_and_outputs_in_the_workspace_if_it_was_planned():
+    pools = (pool("sram", "workspace", 300, 300), pool("dtcm", "workspace", 20, 20))
+    assert last_lines(*pools, with_workspace_io=321) == [
+        "RAM 332 bytes = workspace 320 + inputs and outputs 12, without the stack.",
+        "Inputs and outputs are provided by the application; --workspace-io "
+        "(tir.usmp.use_workspace_io=1) plans them too: RAM 321 bytes.",
+        "Flash: constants 0 bytes, and the code.",
+    ]
+
+
+def test_ram_of_inputs_and_outputs_that_are_planned():
+    assert last_lines(pool("sram", "workspace", 300, 300), io_in_pool=True) == [
+        "RAM 300 bytes = workspace 300, without the stack.",
+        "Flash: constants 0 bytes, and the code.",
+    ]
+
+
+def test_ram_of_the_packed_interface_has_no_other_way():
+    assert last_lines(pool("sram", "workspace", 8, 8), interface_api="packed")[1] == (
+        "Inputs and outputs are provided by the application."
+    )
+
+
+def test_state_is_part_of_the_workspace():
+    assert last_lines(pool("sram", "workspace", 40, 40, ("state a", 8), ("b", 30)))[0] == (
+        "RAM 52 bytes = workspace 40 (state 8 of it) + inputs and outputs 12, without the stack."
+    )
+
+
 def test_state_is_told_by_pool():
-    lines = summary(
+    lines = before_total(
         pool("[dtcm]", "workspace", 40, 40, ("state a", 8), ("b", 30), ("state c", 2)),
         pool("sram", "workspace", 5, 5, ("state d", 5)),
         pool("dram", "workspace", 5, 5, ("e", 5)),
-        io_in_pool=True,
         width=200,
     )
     assert lines[-1] == (
@@ -88,29 +144,29 @@ def test_state_is_told_by_pool():
 
 
 def test_workspace_pools_keep_the_order_of_the_plan():
-    lines = summary(pool("b", "workspace", 1, 1), pool("a", "workspace", 1, 1))
+    lines = before_total(pool("b", "workspace", 1, 1), pool("a", "workspace", 1, 1))
     assert [line[0] for line in lines[2:4]] == ["b", "a"]
 
 
 def test_pool_without_bytes_has_no_ratio():
-    assert "sram workspace 0 0 - yes" in summary(pool("sram", "workspace", 0, 0))
+    assert "sram workspace 0 0 - yes" in before_total(pool("sram", "workspace", 0, 0))
 
 
 def test_model_without_pools():
-    assert summary()[:2] == [
+    assert before_total()[:2] == [
         "Memory of net (mine)",
         "pool kind peak bytes lower bound ratio optimal",
     ]
 
 
 def test_inputs_in_the_workspace_need_no_remark():
-    lines = summary(pool("sram", "workspace", 1, 1, ("a", 1)), io_in_pool=True)
+    lines = before_total(pool("sram", "workspace", 1, 1, ("a", 1)))
     assert lines[-1] == "a 0 1"
 
 
 def test_only_the_largest_live_buffers_are_listed():
     live = [(f"b{i}", 10 + i) for i in range(9)]
-    lines = summary(pool("sram", "workspace", 126, 126, *live), io_in_pool=True)
+    lines = before_total(pool("sram", "workspace", 126, 126, *live))
     first = lines.index("buffer offset bytes") + 1
     assert [line.split()[0] for line in lines[first:-1]] == ["b3", "b4", "b5", "b6", "b7", "b8"]
     assert lines[-1] == "3 smaller buffers 33"
@@ -134,27 +190,27 @@ def overlapping_pool(peak: int, pressure: int) -> dict[str, Any]:
 
 
 def test_which_live_buffers_overlap_by_how_many_bytes():
-    lines = summary(overlapping_pool(1000, 2400), io_in_pool=True)
+    lines = before_total(overlapping_pool(1000, 2400))
     assert lines[lines.index("Live at the peak of sram") + 1 :] == [
         "buffer offset bytes overwrites",
         "conv2d 0 900 500 of 600 bytes of x",
         "sum 0 900 900 of 900 bytes of conv2d",
         "x 400 600",
-        "These are 2400 bytes in a pool of 1000: an operator writes its output where it",
-        "has read its input for the last time.",
+        "These 2400 bytes fit in 1000, since they overlap: an operator writes its output",
+        "where it has read its input for the last time.",
         "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least",
         "2400 bytes in this order of operators.",
     ]
 
 
 def test_what_the_pool_would_need_is_told_only_if_it_is_more():
-    lines = summary(overlapping_pool(1000, 1000), io_in_pool=True)
-    assert lines[-1] == "has read its input for the last time."
+    lines = before_total(overlapping_pool(1000, 1000))
+    assert lines[-1] == "where it has read its input for the last time."
 
 
 def test_overlaps_of_buffers_that_are_not_live_at_the_peak_are_not_told():
     whole = overlapping_pool(1000, 1000)
-    lines = summary({**whole, "live_at_peak": ["sum", "x"]}, io_in_pool=True)
+    lines = before_total({**whole, "live_at_peak": ["sum", "x"]})
     assert lines[-3:] == ["buffer offset bytes", "sum 0 900", "x 400 600"]
 
 
@@ -165,7 +221,7 @@ def test_overlaps_of_long_names_fit_the_width():
             buffer["name"] = "quantised_depthwise_conv2d_bias_add_relu_clip_cast_12"
     long["buffers"][0]["overlaps"] = {long["buffers"][1]["name"]: {"shared": 500, "distance": 390}}
     long["live_at_peak"][2] = long["buffers"][1]["name"]
-    lines = summary(long, io_in_pool=True)
+    lines = before_total(long)
     assert all(len(line) <= 80 for line in lines)
     assert "…" not in "".join(lines)
     row = " ".join(lines[lines.index("Live at the peak of sram") + 1 :])
@@ -174,7 +230,7 @@ def test_overlaps_of_long_names_fit_the_width():
 
 def test_names_are_shown_as_they_are():
     name = "a[b]x[/c]:a:0"
-    lines = summary(pool(name, "workspace", 1, 1, (name, 1)), io_in_pool=True)
+    lines = before_total(pool(name, "workspace", 1, 1, (name, 1)))
     assert f"{name} workspace 1 1 1.000 yes" in lines
     assert f"Live at the peak of {name}" in lines
     assert lines[-1] == f"{name} 0 1"
@@ -182,7 +238,7 @@ def test_names_are_shown_as_they_are():
 
 def test_long_names_are_folded_not_cut():
     name = "n" * 300
-    lines = summary(pool(name, "workspace", 12, 12, (name, 12)), io_in_pool=True)
+    lines = before_total(pool(name, "workspace", 12, 12, (name, 12)))
     assert "".join(lines).count("n" * 20) >= 3 * (300 // 80)
     assert "…" not in "".join(lines)
 
@@ -196,12 +252,12 @@ def test_access_cycles_by_both_placements():
         "estimated_access_cycles_by_cost": 70,
         "estimated_access_cycles_lower_bound": 60,
     }
-    assert summary(io_in_pool=True, width=200, placement=placement)[-1] == (
+    assert before_total(width=200, placement=placement)[-1] == (
         "Estimated access cycles: 70 with placement=cost; "
         "by preference 90, by cost 70, lower bound 60."
     )
     placement["estimated_access_cycles_by_preference"] = None
-    lines = summary(io_in_pool=True, width=200, placement=placement)
+    lines = before_total(width=200, placement=placement)
     assert "by preference no plan fits, by cost 70" in lines[-1]
 
 
@@ -219,5 +275,5 @@ def test_access_cycles_by_both_placements():
     ],
 )
 def test_an_end_that_another_run_may_not_have_is_told(ended_by, told):
-    lines = summary(pool("sram", "workspace", 1, 1, ("a", 1)), io_in_pool=True, ended_by=ended_by)
+    lines = before_total(pool("sram", "workspace", 1, 1, ("a", 1)), ended_by=ended_by)
     assert lines[lines.index("a 0 1") + 1 :] == told

@@ -1,0 +1,93 @@
+"""RAM in all, and what it would be with inputs and outputs in the workspace."""
+
+from __future__ import annotations
+
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from relax_models import PARAMS, Attention
+from tflite_file import one_operator_model
+
+
+def ram(model, options=None, **arguments) -> dict[str, int]:
+    config = {f"tir.usmp.{name}": value for name, value in (options or {}).items()}
+    with PassContext(config=config):
+        factory = usmp.build(model, **arguments)
+    found = factory.metadata["modules"]["default"]["memory"]["ram"]
+    assert factory.ram_bytes == found["size_bytes"]
+    return found
+
+
+RAM = {
+    # workspace, inputs and outputs, state, all with inputs and outputs in the workspace
+    "tflm_hello_world_int8": (32, 2, 0, 32),
+    "mlperf_kws_int8": (9792, 502, 0, 9792),
+    "mlperf_vww_96_int8": (36880, 27650, 0, 36880),
+    "mww_okay_nabu_v2_int8": (4945, 121, 3473, 4945),
+}
+
+
+@pytest.mark.parametrize("name", RAM)
+def test_ram_of_a_model(shared_model, name):
+    workspace, tensors, state, with_workspace_io = RAM[name]
+    mod = usmp.import_model(shared_model(name))
+    assert ram(mod, compare_workspace_io=True) == {
+        "size_bytes": workspace + tensors,
+        "workspace_size_bytes": workspace,
+        "io_size_bytes": tensors,
+        "state_size_bytes": state,
+        "size_bytes_with_workspace_io": with_workspace_io,
+    }
+    assert ram(mod, {"use_workspace_io": True}, compare_workspace_io=True) == {
+        "size_bytes": with_workspace_io,
+        "workspace_size_bytes": with_workspace_io,
+        "io_size_bytes": 0,
+        "state_size_bytes": state,
+    }
+
+
+def attention_ram(options=None, **arguments) -> dict[str, int]:
+    return ram(Attention, options, params=PARAMS, **arguments)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "exact", "greedy_by_size", "no_sharing"])
+def test_the_comparison_is_what_the_same_algorithm_makes(algorithm):
+    compared = attention_ram({"algorithm": algorithm}, compare_workspace_io=True)
+    built = attention_ram({"algorithm": algorithm, "use_workspace_io": True})
+    assert compared["size_bytes_with_workspace_io"] == built["size_bytes"]
+
+
+def test_planning_twice_changes_no_plan():
+    compared = attention_ram(compare_workspace_io=True)
+    del compared["size_bytes_with_workspace_io"]
+    assert compared == attention_ram()
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"custom_algorithm": "greedy_by_size"}, {}),
+        ({"use_workspace_io": True}, {}),
+        ({}, {"executor": usmp.Executor("aot", {"interface-api": "packed"})}),
+        ({}, {"board": "mps2-an385"}),
+    ],
+    ids=["custom", "workspace io", "packed", "board"],
+)
+def test_where_there_is_nothing_to_compare(options, arguments):
+    compared = attention_ram(options, compare_workspace_io=True, **arguments)
+    assert "size_bytes_with_workspace_io" not in compared
+
+
+def test_what_would_not_fit_is_not_told(tmp_path):
+    (tmp_path / "relu.tflite").write_bytes(one_operator_model())
+    properties = usmp.PoolInfoProperties(size_hint_bytes=8)
+    pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])
+    assert ram(
+        tmp_path / "relu.tflite", workspace_memory_pools=pools, compare_workspace_io=True
+    ) == {
+        "size_bytes": 32,
+        "workspace_size_bytes": 0,
+        "io_size_bytes": 32,
+        "state_size_bytes": 0,
+    }
