@@ -29,7 +29,6 @@ from usmp.transform import UnifiedStaticMemoryPlanner
 
 _DOES_NOT_FIT = "TVM USMP Error: the space available"
 _NAMED_BUFFERS = 4
-_FOR_OTHER_ALGORITHMS = ("tir.usmp.custom_algorithm", "tir.usmp.time_budget")
 
 
 def plan_for_board(mod: IRModule, board: Board) -> IRModule:
@@ -91,7 +90,7 @@ def _misfit(mod: IRModule, board: Board, message: str) -> str:
 
 
 def _largest_buffers(mod: IRModule, pool: str) -> str:
-    """The largest buffers where most bytes are needed, from a plan into endless memories."""
+    """The largest buffers where most bytes are needed, from a plan into memories without limits."""
     plan = _plan_without_limits(mod)
     use = {use.pool_name: use for use in pool_usage(plan)}[pool]
     live = sorted(use.live_at_peak, key=lambda b: (-b.size_bytes, str(b.name)))
@@ -114,8 +113,10 @@ def _plan_without_limits(mod: IRModule) -> MemoryPlan:
     ):
         pools = [pool.with_properties(size_hint_bytes=-1) for pool in mod.attrs[attribute].pools]
         mod = mod.with_attr(attribute, kind(pools))
-    config = {k: v for k, v in current.config.items() if k not in _FOR_OTHER_ALGORITHMS}
-    config["tir.usmp.algorithm"] = "greedy_by_size"
+    config = {k: v for k, v in current.config.items() if k != "tir.usmp.time_budget"}
+    if config.get("tir.usmp.algorithm") == "exact":
+        # The user waits for an error: what fixed work finds is as good a number.
+        config["tir.usmp.algorithm"] = "auto"
     with PassContext(opt_level=current.opt_level, config=config):
         planned = UnifiedStaticMemoryPlanner()(mod)
     plan: MemoryPlan = planned.attrs[MEMORY_PLAN_ATTR]

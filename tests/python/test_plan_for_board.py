@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from tvm import relax
+from tvm.ir.transform import PassContext
 
 import usmp
 
@@ -70,6 +71,29 @@ def test_a_size_hint_of_the_user_counts_too():
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("dtcm", ["c"], properties)])
     text = refusal(element_wise(1000), "mps3-an547", workspace_memory_pools=pools)
     assert "dtcm (524288 bytes at 0x20000000) has 1000 bytes for pools" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        ({}, 1248),
+        ({"algorithm": "exact"}, 1248),
+        ({"time_budget": "1s"}, 1248),
+        ({"algorithm": "greedy_by_size"}, 1536),
+        ({"custom_algorithm": "greedy_by_conflicts"}, 1536),
+        ({"enable": False}, 3994),
+    ],
+    ids=str,
+)
+def test_the_bytes_that_it_would_take_are_those_of_the_chosen_algorithm(
+    digits_model, options, needed
+):
+    properties = usmp.PoolInfoProperties(size_hint_bytes=1000)
+    pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])
+    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+        text = refusal(digits_model, "mps2-an385", workspace_memory_pools=pools)
+    assert f"has 1000 bytes for pools, {needed - 1000} too few; " in text
+    assert f"with room for all it would take {needed} bytes of sram" in text
 
 
 def test_other_errors_stay_what_they_are():
