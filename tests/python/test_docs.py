@@ -17,9 +17,10 @@ def test_the_examples_of_hand_written_tir(tmp_path):
     script = tmp_path / "example.py"
     script.write_text("\nprint('next')\n".join(blocks))
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
-    planned, distance, progress = done.stdout.split("next\n")
+    planned, product, distance, progress = done.stdout.split("next\n")
     places = dict(line.split(" ", 1) for line in planned.splitlines()[-2:])
     assert places == {"a": "dtcm 0", "scratch": "sram 0"}
+    assert product == "first 64\n"
     assert re.search(r"distance\(image, out\)\)  # (\d+)", PAGE)[1] == distance.strip()
     assert set(progress.splitlines()) <= {"128 128"}  # None if it ends at once.
 
@@ -32,7 +33,7 @@ def first_column(section):
 
 def test_every_step_exists():
     steps = [name for name in first_column("The steps") if "." in name]
-    assert len(steps) == 10
+    assert len(steps) == 11
     for step in steps:
         room, name = step.split(".")
         assert hasattr({"transform": transform, "analysis": analysis}.get(room, algorithms), name)

@@ -33,7 +33,7 @@ class StatementWalk:
         if visit is None:
             raise ValueError(
                 f"{self.name}: {type(stmt).__name__} found; "
-                "lower the PrimFunc to flat TIR (tirx.transform.FlattenBuffer) before planning"
+                "lower the PrimFunc to flat TIR (usmp.transform.LowerToFlatTIR) before planning"
             )
         visit(self, stmt)
 

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import tvm
 import tvm_ffi
-from tvm import s_tir, tirx
+from tvm import tirx
 from tvm.ir import Call, IRModule, Op, PointerType
 
 from usmp.relax.skip_padding import skip_padding
-
-_FLATTEN = tvm.transform.Sequential(
-    [
-        s_tir.transform.CanonicalizeLoop(),
-        s_tir.transform.LowerInitBlock(),
-        s_tir.transform.PlanAndUpdateBufferAllocationLocation(),
-        s_tir.transform.ConvertBlocksToOpaque(),
-        # Shrinks a buffer that is produced inside its consumer's loops to the part in use.
-        s_tir.transform.CompactBufferAllocation(),
-        s_tir.transform.LowerMatchBuffer(),
-        s_tir.transform.StmtSimplify(),
-        s_tir.transform.LowerOpaqueBlock(),
-        tirx.transform.FlattenBuffer(),
-        # Microcontrollers index with 32 bits.
-        tirx.transform.NarrowDataType(32),
-        tirx.transform.StmtSimplify(),
-        tirx.transform.RemoveNoOp(),
-        s_tir.transform.RewriteUnsafeSelect(),
-    ],
-    name="usmp.FlattenOperators",
-)
+from usmp.transform.lower_to_flat_tir import FLATTEN
 
 
 def lower_operators(mod: IRModule) -> IRModule:
     """Lower every PrimFunc of `mod` from blocks and shaped buffers to flat loops over pointers."""
-    flat = _FLATTEN(mod)
+    flat = FLATTEN(mod)
     lowered = IRModule(flat.functions, attrs=flat.attrs)
     for global_var, func in flat.functions.items():
         if isinstance(func, tirx.PrimFunc):

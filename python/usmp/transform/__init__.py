@@ -7,6 +7,7 @@ from usmp.transform.convert_pool_allocations_to_offsets import (
     convert_pool_allocations_to_offsets,
 )
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
+from usmp.transform.lower_to_flat_tir import LowerToFlatTIR
 from usmp.transform.order_operators import OrderOperators
 from usmp.transform.poison_dead_bytes import PoisonDeadBytes
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
@@ -16,6 +17,7 @@ __all__ = [
     "ConvertForLoopsToSerial",
     "ConvertPoolAllocationsToOffsets",
     "CreateAllocatesForIO",
+    "LowerToFlatTIR",
     "OrderOperators",
     "PoisonDeadBytes",
     "UnifiedStaticMemoryPlanner",
