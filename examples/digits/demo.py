@@ -17,6 +17,7 @@ from usmp import load_archive
 HERE = Path(os.path.relpath(Path(__file__).parent))
 MODEL = HERE / "digits_int8.tflite"
 ARCHIVE = Path("build/demo/digits.tar")
+INPUTS = Path("build/demo/in.npz")
 
 
 def main() -> None:
@@ -32,12 +33,19 @@ def main() -> None:
 
     with np.load(HERE / "test_images.npz") as data:
         images, labels = data["images"], data["labels"]
+    write_inputs(images[:1])
     print(f"\nBuilding the C of {ARCHIVE} and running it on {len(images)} test images ...")
     ours = classes_of_emitted_c(images)
     reference = classes_of_litert(images)
     print(f"accuracy of the emitted C     {percent(ours == labels)}")
     print(f"accuracy of LiteRT            {percent(reference == labels)}")
     print(f"same class as LiteRT          {percent(ours == reference)}")
+
+
+def write_inputs(image: np.ndarray) -> None:
+    """A file for `tvmc run --inputs`: an array for each input of the model, by its name."""
+    INPUTS.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(INPUTS, image=image)
 
 
 def classes_of_emitted_c(images: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import usmp
 from board_programs import require_board
+from c_program import build_program
 from conftest import ROOT
 from usmp.objects.boards import board_named
 
@@ -40,8 +42,15 @@ def test_the_python_example(checkout):
 @pytest.fixture
 def model(checkout):
     (checkout / "model.tflite").symlink_to(ROOT / "examples/digits/digits_int8.tflite")
-    np.savez(checkout / "in.npz", image=np.zeros((1, 8, 8, 1), np.int8))
     return checkout
+
+
+def left_by_the_demo(images: np.ndarray) -> None:
+    """The file of inputs that `make demo` leaves in the folder."""
+    spec = importlib.util.spec_from_file_location("demo", ROOT / "examples/digits/demo.py")
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    demo.write_inputs(images[:1])
 
 
 def commands_of(heading: str) -> list[list[str]]:
@@ -52,12 +61,38 @@ def commands_of(heading: str) -> list[list[str]]:
     ]
 
 
-def test_the_commands(model):
+def test_the_commands(checkout, digits_images):
+    images, labels = digits_images
+    left_by_the_demo(images)
     compile_command, run_command = commands_of("Compile and run a model")
     subprocess.run(compile_command, check=True)
     subprocess.run(run_command, check=True)
-    with np.load(model / "out.npz") as outputs:
-        assert outputs["probabilities"].shape == (1, 10)
+    with np.load("out.npz") as outputs:
+        assert outputs["probabilities"].argmax() == labels[0]
+
+
+MAIN = """
+#include <stdio.h>
+
+int main(void) {
+  int best = 0;
+  if (fread(image, sizeof image, 1, stdin) != 1 || classify() != 0) return 1;
+  for (int i = 1; i < (int)sizeof probabilities; ++i) {
+    if (probabilities[i] > probabilities[best]) best = i;
+  }
+  return printf("%d", best) < 0;
+}
+"""
+
+
+def test_the_firmware_of_the_commands(checkout, digits_images):
+    images, labels = digits_images
+    (snippet,) = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
+    subprocess.run(commands_of("Compile and run a model")[0], check=True)
+    program = build_program(usmp.load_archive("digits.tar").files, snippet + MAIN, checkout, [])
+    for image, label in zip(images[:3], labels[:3], strict=True):
+        done = subprocess.run([program], input=image.tobytes(), capture_output=True, check=True)
+        assert done.stdout == str(label).encode()
 
 
 def test_the_command_with_pools(model):

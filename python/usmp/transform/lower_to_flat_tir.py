@@ -30,7 +30,7 @@ FLATTEN = tvm.transform.Sequential(
     ],
     name="usmp.FlattenOperators",
 )
-"""TVM's passes for it, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
+"""TVM's passes, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="tir.usmp.LowerToFlatTIR")

@@ -10,7 +10,6 @@ from tvm.script import tirx as T
 
 from usmp.transform import LowerToFlatTIR, UnifiedStaticMemoryPlanner
 
-
 ALLOCATED = {"buffer_allocated_addr": [], "buffer_data_alignment": 64}
 """What TVM says of an allocation that comes from a block."""
 
