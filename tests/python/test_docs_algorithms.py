@@ -1,0 +1,75 @@
+"""The algorithms of docs/algorithms.md work as the page says."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from placement_graphs import graph
+from usmp.algorithms import get_custom_algorithm
+from usmp.analysis import check_plan
+from usmp.objects import BufferInfo
+
+PAGE = (ROOT / "docs/algorithms.md").read_text()
+BLOCKS = dict(zip(("mine", "use", "cpp"), re.findall(r"```\S+\n(.*?)```", PAGE, re.S), strict=True))
+TEXT = re.sub(r"```\S+\n.*?```", "", PAGE, flags=re.DOTALL)
+COMMANDS = re.findall(r"^    (\S.*)", TEXT.replace("\\\n", " "), re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, digits_model):
+    """A folder with the model and `mine.py`, in which this environment's programs come first."""
+    (tmp_path / "model.tflite").symlink_to(digits_model)
+    (tmp_path / "mine.py").write_text(BLOCKS["mine"])
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_in_python_by_tvmc_and_in_a_program(folder):
+    by_tvmc, _ = COMMANDS
+    done = subprocess.run(by_tvmc, shell=True, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("Memory of default (mine)")
+    (folder / "use.py").write_text(BLOCKS["use"])
+    done = subprocess.run(
+        [sys.executable, "use.py"], check=True, capture_output=True, text=True, cwd=folder
+    )
+    assert "global_workspace 1248 False" in done.stdout.splitlines()
+
+
+def test_the_attributes_of_a_buffer_exist():
+    rows = PAGE.split("| attribute |")[1].split("\n\n")[0].splitlines()[2:]
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert len(names) == 9
+    for name in names:
+        assert hasattr(BufferInfo, name)
+
+
+@pytest.fixture
+def compiled(folder):
+    """The library of the page, built by its command and loaded."""
+    if shutil.which("c++") is None:
+        pytest.skip("no C++ compiler; install g++")
+    (folder / "mine.cc").write_text(BLOCKS["cpp"])
+    _, build = COMMANDS
+    assert shlex.split(build)[0] == "c++"
+    subprocess.run(f"{build} -Wall -Wextra -Werror", shell=True, check=True)
+    ctypes.CDLL("./mine.so")
+
+
+def test_in_cpp(compiled):
+    buffers = graph({"a": 10, "b": 30, "c": 20}, {"a": "c", "b": "c", "c": "ab"})
+    ordered = list(buffers.values())
+    plan = get_custom_algorithm("paired")(ordered, 50)
+    check_plan(ordered, plan)
+    assert [plan[buffer].byte_offset for buffer in ordered] == [0, 0, 30]
