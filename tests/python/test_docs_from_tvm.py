@@ -1,0 +1,57 @@
+"""What docs/from-tvm-0.18.md says of now is so."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import reduce
+
+import pytest
+
+import usmp
+import usmp.analysis
+import usmp.transform
+from conftest import ROOT
+from usmp.driver.tvmc import main
+
+PAGE = (ROOT / "docs/from-tvm-0.18.md").read_text()
+ROWS = re.findall(r"^\| (.*) \| (.*) \|$", PAGE, re.MULTILINE)
+"""What TVM 0.18 had, and what there is now."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def plan_of(archive) -> tuple[str, dict[str, int]]:
+    memory = usmp.load_archive(archive).module("digits").metadata["memory"]
+    sizes = {pool["name"]: pool["size_bytes"] for pool in memory["pools"]}
+    return memory["algorithm"], sizes
+
+
+def test_the_build_and_the_command_make_the_same_plan(folder):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict = {}
+    exec(code, names)
+    in_python = plan_of("digits.tar")
+    (command,) = re.findall(r"^    tvmc (.*)", PAGE.replace("\\\n", " "), re.MULTILINE)
+    assert main(shlex.split(command)) == 0
+    assert plan_of("digits.tar") == in_python
+    algorithm, sizes = in_python
+    assert algorithm == "hill_climb"
+    assert set(sizes) == {"dtcm", "sram", "global_const_workspace"}
+    assert 0 < sizes["dtcm"] <= 1024
+    of_the_factory = [name for _, now in ROWS for name in re.findall(r"`factory\.(\w+)", now)]
+    assert len(of_the_factory) == 7
+    for name in of_the_factory:
+        assert hasattr(names["factory"], name)
+
+
+def test_every_name_of_now_exists():
+    named = [name for _, now in ROWS for name in re.findall(r"`usmp\.([\w.]+)", now)]
+    assert len(named) == 24
+    for name in named:
+        assert reduce(getattr, name.split("."), usmp) is not None
