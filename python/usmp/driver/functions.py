@@ -128,7 +128,6 @@ def compile(
             params=tvmc_model.params,
             module_name=mod_name,
             board=board,
-            compare_workspace_io=True,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")
