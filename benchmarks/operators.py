@@ -1,0 +1,61 @@
+"""Compares every operator of a front end with its reference: random attributes, types and shapes.
+
+The references are onnxruntime, LiteRT or TFLite Micro, and PyTorch. Prints a line an operator: how
+many trials gave the reference's elements, or floats close to them, how many were refused with a
+clear message, and how many were wrong or crashed, with the attributes of the first; then the
+operators that were never compared. The exit status is 1 if any was wrong or crashed.
+
+    python benchmarks/operators.py onnx|tflite|pytorch [--seeds N] [--first SEED] [OPERATOR ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
+
+from operator_trials.sweep import FRONT_ENDS, VERDICTS, Row, generators, never_compared, sweep
+
+
+def print_row(row: Row, all_faults: bool, refusals: bool) -> None:
+    """The counts of an operator, then what is wrong with it."""
+    counts = "".join(f"{row.verdicts[verdict]:14d}" for verdict in VERDICTS)
+    print(f"{row.operator:32s}{row.verdicts.total():8d}{counts}")
+    for fault in row.faults[: None if all_faults else 1]:
+        print(f"    {fault}")
+    for message, count in row.refusals.items() if refusals else ():
+        print(f"    refused {count}: {message}")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Sweep the operators of one front end."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("front_end", choices=FRONT_ENDS)
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="all if none is named")
+    parser.add_argument("--seeds", type=int, default=20, metavar="N")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    parser.add_argument("--all-faults", action="store_true", help="not only the first of each")
+    parser.add_argument("--refusals", action="store_true", help="print the messages")
+    parser.add_argument("--cflags", default="-O1", help="options of the C compiler")
+    arguments = parser.parse_args()
+    known = generators(arguments.front_end)
+    unknown = sorted(set(arguments.operators) - set(known))
+    if unknown:
+        parser.error(f"no trials of {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    print(f"{'operator':32s}{'trials':>8s}" + "".join(f"{verdict:>14s}" for verdict in VERDICTS))
+    has_faults = False
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
+    operators = arguments.operators or sorted(known)
+    for row in sweep(arguments.front_end, operators, seeds, arguments.cflags.split()):
+        print_row(row, arguments.all_faults, arguments.refusals)
+        has_faults = has_faults or bool(row.faults)
+    if not arguments.operators:
+        print("never compared:", ", ".join(never_compared(arguments.front_end)) or "none")
+    sys.exit(1 if has_faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""One operator with its attributes and inputs, what a reference computes for it, and what becomes
+of it here."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import numpy as np
+
+import usmp
+from usmp.codegen.c_types import UnsupportedInC
+from usmp.runtime import HostModule
+
+ENDINGS = {"onnx": ".onnx", "tflite": ".tflite", "pytorch": ".pt2"}
+C_FLAGS = ("-O1",)
+RUN_SECONDS = 60
+LONGEST_MESSAGE = 1000
+
+Inputs = Mapping[str, np.ndarray]
+Verdict = Literal["equal", "close", "refused", "wrong", "crash", "no reference"]
+
+
+class NoReferenceError(Exception):
+    """The reference does not know this operator with these types or attributes."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a float may be from the reference: both bounds added, as in `numpy.isclose`.
+
+    Integers and booleans are always exact. NaN must be where the reference has it, and nowhere
+    else; with `nan_is_free` anything may be where the reference has NaN.
+    """
+
+    relative: float = 1e-5
+    absolute: float = 1e-6
+    nan_is_free: bool = False
+
+
+EXACT = Tolerance(0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A model of one operator.
+
+    Parameters
+    ----------
+    front_end: "onnx", "tflite" or "pytorch".
+    operator: the name by which the front end knows it.
+    description: attributes, types and shapes, as a person reads them.
+    model: the content of the file.
+    runs: the inputs of each run, by name; state, if there is any, is kept from one to the next.
+    reference: the outputs of one run, in the order of the model; raises `NoReferenceError`.
+    tolerance: how far floats may be apart.
+    """
+
+    front_end: str
+    operator: str
+    description: str
+    model: bytes
+    runs: Sequence[Inputs]
+    reference: Callable[[Inputs], Sequence[np.ndarray]]
+    tolerance: Tolerance = Tolerance()
+
+
+Generator = Callable[[Random], Trial]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a trial.
+
+    `equal`: every element is the reference's. `close`: floats are within the tolerance. `refused`:
+    an error of one line for the user. `wrong`: an element, a shape or a type is another. `crash`:
+    anything else, a C program that does not compile or ends by a signal included. `no reference`:
+    there is nothing to compare with.
+    """
+
+    verdict: Verdict
+    detail: str = ""
+
+    @property
+    def is_fault(self) -> bool:
+        return self.verdict in ("wrong", "crash")
+
+    @property
+    def is_compared(self) -> bool:
+        return self.verdict in ("equal", "close")
+
+
+def outcome(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
+    """Compile the model, build its C with `flags`, run it and compare."""
+    try:
+        expected = [list(trial.reference(inputs)) for inputs in trial.runs]
+    except NoReferenceError as error:
+        return Outcome("no reference", str(error))
+    try:
+        module = _build(trial, flags)
+    except (usmp.UnsupportedModelError, UnsupportedInC) as error:
+        return _refusal(str(error))
+    except Exception as error:
+        return Outcome("crash", f"{type(error).__name__}: {error}")
+    actual = _run_in_child(module, trial.runs)
+    if isinstance(actual, str):
+        return Outcome("crash", actual)
+    verdict: Verdict = "equal"
+    for run, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
+        compared = _compare(ours, theirs, trial.tolerance)
+        if compared.is_fault:
+            return Outcome("wrong", f"run {run}, {compared.detail}")
+        verdict = compared.verdict if compared.verdict != "equal" else verdict
+    return Outcome(verdict)
+
+
+def _build(trial: Trial, flags: Sequence[str]) -> HostModule:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model{ENDINGS[trial.front_end]}"
+        path.write_bytes(trial.model)
+        try:
+            factory = usmp.build(usmp.import_model(path))
+        except usmp.UnsupportedModelError as error:
+            raise usmp.UnsupportedModelError(str(error).removeprefix(f"{path}: ")) from error
+    return HostModule(factory.files(), factory.metadata["modules"]["default"], flags)
+
+
+def _refusal(message: str) -> Outcome:
+    """A refusal, if the message is one for a user."""
+    if "\n" in message or not 0 < len(message) < LONGEST_MESSAGE:
+        return Outcome("crash", f"unclear message: {message}")
+    return Outcome("refused", message)
+
+
+def _run_in_child(module: HostModule, runs: Sequence[Inputs]) -> list[list[np.ndarray]] | str:
+    """The outputs of each run, or what the process that ran them came to."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result"
+        child = os.fork()
+        if child == 0:
+            signal.alarm(RUN_SECONDS)
+            try:
+                result = [list(module.run(inputs).values()) for inputs in runs]
+            except Exception as error:
+                result = f"{type(error).__name__}: {error}"
+            path.write_bytes(pickle.dumps(result))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            return f"the C program ends by {signal.Signals(-code).name}"
+        return pickle.loads(path.read_bytes())
+
+
+def _compare(
+    ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], tolerance: Tolerance
+) -> Outcome:
+    if len(ours) != len(theirs):
+        return Outcome("wrong", f"{len(ours)} outputs, not {len(theirs)}")
+    verdict: Verdict = "equal"
+    for number, (mine, value) in enumerate(zip(ours, theirs, strict=True)):
+        if (mine.dtype, mine.shape) != (value.dtype, value.shape):
+            what = f"{mine.dtype}{list(mine.shape)}, not {value.dtype}{list(value.shape)}"
+            return Outcome("wrong", f"output {number} is {what}")
+        same = _same(mine, value)
+        if same.all():
+            continue
+        verdict, near = "close", same | _near(mine, value, tolerance)
+        if not near.all():
+            at = tuple(int(i) for i in np.argwhere(~near)[0])
+            return Outcome(
+                "wrong",
+                f"output {number}: {np.count_nonzero(~near)} of {near.size} elements differ, first "
+                f"at {list(at)}: {mine[at]}, not {value[at]}",
+            )
+    return Outcome(verdict)
+
+
+def _same(mine: np.ndarray, value: np.ndarray) -> np.ndarray:
+    same = mine == value
+    return same | (np.isnan(mine) & np.isnan(value)) if value.dtype.kind == "f" else same
+
+
+def _near(mine: np.ndarray, value: np.ndarray, tolerance: Tolerance) -> np.ndarray:
+    if value.dtype.kind != "f":
+        return np.zeros(value.shape, bool)
+    near = np.isclose(mine, value, tolerance.relative, tolerance.absolute)
+    return near | np.isnan(value) if tolerance.nan_is_free else near
