@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from usmp.codegen.accelerator_functions import DEVICE, parameter_names, plain
+from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.c_types import c_type
 from usmp.codegen.interface import Interface
 from usmp.objects.accelerator_function import (
@@ -21,9 +22,10 @@ def accelerator_parts(interface: Interface) -> list[tuple[str, str]]:
     if not interface.devices:
         return []
     members = "".join(f"  void* {device};\n" for device in interface.devices)
-    text = (
-        f'Handles of the accelerators of TVM module "{interface.module_name}", passed to their\n'
-        " * functions as they are"
+    module = quoted(interface.module_name)
+    text = comment(
+        f"Handles of the accelerators of TVM module {module}, passed to their",
+        "functions as they are",
     )
     struct = f"struct {interface.prefix}_devices {{\n{members}}};"
     return [(text, struct), *(_declaration(f) for f in interface.accelerator_functions)]
@@ -45,17 +47,17 @@ def _declaration(function: AcceleratorFunction) -> tuple[str, str]:
         lines.append(f"Pattern: {function.composite}")
     renamed = dict(zip((str(p.name) for p in function.parameters), names, strict=True))
     lines += [_operator(operator, renamed) for operator in function.operators]
-    lines += [
-        f"\\param {name} {_what(name, parameter)}"
+    params = [
+        (name, _what(name, parameter))
         for name, parameter in zip(names, function.parameters, strict=True)
     ]
-    lines.append(f"\\param {DEVICE} its handle in the struct of devices")
+    params.append((DEVICE, "its handle in the struct of devices"))
     types = [*(_pointer(parameter) for parameter in function.parameters), "void*"]
     declared = [f"{t} {n}" for t, n in zip(types, [*names, DEVICE], strict=True)]
     text = f"int32_t {function.symbol}({', '.join(declared)});"
     if len(text) > _LINE_LENGTH:
         text = f"int32_t {function.symbol}(\n    " + ",\n    ".join(declared) + ");"
-    return "\n * ".join(lines), text
+    return comment(*lines, params=params), text
 
 
 def _pointer(parameter: AcceleratorParameter) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from usmp.codegen.c_header import map_declaration, reset_declaration, run_declaration
-from usmp.codegen.c_macros import comment_text
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
+from usmp.codegen.c_text import comment_text, quoted
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
 from usmp.codegen.interface import Interface, Tensor
 
@@ -48,7 +48,7 @@ def print_preamble(interface: Interface) -> str:
     """What a source file of the model begins with: headers, macros, types."""
     return "\n".join(
         [
-            f'/* TVM module "{comment_text(interface.module_name)}", planned by usmp. */\n'
+            f"/* TVM module {comment_text(quoted(interface.module_name))}, planned by usmp. */\n"
             f'#include "{interface.prefix}.h"\n\n#include <math.h>\n#include <string.h>\n',
             COMPILER_MACROS,
             f"/* Pool memory changes its type over time, so it is accessed through these. */\n"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from usmp.codegen.accelerators import accelerator_parts, devices_parameter
-from usmp.codegen.c_macros import STATIC_ASSERT, brief, print_macros
+from usmp.codegen.c_macros import STATIC_ASSERT, print_macros
+from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.interface import Interface, Pool, Tensor
 
 
@@ -31,7 +32,7 @@ def _declarations(interface: Interface) -> list[str]:
     return [
         _tensor_struct(interface, "inputs", interface.inputs),
         _tensor_struct(interface, "outputs", interface.outputs),
-        *(f"{brief(text)}\n{code}\n" for text, code in accelerator_parts(interface)),
+        *(f"{text}\n{code}\n" for text, code in accelerator_parts(interface)),
         *_pool_struct(interface),
         *_map_functions(interface),
         _run(interface),
@@ -78,26 +79,30 @@ def _tensor_struct(interface: Interface, what: str, tensors: list[Tensor]) -> st
         f"  void* {t.c_name};  /* {t.info.dtype}{[int(e) for e in t.info.shape]} */"
         for t in tensors
     ] or ["  uint8_t unused;"]
-    text = f'The {what} of TVM module "{interface.module_name}", aligned for their element types'
-    return f"{brief(text)}\nstruct {interface.prefix}_{what} {{\n" + "\n".join(lines) + "\n};\n"
+    module = quoted(interface.module_name)
+    text = comment(f"The {what} of TVM module {module}, aligned for their element types")
+    return f"{text}\nstruct {interface.prefix}_{what} {{\n" + "\n".join(lines) + "\n};\n"
 
 
 def _pool_struct(interface: Interface) -> list[str]:
     if not interface.external_pools:
         return []
-    text = f'Memory pools of TVM module "{interface.module_name}", provided by the application'
+    text = [
+        f"Memory pools of TVM module {quoted(interface.module_name)}, provided by the application"
+    ]
     if any(interface.states_in(pool) for pool in interface.external_pools):
-        text += (
-            ".\n * Nothing else may write the bytes that are kept between runs; zero the pools that"
-            f"\n * have some, or call {interface.prefix}_reset, once before the first run"
-        )
+        text[-1] += "."
+        text += [
+            "Nothing else may write the bytes that are kept between runs; zero the pools that",
+            f"have some, or call {interface.prefix}_reset, once before the first run",
+        ]
     lines = [
         f"  void* {pool.c_name};  /* {pool.size_bytes} bytes, aligned to {pool.alignment_bytes}"
         f"{_kept(interface, pool)} */"
         for pool in interface.external_pools
     ]
     struct = f"struct {interface.prefix}_workspace_pools {{\n" + "\n".join(lines) + "\n};\n"
-    return [f"{brief(text)}\n{struct}"]
+    return [f"{comment(*text)}\n{struct}"]
 
 
 def _kept(interface: Interface, pool: Pool) -> str:
@@ -109,7 +114,7 @@ def _map_functions(interface: Interface) -> list[str]:
     if not interface.has_workspace_io:
         return []
     return [
-        f"{brief(f'Where the {what} have their places in the workspace')}\n"
+        f"{comment(f'Where the {what} have their places in the workspace')}\n"
         f"{map_declaration(interface, what)};\n"
         for what in ("inputs", "outputs")
     ]
@@ -122,27 +127,29 @@ _WRITE_INPUTS = {
 
 
 def _run(interface: Interface) -> str:
-    text = f'Run TVM module "{interface.module_name}"; returns 0'
+    text = [f"Run TVM module {quoted(interface.module_name)}; returns 0"]
     if interface.has_workspace_io:
-        text += (
-            ".\n * Inputs and outputs live in the workspace, where map_inputs and map_outputs say:"
-            f"\n * {_WRITE_INPUTS[interface.preserves_inputs]}, and read the"
-            "\n * outputs before the next"
-        )
+        text[-1] += "."
+        text += [
+            "Inputs and outputs live in the workspace, where map_inputs and map_outputs say:",
+            f"{_WRITE_INPUTS[interface.preserves_inputs]}, and read the",
+            "outputs before the next",
+        ]
     if interface.states:
-        text += (
-            f".\n * {interface.state_size_bytes} bytes of the workspace are kept from one run to"
-            " the next"
+        text[-1] += "."
+        text.append(
+            f"{interface.state_size_bytes} bytes of the workspace are kept from one run to the next"
         )
-    return f"{brief(text)}\n{run_declaration(interface)};\n"
+    return f"{comment(*text)}\n{run_declaration(interface)};\n"
 
 
 def _reset(interface: Interface) -> list[str]:
     """Only models that keep something between runs have it."""
     if not interface.states:
         return []
-    text = (
-        f'Let the next run of TVM module "{interface.module_name}" begin as the first one: forget'
-        "\n * what was kept between runs"
+    module = quoted(interface.module_name)
+    text = comment(
+        f"Let the next run of TVM module {module} begin as the first one: forget",
+        "what was kept between runs",
     )
-    return [f"{brief(text)}\n{reset_declaration(interface)};\n"]
+    return [f"{text}\n{reset_declaration(interface)};\n"]

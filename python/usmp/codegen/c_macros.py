@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_expression import float_literal
+from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.interface import Interface, Pool, Tensor
 
 STATIC_ASSERT = """\
@@ -41,16 +42,6 @@ class Macro:
     needs_gnu: bool = False
 
 
-def comment_text(text: str) -> str:
-    """`text` for the inside of a comment, which it must neither end nor begin."""
-    return text.replace("*/", "* /").replace("/*", "/ *")
-
-
-def brief(text: str) -> str:
-    """`text` as a comment for Doxygen."""
-    return f"/*!\n * \\brief {comment_text(text)}\n */"
-
-
 def print_macros(interface: Interface) -> list[str]:
     """The definitions, those that need GCC together at the end.
 
@@ -67,7 +58,7 @@ def print_macros(interface: Interface) -> list[str]:
 
 
 def _definition(interface: Interface, macro: Macro) -> str:
-    text = brief(f'{macro.text} of TVM module "{interface.module_name}"')
+    text = comment(f"{macro.text} of TVM module {quoted(interface.module_name)}")
     separator = "" if macro.value.startswith("(") else " "
     return f"{text}\n#define {interface.macro_prefix}_{macro.name}{separator}{macro.value}\n"
 
@@ -93,17 +84,17 @@ def _short(macro: Macro) -> str:
 def _macros(interface: Interface) -> Iterator[Macro]:
     for what, tensors in (("input", interface.inputs), ("output", interface.outputs)):
         for tensor in tensors:
-            text = f'Bytes of {what} tensor "{tensor.info.name}"'
+            text = f"Bytes of {what} tensor {quoted(tensor.info.name)}"
             yield Macro(f"{tensor.c_name.upper()}_SIZE", str(int(tensor.info.size_bytes)), text)
     workspace_bytes = str(interface.workspace_size_bytes)
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:
-        name, quoted = pool.macro_name, f'{pool.kind} pool "{pool.name}"'
-        yield Macro(f"{name}_SIZE", str(pool.size_bytes), f"Bytes of {quoted}")
-        alignment = f"Alignment in bytes of {quoted}"
+        name, what = pool.macro_name, f"{pool.kind} pool {quoted(pool.name)}"
+        yield Macro(f"{name}_SIZE", str(pool.size_bytes), f"Bytes of {what}")
+        alignment = f"Alignment in bytes of {what}"
         yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
         if not pool.is_internal:
-            yield from _macros_of_external_pool(interface, pool, quoted)
+            yield from _macros_of_external_pool(interface, pool, what)
 
 
 def _quantisations(interface: Interface) -> list[Macro]:
@@ -115,7 +106,7 @@ def _quantisations(interface: Interface) -> list[Macro]:
         macro
         for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
         for tensor in tensors
-        for macro in _quantisation(tensor, f'of {what} tensor "{tensor.info.name}"')
+        for macro in _quantisation(tensor, f"of {what} tensor {quoted(tensor.info.name)}")
     ]
     values: dict[str, set[str]] = {}
     for macro in macros:
@@ -132,14 +123,14 @@ def _quantisation(tensor: Tensor, of_tensor: str) -> Iterator[Macro]:
     yield Macro(f"{name}_ZERO_POINT", str(int(zero_point)), f"Zero point {of_tensor}")
 
 
-def _macros_of_external_pool(interface: Interface, pool: Pool, quoted: str) -> Iterator[Macro]:
+def _macros_of_external_pool(interface: Interface, pool: Pool, what: str) -> Iterator[Macro]:
     """What the application needs to define the array itself."""
     if pool.is_constant:
-        text = f"Content, little-endian, of {quoted}"
+        text = f"Content, little-endian, of {what}"
         yield Macro(f"{pool.macro_name}_DATA", _data(pool), text)
-    text = f"Section and alignment for the array of {quoted}"
+    text = f"Section and alignment for the array of {what}"
     yield Macro(f"{pool.macro_name}_ATTRIBUTES", _attributes(pool), text, needs_gnu=True)
-    text = f"Fails to compile if an array is too small or not aligned enough for {quoted}"
+    text = f"Fails to compile if an array is too small or not aligned enough for {what}"
     yield Macro(f"{pool.macro_name}_ASSERT", _assertion(interface, pool), text, needs_gnu=True)
 
 

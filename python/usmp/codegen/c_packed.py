@@ -12,6 +12,7 @@ import tvm
 
 from usmp.codegen.c_entry_points import MainFunction, print_preamble
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
+from usmp.codegen.c_text import c_string, quoted
 from usmp.codegen.interface import Interface, Pool, Tensor
 
 SYMBOL_PREFIX = "__tvm_ffi_"
@@ -192,28 +193,15 @@ def print_packed_source(interface: Interface, main: MainFunction) -> str:
     return "\n".join(parts)
 
 
-def c_string(text: str) -> str:
-    """`text` as a string literal of ASCII, without trigraphs."""
-    plain = {byte for byte in range(0x20, 0x7F)} - set(b'"\\?')
-    return (
-        '"'
-        + "".join(
-            chr(byte) if byte in plain else f"\\{byte:03o}"
-            for byte in text.encode("utf-8", "surrogatepass")
-        )
-        + '"'
-    )
-
-
 def _tensor(tensor: Tensor, what: str) -> _Argument:
     dtype, shape = str(tensor.info.dtype), [int(extent) for extent in tensor.info.shape]
     itemsize = int(tvm.DataType(dtype).itemsize)
-    name = f'{what} "{tensor.info.name}"'
+    name = f"{what} {quoted(tensor.info.name)}"
     return _Argument(name, f"{dtype}{shape}", shape, dtype, itemsize, tensor.info.size_bytes)
 
 
 def _pool(pool: Pool) -> _Argument:
-    name, size = f'{pool.kind} pool "{pool.name}"', pool.size_bytes
+    name, size = f"{pool.kind} pool {quoted(pool.name)}", pool.size_bytes
     return _Argument(name, f"uint8[{size}] or more", None, "uint8", pool.alignment_bytes, size)
 
 

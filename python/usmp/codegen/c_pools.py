@@ -52,7 +52,7 @@ def _pool_symbols(interface: Interface) -> list[str]:
     """The names of the pools, unlike each other and unlike the functions of the header."""
     functions = [str(function.symbol) for function in interface.accelerator_functions]
     scope = Scope([*entry_point_symbols(interface), *functions])
-    return [scope.unique(f"{interface.prefix}_{pool.c_name}") for pool in interface.pools]
+    return [scope.symbol(interface.prefix, pool.c_name) for pool in interface.pools]
 
 
 def _definition(interface: Interface, pool: Pool) -> str:
@@ -72,9 +72,9 @@ def _size_bytes(pool: Pool) -> int:
 def _assertion_names(interface: Interface, pool: Pool) -> list[str]:
     """The names of what is asserted of a pool: its size, its hint, its alignment."""
     scope = Scope([*entry_point_symbols(interface), *_pool_symbols(interface)])
-    name = f"{interface.prefix}_{pool.c_name}"
+    prefix = f"{interface.prefix}_{pool.c_name}"
     return [
-        scope.unique(f"{name}_{what}") for what in ("has_size", "is_within_size_hint", "is_aligned")
+        scope.symbol(prefix, what) for what in ("has_size", "is_within_size_hint", "is_aligned")
     ]
 
 

@@ -19,7 +19,7 @@ from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.calls import is_call_by_name
 from usmp.codegen.interface import Interface
-from usmp.codegen.names import Scope, replace_forbidden
+from usmp.codegen.names import Scope
 from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
 
@@ -86,9 +86,7 @@ def function_symbols(interface: Interface, functions: list[str]) -> dict[str, st
     """C names of the PrimFuncs, unlike the other names that the source defines."""
     symbols = [str(function.symbol) for function in interface.accelerator_functions]
     scope = Scope([*taken_symbols(interface), *symbols])
-    return {
-        name: scope.unique(f"{interface.prefix}_{replace_forbidden(name)}") for name in functions
-    }
+    return {name: scope.symbol(interface.prefix, name) for name in functions}
 
 
 def callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from hashlib import sha256
 
+from usmp.codegen.reserved_names import not_reserved
 from usmp.objects.unique_names import UniqueNames
 
-_RESERVED = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if
-    inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while _Bool _Complex _Imaginary asm bool true false class new
-    delete this template typename namespace operator private protected public virtual friend
-    _Alignas _Alignof _Atomic _BitInt _Decimal128 _Decimal32 _Decimal64 _Generic _Noreturn
-    _Static_assert _Thread_local __func__ alignas alignof and and_eq bitand bitor catch char16_t
-    char32_t char8_t co_await co_return co_yield compl concept const_cast consteval constexpr
-    constinit decltype dynamic_cast explicit export mutable not not_eq nullptr or or_eq
-    reinterpret_cast requires static_assert static_cast thread_local throw try typeid typeof
-    typeof_unqual using wchar_t xor xor_eq
-    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t NULL INFINITY NAN memcpy
-    memmove memset linux unix i386""".split()
-)
-_RESERVED_PATTERN = re.compile(
-    r"U?INT(\d|_LEAST|_FAST|MAX|PTR)\w*|(SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)_(MIN|MAX)"
-    r"|(M|FP|MATH)_\w+|HUGE(_VAL[FL]?)?|TVMGEN_\w+"
-    r"|(u?int\d+|float|double)_alias|tvmgen_(min|max)_[a-z]+\d*|tvmgen_\w+_from_bits_of_\w+"
-)
-"""Macros of the headers that the code includes, in any C standard, and its own definitions."""
+_LONGEST_PART = 128
+"""Characters of a name in C, so that names of files and lines of C stay short enough for all."""
+_DIGEST_LENGTH = 16
 
 _MATH_STEMS = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp
     exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log
@@ -37,11 +22,19 @@ MATH_FUNCTIONS = frozenset(stem + suffix for stem in _MATH_STEMS for suffix in (
 
 
 def replace_forbidden(name: str) -> str:
-    """`name` as a part of a C identifier: every other byte of its UTF-8 becomes an underscore.
+    """`name` as a part of a C identifier or of a file's name: every other byte of its UTF-8 becomes
+    an underscore.
 
-    So did TVM 0.18, on which the names of members and macros in applications depend.
+    So did TVM 0.18, on which the names of members and macros in applications depend. What would be
+    longer than 128 characters ends with a digest of all of them, so that it still differs from
+    others that begin alike.
     """
-    return re.sub(rb"[^0-9A-Za-z]", b"_", name.encode("utf-8", "surrogatepass")).decode()
+    content = name.encode("utf-8", "surrogatepass")
+    part = re.sub(rb"[^0-9A-Za-z]", b"_", content).decode()
+    if len(part) <= _LONGEST_PART:
+        return part
+    digest = sha256(content).hexdigest()[:_DIGEST_LENGTH]
+    return f"{part[: _LONGEST_PART - _DIGEST_LENGTH - 1]}_{digest}"
 
 
 def symbol_prefix(module_name: str) -> str:
@@ -50,12 +43,11 @@ def symbol_prefix(module_name: str) -> str:
 
 
 def sanitise(name: str) -> str:
-    """`name` as a C identifier that is not a reserved word."""
+    """`name` as a C identifier that is not reserved for anything else."""
     identifier = replace_forbidden(name)
     if not identifier or identifier[0].isdigit():
         identifier = f"_{identifier}"
-    reserved = identifier in _RESERVED or _RESERVED_PATTERN.fullmatch(identifier)
-    return f"{identifier}_" if reserved else identifier
+    return not_reserved(identifier)
 
 
 def sanitise_all(names: Iterable[str], what: str) -> list[str]:
@@ -91,3 +83,7 @@ class Scope:
     def unique(self, name: str) -> str:
         """An identifier like `name` that nothing else in the function has."""
         return self._names.unique(sanitise(name))
+
+    def symbol(self, prefix: str, name: str) -> str:
+        """The same for a name of file scope, which begins with the prefix of the model."""
+        return self._names.unique(not_reserved(f"{prefix}_{replace_forbidden(name)}"))

@@ -19,7 +19,7 @@ from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, Wo
 from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_header import print_header
-from usmp.codegen.c_packed import c_string, print_packed_source
+from usmp.codegen.c_packed import print_packed_source
 from usmp.runtime.host import aligned_empty, tvm_ffi_include
 from usmp.runtime.write_files import write_files
 
@@ -272,13 +272,3 @@ def test_the_arguments_as_data():
         "};\n"
         "\n"
     )
-
-
-@pytest.mark.parametrize("text", ["plain", 'a"b', "??/", "a\\n", "été\n1", "\x007"])
-def test_strings_are_what_c_makes_of_their_literals(tmp_path, text):
-    source = f"#include <stdio.h>\nint main(void) {{ static const char s[] = {c_string(text)};\n"
-    source += "fwrite(s, 1, sizeof(s) - 1, stdout); return 0; }\n"
-    (tmp_path / "x.c").write_text(source, encoding="ascii")
-    subprocess.run(["gcc", "-std=c99", "x.c", "-o", "x"], cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "x"], capture_output=True, check=True)
-    assert done.stdout == text.encode()

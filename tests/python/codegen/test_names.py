@@ -1,8 +1,10 @@
 """Names of a model as C identifiers."""
 
+import re
+
 import pytest
 
-from usmp.codegen.names import Scope, sanitise, sanitise_all
+from usmp.codegen.names import Scope, sanitise, sanitise_all, symbol_prefix
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,36 @@ def test_a_scope_gives_each_variable_its_own_name():
 @pytest.mark.parametrize("function", ["exp", "expf", "isnan", "lgamma", "truncf", "fmod"])
 def test_a_scope_does_not_hide_mathematical_functions(function):
     assert Scope().unique(function) == f"{function}_1"
+
+
+LONG = "serving_default/" + "block/" * 1000
+
+
+def test_a_long_name_ends_with_a_digest():
+    identifier = sanitise(LONG)
+    assert re.fullmatch(r"serving_default_(block_)+b?l?o?c?k?_[0-9a-f]{16}", identifier)
+    assert len(identifier) == 128
+    assert sanitise("x" * 128) == "x" * 128
+
+
+def test_long_names_that_differ_at_their_ends_differ():
+    identifiers = sanitise_all([f"{LONG}{number}" for number in range(100)], "tensor")
+    assert len(set(identifiers)) == 100
+    assert {len(identifier) for identifier in identifiers} == {128}
+
+
+def test_a_long_name_of_bytes_that_are_no_letters():
+    first, second = sanitise("\u65e5" * 1000), sanitise("\u672c" * 1000)
+    assert first != second
+    assert len(first) == len(second) == 128
+
+
+def test_symbols_begin_with_the_prefix_of_the_model():
+    scope = Scope(["tvmgen_m_run"])
+    prefix = symbol_prefix("m" * 1000)
+    assert len(prefix) == len("tvmgen_") + 128
+    symbol = scope.symbol(prefix, "x" * 1000)
+    assert symbol.startswith(f"{prefix}_xxxx")
+    assert len(symbol) == len(prefix) + 1 + 128
+    assert scope.symbol("tvmgen_m", "run") == "tvmgen_m_run_1"
+    assert scope.symbol("tvmgen_min", "int8") == "tvmgen_min_int8_"
