@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, Op, PointerType, StringImm, TensorLoad, Var
+from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
 from usmp.codegen.c_helpers import Helpers
@@ -24,7 +24,7 @@ from usmp.codegen.c_types import (
     is_floating,
     is_narrow_integer,
 )
-from usmp.codegen.calls import is_call_by_name, may_have_effects
+from usmp.codegen.calls import extern_function, is_call_by_name, may_have_effects
 from usmp.codegen.names import MATH_FUNCTIONS
 from usmp.codegen.value_types import passed_type, pointer_type, value_type
 
@@ -286,13 +286,9 @@ class ExpressionPrinter:
         return _Text(f"{function}({self.print(value)})")
 
     def _extern(self, expr: Call) -> _Text:
-        name = expr.args[0]
-        if not isinstance(name, StringImm):
-            raise UnsupportedInC(f"call of a function whose name is not a constant: {expr}")
-        function = name.value
         if is_call_by_name(expr, self.functions):
-            function = self.functions[function]
-        elif function in C_INTRINSICS:
+            function = self.functions[expr.args[0].value]
+        elif (function := extern_function(expr)) in C_INTRINSICS:
             self.helpers.intrinsic(function)
         elif function not in MATH_FUNCTIONS:
             types = ", ".join(passed_type(a) for a in expr.args[1:]) or "void"

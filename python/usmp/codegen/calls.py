@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
 
 from usmp.analysis.nodes import nodes_of
+from usmp.codegen.c_text import quoted
+from usmp.codegen.c_types import UnsupportedInC
 from usmp.codegen.names import MATH_FUNCTIONS
+from usmp.codegen.reserved_names import is_keyword
+from usmp.plain_text import printable
 
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
 
 
@@ -36,6 +42,24 @@ def extern_name(call: Call) -> str | None:
     """The name of the function that `call` names by a string, if it does."""
     is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
     return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
+
+
+def extern_function(call: Call) -> str:
+    """The name of the function that `call` names by a string, for C.
+
+    Raises
+    ------
+    UnsupportedInC: it is not a constant, or no name that a function can have in C.
+    """
+    name = extern_name(call)
+    if name is None:
+        raise UnsupportedInC(f"call of a function whose name is not a constant: {call}")
+    if not _IDENTIFIER.fullmatch(name) or is_keyword(name):
+        raise UnsupportedInC(
+            f"call of {quoted(printable(name))}, which cannot be the name of a function in C; "
+            "rename the function"
+        )
+    return name
 
 
 def extern_names(body: tirx.Stmt) -> list[str]:

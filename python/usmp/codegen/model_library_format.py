@@ -25,6 +25,7 @@ from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
 from usmp.codegen.interface import Interface, Pool, Tensor
 from usmp.codegen.names import replace_forbidden
+from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import (
@@ -54,7 +55,6 @@ def archive_files(
     one.
     """
     name = replace_forbidden(interface.module_name)
-    script = mod.script(show_meta=False)
     objects = {}
     if object_file is not None:
         objects[f"codegen/host/lib/{name}_lib{len(sources)}.o"] = object_file
@@ -66,7 +66,7 @@ def archive_files(
             for number, source in enumerate(sources)
         },
         **objects,
-        f"src/{name}.tir": (script.rstrip() + "\n").encode(),
+        f"src/{name}.tir": tir_text(mod).encode(),
     }
 
 

@@ -59,6 +59,7 @@ _SIGNALS = """ABRT ALRM BUS CHLD CLD CONT EMT FPE HUP ILL INT IO IOT KILL LOST P
     PWR QUIT RTMAX RTMIN SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM
     WINCH XCPU XFSZ"""
 
+_KEYWORD_SET = frozenset(_KEYWORDS.split())
 _RESERVED = frozenset(
     [
         *f"{_KEYWORDS} {_INCLUDED} {_STANDARD} {_POSIX}".split(),
@@ -83,6 +84,11 @@ _OF_COMPILERS = re.compile(
     r"__[A-Za-z][A-Za-z0-9]\w*|_[A-Z][A-Z0-9_]*|_{2,5}[A-Za-z]\w*_(defined|h)"
 )
 """What C leaves to compilers and their headers: `__FILE__`, `__const`, `_GNU_SOURCE`, `_X`."""
+
+
+def is_keyword(identifier: str) -> bool:
+    """Whether C or C++ has a keyword of this name."""
+    return identifier in _KEYWORD_SET
 
 
 def not_reserved(identifier: str) -> str:

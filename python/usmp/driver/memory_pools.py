@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
 from usmp.driver.pool_flags import CONSTANT, WORKSPACE, add_pool_flags, pool_settings
+from usmp.plain_text import shown
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule
@@ -64,4 +65,6 @@ def print_unused_pools(module: IRModule) -> None:
         named = module.attrs.get(attribute)
         for pool in named.pools if named is not None else ():
             if str(pool.pool_name) not in used:
-                print(f"Pool {pool.pool_name} is not needed, so the header does not have it.")
+                print(
+                    f"Pool {shown(pool.pool_name)} is not needed, so the header does not have it."
+                )

@@ -10,6 +10,7 @@ import numpy as np
 from usmp.driver.errors import UsageError
 from usmp.objects.board_runs import BoardRuns
 from usmp.objects.boards import Board, board_named
+from usmp.plain_text import printable
 from usmp.report.board_report import print_board_report
 from usmp.runtime import Archive, BuildError
 from usmp.runtime.compare import first_difference
@@ -78,7 +79,7 @@ def _host_outputs(
     try:
         return archive.load(sources=sources).run(inputs)
     except BuildError as error:
-        print(f"The outputs were not compared: {str(error).splitlines()[0]}")
+        print(f"The outputs were not compared: {printable(str(error).splitlines()[0])}")
         return None
 
 

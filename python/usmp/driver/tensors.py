@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from usmp.codegen.names import replace_forbidden
 from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
 from usmp.driver.output import written
+from usmp.objects.unique_names import UniqueNames
+from usmp.plain_text import shown
 
 _SEED = 0
+_LONGEST_FILE_NAME, _LONGEST_PATH = 250, 2000
+"""Bytes, with room for what is appended."""
 _ZIP, _NPY = b"PK", b"\x93NUMPY"
 """What files of `numpy.savez` and of `numpy.save` begin with."""
 
@@ -77,13 +82,14 @@ def _filled(info: Mapping[str, Any], mode: str, generator: np.random.Generator) 
 def print_tensors(tensors: Mapping[str, np.ndarray]) -> None:
     """Print the name, type, shape and content of each."""
     for name, value in tensors.items():
-        print(f"{name}: {value.dtype}{list(value.shape)}\n{value}")
+        print(f"{shown(name)}: {value.dtype}{list(value.shape)}\n{value}")
 
 
 def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
     """Write an .npz file of all the arrays, or none.
 
-    Not by `numpy.savez`, which takes no array that is called "file" or "allow_pickle".
+    Not by `numpy.savez`, which takes no array that is called "file" or "allow_pickle". A name that
+    no file in a folder can have is written as in C.
 
     Raises
     ------
@@ -91,8 +97,28 @@ def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
     """
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        for name, value in tensors.items():
+        for name, value in zip(_member_names(tensors), tensors.values(), strict=True):
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)
     with written(path):
         write_file(path, content.getvalue())
+
+
+def _member_names(names: Iterable[str]) -> list[str]:
+    """The names of the files in an .npz file, which other programs may unpack."""
+    given = list(names)
+    members = UniqueNames(name for name in given if _is_path_inside(name))
+    return [
+        name if _is_path_inside(name) else members.unique(replace_forbidden(name)) for name in given
+    ]
+
+
+def _is_path_inside(name: str) -> bool:
+    """Whether a file in a folder can have this name; what begins with "/" is unpacked without."""
+    parts = name.split("/")
+    return (
+        name.isprintable()
+        and ".." not in parts
+        and all(len(part.encode()) <= _LONGEST_FILE_NAME for part in parts)
+        and len(name.encode()) <= _LONGEST_PATH
+    )

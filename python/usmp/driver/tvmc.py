@@ -16,6 +16,7 @@ import argparse
 import gc
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 
@@ -31,6 +32,7 @@ from usmp.driver.native_log import silenced_native_log
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import with_pool_names_apart
 from usmp.driver.run import add_run_parser
+from usmp.plain_text import shown
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "main", "run"]
 
@@ -120,6 +122,8 @@ def _one_line(error: Exception) -> str:
 
 
 def _shortened(text: str) -> str:
+    """The text for a terminal, long names without their middles; a long text without its end."""
+    text = re.sub(r"\S+", lambda word: shown(word[0]), text)
     return text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART]} ..."
 
 

@@ -29,9 +29,10 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.state_info import StateInfo
+from usmp.plain_text import printable
 from usmp.relax.check_tflite import check_tflite
 from usmp.relax.io_quantisation import parameters_of
-from usmp.relax.one_line import one_line, printable
+from usmp.relax.one_line import one_line
 from usmp.relax.read_tflite import vector
 from usmp.relax.tflite import (
     CONVERTERS,

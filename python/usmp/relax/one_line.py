@@ -10,8 +10,3 @@ def one_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = ": ".join([type(error).__name__, *[" ".join(lines[:3])] * bool(lines)])
     return text[:_LONGEST_MESSAGE]
-
-
-def printable(text: str) -> str:
-    """The text, with escapes such as "\\x1b" in place of what would control a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

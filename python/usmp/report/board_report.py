@@ -11,6 +11,7 @@ from rich.text import Text
 
 from usmp.objects.board_runs import BoardRuns, Section, program_memory
 from usmp.objects.boards import Board
+from usmp.plain_text import shown
 
 
 def print_board_report(
@@ -27,7 +28,7 @@ def print_board_report(
     table.add_column("bytes", justify="right")
     for section in sections:
         address = f"0x{section.address:08x}"
-        table.add_row(Text(section.name), section.memory, address, str(section.size_bytes))
+        table.add_row(Text(shown(section.name)), section.memory, address, str(section.size_bytes))
     console.print(table)
     memory = program_memory(sections, board)
     for line in (

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from usmp.plain_text import shown
+
 _SHOWN_BUFFERS = 6
 _ENDED_ANYWHERE = {
     "time": "The search was ended by its time budget: another run may end with another plan.",
@@ -30,7 +32,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     console = console or Console(highlight=False)
     memory = metadata["memory"]
     table = Table(
-        title=Text(f"Memory of {metadata['model_name']} ({memory['algorithm']})"),
+        title=Text(f"Memory of {shown(metadata['model_name'])} ({shown(memory['algorithm'])})"),
         title_justify="left",
         box=SIMPLE_HEAD,
         # So that the usual names are not folded on a terminal of 80 columns.
@@ -46,7 +48,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         ratio = f"{pool['peak_bytes'] / bound:.3f}" if bound else "-"
         optimal = "yes" if pool["optimal"] else "unknown"
         row = (pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio, optimal)
-        table.add_row(Text(pool["name"]), *row)
+        table.add_row(Text(shown(pool["name"])), *row)
     console.print(table)
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
@@ -58,19 +60,21 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     main = memory["functions"]["main"][0]
     if main["state_size_bytes"]:
         pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
-        where = ", ".join(f"{size} in {name}" for name, size in pools if size)
+        where = ", ".join(f"{size} in {shown(name)}" for name, size in pools if size)
         console.print(
             f"State, {main['state_size_bytes']} bytes, is kept between runs ({where}): nothing "
             "else may write these bytes.",
             markup=False,
+            emoji=False,
         )
     floats = metadata.get("float_operators", {})
     if floats:
-        names = ", ".join(f"{name} ({count})" for name, count in floats.items())
+        names = ", ".join(f"{shown(name)} ({count})" for name, count in floats.items())
         console.print(
             f"{sum(floats.values())} operators of the quantised model are computed in float: "
             f"{names}.",
             markup=False,
+            emoji=False,
         )
     _print_total(metadata, console)
 
@@ -82,11 +86,12 @@ def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None
     name = "estimated_access_cycles"
     by_preference = placement[f"{name}_by_preference"]
     console.print(
-        f"Estimated access cycles: {placement[name]} with placement={placement['policy']}; "
+        f"Estimated access cycles: {placement[name]} with placement={shown(placement['policy'])}; "
         f"by preference {'no plan fits' if by_preference is None else by_preference}, "
         f"by cost {placement[f'{name}_by_cost']}, "
         f"lower bound {placement[f'{name}_lower_bound']}.",
         markup=False,
+        emoji=False,
     )
 
 
@@ -97,7 +102,7 @@ def _state_bytes(pool: Mapping[str, Any]) -> int:
 def _live_at_peak(pool: Mapping[str, Any]) -> Table:
     live = pool["live_at_peak"]
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
-    title = f"Live at the peak of {pool['name']}"
+    title = f"Live at the peak of {shown(pool['name'])}"
     # A narrow table would break its title into lines.
     table = Table(
         title=Text(title), title_justify="left", box=SIMPLE_HEAD, min_width=len(title) + 2
@@ -112,12 +117,12 @@ def _live_at_peak(pool: Mapping[str, Any]) -> Table:
         if name in largest:
             buffer = by_name[name]
             overwrites = [
-                f"{overlap['shared']} of {by_name[other]['size']} bytes of {other}"
+                f"{overlap['shared']} of {by_name[other]['size']} bytes of {shown(other)}"
                 for other, overlap in buffer["overlaps"].items()
                 if other in live
             ]
             row = (str(buffer["offset"]), str(buffer["size"]), Text("\n".join(overwrites)))
-            table.add_row(Text(name), *row[: len(table.columns) - 1])
+            table.add_row(Text(shown(name)), *row[: len(table.columns) - 1])
     hidden = [by_name[name]["size"] for name in live if name not in largest]
     if hidden:
         table.add_row(f"{len(hidden)} smaller buffers", "", str(sum(hidden)))

@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from usmp.plain_text import printable
+
 CSV_COLUMNS = (
     "pool",
     "pool_kind",
@@ -21,6 +23,10 @@ CSV_COLUMNS = (
 )
 """`offset` and `size` are bytes; `live_ranges` are half-open, as "0-3 5-9"; `overlaps` are
 buffers of which it takes so many bytes while both are live, as "x:64 y:16"."""
+
+
+_FORMULA = ("=", "+", "-", "@")
+"""What formulas begin with; an apostrophe before it makes it text."""
 
 
 def plan_json(memory: Mapping[str, Any]) -> str:
@@ -41,9 +47,21 @@ def plan_csv(memory: Mapping[str, Any]) -> str:
 
 def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
     return [
-        pool["name"],
+        _cell(pool["name"]),
         pool["kind"],
-        *(buffer[column] for column in ("name", "kind", "function", "offset", "size")),
+        _cell(buffer["name"]),
+        buffer["kind"],
+        _cell(buffer["function"]),
+        buffer["offset"],
+        buffer["size"],
         " ".join(f"{start}-{stop}" for start, stop in buffer["live_ranges"]),
-        " ".join(f"{name}:{overlap['shared']}" for name, overlap in buffer["overlaps"].items()),
+        _cell(
+            " ".join(f"{name}:{overlap['shared']}" for name, overlap in buffer["overlaps"].items())
+        ),
     ]
+
+
+def _cell(text: str) -> str:
+    """A name as a cell, which no terminal takes for a command and no spreadsheet for a formula."""
+    plain = printable(text)
+    return f"'{plain}" if plain.startswith(_FORMULA) else plain

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from usmp.plain_text import shown
 from usmp.solver.solution import Solution
 from usmp.solver.solve import SEARCHES
 
@@ -25,7 +26,7 @@ def print_solution(
     """
     console = console or Console(highlight=False)
     # Not the title of the table, which would be folded to the width of the columns.
-    console.print(Text(f"Memory of {file} ({algorithm})"), soft_wrap=True)
+    console.print(Text(f"Memory of {shown(file)} ({shown(algorithm)})"), soft_wrap=True)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("pool", overflow="fold")
     for heading in ("peak bytes", "lower bound", "peak / bound", "capacity"):
@@ -34,7 +35,7 @@ def print_solution(
         peak, bound = solution.peaks[pool.name], solution.lower_bounds[pool.name]
         ratio = f"{peak / bound:.3f}" if bound else "-"
         capacity = "-" if pool.limit is None else str(pool.limit)
-        table.add_row(Text(pool.name), str(peak), str(bound), ratio, capacity)
+        table.add_row(Text(shown(pool.name)), str(peak), str(bound), ratio, capacity)
     console.print(table)
     count = len(solution.problem)
     placed = f"{count} buffers are placed" if count != 1 else "1 buffer is placed"

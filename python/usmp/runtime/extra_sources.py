@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from usmp.plain_text import printable
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 
 
@@ -30,12 +31,23 @@ def include_sources(sources: Sequence[str | Path], project: Path) -> None:
 
     Raises
     ------
-    BuildError: a file is missing.
+    BuildError: a file is missing, or C cannot name it.
     """
     for index, source in enumerate(sources):
         # Make takes no path with blanks; the compiler does.
-        including = f'#include "{_existing(source).resolve()}"\n'
+        including = f'#include "{_include_path(_existing(source).resolve())}"\n'
         (project / f"extra_source_{index}.c").write_text(including)
+
+
+def _include_path(path: Path) -> str:
+    """The path as C has it between quotation marks, which has no escapes there."""
+    text = str(path)
+    if '"' in text or "??" in text or not text.isprintable():
+        raise BuildError(
+            f"{printable(text)}: a path with quotation marks, two question marks or control "
+            "characters cannot be included in C; rename the file or its folder"
+        )
+    return text
 
 
 def compile_sources(
@@ -56,7 +68,7 @@ def compile_sources(
     for index, source in enumerate(sources):
         path = _existing(source)
         objects.append(directory / f"source{index}.o")
-        options = ["-std=c99", *flags, "-fPIC", f"-I{include}", "-c", str(path)]
+        options = ["-std=c99", *flags, "-fPIC", f"-I{include}", "-c", str(path.absolute())]
         compile_c(options, objects[-1])
     return objects
 

@@ -379,3 +379,11 @@ def test_float_literals_are_exact(dtype, data, compile_c):
 def test_integer_literals_are_exact(dtype, compile_c):
     values = LIMITS[dtype]
     assert compiled_values(compile_c, values, dtype) == np.array(values, dtype).tobytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["f(); } void g(void) {", "a b", "", "1x", "été", "int", "x\n#", "*/"]
+)
+def test_an_extern_has_a_name_that_c_can_call(name):
+    with pytest.raises(UnsupportedInC, match="cannot be the name of a function in C; rename"):
+        to_c(tirx.call_extern("int32", name))

@@ -15,6 +15,7 @@ from tvm import relax
 import usmp
 from archives import write_tar
 from relax_models import PARAMS, Attention
+from usmp.driver.tensors import save_tensors
 
 SHAPE = (1, 8, 8, 1)
 INPUTS = "image: int8[1, 8, 8, 1]"
@@ -259,3 +260,13 @@ def test_c_compiler_with_an_endless_message(refused, digits_archive, monkeypatch
     message = refused("run", digits_archive)
     assert len(message) < 1100
     assert message.endswith(" ... 100000")
+
+
+def test_outputs_whose_names_no_file_can_have(tvmc):
+    """An .npz file is a folder to programs that unpack it."""
+    names = ["../../up", "a\nb", "n" * 300, "/deep/y", "_______up"]
+    save_tensors("out.npz", {name: np.zeros(1) for name in names})
+    with np.load("out.npz") as outputs:
+        first, second, third, *others = outputs.files
+    assert (first, second, others) == ("______up", "a_b", ["/deep/y", "_______up"])
+    assert third.startswith("nnn") and len(third) == 128

@@ -160,3 +160,18 @@ def test_closed_pipe_is_no_traceback(digits_archive):
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_error_does_not_control_the_terminal(tmp_path):
+    name = "\x1b[31m\u202eno\r.tflite"
+    done = run(TVMC, "compile", name, cwd=tmp_path)
+    assert done.stderr == "tvmc: error: \\x1b[31m\\u202eno .tflite: No such file or directory\n"
+    done = run(TVMC, "compile", "x.tflite", "--\x1b[31m", cwd=tmp_path)
+    assert done.stderr == ("tvmc: error: unrecognized arguments: --\\x1b[31m (see tvmc --help)\n")
+
+
+def test_long_names_leave_room_for_what_is_wrong(tmp_path):
+    done = run(TVMC, "compile", f"{'x' * 3000}.tflite", cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert len(line) < 300
+    assert line.endswith(".tflite: File name too long")

@@ -277,3 +277,46 @@ def test_access_cycles_by_both_placements():
 def test_an_end_that_another_run_may_not_have_is_told(ended_by, told):
     lines = before_total(pool("sram", "workspace", 1, 1, ("a", 1)), ended_by=ended_by)
     assert lines[lines.index("a 0 1") + 1 :] == told
+
+
+NAME = "\x1b[31m\x9b2J[red]:smile:\r\u202e"
+CYCLES = ("_by_preference", "_by_cost", "_lower_bound")
+KEYS = set(
+    """model_name memory algorithm pools functions main placement policy float_operators name kind
+    peak_bytes memory_pressure_bytes lower_bound_bytes optimal live_at_peak buffers offset size
+    overlaps shared distance io_size_bytes state_size_bytes inputs""".split()
+) | {f"estimated_access_cycles{end}" for end in ("", *CYCLES)}
+PLAIN = "\\x1b[31m\\x9b2J[red]:smile:\\x0d\\u202e"
+
+
+def hostile(value: Any) -> Any:
+    """The metadata with this name in the place of every text but the kinds."""
+    if isinstance(value, dict):
+        return {
+            key if key in KEYS else NAME: entry if key == "kind" else hostile(entry)
+            for key, entry in value.items()
+        }
+    if isinstance(value, list):
+        return [hostile(entry) for entry in value]
+    return NAME if isinstance(value, str) else value
+
+
+def test_no_name_controls_the_terminal():
+    pools = [pool(kind, kind, 9, 9, ("state a", 4)) for kind in ("workspace", "constant")]
+    for described in pools:
+        described["buffers"][0]["overlaps"] = {"state a": {"shared": 1, "distance": 2}}
+    main = {"io_size_bytes": 12, "state_size_bytes": 4, "inputs": {}}
+    cycles = {f"estimated_access_cycles{end}": 1 for end in ("", *CYCLES)}
+    memory = {
+        "algorithm": "mine",
+        "pools": pools,
+        "functions": {"main": [main]},
+        "placement": {"policy": "cost", **cycles},
+    }
+    metadata = {"model_name": "net", "memory": memory, "float_operators": {"softmax": 1}}
+    stream = io.StringIO()
+    print_memory_summary(hostile(metadata), Console(file=stream, width=300, highlight=False))
+    text = stream.getvalue()
+    assert all(line.isprintable() for line in text.split("\n"))
+    # In title, pools, peak of the workspace, its buffer, what that overwrites, and three sentences.
+    assert text.count(PLAIN) == 2 + 2 + 1 + 1 + 1 + (1 + 2 + 1)

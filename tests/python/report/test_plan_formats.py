@@ -75,3 +75,15 @@ def test_json():
     text = plan_json(MEMORY)
     assert text == json.dumps(MEMORY, indent=2) + "\n"
     assert json.loads(text) == MEMORY
+
+
+def test_cells_are_no_commands_of_terminals_and_no_formulas():
+    buffer = {**MEMORY["pools"][1]["buffers"][0], "name": "=1+1", "function": "\x1b[2J\n"}
+    buffer["overlaps"] = {
+        "@x": {"shared": 4, "distance": 0},
+        "\u202e": {"shared": 1, "distance": 0},
+    }
+    pool = {**MEMORY["pools"][1], "name": "-\r", "buffers": [buffer]}
+    assert plan_csv({"pools": [pool]}).splitlines()[1:] == [
+        "'-\\x0d,constant,'=1+1,constant,\\x1b[2J\\x0a,0,8,0-9,'@x:4 \\u202e:1"
+    ]

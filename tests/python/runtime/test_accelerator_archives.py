@@ -11,7 +11,8 @@ from archives import message_of
 from relax_models import X
 from usmp.codegen.model_library_format import metadata_bytes, write_archive
 from usmp.objects.model_library_format import METADATA_FILE
-from usmp.runtime import load_archive
+from usmp.runtime import BuildError, load_archive
+from usmp.runtime.extra_sources import include_sources
 
 
 def test_an_archive_takes_sources(tmp_path):
@@ -52,3 +53,17 @@ def damage(folder: Path, key: str, value: object) -> str:
     metadata["modules"]["default"][key] = value
     write_archive({**files, METADATA_FILE: metadata_bytes(metadata)}, folder / "model.tar")
     return message_of(folder / "model.tar").removeprefix("metadata.json is damaged: ")
+
+
+@pytest.mark.parametrize("name", ['a"b.c', "a??/b.c", "a\nb.c"])
+def test_a_source_that_c_cannot_include(tmp_path, name):
+    folder = tmp_path / name.replace("/", "-")
+    folder.mkdir()
+    source = folder / "??" / "x.c" if "??" in name else folder / "x.c"
+    source.parent.mkdir(exist_ok=True)
+    source.write_text("")
+    with pytest.raises(BuildError) as error:
+        include_sources([source], tmp_path)
+    assert "\n" not in str(error.value)
+    assert str(error.value).endswith("cannot be included in C; rename the file or its folder")
+    assert list(tmp_path.glob("extra_source_*")) == []

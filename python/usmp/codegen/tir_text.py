@@ -1,0 +1,36 @@
+"""A module as text, for reading."""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm.ir import GlobalVar, IRModule
+
+from usmp.codegen.names import replace_forbidden
+from usmp.objects.unique_names import UniqueNames
+
+
+def tir_text(mod: IRModule) -> str:
+    """The module in TVMScript, which is Python.
+
+    TVM writes variables as identifiers and strings as literals, but names of functions as they are:
+    those that are no identifiers are written as such here.
+    """
+    names = UniqueNames(v.name_hint for v in mod.functions if _is_identifier(v.name_hint))
+    renamed = {
+        variable: GlobalVar(names.unique(f"_{replace_forbidden(variable.name_hint)}"))
+        for variable in mod.functions
+        if not _is_identifier(variable.name_hint)
+    }
+    if renamed:
+        functions = {
+            renamed.get(variable, variable): tvm_ffi.structural_map(
+                function, (GlobalVar, lambda called: renamed.get(called, called))
+            )
+            for variable, function in mod.functions.items()
+        }
+        mod = IRModule(functions, attrs=mod.attrs)
+    return f"{mod.script(show_meta=False).rstrip()}\n"
+
+
+def _is_identifier(name: str) -> bool:
+    return name.isascii() and name.isidentifier()
