@@ -140,6 +140,15 @@ def wrapping_add(left: tirx.Expr, right: tirx.Expr | int) -> tirx.Expr:
     return tirx.reinterpret("int32", total)
 
 
+def shift_right(value: tirx.Expr, amount: tirx.Expr) -> tirx.Expr:
+    """`value` (int32) shifted right by a computed amount from 0 to 31.
+
+    TVM takes the extremes of a shift from those of the amount. Where it does not know these, what
+    it concludes is wrong, and it leaves out limits that the result needs.
+    """
+    return value >> (amount & int32(31))
+
+
 def leading_zeros(value: tirx.Expr) -> tirx.Expr:
     """How many of the 32 bits above the first one of `value` are zero: int32."""
     return tirx.call_pure_extern("int32", LEADING_ZEROS, value)

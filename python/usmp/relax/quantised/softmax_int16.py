@@ -19,6 +19,7 @@ from usmp.relax.quantised.fixed_point import (
     int32,
     leading_zeros,
     quantize_multiplier,
+    shift_right,
 )
 from usmp.relax.quantised.parameters import (
     Quantisation,
@@ -99,7 +100,7 @@ def softmax_int16(
         def output(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
             right = int32(31) - zeros[row]
             half = int32(1) << (right - int32(1))
-            share = (dividend(row, column) * scale[row] + half) >> right
+            share = shift_right(dividend(row, column) * scale[row] + half, right)
             return tirx.min(tirx.max(share, int32(0)), int32(32767)).astype("int16")
 
         return te.compute((rows, depth), output, "output")

@@ -8,12 +8,15 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tvm import tirx
+from tvm.sym import Analyzer
 
 import usmp
 from usmp.relax.quantised.fixed_point import (
     QuantizedMultiplier,
     quantize_multiplier,
     round_shift_right,
+    shift_right,
 )
 
 int32 = st.integers(-(2**31), 2**31 - 1)
@@ -76,3 +79,10 @@ def test_multiplier_at_the_ends(real, expected):
 def test_impossible_ratios_are_refused(real):
     with pytest.raises(usmp.UnsupportedModelError, match="ratio of the quantisation scales"):
         quantize_multiplier(real)
+
+
+def test_what_tvm_concludes_of_a_shift_by_a_computed_amount():
+    """31 less a number that may be anything: TVM takes 32 and 31 for the extremes of the amount."""
+    value, zeros = (tirx.Var(name, "int32") for name in ("value", "zeros"))
+    bound = Analyzer().const_int_bound(shift_right(value, tirx.IntImm("int32", 31) - zeros))
+    assert (bound.min_value, bound.max_value) == (-(2**31), 2**31 - 1)
