@@ -1,15 +1,12 @@
 #include "objects.h"
 
 #include <tvm/ffi/error.h>
-#include <tvm/ffi/reflection/registry.h>
 
 #include <set>
 #include <string>
 #include <utility>
 
 namespace usmp {
-
-namespace refl = tvm::ffi::reflection;
 
 namespace {
 
@@ -185,100 +182,6 @@ BufferInfoAnalysisObj::BufferInfoAnalysisObj(ffi::Map<BufferInfo, ffi::Any> buff
   for (const auto& [pool_name, pressure] : this->pool_memory_pressure) {
     RequireAtLeast(0, pressure, "pool_memory_pressure", "a buffer analysis");
   }
-}
-
-namespace {
-
-ffi::Any BufferToJson(const BufferInfo& buffer) { return buffer->name_hint; }
-
-BufferInfo BufferFromJson(const ffi::Any& name_hint) {
-  TVM_FFI_THROW(TypeError) << Called("buffer", name_hint.cast<ffi::String>())
-                           << " cannot be loaded: what conflicts with it was not saved";
-  TVM_FFI_UNREACHABLE();
-}
-
-template <typename Owner>
-void DefineProperties(refl::ObjectDef<Owner>* def) {
-  def->def_ro("size_hint_bytes", &Owner::size_hint_bytes)
-      .def_ro("clock_frequency_hz", &Owner::clock_frequency_hz)
-      .def_ro("read_bandwidth_bytes_per_cycle", &Owner::read_bandwidth_bytes_per_cycle)
-      .def_ro("write_bandwidth_bytes_per_cycle", &Owner::write_bandwidth_bytes_per_cycle)
-      .def_ro("read_latency_cycles", &Owner::read_latency_cycles)
-      .def_ro("write_latency_cycles", &Owner::write_latency_cycles)
-      .def_ro("_target_bursts", &Owner::target_burst_bytes)
-      .def_ro("is_internal", &Owner::is_internal)
-      .def_ro("section_name", &Owner::section_name);
-}
-
-}  // namespace
-
-TVM_FFI_STATIC_INIT_BLOCK() {
-  refl::ObjectDef<PoolInfoPropertiesObj> properties;
-  properties.def(refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, TargetBursts,
-                            bool, ffi::String>());
-  DefineProperties(&properties);
-
-  refl::ObjectDef<PoolInfoObj> pool(refl::init(false));
-  pool.def_ro("pool_name", &PoolInfoObj::pool_name)
-      .def_ro("targets", &PoolInfoObj::targets)
-      .def_ro("read_only_targets", &PoolInfoObj::read_only_targets);
-  DefineProperties(&pool);
-
-  refl::ObjectDef<WorkspacePoolInfoObj>().def(
-      refl::init<ffi::String, ffi::Array<ffi::Any>, ffi::Array<ffi::Any>, PoolInfoProperties>());
-  refl::ObjectDef<ConstantInfoObj>()
-      .def(refl::init<ffi::String, int64_t, ffi::Tensor>())
-      .def_ro("name_hint", &ConstantInfoObj::name_hint)
-      .def_ro("byte_offset", &ConstantInfoObj::byte_offset)
-      .def_ro("data", &ConstantInfoObj::data);
-  refl::ObjectDef<ConstantPoolInfoObj>()
-      .def(refl::init<ffi::String, ffi::Array<ffi::Any>, ffi::Array<ffi::Any>,
-                      ffi::Array<ConstantInfo>, PoolInfoProperties>())
-      .def_ro("constant_info_array", &ConstantPoolInfoObj::constant_info_array);
-  refl::ObjectDef<WorkspaceMemoryPoolsObj>()
-      .def(refl::init<ffi::Array<WorkspacePoolInfo>>())
-      .def_ro("pools", &WorkspaceMemoryPoolsObj::pools);
-  refl::ObjectDef<ConstantMemoryPoolsObj>()
-      .def(refl::init<ffi::Array<ConstantPoolInfo>>())
-      .def_ro("pools", &ConstantMemoryPoolsObj::pools);
-}
-
-TVM_FFI_STATIC_INIT_BLOCK() {
-  refl::ObjectDef<LiveRangeObj>()
-      .def(refl::init<int64_t, int64_t>())
-      .def_ro("start", &LiveRangeObj::start)
-      .def_ro("stop", &LiveRangeObj::stop);
-  refl::ObjectDef<BufferInfoObj>()
-      .def(refl::init<ffi::String, int64_t, ffi::Array<PoolInfo>, int64_t, ffi::Array<LiveRange>,
-                      int64_t, ffi::Optional<int64_t>>())
-      .def_ro("name_hint", &BufferInfoObj::name_hint)
-      .def_ro("size_bytes", &BufferInfoObj::size_bytes)
-      .def_ro("pool_candidates", &BufferInfoObj::pool_candidates)
-      .def_ro("alignment", &BufferInfoObj::alignment)
-      .def_ro("live_ranges", &BufferInfoObj::live_ranges)
-      .def_ro("kind", &BufferInfoObj::kind)
-      .def_ro("fixed_offset", &BufferInfoObj::fixed_offset)
-      .def("_conflicts", GetConflicts)
-      .def("_set_conflicts", SetConflicts)
-      .def("_overlaps", GetOverlaps)
-      .def("_set_overlaps", SetOverlaps)
-      .def_type_attr(refl::type_attr::kDataToJson, BufferToJson)
-      .def_type_attr(refl::type_attr::kDataFromJson, BufferFromJson);
-  refl::ObjectDef<PoolAllocationObj>()
-      .def(refl::init<PoolInfo, int64_t>())
-      .def_ro("pool_info", &PoolAllocationObj::pool_info)
-      .def_ro("byte_offset", &PoolAllocationObj::byte_offset);
-  refl::ObjectDef<AllocatedPoolInfoObj>()
-      .def(refl::init<PoolInfo, int64_t, int64_t, int64_t>())
-      .def_ro("pool_info", &AllocatedPoolInfoObj::pool_info)
-      .def_ro("allocated_size", &AllocatedPoolInfoObj::allocated_size)
-      .def_ro("pool_var_idx", &AllocatedPoolInfoObj::pool_var_idx)
-      .def_ro("alignment", &AllocatedPoolInfoObj::alignment);
-  refl::ObjectDef<BufferInfoAnalysisObj>()
-      .def(refl::init<ffi::Map<BufferInfo, ffi::Any>, int64_t, ffi::Map<ffi::String, int64_t>>())
-      .def_ro("buffer_info_stmts", &BufferInfoAnalysisObj::buffer_info_stmts)
-      .def_ro("memory_pressure", &BufferInfoAnalysisObj::memory_pressure)
-      .def_ro("pool_memory_pressure", &BufferInfoAnalysisObj::pool_memory_pressure);
 }
 
 }  // namespace usmp
