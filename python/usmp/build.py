@@ -18,7 +18,7 @@ from usmp.codegen.accelerator_functions import accelerator_functions
 from usmp.codegen.board_project import project_files
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_source import print_main_caller, print_sources
-from usmp.codegen.interface import Interface, interface_of
+from usmp.codegen.interface import Interface, Tensor, interface_of
 from usmp.codegen.llvm import LLVMModule, check_llvm_target, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.codegen.names import symbol_prefix
@@ -43,6 +43,7 @@ from usmp.objects.board_pools import board_constant_pools, board_workspace_pools
 from usmp.objects.boards import Board, board_named
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.plain_text import shown
 from usmp.plan_for_board import board_targets, check_board_executor, plan_for_board
 from usmp.plan_workspace_io import ram_with_workspace_io
 from usmp.relax import import_model, lower_to_aot
@@ -238,6 +239,16 @@ class AOTExecutorFactoryModule:
     module_name: str
     board: Board | None = None
 
+    def __repr__(self) -> str:
+        """What a reader wants to see in a notebook; `ir_mod.show()` shows the rest."""
+        pools = ", ".join(f"{shown(pool.name)} {pool.size_bytes}" for pool in self.interface.pools)
+        inputs = ", ".join(map(_described, self.interface.inputs))
+        outputs = ", ".join(map(_described, self.interface.outputs))
+        return (
+            f'AOTExecutorFactoryModule "{shown(self.module_name)}": RAM {self.ram_bytes} bytes\n'
+            f"  pools: {pools}\n  {inputs} -> {outputs}"
+        )
+
     @cached_property
     def interface(self) -> Interface:
         """Inputs, outputs and pools, with their C names."""
@@ -312,3 +323,9 @@ class AOTExecutorFactoryModule:
     @cached_property
     def _loaded(self) -> HostModule:
         return self.load()
+
+
+def _described(tensor: Tensor) -> str:
+    """Name, element type and shape."""
+    shape = ", ".join(str(extent) for extent in tensor.info.shape)
+    return f"{shown(tensor.info.name)} {tensor.info.dtype}[{shape}]"

@@ -178,5 +178,5 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
             text += f": RAM {ram['size_bytes_with_workspace_io']} bytes"
         lines.append(f"{text}.")
     constants = memory["functions"]["main"][0]["constants_size_bytes"]
-    lines.append(f"Flash: constants {constants} bytes, and the code.")
+    lines.append(f"Flash: constants {constants} bytes, and the code once it is compiled.")
     console.print(*lines, sep="\n", markup=False)

@@ -70,7 +70,7 @@ def test_summary_of_the_digits_model(tvmc, digits_model):
         "RAM 1322 bytes = workspace 1248 + inputs and outputs 74, without the stack.",
         "Inputs and outputs are provided by the application; --workspace-io",
         "(tir.usmp.use_workspace_io=1) plans them too: RAM 1248 bytes.",
-        f"Flash: constants {size} bytes, and the code.",
+        f"Flash: constants {size} bytes, and the code once it is compiled.",
     ]
 
 

@@ -92,7 +92,7 @@ def test_whole_summary():
         "RAM 312 bytes = workspace 300 + inputs and outputs 12, without the stack.",
         "Inputs and outputs are provided by the application; --workspace-io",
         "(tir.usmp.use_workspace_io=1) plans them too.",
-        "Flash: constants 50 bytes, and the code.",
+        "Flash: constants 50 bytes, and the code once it is compiled.",
     ]
 
 
@@ -107,14 +107,14 @@ def test_ram_with_inputs_and_outputs_in_the_workspace_if_it_was_planned():
         "RAM 332 bytes = workspace 320 + inputs and outputs 12, without the stack.",
         "Inputs and outputs are provided by the application; --workspace-io "
         "(tir.usmp.use_workspace_io=1) plans them too: RAM 321 bytes.",
-        "Flash: constants 0 bytes, and the code.",
+        "Flash: constants 0 bytes, and the code once it is compiled.",
     ]
 
 
 def test_ram_of_inputs_and_outputs_that_are_planned():
     assert last_lines(pool("sram", "workspace", 300, 300), io_in_pool=True) == [
         "RAM 300 bytes = workspace 300, without the stack.",
-        "Flash: constants 0 bytes, and the code.",
+        "Flash: constants 0 bytes, and the code once it is compiled.",
     ]
 
 
@@ -284,7 +284,8 @@ CYCLES = ("_by_preference", "_by_cost", "_lower_bound")
 KEYS = set(
     """model_name memory algorithm pools functions main placement policy float_operators name kind
     peak_bytes memory_pressure_bytes lower_bound_bytes optimal live_at_peak buffers offset size
-    overlaps shared distance io_size_bytes state_size_bytes inputs""".split()
+    overlaps shared distance io_size_bytes state_size_bytes inputs interface_api ram size_bytes
+    workspace_size_bytes constants_size_bytes""".split()
 ) | {f"estimated_access_cycles{end}" for end in ("", *CYCLES)}
 PLAIN = "\\x1b[31m\\x9b2J[red]:smile:\\x0d\\u202e"
 
@@ -305,15 +306,18 @@ def test_no_name_controls_the_terminal():
     pools = [pool(kind, kind, 9, 9, ("state a", 4)) for kind in ("workspace", "constant")]
     for described in pools:
         described["buffers"][0]["overlaps"] = {"state a": {"shared": 1, "distance": 2}}
-    main = {"io_size_bytes": 12, "state_size_bytes": 4, "inputs": {}}
+    main = {"io_size_bytes": 12, "state_size_bytes": 4, "constants_size_bytes": 9, "inputs": {}}
+    parts = ("", "workspace_", "io_", "state_")
     cycles = {f"estimated_access_cycles{end}": 1 for end in ("", *CYCLES)}
     memory = {
         "algorithm": "mine",
         "pools": pools,
         "functions": {"main": [main]},
+        "ram": {f"{part}size_bytes": 4 for part in parts},
         "placement": {"policy": "cost", **cycles},
     }
     metadata = {"model_name": "net", "memory": memory, "float_operators": {"softmax": 1}}
+    metadata["interface_api"] = "c"
     stream = io.StringIO()
     print_memory_summary(hostile(metadata), Console(file=stream, width=300, highlight=False))
     text = stream.getvalue()
