@@ -76,7 +76,8 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             markup=False,
             emoji=False,
         )
-    _print_total(metadata, console)
+    if "ram" in memory:  # Earlier archives lack it.
+        _print_total(metadata, console)
 
 
 def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+import usmp
 from usmp.report import print_memory_summary
 
 
@@ -122,6 +123,15 @@ def test_ram_of_the_packed_interface_has_no_other_way():
     assert last_lines(pool("sram", "workspace", 8, 8), interface_api="packed")[1] == (
         "Inputs and outputs are provided by the application."
     )
+
+
+def test_an_archive_without_ram_in_all_is_shown(digits_model):
+    metadata = usmp.build(digits_model).metadata["modules"]["default"]
+    del metadata["memory"]["ram"]
+    stream = io.StringIO()
+    print_memory_summary(metadata, Console(file=stream, highlight=False))
+    assert "global_workspace" in stream.getvalue()
+    assert "RAM" not in stream.getvalue()
 
 
 def test_state_is_part_of_the_workspace():
