@@ -1,7 +1,8 @@
 """Build and run the emitted C on this host."""
 
-from usmp.runtime.archive import Archive, ArchiveError, load_archive
+from usmp.runtime.archive import Archive, load_archive
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.host import HostModule
+from usmp.runtime.read_tar import ArchiveError
 
 __all__ = ["Archive", "ArchiveError", "BuildError", "HostModule", "load_archive"]

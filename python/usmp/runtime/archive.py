@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import re
-import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
-from usmp.runtime.archived_module import ArchivedModule, DamagedMetadata, read_module
+from usmp.plain_text import printable, shown
+from usmp.runtime.archived_module import ArchivedModule, read_module
 from usmp.runtime.host import HostModule
+from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
+from usmp.runtime.read_tar import ArchiveError, read_tar
 from usmp.runtime.write_files import write_files
-
-_END_OF_TAR = bytes(2 * tarfile.BLOCKSIZE)
-
-
-class ArchiveError(ValueError):
-    """The file is not an archive that `tvmc compile` wrote; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -102,63 +96,24 @@ def load_archive(path: str | Path) -> Archive:
     ArchiveError: the file is missing, damaged, or no Model Library Format archive of usmp.
     """
     try:
-        archived = Path(path).read_bytes()
-    except OSError as error:
-        raise ArchiveError(f"{path}: {error.strerror or error}") from error
-    try:
-        return _read_archive(archived)
+        return _archive_of(read_tar(path))
     except ArchiveError as error:
-        raise ArchiveError(f"{path}: {error}") from error
+        raise ArchiveError(f"{path}: {printable(str(error))}") from error
     except DamagedMetadata as error:
-        raise ArchiveError(f"{path}: {METADATA_FILE} is damaged: {error}") from error
+        raise ArchiveError(
+            f"{path}: {METADATA_FILE} is damaged: {printable(str(error))}"
+        ) from error
 
 
-def _read_archive(archived: bytes) -> Archive:
-    files = _read_tar(archived)
+def _archive_of(files: dict[str, bytes]) -> Archive:
     if METADATA_FILE not in files:
         raise ArchiveError(f"not a Model Library Format archive: no {METADATA_FILE}")
-    try:
-        metadata = json.loads(files[METADATA_FILE])
-    except (ValueError, RecursionError) as error:
-        raise ArchiveError(f"{METADATA_FILE} is damaged: it is not JSON") from error
+    metadata = parse_metadata(files[METADATA_FILE])
     _check_is_ours(metadata)
     modules = {name: read_module(name, module) for name, module in metadata["modules"].items()}
     for module in modules.values():
         _check_sources(module, files)
     return Archive(files, metadata, modules)
-
-
-def _read_tar(archived: bytes) -> dict[str, bytes]:
-    """The files of the archive; those that would lie outside it are left out."""
-    files: dict[str, bytes] = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archived), mode="r:") as tar:
-            for entry in tar:
-                # Nothing bounds the size that the header of a sparse file claims.
-                name = _path_inside(entry.name)
-                if name is None or not entry.isfile() or entry.issparse():
-                    continue
-                content = tar.extractfile(entry)
-                if content is not None:
-                    files[name] = content.read()
-    except Exception as error:
-        # The fields of a damaged header can make tarfile raise almost anything.
-        raise ArchiveError("not a tar archive, or a damaged one") from error
-    if not archived.endswith(_END_OF_TAR):
-        raise ArchiveError("the archive is truncated; copy or compile it again")
-    for name in files:
-        for folder in PurePosixPath(name).parents:
-            if str(folder) in files:
-                raise ArchiveError(f"the archive is damaged: {folder} is a file and a folder")
-    return files
-
-
-def _path_inside(name: str) -> str | None:
-    """The path of an entry, or None if it leads out of the folder that it is unpacked to."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts or not name.isprintable():
-        return None
-    return None if "\\" in name or ":" in path.parts[0] else str(path)
 
 
 def _check_is_ours(metadata: Any) -> None:
@@ -178,11 +133,12 @@ def _check_is_ours(metadata: Any) -> None:
         raise DamagedMetadata('it has no "modules"')
     for name, module in modules.items():
         if _is_of_tvm(module):
-            raise ArchiveError(_written_by_tvm(f'module "{name}" has no memory plan'))
+            raise ArchiveError(_written_by_tvm(f'module "{shown(name)}" has no memory plan'))
     version = metadata.get("version")
     if version != FORMAT_VERSION:
         raise ArchiveError(
-            f"Model Library Format of version {version}; this usmp reads version {FORMAT_VERSION}"
+            f"Model Library Format of version {shown(version)}; "
+            f"this usmp reads version {FORMAT_VERSION}"
         )
 
 
@@ -220,7 +176,7 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
     for ending, what in ((".h", "header"), (".c", "source")):
         if not any(path.endswith(ending) for path in own):
             raise ArchiveError(
-                f'not an archive of C code: no {what} of module "{module.name}" in codegen/'
+                f'not an archive of C code: no {what} of module "{shown(module.name)}" in codegen/'
             )
     header = next(content for path, content in own.items() if path.endswith(".h"))
     text = header.decode(errors="replace")
@@ -244,7 +200,7 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
         if defined.get(name) != str(size):
             raise DamagedMetadata(
                 f"{name} is {size} there and {defined.get(name, 'missing')} in the header of "
-                f'module "{module.name}"'
+                f'module "{shown(module.name)}"'
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from usmp.objects import (
     PoolBound,
     TensorInfo,
 )
+from usmp.plain_text import shown
+from usmp.runtime.read_metadata import DamagedMetadata
 
 _DTYPES = (
     "bool",
@@ -23,13 +26,13 @@ _DTYPES = (
 )
 """Element types of inputs and outputs, as numpy writes them."""
 
+_MOST_AXES = 32
+"""Of arrays in every version of NumPy."""
+_LARGEST_BYTES = 2**32
+
 _KINDS = {kind.name.lower(): kind for kind in BufferInfoKind} | {
     "constant": BufferInfoKind.INTERMEDIATE
 }
-
-
-class DamagedMetadata(ValueError):
-    """metadata.json is not what `tvmc compile` writes; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     ------
     DamagedMetadata: something is missing, of the wrong type, or contradicts something else.
     """
-    where = f'module "{name}"'
+    where = f'module "{shown(name)}"'
     try:
         memory = metadata["memory"]
         main = memory["functions"]["main"][0]
@@ -143,9 +146,10 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     for size in ("io_size_bytes", "state_size_bytes"):
         _read(main, size, _is_count, where)
     _check_accelerators(metadata, where)
+    _check_placement(memory, where)
     return ArchivedModule(
         name,
-        _read(metadata, "c_prefix", _is_text, where),
+        _read(metadata, "c_prefix", _is_prefix, where),
         {tensor: _tensor(tensor, info, where) for tensor, info in inputs},
         {tensor: _tensor(tensor, info, where) for tensor, info in outputs},
         [_pool(pool, where) for pool in pools],
@@ -162,15 +166,29 @@ def _read(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> 
     return entry[key]
 
 
+def _check_placement(memory: Mapping[str, Any], where: str) -> None:
+    """Return if what is told of the choice of pools, and of cycles, can be shown."""
+    if "placement" not in memory:
+        return
+    placement, cycles = memory["placement"], "estimated_access_cycles"
+    _read(placement, "policy", _is_text, f"the placement of {where}")
+    if cycles in placement:
+        by_preference = f"{cycles}_by_preference"
+        if placement.get(by_preference, "missing") is not None:
+            _read(placement, by_preference, _is_count, where)
+        for key in (cycles, f"{cycles}_by_cost", f"{cycles}_lower_bound"):
+            _read(placement, key, _is_count, where)
+
+
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:
     """Return if there are no functions of accelerators, or all have what a caller needs."""
     if "devices" not in metadata and "accelerator_functions" not in metadata:
         return
     devices, functions = metadata.get("devices"), metadata.get("accelerator_functions")
     is_complete = (
-        _is_list_of(_is_text)(devices)
+        _is_list_of(_is_identifier)(devices)
         and _is_list_of(lambda function: isinstance(function, dict))(functions)
-        and all(_is_text(function.get("symbol")) for function in functions or ())
+        and all(_is_identifier(function.get("symbol")) for function in functions or ())
     )
     if not (is_complete and devices and functions):
         raise DamagedMetadata(f"{where} has functions of accelerators without symbol or device")
@@ -188,24 +206,41 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
+def _is_size(value: Any) -> bool:
+    """Whether it is a number of bytes that a host can provide."""
+    return _is_count(value) and value <= _LARGEST_BYTES
+
+
+def _is_shape(value: Any) -> bool:
+    return _is_list_of(_is_count)(value) and len(value) <= _MOST_AXES
+
+
+def _is_identifier(value: Any) -> bool:
+    return _is_text(value) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) is not None
+
+
+def _is_prefix(value: Any) -> bool:
+    return _is_identifier(value) and value.startswith("tvmgen_")
+
+
 def _is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(is_valid, value))
 
 
 def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
-    where = f'tensor "{name}" of {where}'
-    shape = _read(entry, "shape", _is_list_of(_is_count), where)
+    where = f'tensor "{shown(name)}" of {where}'
+    shape = _read(entry, "shape", _is_shape, where)
     dtype = _read(entry, "dtype", lambda value: value in _DTYPES, where)
     scale, zero_point = _quantisation(entry, where)
     info = TensorInfo(name, shape, dtype, scale, zero_point)
-    size = _read(entry, "size", _is_count, where)
+    size = _read(entry, "size", _is_size, where)
     if size != info.size_bytes:
         raise DamagedMetadata(f"{where} has {size} bytes, which is not {dtype}{shape}")
     pool, offset = None, None
     if "pool" in entry:
         pool = _read(entry, "pool", _is_text, where)
         offset = _read(entry, "offset", _is_count, where)
-    return ArchivedTensor(info, _read(entry, "c_name", _is_text, where), pool, offset)
+    return ArchivedTensor(info, _read(entry, "c_name", _is_identifier, where), pool, offset)
 
 
 def _quantisation(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:
@@ -221,7 +256,7 @@ def _quantisation(entry: Mapping[str, Any], where: str) -> tuple[float | None, i
 
 def _pool(entry: Any, where: str) -> ArchivedPool:
     name = _read(entry, "name", _is_text, f"a pool of {where}")
-    where = f'pool "{name}" of {where}'
+    where = f'pool "{shown(name)}" of {where}'
     kind = _read(entry, "kind", lambda value: value in ("workspace", "constant"), where)
     buffers = [
         _buffer(buffer, name, where)
@@ -233,19 +268,23 @@ def _pool(entry: Any, where: str) -> ArchivedPool:
         raise DamagedMetadata(f'{where} has no valid "live_at_peak"')
     for buffer in buffers:
         if not names.issuperset(map(str, buffer.overlaps)):
-            raise DamagedMetadata(f'buffer "{buffer.name}" of {where} has no valid "overlaps"')
-    size = _read(entry, "size_bytes", _is_count, where)
+            raise DamagedMetadata(
+                f'buffer "{shown(buffer.name)}" of {where} has no valid "overlaps"'
+            )
+    size = _read(entry, "size_bytes", _is_size, where)
     for buffer in buffers:
         if buffer.byte_offset + buffer.size_bytes > size:
-            raise DamagedMetadata(f'{where} of {size} bytes does not hold buffer "{buffer.name}"')
+            raise DamagedMetadata(
+                f'{where} of {size} bytes does not hold buffer "{shown(buffer.name)}"'
+            )
     return ArchivedPool(
         name,
-        _read(entry, "c_name", _is_text, where),
+        _read(entry, "c_name", _is_identifier, where),
         kind == "constant",
         _read(entry, "internal", _is_truth, where),
         _read(entry, "size_hint_bytes", lambda value: value == -1 or _is_count(value), where),
         size,
-        _read(entry, "alignment_bytes", lambda value: _is_count(value) and value > 0, where),
+        _read(entry, "alignment_bytes", lambda value: _is_size(value) and value > 0, where),
         _read(entry, "peak_bytes", _is_count, where),
         _read(entry, "memory_pressure_bytes", _is_count, where),
         PoolBound(
@@ -259,7 +298,7 @@ def _pool(entry: Any, where: str) -> ArchivedPool:
 
 def _buffer(entry: Any, pool: str, where: str) -> PlacedBuffer:
     name = _read(entry, "name", _is_text, f"a buffer of {where}")
-    where = f'buffer "{name}" of {where}'
+    where = f'buffer "{shown(name)}" of {where}'
     ranges = _read(entry, "live_ranges", _is_list_of(_is_range), where)
     overlaps = _read(entry, "overlaps", lambda value: isinstance(value, dict), where)
     for overlap in overlaps.values():

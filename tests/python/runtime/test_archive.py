@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
 import io
 import json
-import random
+import lzma
+import os
 import tarfile
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,7 +20,10 @@ from rich.console import Console
 import usmp
 from archives import attention_archive, edited, message_of, relu_archive, write_tar
 from byte_mutations import mutated_bytes
-from usmp.report import print_memory_summary
+from hostile_names import check_terminal
+from json_mutations import mutated_fields
+from usmp.plain_text import shown
+from usmp.report import plan_csv, print_memory_summary
 from usmp.runtime import ArchiveError
 
 
@@ -72,11 +79,54 @@ def test_archive_without_c(archive, tmp_path, ending, what):
     )
 
 
-def test_files_outside_the_archive_are_left_out(archive, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("../evil.c", "which lies outside of its folder"),
+        ("/evil.c", "which lies outside of its folder"),
+        ("a/../../evil.c", "which lies outside of its folder"),
+        ("codegen/..", "which lies outside of its folder"),
+        ("a\\b.c", "a name that no file can have everywhere"),
+        ("C:/x.c", "a name that no file can have everywhere"),
+        ("a\nb.c", "a name that no file can have everywhere"),
+        ("\u202ea.c", "a name that no file can have everywhere"),
+        (".", "a name that no file can have everywhere"),
+        ("n" * 256, "a name that no file can have everywhere"),
+        ("n/" * 2100 + "n", "a name that no file can have everywhere"),
+    ],
+)
+def test_files_with_other_paths_are_refused(archive, tmp_path, name, reason):
     files = usmp.load_archive(archive).files
-    outside = {"../evil.c": b"x", "/evil.c": b"x", "a/../../evil.c": b"x"}
-    path = write_tar(tmp_path / "model.tar", {**files, **outside})
+    path = write_tar(tmp_path / "model.tar", {**files, name: b"x"})
+    assert message_of(path) == f'the archive holds "{shown(name)}", {reason}'
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.tar"]
+
+
+@pytest.mark.parametrize("again", ["metadata.json", "./metadata.json", "codegen//../metadata.json"])
+def test_files_that_are_there_twice(archive, tmp_path, again):
+    path = write_tar(tmp_path / "model.tar", usmp.load_archive(archive).files)
+    appended(path, tarfile.TarInfo(again))
+    assert message_of(path) == (
+        'the archive holds "codegen//../metadata.json", which lies outside of its folder'
+        if ".." in again
+        else 'the archive holds "metadata.json" twice'
+    )
+
+
+def test_folders_are_passed_over(archive, tmp_path):
+    files = usmp.load_archive(archive).files
+    path = write_tar(tmp_path / "model.tar", files)
+    for name in (".", "./codegen", "empty"):
+        entry = tarfile.TarInfo(name)
+        entry.type = tarfile.DIRTYPE
+        appended(path, entry)
     assert usmp.load_archive(path).files == files
+
+
+def appended(path: Path, entry: tarfile.TarInfo) -> None:
+    """Add a member without content."""
+    with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(entry)
 
 
 def test_file_that_is_a_folder_too(archive, tmp_path):
@@ -85,26 +135,101 @@ def test_file_that_is_a_folder_too(archive, tmp_path):
     assert message_of(path) == "the archive is damaged: project is a file and a folder"
 
 
-def test_links_and_devices_are_left_out(archive, tmp_path):
-    files = usmp.load_archive(archive).files
-    path = write_tar(tmp_path / "model.tar", files)
-    with tarfile.open(path, "a") as tar:
-        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
-            entry = tarfile.TarInfo(f"link{kind.decode()}")
-            entry.type, entry.linkname = kind, "/etc/passwd"
-            tar.addfile(entry)
-    assert usmp.load_archive(path).files == files
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        (tarfile.SYMTYPE, "a symbolic link"),
+        (tarfile.LNKTYPE, "a hard link"),
+        (tarfile.FIFOTYPE, "a pipe"),
+        (tarfile.CHRTYPE, "a device"),
+        (tarfile.BLKTYPE, "a device"),
+    ],
+)
+@pytest.mark.parametrize("target", ["/etc/passwd", "metadata.json", "../x"])
+def test_links_and_devices_are_refused(archive, tmp_path, kind, what, target):
+    path = write_tar(tmp_path / "model.tar", usmp.load_archive(archive).files)
+    entry = tarfile.TarInfo("codegen/link.c")
+    entry.type, entry.linkname = kind, target
+    appended(path, entry)
+    assert message_of(path) == f'the archive holds "codegen/link.c", which is {what}'
 
 
-def test_sparse_file_that_claims_to_be_huge(archive, tmp_path):
-    """Read as it says, it would fill the memory."""
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(2**50)},
+        {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "9" * 19},
+        {"GNU.sparse.numblocks": "1", "GNU.sparse.offset": "0"},
+    ],
+)
+def test_sparse_files(archive, tmp_path, headers):
+    """Read as the first says, it would fill the memory; the second never ends."""
+    path = write_tar(tmp_path / "model.tar", usmp.load_archive(archive).files)
+    entry = tarfile.TarInfo("huge")
+    entry.pax_headers = headers
+    appended(path, entry)
+    assert message_of(path) == "the archive holds a sparse file"
+
+
+def test_sparse_file_of_the_old_format(archive, tmp_path):
+    path = write_tar(tmp_path / "model.tar", usmp.load_archive(archive).files)
+    entry = tarfile.TarInfo("huge")
+    entry.type = tarfile.GNUTYPE_SPARSE
+    appended(path, entry)
+    assert message_of(path) == "the archive holds a sparse file"
+
+
+@pytest.mark.parametrize(
+    ("headers", "what"),
+    [
+        ({"comment": "x" * 2**17}, "an extended header is too long"),
+        ({"comment": "9" * 50_000}, "a number in a header is too long"),
+    ],
+)
+def test_extended_headers_that_take_long(archive, tmp_path, headers, what):
+    path = write_tar(tmp_path / "model.tar", usmp.load_archive(archive).files)
+    entry = tarfile.TarInfo("x")
+    entry.pax_headers = headers
+    appended(path, entry)
+    assert message_of(path) == f"the archive is damaged: {what}"
+
+
+def test_very_many_files(archive, tmp_path):
     files = usmp.load_archive(archive).files
-    path = write_tar(tmp_path / "model.tar", files)
-    with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as tar:
-        entry = tarfile.TarInfo("huge")
-        entry.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(2**50)}
-        tar.addfile(entry)
-    assert usmp.load_archive(path).files == files
+    path = write_tar(tmp_path / "model.tar", {**files, **{f"{n}.c": b"" for n in range(10_000)}})
+    assert message_of(path) == "the archive has more than 10000 files"
+
+
+def test_a_file_larger_than_any_archive(archive, tmp_path):
+    path = tmp_path / "model.tar"
+    with path.open("wb") as file:
+        file.write(archive.read_bytes())
+        file.truncate(2**32 + 1)
+    assert message_of(path) == (
+        "the file has 4294967297 bytes; an archive may have 4294967296 at most"
+    )
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_archives_are_not_expanded(tmp_path, compress):
+    path = tmp_path / "model.tar"
+    path.write_bytes(compress(bytes(10**7)))
+    assert message_of(path) == "not a tar archive, but a compressed file; decompress it first"
+
+
+def test_no_regular_file(tmp_path):
+    assert message_of(Path("/dev/zero")) == "not a regular file"
+    os.mkfifo(tmp_path / "pipe")
+    assert message_of(tmp_path / "pipe") == "not a regular file"
+
+
+def test_files_behind_a_damaged_header(archive, tmp_path):
+    """tarfile would end there without a word."""
+    content = bytearray(archive.read_bytes())
+    content[content.index(b"./src/default.tir") + 148] ^= 1
+    path = tmp_path / "model.tar"
+    path.write_bytes(content)
+    assert message_of(path) == "not a tar archive, or a damaged one"
 
 
 def test_truncated(archive, tmp_path):
@@ -121,7 +246,7 @@ def test_truncated(archive, tmp_path):
 
 def test_mutated_archive_is_read_or_refused(archive, tmp_path):
     """What is read can be shown, too."""
-    good, generator = archive.read_bytes(), random.Random(0)
+    good, generator = archive.read_bytes(), Random(0)
     start = good.index(b'{\n  "version"')
     positions = [*range(512), *range(start, start + 2000), *range(start - 512, start)]
     path = tmp_path / "model.tar"
@@ -139,9 +264,33 @@ def test_mutated_archive_is_read_or_refused(archive, tmp_path):
     assert 100 < refused < 400
 
 
+def test_mutated_metadata_is_read_or_refused(tmp_path):
+    """In its fields; what is read can be shown, in each way."""
+    archive, _ = attention_archive(tmp_path, "one", "two", use_workspace_io=True)
+    random, path = Random(0), tmp_path / "model.tar"
+    refused = 0
+    for _ in range(400):
+        content = json.dumps(mutated_fields(archive.metadata, random)).encode()
+        write_tar(path, {**archive.files, "metadata.json": content})
+        try:
+            loaded = usmp.load_archive(path)
+        except ArchiveError as error:
+            assert str(error).isprintable()
+            assert len(str(error)) < 1000
+            refused += 1
+            continue
+        for module in loaded.modules.values():
+            assert module.memory_plan.buffers
+            text = io.StringIO()
+            print_memory_summary(module.metadata, Console(file=text))
+            text.write(plan_csv(module.metadata["memory"]))
+            check_terminal(text.getvalue())
+    assert 200 < refused < 380
+
+
 def test_mutated_headers_of_tar(archive, tmp_path):
     """Some damage needs a checksum that is right."""
-    good, generator = archive.read_bytes(), random.Random(1)
+    good, generator = archive.read_bytes(), Random(1)
     path = tmp_path / "model.tar"
     for _ in range(300):
         block = bytearray(good[:512])
@@ -209,7 +358,24 @@ def test_archive_that_tvm_wrote(tmp_path, metadata, why):
     )
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100000])
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'{"version": 7, "modules": {}, "version": 7}', 'it has "version" twice in one object'),
+        (b'{"version": ' + b"9" * 10**6 + b"}", "it has a number of 1000000 digits"),
+        (b'{"version": 1e999}', "it has the number 1e999"),
+        (b'{"version": NaN}', "it has the number NaN"),
+        (b'{"a\\u001b": 1, "a\\u001b": 2}', 'it has "a\\x1b" twice in one object'),
+    ],
+    ids=["twice", "digits", "infinite", "nan", "escape"],
+)
+def test_metadata_that_python_would_take(archive, tmp_path, content, why):
+    files = {**usmp.load_archive(archive).files, "metadata.json": content}
+    path = write_tar(tmp_path / "model.tar", files)
+    assert message_of(path) == f"metadata.json is damaged: {why}"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100000, b'{"a":' * 100000])
 def test_metadata_that_is_no_json(archive, tmp_path, content):
     files = {**usmp.load_archive(archive).files, "metadata.json": content}
     path = write_tar(tmp_path / "model.tar", files)

@@ -163,6 +163,24 @@ _POOLS = "modules/default/memory/pools"
         ),
         (f"{_POOLS}/0/buffers/0/overlaps", {"a": 4}, f'an overlap of {_A} has no valid "shared"'),
         (f"{_POOLS}/0/buffers/0/offset", 8, f'{_POOL} of 16 bytes does not hold buffer "a"'),
+        (f"{_POOLS}/0/c_name", 'x"; int canary', f'{_POOL} has no valid "c_name"'),
+        (f"{_POOLS}/0/size_bytes", 2**32 + 1, f'{_POOL} has no valid "size_bytes"'),
+        (f"{_POOLS}/0/alignment_bytes", 2**62, f'{_POOL} has no valid "alignment_bytes"'),
+        ("modules/default/c_prefix", "../x", 'module "default" has no valid "c_prefix"'),
+        ("modules/default/c_prefix", "tvmgen_a/b", 'module "default" has no valid "c_prefix"'),
+        (f"{_MAIN}/0/inputs/x/c_name", "x\\\n", f'{_X} has no valid "c_name"'),
+        (f"{_MAIN}/0/inputs/x/shape", [1] * 33, f'{_X} has no valid "shape"'),
+        (f"{_MAIN}/0/inputs/x/size", 2**40, f'{_X} has no valid "size"'),
+        (
+            "modules/default/memory/placement",
+            5,
+            'the placement of module "default" has no valid "policy"',
+        ),
+        (
+            "modules/default/memory/placement",
+            {"policy": "cost", "estimated_access_cycles": 1},
+            'module "default" has no valid "estimated_access_cycles_by_preference"',
+        ),
     ],
 )
 def test_metadata_of_the_wrong_shape(archive, tmp_path, steps, value, fault):

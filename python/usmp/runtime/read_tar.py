@@ -1,0 +1,160 @@
+"""The files of a tar archive, which may be damaged or made to do harm.
+
+Nothing is written, and what is read takes no more memory than the archive has bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import tarfile
+from pathlib import Path, PurePosixPath
+
+from usmp.plain_text import shown
+
+LARGEST_ARCHIVE_BYTES = 2**32
+_MOST_MEMBERS = 10_000
+_LARGEST_EXTENDED_HEADER_BYTES = 2**16
+_LONGEST_FILE_NAME, _LONGEST_PATH = 255, 4095
+"""Bytes that Linux takes."""
+
+_END_OF_TAR = bytes(2 * tarfile.BLOCKSIZE)
+_EXTENDED_HEADERS = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
+_KINDS = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a pipe",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+
+
+class ArchiveError(ValueError):
+    """The file is not an archive that `tvmc compile` wrote; the message says why."""
+
+
+def read_tar(path: str | Path) -> dict[str, bytes]:
+    """The files in the archive at `path`: path -> content.
+
+    Raises
+    ------
+    ArchiveError: the file cannot be read, is too large, damaged, or no uncompressed tar archive;
+        something in it is neither a file nor a folder, is there twice, or lies outside of it.
+    """
+    archived = _content(Path(path))
+    files: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archived), mode="r:", tarinfo=_Member) as tar:
+            for number, member in enumerate(tar):
+                if number == _MOST_MEMBERS:
+                    raise ArchiveError(f"the archive has more than {_MOST_MEMBERS} files")
+                name = _checked_name(member)
+                if member.isdir():
+                    continue
+                content = tar.extractfile(member)
+                if content is None or name in files:
+                    raise ArchiveError(f'the archive holds "{shown(name)}" twice')
+                files[name] = content.read()
+            end = tar.offset
+    except ArchiveError:
+        raise
+    except Exception as error:
+        # The fields of a damaged header can make tarfile raise almost anything.
+        raise ArchiveError(_not_a_tar(archived)) from error
+    if not archived.endswith(_END_OF_TAR):
+        raise ArchiveError("the archive is truncated; copy or compile it again")
+    if archived.count(0, end) < len(archived) - end:
+        raise ArchiveError(_not_a_tar(archived))
+    _check_folders(files)
+    return files
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file of a size that can be read."""
+    try:
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ArchiveError("not a regular file")
+            if status.st_size > LARGEST_ARCHIVE_BYTES:
+                raise ArchiveError(
+                    f"the file has {status.st_size} bytes; an archive may have "
+                    f"{LARGEST_ARCHIVE_BYTES} at most"
+                )
+            return file.read(LARGEST_ARCHIVE_BYTES)
+    except OSError as error:
+        raise ArchiveError(error.strerror or str(error)) from error
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody writes to would not let itself be opened."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _not_a_tar(archived: bytes) -> str:
+    if archived.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):
+        return "not a tar archive, but a compressed file; decompress it first"
+    return "not a tar archive, or a damaged one"
+
+
+class _Member(tarfile.TarInfo):
+    """A member whose headers tarfile reads in a time and a memory that are known.
+
+    Of a sparse file nothing bounds the size that its header claims, nor, in a damaged one, the
+    time; and Python before 3.12.6 takes quadratic time for long numbers in extended headers
+    (CVE-2024-6232).
+    """
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _EXTENDED_HEADERS:
+            if self.size > _LARGEST_EXTENDED_HEADER_BYTES:
+                raise ArchiveError("the archive is damaged: an extended header is too long")
+            assert tar.fileobj is not None
+            start = tar.fileobj.tell()
+            header = tar.fileobj.read(self.size)
+            tar.fileobj.seek(start)
+            if b"GNU.sparse" in header:
+                raise ArchiveError("the archive holds a sparse file")
+            if re.search(rb"[0-9]{20}", header):
+                raise ArchiveError("the archive is damaged: a number in a header is too long")
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            raise ArchiveError("the archive holds a sparse file")
+        member: tarfile.TarInfo = super()._proc_member(tar)  # type: ignore[misc]
+        return member
+
+
+def _checked_name(member: tarfile.TarInfo) -> str:
+    """The path of a file or a folder in the archive."""
+    what = f'the archive holds "{shown(member.name)}", '
+    if not (member.isfile() or member.isdir()):
+        raise ArchiveError(f"{what}which is {_KINDS.get(member.type, 'neither file nor folder')}")
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ArchiveError(f"{what}which lies outside of its folder")
+    names = [part.encode("utf-8", "surrogatepass") for part in path.parts]
+    if (
+        not member.name.isprintable()
+        or "\\" in member.name
+        or (names and b":" in names[0])
+        or (not names and not member.isdir())
+        or max(map(len, names), default=0) > _LONGEST_FILE_NAME
+        or sum(len(name) + 1 for name in names) > _LONGEST_PATH
+    ):
+        raise ArchiveError(f"{what}a name that no file can have everywhere")
+    return str(path)
+
+
+def _check_folders(files: dict[str, bytes]) -> None:
+    """Return if no file stands where others have a folder."""
+    for name in files:
+        for folder in PurePosixPath(name).parents:
+            if str(folder) in files:
+                raise ArchiveError(
+                    f"the archive is damaged: {shown(folder)} is a file and a folder"
+                )
