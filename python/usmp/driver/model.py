@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,15 @@ from usmp.driver.output import written
 if TYPE_CHECKING:
     import numpy as np
     from tvm.ir import IRModule
+
+
+_READ = """
+import sys
+import usmp.objects
+from tvm.ir import load_json
+str(load_json(sys.stdin.buffer.read().decode()))
+"""
+"""A program that reads a model, and looks at all of it."""
 
 
 class TVMCModel:
@@ -123,11 +133,24 @@ class TVMCResult:
         return f"{self.format_times()}\nOutput Names:\n {list(self.outputs)}"
 
 
+def _ends_the_process(text: str) -> bool:
+    """Whether TVM's reader crashes, as it does on nodes that refer to themselves: then it does so
+    in a process of its own."""
+    if not sys.executable:
+        return False
+    command = [sys.executable, "-c", _READ]
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+    return done.returncode < 0
+
+
 def _load_module(path: str | Path) -> IRModule:
     from tvm.ir import IRModule, load_json
 
     try:
-        mod = load_json(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        if _ends_the_process(text):
+            raise ValueError("nodes refer to themselves, or are none that a model has")
+        mod = load_json(text)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except Exception as error:

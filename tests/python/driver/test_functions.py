@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from pathlib import Path
 
@@ -200,3 +201,16 @@ def test_arguments_that_are_not_used_and_unknown_ones(model):
     with pytest.raises(TypeError) as refused:
         tvmc.compile(model, "c", animals=3)
     assert str(refused.value) == "tvmc.compile() got an unexpected keyword argument 'animals'"
+
+
+@pytest.mark.parametrize(
+    "node",
+    [{"type": "ffi.Array", "data": [0]}, {"type": "ffi.Function", "data": {}}],
+    ids=["itself", "function"],
+)
+def test_a_file_that_crashes_the_reader_of_tvm(tmp_path, node):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"root_index": 0, "nodes": [node], "metadata": {}}))
+    with pytest.raises(UsageError) as error:
+        tvmc.TVMCModel(model_path=path)
+    assert str(error.value) == f"{path}: not a model that TVMCModel.save wrote"
