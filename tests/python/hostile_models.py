@@ -45,13 +45,14 @@ def _names(random: Random, count: int) -> list[str]:
 def _build(random: Random, mod: IRModule) -> AOTExecutorFactoryModule:
     pools = None
     if random.random() < 0.5:
-        pools = WorkspaceMemoryPools([WorkspacePoolInfo(hostile_name(random), ["c"])])
+        pools = WorkspaceMemoryPools([WorkspacePoolInfo(hostile_name(random), ["c", "llvm"])])
     packed = random.random() < 0.3
     options = {"tir.usmp.use_workspace_io": not packed and random.random() < 0.5}
     executor = Executor("aot", {"interface-api": "packed"} if packed else {})
     with tvm.transform.PassContext(opt_level=3, config=options):
         return usmp.build(
             mod,
+            target=random.choice(["c", "c", "c", "llvm"]),
             executor=executor,
             workspace_memory_pools=pools,
             module_name=hostile_name(random),
