@@ -6,9 +6,13 @@ package registers the pass options `tir.usmp.*`.
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+
+# Not from typing: the command line has to be quick up to where it takes care of signals.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -16,7 +20,8 @@ __version__ = "0.1.0"
 def _is_command_line() -> bool:
     """Whether this process is `tvmc`, or `python -m usmp`."""
     program = sys.argv[0] if sys.argv else ""
-    return Path(program).stem == "tvmc" or (program == "-m" and "usmp" in sys.orig_argv)
+    stem, _ = os.path.splitext(os.path.basename(program))
+    return stem == "tvmc" or (program == "-m" and "usmp" in sys.orig_argv)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
+from functools import partial
 from pathlib import Path
+
+from usmp.termination import postponed_signals, undo_at_signal
 
 
 def write_file(path: str | Path, content: bytes) -> None:
     """Replace the file at `path`, or create it; what a symbolic link points at is replaced.
 
-    A device or a pipe cannot be replaced without doing harm: `content` is written to it.
+    A file that may not be written is left alone. A device or a pipe cannot be replaced without doing harm: `content` is written to it.
 
     Raises
     ------
     OSError: the file cannot be written; then an older file of that name is as it was.
     """
-    path = Path(os.path.realpath(path))
+    path = Path(path)
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    path = Path(os.path.realpath(path))
+    if path.exists() and not os.access(path, os.W_OK, effective_ids=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    with postponed_signals():
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+        remove = partial(Path(temporary).unlink, missing_ok=True)
+        forget = undo_at_signal(remove)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        remove()
         raise
+    finally:
+        forget()
 
 
 def _umask() -> int:

@@ -18,11 +18,15 @@ def silenced_native_log() -> Iterator[TextIO]:
     TVM warns about its own internals when an import fails half-way, which would hide the one line
     that says why. Set TVM_LOG_DEBUG to see everything.
     """
-    if os.environ.get(_KEEP_LOG):
+    if os.environ.get(_KEEP_LOG) and sys.stderr is not None:
         yield sys.stderr
         return
-    sys.stderr.flush()
     number = 2
+    if sys.stderr is None:
+        # It was closed when the process began; no file that is opened may get its number.
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+        os.dup2(sys.stderr.fileno(), number)
+    sys.stderr.flush()
     saved = os.dup(number)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, number)

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from usmp.driver.errors import UsageError
+from usmp.termination import settle
 
 
 def check_output(path: str, read: str, what: str, read_as: str = "the model") -> None:
-    """Refuse to write `what` over a file that the command reads.
+    """Refuse early what could not be written late, and to write `what` over a file that the
+    command reads.
 
     Raises
     ------
-    UsageError: it is the same file, or the path is empty.
+    UsageError: it is the same file, the path is empty or that of a folder, or its folder is missing
+        or may not be written.
     """
     if not path:
         raise UsageError(f"the path for {what} is empty; name a file")
     if os.path.realpath(path) == os.path.realpath(read):
         raise UsageError(f"{path}: {what} would overwrite {read_as}")
+    try:
+        _check_place(os.path.realpath(path))
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 @contextmanager
 def written(path: str) -> Iterator[None]:
-    """Say which file could not be written.
+    """Say which file could not be written; where it is, the command has done its work.
 
     Raises
     ------
@@ -32,5 +41,29 @@ def written(path: str) -> Iterator[None]:
     """
     try:
         yield
+        settle(0)
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+        raise _unwritable(path, error) from error
+
+
+def _check_place(path: str) -> None:
+    """Raise the `OSError` that writing a file would raise, as far as can be known before."""
+    if os.path.isdir(path):
+        raise _os_error(errno.EISDIR)
+    if os.path.exists(path) and not os.path.isfile(path):
+        return  # A device or a pipe.
+    folder = os.path.dirname(path)
+    if not stat.S_ISDIR(os.stat(folder).st_mode):
+        raise _os_error(errno.ENOTDIR)
+    for written_to in (folder, path):
+        if os.path.exists(written_to) and not os.access(written_to, os.W_OK, effective_ids=True):
+            is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+            raise _os_error(errno.EROFS if is_read_only else errno.EACCES)
+
+
+def _os_error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+def _unwritable(path: str, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be written ({error.strerror})")

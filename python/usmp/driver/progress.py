@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from usmp.termination import undo_at_signal
+
 Stage: TypeAlias = Callable[[str], None]
 """Tells the user what begins now, as "planning"."""
+
+_RESTORED = b"\r\x1b[2K\x1b[?25h"
+"""For a terminal: the line is empty, and the cursor is back."""
 
 _PLANNER = "tir.usmp.UnifiedStaticMemoryPlanner"
 
@@ -39,14 +45,18 @@ def stages(options: argparse.Namespace) -> Iterator[Stage]:
 
     # In ASCII: the terminal may show nothing else.
     spinner = Spinner("line")
-    with Live(
-        spinner,
-        console=Console(file=options.stderr),
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    ):
-        yield lambda what: spinner.update(text=Text(f"{what} ..."))
+    forget = undo_at_signal(lambda: os.write(options.stderr.fileno(), _RESTORED))
+    try:
+        with Live(
+            spinner,
+            console=Console(file=options.stderr),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ):
+            yield lambda what: spinner.update(text=Text(f"{what} ..."))
+    finally:
+        forget()
 
 
 @contextmanager

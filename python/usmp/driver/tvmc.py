@@ -25,7 +25,6 @@ from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
-from usmp.driver.interrupts import noticed_interrupts
 from usmp.driver.list_command import add_list_parser
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
@@ -33,13 +32,12 @@ from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import with_pool_names_apart
 from usmp.driver.run import add_run_parser
 from usmp.plain_text import shown
+from usmp.termination import postponed_signals, settle
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "main", "run"]
 
 _LONGEST_PART = 1000
 _FAILED = 1
-_INTERRUPTED = 130
-"""128 and the number of SIGINT, as shells have it."""
 
 _EXAMPLES = """\
 examples:
@@ -51,15 +49,14 @@ examples:
 tvmc COMMAND --help shows the options of a command, with examples.
 
 exit status: 0 if all went well, 1 after an error, which is one line on stderr,
-130 if interrupted. A command that fails writes no file."""
+130 if interrupted, 143 if terminated. A command that fails writes no file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status is 0, 1 after one line on stderr, or 130."""
+    """Run the command line; the exit status is 0, or 1 after one line on stderr."""
     parser = _parser()
     complete(parser)
-    status = _FAILED
-    with silenced_native_log() as stderr, noticed_interrupts() as interrupted:
+    with silenced_native_log() as stderr:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.
@@ -69,20 +66,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command: Callable[[argparse.Namespace], None] = options.command
             command(options)
             sys.stdout.flush()
+            settle(0)
             return 0
         except BrokenPipeError:
             pass  # Whoever read our output has seen enough; there is nobody left to tell.
-        except (Exception, KeyboardInterrupt) as error:
+        except Exception as error:
             # Whatever goes wrong, the user gets one line that says so, and no traceback.
-            if interrupted() or isinstance(error, KeyboardInterrupt):
-                status = _INTERRUPTED
-                print("tvmc: interrupted", file=stderr)
-            else:
-                print(f"tvmc: error: {_one_line(error)}", file=stderr)
+            with postponed_signals():
+                print(f"tvmc: error: {_one_line(error)}", file=stderr, flush=True)
+                settle(_FAILED)
         _abandon_unwritable_stdout()
         # What failed half-way logs when it goes; let it go while nobody listens.
         gc.collect()
-    return status
+    return _FAILED
 
 
 def _abandon_unwritable_stdout() -> None:
@@ -116,9 +112,20 @@ def _one_line(error: Exception) -> str:
 
     Its last line says what to do; what is before it may be long, as a list of many pools is.
     """
-    *lines, last = str(error).strip().split("\n\n")[0].split("\n")
+    *lines, last = _text(error).strip().split("\n\n")[0].split("\n")
     parts = (" ".join(" ".join(lines).split()), " ".join(last.split()))
     return " ".join(_shortened(part) for part in parts if part) or type(error).__name__
+
+
+def _text(error: Exception) -> str:
+    """What the error says, of a file as every command of the system would."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return str(error)
+    from tempfile import gettempdir
+
+    is_temporary = str(error.filename).startswith(gettempdir())
+    advice = "; TMPDIR names another folder for temporary files" if is_temporary else ""
+    return f"{error.filename}: {error.strerror}{advice}"
 
 
 def _shortened(text: str) -> str:

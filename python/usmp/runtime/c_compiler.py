@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+from usmp.runtime.programs import run_program
 
 DEFAULT_FLAGS = ("-O2",)
 
@@ -23,12 +24,8 @@ def compile_c(arguments: Sequence[str], output: Path) -> None:
     """
     compiler = os.environ.get("CC", "").split() or ["cc"]
     try:
-        result = subprocess.run(
-            [*compiler, *arguments, "-o", str(output)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
+        result = run_program(
+            [*compiler, *arguments, "-o", str(output)], temporary=output.resolve().parent
         )
     except OSError as error:
         raise BuildError(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ from usmp.runtime.elf_sections import read_sections
 from usmp.runtime.extra_sources import check_sources, include_sources
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.linker_errors import linker_error
+from usmp.runtime.programs import run_program
 from usmp.runtime.write_files import write_files
+from usmp.temporary_folder import temporary_folder
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
 
@@ -65,12 +67,13 @@ class EmulatedModule:
         self.inputs: dict[str, dict[str, Any]] = main["inputs"]
         self.outputs: dict[str, dict[str, Any]] = main["outputs"]
         self.board = board
-        directory = tempfile.mkdtemp(prefix="usmp-")
-        self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
-        self._project = Path(directory) / PROJECT_FOLDER
+        made = ExitStack()
+        directory = made.enter_context(temporary_folder())
+        self._cleanup = weakref.finalize(self, made.close)
+        self._project = directory / PROJECT_FOLDER
         folders = ("codegen/", f"{PROJECT_FOLDER}/")
         needed = {name: text for name, text in files.items() if name.startswith(folders)}
-        write_files(needed, Path(directory))
+        write_files(needed, directory)
         include_sources(sources, self._project)
         build_project(self._project, board, variables or {})
 
@@ -142,7 +145,7 @@ def build_project(project: Path, board: Board, variables: Mapping[str, str]) -> 
     require_program(board.toolchain.compiler, board.toolchain.packages, BuildError)
     settings = [f"{name}={value}" for name, value in variables.items()]
     command = ["make", "--silent", *settings]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, errors="replace")
+    done = run_program(command, project, temporary=project)
     if done.returncode != 0:
         raise BuildError(linker_error(done.stderr, board) or _build_failure(board, done.stderr))
 
@@ -164,28 +167,19 @@ def run_emulator(board: Board, directory: Path, elf: str, timeout_seconds: float
     emulator = board.emulator
     require_program(emulator.program, emulator.package, EmulatorError)
     try:
-        # On a timeout the emulator is killed and waited for.
-        done = subprocess.run(
-            emulator.command(elf),
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=timeout_seconds,
-        )
+        done = run_program(emulator.command(elf), directory, timeout_seconds=timeout_seconds)
     except subprocess.TimeoutExpired:
         raise EmulatorError(
             f"the program did not end within {timeout_seconds:g} seconds in {emulator.program}; "
             "give it more with --timeout"
         ) from None
+    printed = done.stdout + done.stderr
     if done.returncode != 0:
-        text = done.stdout.strip() or "it printed nothing"
+        text = printed.strip() or "it printed nothing"
         raise EmulatorError(
             f"the program failed in {emulator.program} with exit status {done.returncode}: {text}"
         )
-    return done.stdout
+    return printed
 
 
 def require_program(program: str, packages: str, error: type[RuntimeError]) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from usmp.runtime.host_calls import (
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.write_files import write_files
+from usmp.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
@@ -61,10 +61,11 @@ class HostModule:
         self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
         self._devices = len(metadata.get("devices", []))
         check_sources(metadata, sources)
-        directory = tempfile.mkdtemp(prefix="usmp-")
-        self._cleanup = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+        folders = ExitStack()
+        directory = folders.enter_context(temporary_folder())
+        self._cleanup = weakref.finalize(self, folders.close)
         is_packed = metadata.get("interface_api") == "packed"
-        path = build_shared_library(files, self._pools, Path(directory), flags, is_packed, sources)
+        path = build_shared_library(files, self._pools, directory, flags, is_packed, sources)
         try:
             self._library = ctypes.CDLL(str(path))
             self._entry_points = self._find_entry_points(path, _prefix(files), is_packed)

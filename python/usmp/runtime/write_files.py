@@ -16,5 +16,9 @@ def write_files(files: Mapping[str, bytes], directory: Path) -> list[Path]:
     paths = [directory / name for name in files]
     for path, content in zip(paths, files.values(), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            # A disk that is full gives an error without a name.
+            raise OSError(error.errno, error.strerror, str(path)) from error
     return paths

@@ -1,75 +1,234 @@
-"""Ctrl-C ends a command as shells expect, whoever catches it first."""
+"""Signals end a command at once and tidily, whenever they come."""
 
 from __future__ import annotations
 
 import os
+import pty
+import shutil
 import signal
-import threading
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from usmp.driver import plan
-from usmp.driver.interrupts import noticed_interrupts
+from interrupted_commands import TVMC, after, at_start, ended_by
+
+SIGINT, SIGTERM, SIGHUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+LINES = {
+    SIGINT: "tvmc: interrupted\n",
+    SIGTERM: "tvmc: terminated\n",
+    SIGHUP: "tvmc: terminated, the terminal is gone\n",
+}
+OLD = b"what was there before"
+MOMENTS = 10
 
 
-def interrupt() -> None:
+def extension(folder: Path, text: str) -> str:
+    """The option that runs this Python first."""
+    path = folder / "extension.py"
+    path.write_text(f"import os, signal\n{text}\n")
+    return f"--extension={path}"
+
+
+def interrupt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that interrupts itself."""
+    return subprocess.run(
+        [TVMC, *arguments], capture_output=True, text=True, check=False, cwd=folder
+    )
+
+
+def check_compile(ended, number: signal.Signals, output: Path, new: bytes) -> None:
+    """Either the command did nothing and says why, or all of its work."""
+    if ended.status == 0:
+        assert ended.stderr == ""
+        assert output.read_bytes() == new
+    else:
+        assert (ended.status, ended.stdout, ended.stderr) == (128 + number, "", LINES[number])
+        assert output.read_bytes() == OLD
+    assert (ended.temporary, ended.processes) == ([], [])
+    assert sorted(path.name for path in output.parent.iterdir()) == [output.name]
+
+
+def test_any_moment_of_compile(small_model, tmp_path):
+    output = tmp_path / "output/model.tar"
+    output.parent.mkdir()
+    arguments = ("compile", small_model, "-o", output)
+    started = os.times()
+    whole = ended_by(arguments, tmp_path, lambda process: process.wait())
+    seconds = os.times().elapsed - started.elapsed
+    assert whole.status == 0
+    new = output.read_bytes()
+    statuses = []
+    for index in range(MOMENTS):
+        output.write_bytes(OLD)
+        number = (SIGINT, SIGTERM)[index % 2]
+        moment = after(seconds * index / MOMENTS)
+        twice = (number, number) if index % 4 > 1 else (number,)
+        ended = ended_by(arguments, tmp_path, moment, *twice)
+        check_compile(ended, number, output, new)
+        statuses.append(ended.status)
+    assert set(statuses[: MOMENTS // 3]) == {130, 143}
+
+
+def test_start(tmp_path):
+    for number in (SIGINT, SIGTERM, SIGHUP):
+        for _ in range(4):
+            ended = ended_by(["completion", "bash"], tmp_path, at_start, number)
+            assert (ended.status, ended.stderr) in ((128 + number, LINES[number]), (0, ""))
+
+
+def test_little_is_loaded_before_signals_are_taken_care_of():
+    """Until then Python answers, with a traceback."""
+
+    def loaded(*command: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", *command],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+        return [line.rpartition("|")[2].strip() for line in lines]
+
+    modules = loaded(TVMC, "--version")
+    before = set(modules[: modules.index("usmp.termination")])
+    assert {name for name in before if name.startswith("usmp")} == {"usmp"}
+    assert not before & {"argparse", "pathlib", "subprocess", "tempfile", "typing"}
+    assert "usmp.driver.tvmc" in modules
+
+
+@pytest.mark.parametrize("number", LINES, ids=lambda number: number.name)
+def test_programs_and_their_files_go_too(digits_archive, tmp_path, number):
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    compiler = tmp_path / "compiler"
+    compiler.write_text(f"#!/bin/sh\ntouch $TMPDIR/left\nsleep 600 &\necho > {ready}\nwait\n")
+    compiler.chmod(0o755)
+    ended = ended_by(
+        ["run", digits_archive],
+        tmp_path,
+        lambda process: ready.read_text(),
+        number,
+        number,
+        environment={"CC": str(compiler)},
+    )
+    assert (ended.status, ended.stdout, ended.stderr) == (128 + number, "", LINES[number])
+    assert (ended.temporary, ended.processes) == ([], [])
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_any_moment_of_run(digits_archive, tmp_path):
+    for index in range(5):
+        ended = ended_by(["run", digits_archive], tmp_path, after(0.2 * index), SIGINT)
+        assert (ended.status, ended.stderr) in ((130, LINES[SIGINT]), (0, ""))
+        assert (ended.temporary, ended.processes) == ([], [])
+
+
+def test_library_that_swallows_exceptions(tmp_path):
+    swallowing = """
+try:
     os.kill(os.getpid(), signal.SIGINT)
+except BaseException:
+    pass
+"""
+    done = interrupt(tmp_path, "list", extension(tmp_path, swallowing))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", LINES[SIGINT])
 
 
-def test_interrupt(tvmc, digits_model, monkeypatch):
-    monkeypatch.setattr(plan, "build_model", lambda options, stage: interrupt())
-    outcome = tvmc("plan", digits_model)
-    assert (outcome.status, outcome.stdout, outcome.stderr) == (130, "", "tvmc: interrupted\n")
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def test_python_that_ends(tmp_path):
+    at_exit = "import atexit\natexit.register(os.kill, os.getpid(), signal.SIGINT)"
+    done = interrupt(tmp_path, "list", "boards", extension(tmp_path, at_exit))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mps2-an385" in done.stdout
 
 
-def test_interrupt_that_a_library_swallows(tvmc, digits_model, monkeypatch):
-    def build_model(options, stage):
-        try:
-            interrupt()
-        except BaseException:
-            raise RuntimeError("half-made") from None
-
-    monkeypatch.setattr(plan, "build_model", build_model)
-    outcome = tvmc("plan", digits_model)
-    assert (outcome.status, outcome.stderr) == (130, "tvmc: interrupted\n")
-
-
-def test_error_without_an_interrupt(tvmc, digits_model, monkeypatch):
-    def build_model(options, stage):
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(plan, "build_model", build_model)
-    assert tvmc("plan", digits_model).stderr == "tvmc: error: broken\n"
+def test_after_an_error(tmp_path):
+    """The user has been told."""
+    late = """
+import gc
+gc.collect = lambda: os.kill(os.getpid(), signal.SIGINT)
+raise RuntimeError("broken")
+"""
+    done = interrupt(tmp_path, "list", extension(tmp_path, late))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
-def test_handler_of_somebody_else_stays():
-    mine = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def test_after_the_output_is_written(small_model, tmp_path):
+    """What is done stays done, and the status says so."""
+    late = """
+import usmp.driver.compile
+usmp.driver.compile.print_summary = lambda factory: os.kill(os.getpid(), signal.SIGINT)
+"""
+    (tmp_path / "model.tar").write_bytes(OLD)
+    arguments = ("compile", str(small_model), "-o", "model.tar")
+    done = interrupt(tmp_path, *arguments, extension(tmp_path, late))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "model.tar").read_bytes() != OLD
+
+
+def test_while_the_output_is_written(small_model, tmp_path):
+    late = "os.chmod = lambda *arguments: os.kill(os.getpid(), signal.SIGTERM)"
+    output = tmp_path / "output/model.tar"
+    output.parent.mkdir()
+    output.write_bytes(OLD)
+    arguments = ("compile", str(small_model), "-o", str(output))
+    done = interrupt(tmp_path, *arguments, extension(tmp_path, late))
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", LINES[SIGTERM])
+    assert output.read_bytes() == OLD
+    assert [path.name for path in output.parent.iterdir()] == ["model.tar"]
+
+
+def test_signal_that_is_ignored_stays_ignored(tmp_path):
+    """As under `nohup`, and of commands in the background of a script."""
+    kill = "os.kill(os.getpid(), signal.SIGINT)\nos.kill(os.getpid(), signal.SIGHUP)"
+    option = extension(tmp_path, kill)
+    command = f"trap '' INT HUP; exec {TVMC} list boards {option}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mps2-an385" in done.stdout
+
+
+def test_terminal_is_as_before(digits_model):
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [TVMC, "plan", str(digits_model)],
+        stdout=subprocess.DEVNULL,
+        stderr=end,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(end)
+    shown = b""
+    while b"loading TVM" not in shown:
+        shown += os.read(terminal, 4096)
+    process.send_signal(SIGINT)
     try:
-        with noticed_interrupts() as interrupted:
-            interrupt()
-            assert not interrupted()
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, mine)
+        while part := os.read(terminal, 4096):
+            shown += part
+    except OSError:
+        pass  # What a terminal says at its end.
+    os.close(terminal)
+    assert process.wait() == 130
+    # The line is empty, and the cursor is back.
+    assert shown.endswith(b"\r\x1b[2K\x1b[?25htvmc: interrupted\r\n")
 
 
-def test_thread_leaves_signals_alone():
-    noticed = []
+def test_program_of_somebody_else_handles_signals_as_it_likes():
+    script = """
+import signal
+before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+from usmp.driver import tvmc
+tvmc.main(["list"])
+after = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+assert before == after
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
 
-    def work():
-        with noticed_interrupts() as interrupted:
-            noticed.append(interrupted())
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert noticed == [False]
-
-
-def test_interrupt_is_noticed_and_raised():
-    with noticed_interrupts() as interrupted:
-        assert not interrupted()
-        with pytest.raises(KeyboardInterrupt):
-            interrupt()
-        assert interrupted()
+def test_closed_stderr(tmp_path):
+    """No file that the command opens gets its number."""
+    buffers = tmp_path / "buffers.csv"
+    buffers.write_text("id,lower,upper,size\na,0,1,4\n")
+    command = f"exec {TVMC} plan --buffers {buffers} --format csv 2>&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "id,lower,upper,size,offset\na,0,1,4,0\n")

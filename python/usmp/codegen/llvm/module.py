@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import tvm
 from tvm import tirx
@@ -22,6 +20,7 @@ from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
 from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import CONSTANT_DATA_ATTR, MAIN_FUNCTION_NAME
+from usmp.temporary_folder import temporary_folder
 
 _CONVERSION = re.compile(
     r"^define weak [^@\n]*@(__truncsfhf2|__extendhfsf2)\(.*?^}\n", re.MULTILINE | re.DOTALL
@@ -112,8 +111,8 @@ def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _object_file(module: tvm.runtime.Module) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="usmp-") as directory:
-        path = Path(directory) / "module.ll"
+    with temporary_folder() as directory:
+        path = directory / "module.ll"
         path.write_text(_without_exports(module.inspect_source("ll")), encoding="utf-8")
         load = tvm.get_global_func("ffi.Module.load_from_file.ll")
         load(str(path), "ll").write_to_file(str(path.with_suffix(".o")), "o")

@@ -1,0 +1,117 @@
+"""Commands that signals end: when, and what is left of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+TVMC = str(Path(sys.executable).with_name("tvmc"))
+_MARK = "USMP_TEST_COMMAND"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left.
+
+    Parameters
+    ----------
+    status, stdout, stderr: as whoever started it sees them.
+    temporary: files in the folder for temporary files.
+    processes: that it started, directly or not, and that still run.
+    seconds: from the signal to the end.
+    """
+
+    status: int
+    stdout: str
+    stderr: str
+    temporary: list[str]
+    processes: list[int]
+    seconds: float
+
+
+def ended_by(
+    arguments: Sequence[object],
+    folder: Path,
+    moment: Callable[[subprocess.Popen[str]], object],
+    *signals: signal.Signals,
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Run `tvmc`, send it signals, and wait for its end.
+
+    Parameters
+    ----------
+    arguments: of the command.
+    folder: an empty one for temporary files is made in it.
+    moment: returns when the signals are to be sent.
+    environment: variables beside those of this process.
+    """
+    temporary = folder / f"temporary-{uuid.uuid4().hex}"
+    temporary.mkdir()
+    mark = uuid.uuid4().hex
+    process = subprocess.Popen(
+        [TVMC, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **(environment or {}), "TMPDIR": str(temporary), _MARK: mark},
+    )
+    moment(process)
+    for number in signals:
+        if process.poll() is None:
+            process.send_signal(number)
+    sent = time.monotonic()
+    stdout, stderr = process.communicate()
+    seconds = time.monotonic() - sent
+    left = sorted(path.name for path in temporary.iterdir())
+    return Ended(process.returncode, stdout, stderr, left, _marked_processes(mark), seconds)
+
+
+def at_start(process: subprocess.Popen[str]) -> None:
+    """Return as soon as the command takes care of signals: Python itself leaves SIGTERM alone."""
+    bit = 1 << (signal.SIGTERM - 1)
+    while process.poll() is None and not _caught_signals(process.pid) & bit:
+        time.sleep(0.0005)
+
+
+def after(seconds: float) -> Callable[[subprocess.Popen[str]], None]:
+    """A moment so long after the start, or the end of the command."""
+
+    def wait(process: subprocess.Popen[str]) -> None:
+        at_start(process)
+        deadline = time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    return wait
+
+
+def _caught_signals(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    line = next((line for line in status.splitlines() if line.startswith("SigCgt:")), "SigCgt: 0")
+    return int(line.split()[1], 16)
+
+
+def _marked_processes(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"{_MARK}={mark}".encode() in _environment(entry):
+                found.append(int(entry.name))
+        except OSError:
+            continue  # It has ended meanwhile.
+    return found
+
+
+def _environment(process: Path) -> list[bytes]:
+    return (process / "environ").read_bytes().split(b"\0")
