@@ -28,7 +28,7 @@ PAGE = (ROOT / "docs/tvmc.md").read_text()
 )
 
 
-READ = {"model.tflite", "in.npz", "mine.py"}
+READ = {"model.tflite", "in.npz", "image.npy", "image.bin", "mine.py"}
 ALGORITHM = "tir.usmp.algo.mine"
 _MINE = f"""
 import tvm_ffi
@@ -60,7 +60,10 @@ def folder(tmp_path, monkeypatch, digits_model):
     """A folder with what the commands of the page read."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.tflite").symlink_to(digits_model)
-    np.savez("in.npz", image=np.zeros((1, 8, 8, 1), np.int8))
+    image = np.zeros((1, 8, 8, 1), np.int8)
+    np.savez("in.npz", image=image)
+    np.save("image.npy", image)
+    image.tofile("image.bin")
     (tmp_path / "mine.py").write_text(_MINE)
     yield tmp_path
     if tvm_ffi.get_global_func(ALGORITHM, allow_missing=True):
@@ -88,6 +91,8 @@ def test_compile_and_run(folder, capfd):
         "board.tar",
         "mine.tar",
         "out.npz",
+        "probabilities.bin",
+        "probabilities.npy",
     }
     assert set(os.listdir(folder)) == made | READ
 

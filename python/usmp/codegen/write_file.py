@@ -14,7 +14,8 @@ from usmp.termination import postponed_signals, undo_at_signal
 def write_file(path: str | Path, content: bytes) -> None:
     """Replace the file at `path`, or create it; what a symbolic link points at is replaced.
 
-    A file that may not be written is left alone. A device or a pipe cannot be replaced without doing harm: `content` is written to it.
+    A file that may not be written is left alone. A device or a pipe cannot be replaced without
+    doing harm: `content` is written to it.
 
     Raises
     ------

@@ -68,6 +68,8 @@ def compile_model(options: argparse.Namespace) -> None:
         with written(options.output):
             factory.export_model_library_format(options.output)
     note_interrupted_search(options, factory)
+    if options.quiet:
+        return
     for note in note_unused_accelerators(options.target, factory):
         print(note)
     print_summary(factory)

@@ -22,7 +22,10 @@ _PLANNER = "tir.usmp.UnifiedStaticMemoryPlanner"
 def add_quiet_option(parser: argparse._ActionsContainer) -> None:
     """Add `--quiet`."""
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="show no progress on the terminal"
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="show no progress, no summary and no notes: only what was asked for, and errors",
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usmp.driver.board_options import add_board_options
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from usmp.runtime import Archive
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
+Infos: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 FILL_MODES = ("random", "zeros", "ones")
 
@@ -27,6 +30,8 @@ _EXAMPLES = """\
       with random inputs, always the same; the outputs are printed
   tvmc run model.tar --inputs in.npz --outputs out.npz --print-time
       with arrays of numpy.savez("in.npz", image=...), by the names of the inputs
+  tvmc run model.tar --inputs image=x.npy --outputs probabilities=y.bin
+      a file for one tensor: of numpy.save, or its bytes; the only one needs no name
   CC="gcc -O3" tvmc run model.tar --fill-mode zeros
       built by a compiler of your choice
   tvmc run board.tar --board mps2-an385
@@ -49,10 +54,22 @@ def add_run_parser(commands: Any) -> None:
     )
     tensors = parser.add_argument_group("inputs and outputs")
     tensors.add_argument(
-        "-i", "--inputs", metavar="PATH", help="an .npz file with an array for each input"
+        "-i",
+        "--inputs",
+        action="append",
+        default=[],
+        metavar="[NAME=]PATH",
+        help="an .npz file with an array for each input, or an .npy file or .bin file (raw bytes) "
+        "for one; may be repeated (tvmc info shows the names)",
     )
     tensors.add_argument(
-        "-o", "--outputs", metavar="PATH", help="the .npz file to write the outputs to, not stdout"
+        "-o",
+        "--outputs",
+        action="append",
+        default=[],
+        metavar="[NAME=]PATH",
+        help="the .npz file to write the outputs to, not stdout, or an .npy or .bin file for one; "
+        "may be repeated",
     )
     tensors.add_argument(
         "--fill-mode",
@@ -76,33 +93,43 @@ def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
     if options.expected and not options.board:
         raise UsageError("--expected is compared with what a board computes; name it with --board")
-    if options.outputs is not None:
-        _check_outputs(options)
-    from usmp.driver.tensors import load_tensors, print_tensors, save_tensors
+    from usmp.driver.tensor_files import output_files, path_of, read_inputs, write_outputs
+    from usmp.driver.tensors import print_tensors
     from usmp.runtime import load_archive
 
     archive = load_archive(options.FILE)
-    given = load_tensors(options.inputs) if options.inputs else {}
+    inputs, outputs_of = _tensors_of(options, archive)
+    for value in options.outputs:
+        _check_output(options, path_of(value, list(outputs_of)), list(inputs))
+    files = output_files(options.outputs, outputs_of)
+    given = read_inputs(options.inputs, inputs)
     run = _run_on_board if options.board else _run_on_host
     outputs, seconds = run(options, archive, given)
-    if options.outputs:
-        save_tensors(options.outputs, outputs)
+    if files:
+        write_outputs(files, outputs)
     else:
         print_tensors(outputs)
     if options.print_time:
         print(f"Run time: {seconds * 1000:.3f} ms")
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse to write the outputs over what the command reads."""
-    read = {
-        "the archive": options.FILE,
-        "the inputs": options.inputs,
-        "the expected outputs": options.expected,
-    }
-    for read_as, path in read.items():
-        if path is not None:
-            check_output(options.outputs, path, "the outputs", read_as)
+def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, Infos]:
+    """Shape and dtype of the inputs and outputs that files are named for."""
+    if not (options.inputs or options.outputs):
+        return {}, {}
+    main = archive.module(options.module_name).metadata["memory"]["functions"]["main"][0]
+    return main["inputs"], main["outputs"]
+
+
+def _check_output(options: argparse.Namespace, path: str, inputs: Sequence[str]) -> None:
+    """Refuse to write an output over what the command reads."""
+    from usmp.driver.tensor_files import path_of
+
+    check_output(path, options.FILE, "the outputs", "the archive")
+    for value in options.inputs:
+        check_output(path, path_of(value, inputs), "the outputs", "the inputs")
+    if options.expected is not None:
+        check_output(path, options.expected, "the outputs", "the expected outputs")
 
 
 def _run_on_host(
@@ -137,5 +164,6 @@ def _run_on_board(
         start = time.perf_counter()
         runs = module.run([inputs], options.timeout)
         seconds = time.perf_counter() - start
-    outputs = report_run(archive, module, runs, inputs, expected, options.extra_source)
+    with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
+        outputs = report_run(archive, module, runs, inputs, expected, options.extra_source)
     return outputs, seconds

@@ -86,3 +86,17 @@ def test_stage_is_shown_as_it_is_named(monkeypatch):
     with stages(argparse.Namespace(quiet=False, stderr=stream)) as stage:
         stage("reading [b]x[/b].tflite")
     assert "reading [b]x[/b].tflite ..." in stream.getvalue()
+
+
+@pytest.mark.parametrize("quiet", ["-q", "--quiet"])
+def test_quiet_compile_prints_nothing(tvmc, digits_model, quiet):
+    outcome = tvmc("compile", digits_model, "-o", "model.tar", quiet)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "", "")
+
+
+def test_quiet_keeps_what_was_asked_for(tvmc, digits_model, digits_archive):
+    assert tvmc("plan", digits_model, "-q").stdout == tvmc("plan", digits_model).stdout
+    assert tvmc("run", digits_archive, "-q").stdout == tvmc("run", digits_archive).stdout
+    assert tvmc("run", "missing.tar", "-q").stderr == (
+        "tvmc: error: missing.tar: No such file or directory\n"
+    )

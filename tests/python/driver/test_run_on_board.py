@@ -190,3 +190,9 @@ def test_an_object_file_for_the_board_is_not_compared_with_this_host(tvmc, digit
     assert outcome.status == 0
     assert "The outputs were not compared: " in outcome.stdout
     assert "probabilities: int8[1, 10]" in outcome.stdout
+
+
+def test_quiet_says_only_what_was_computed(tvmc, board_archive, digits_archive):
+    outcome = tvmc("run", board_archive, "--board", "mps2-an385", "--quiet")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert outcome.stdout == tvmc("run", digits_archive).stdout
