@@ -97,10 +97,12 @@ def test_compile_and_run(folder, capfd):
     assert set(os.listdir(folder)) == made | READ
 
 
-def test_plan_and_list(folder, capfd):
-    for line in (*command_lines("plan"), *command_lines("list")):
-        assert main(line) == 0, capfd.readouterr().err
-    assert set(os.listdir(folder)) == {"plan.json", "plan.csv"} | READ
+def test_plan_info_and_list(folder, capfd):
+    assert main(["compile", "model.tflite", "-o", "model.tar", "-q"]) == 0
+    for title in ("plan", "info", "list"):
+        for line in command_lines(title):
+            assert main(line) == 0, capfd.readouterr().err
+    assert set(os.listdir(folder)) == {"model.tar", "plan.json", "plan.csv"} | READ
 
 
 def test_completion(capfd):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.errors import UsageError
 from usmp.driver.memory_pools import add_pool_options, memory_pools
+from usmp.driver.output import check_readable
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
 from usmp.driver.search import add_time_budget_option, watched_search
@@ -120,11 +120,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             f'unknown runtime "{options.runtime}"; supported: {", ".join(RUNTIMES)}; '
             "the C needs no runtime"
         )
-    try:
-        os.stat(options.FILE)
-    except OSError as error:
-        # Before the seconds that TVM takes to load.
-        raise UsageError(f"{options.FILE}: {error.strerror}") from error
+    check_readable(options.FILE)
     stage("loading TVM")
     import usmp
     from usmp.objects.targets import parse_targets

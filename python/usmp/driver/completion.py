@@ -19,7 +19,13 @@ _EXAMPLES = """\
   eval "$(tvmc completion zsh)"         in ~/.zshrc, after compinit
   tvmc completion fish | source         in ~/.config/fish/config.fish"""
 
-_ENDINGS = {"compile": ("tflite", "onnx", "pt2"), "plan": ("tflite", "onnx", "pt2"), "run": "tar"}
+_MODELS = ("tflite", "onnx", "pt2")
+_ENDINGS = {
+    "compile": _MODELS,
+    "plan": (*_MODELS, "tar"),
+    "run": ("tar",),
+    "info": (*_MODELS, "tar"),
+}
 """Of the files that commands read."""
 
 

@@ -1,4 +1,4 @@
-"""Files that commands write: the whole of one, or none."""
+"""Files that commands read, if they are there, and write: the whole of one, or none."""
 
 from __future__ import annotations
 
@@ -29,6 +29,19 @@ def check_output(path: str, read: str, what: str, read_as: str = "the model") ->
         _check_place(os.path.realpath(path))
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+def check_readable(path: str) -> None:
+    """Refuse a file that is missing, before the seconds that TVM takes to load.
+
+    Raises
+    ------
+    UsageError: it is missing.
+    """
+    try:
+        os.stat(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
 
 
 @contextmanager

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.output import check_output, written
+from usmp.driver.plan_archive import is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.summary import print_summary, summary_text
 
 if TYPE_CHECKING:
-    from usmp import AOTExecutorFactoryModule
+    from rich.console import Console
+
+Show: TypeAlias = "Callable[[Console | None], None]"
+"""Prints a plan as a table, to stdout by default."""
 
 FORMATS = ("table", "json", "csv")
 
@@ -31,6 +37,8 @@ _EXAMPLES = """\
       a row for every buffer: pool, offset, size, live ranges, overlaps
   tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
       what metadata.json of an archive has under "memory"
+  tvmc plan model.tar
+      the plan that tvmc compile made
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
       buffers of another compiler: the columns id,lower,upper,size in, and offset out
 
@@ -74,18 +82,31 @@ def plan_model(options: argparse.Namespace) -> None:
         )
     if options.output is not None:
         check_output(options.output, options.FILE, "the plan")
-    with stages(options) as stage:
-        factory = build_model(options, stage)
-    note_interrupted_search(options, factory)
+    if is_archive(options):
+        module = planned_module(options)
+        show: Show = partial(_print_plan, module.metadata)
+        memory = module.metadata["memory"]
+    else:
+        with stages(options) as stage:
+            factory = build_model(options, stage)
+        note_interrupted_search(options, factory)
+        show = partial(print_summary, factory)
+        memory = factory.metadata["modules"][factory.module_name]["memory"]
     if options.output:
         from usmp.codegen.write_file import write_file
 
         with written(options.output):
-            write_file(options.output, _text(factory, shown_as).encode())
+            write_file(options.output, _text(show, memory, shown_as).encode())
     elif shown_as == "table":
-        print_summary(factory)
+        show(None)
     else:
-        print(_text(factory, shown_as), end="")
+        print(_text(show, memory, shown_as), end="")
+
+
+def _print_plan(metadata: Mapping[str, Any], console: Console | None) -> None:
+    from usmp.report import print_memory_summary
+
+    print_memory_summary(metadata, console)
 
 
 def _format_of(path: str | None) -> str:
@@ -94,10 +115,9 @@ def _format_of(path: str | None) -> str:
     return ending if ending in FORMATS else "table"
 
 
-def _text(factory: AOTExecutorFactoryModule, shown_as: str) -> str:
+def _text(show: Show, memory: Mapping[str, Any], shown_as: str) -> str:
     if shown_as == "table":
-        return summary_text(factory)
+        return summary_text(show)
     from usmp.report import plan_csv, plan_json
 
-    memory = factory.metadata["modules"][factory.module_name]["memory"]
     return plan_json(memory) if shown_as == "json" else plan_csv(memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,11 @@ def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = N
         print_unused_pools(factory.ir_mod)
 
 
-def summary_text(factory: AOTExecutorFactoryModule) -> str:
-    """The same for a file."""
+def summary_text(show: Callable[[Console], None]) -> str:
+    """What `show` prints, for a file."""
     from rich.console import Console
 
     text = io.StringIO()
     with redirect_stdout(text):
-        print_summary(factory, Console(file=text, highlight=False, width=_FILE_WIDTH))
+        show(Console(file=text, highlight=False, width=_FILE_WIDTH))
     return text.getvalue()

@@ -25,6 +25,7 @@ from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
+from usmp.driver.info import add_info_parser
 from usmp.driver.list_command import add_list_parser
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
@@ -44,6 +45,7 @@ examples:
   tvmc compile model.tflite -o model.tar     C with planned memory
   tvmc run model.tar                         try it on this host
   tvmc plan model.tflite                     only say what memory it needs
+  tvmc info model.tflite                     its inputs, outputs and operators
   tvmc list                                  targets, boards, algorithms, pass options
 
 tvmc COMMAND --help shows the options of a command, with examples.
@@ -102,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     add_compile_parser(commands)
     add_plan_parser(commands)
     add_run_parser(commands)
+    add_info_parser(commands)
     add_list_parser(commands)
     add_completion_parser(commands)
     return parser

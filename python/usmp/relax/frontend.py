@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from tvm.ir import IRModule
 
 from usmp.distribution import EXTRAS, install_command
 from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.torch_cache import without_torch_cache
+
+Model = TypeVar("Model")
+"""What a reader makes of a model."""
 
 
 def import_model(path: str | Path) -> IRModule:
@@ -24,9 +29,22 @@ def import_model(path: str | Path) -> IRModule:
     UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or the
         model has an operator that cannot be imported.
     """
+    return read_model_file(path, _IMPORTERS)
+
+
+def read_model_file(
+    path: str | Path, readers: Mapping[str, Callable[[bytes, Path], Model]]
+) -> Model:
+    """What the reader for the ending of a file makes of its content and its folder.
+
+    Raises
+    ------
+    UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or the
+        reader raised one; or a package that it needs is missing.
+    """
     path = Path(path)
-    importer = _IMPORTERS.get(path.suffix.lower())
-    if importer is None:
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
         known = ", ".join(_IMPORTERS)
         raise UnsupportedModelError(
             f'{path}: unknown model format "{path.suffix}"; supported: {known}'
@@ -38,7 +56,7 @@ def import_model(path: str | Path) -> IRModule:
     if not content:
         raise UnsupportedModelError(f"{path}: the file is empty")
     try:
-        return importer(content, path.parent)
+        return reader(content, path.parent)
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
@@ -63,9 +81,10 @@ def _import_onnx(content: bytes, folder: Path) -> IRModule:
 
 
 def _import_pytorch(content: bytes, folder: Path) -> IRModule:
-    from usmp.relax.import_pytorch import import_pytorch
+    with without_torch_cache():
+        from usmp.relax.import_pytorch import import_pytorch
 
-    return import_pytorch(content)
+        return import_pytorch(content)
 
 
 _IMPORTERS: dict[str, Callable[[bytes, Path], IRModule]] = {

@@ -14,7 +14,7 @@ from compilers import require
 from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
-COMMANDS = {"compile", "plan", "run", "list", "completion"}
+COMMANDS = {"compile", "plan", "run", "info", "list", "completion"}
 
 # What bash does at the tab key: it sets the line and calls the function.
 _BASH = """
@@ -55,8 +55,9 @@ def bash(tmp_path):
         ("tvmc co", {"compile", "completion"}),
         ("tvmc --v", {"--version"}),
         ("tvmc compile ", {"net.tflite", "net.onnx"}),
-        ("tvmc plan net.t", {"net.tflite"}),
+        ("tvmc plan net.t", {"net.tflite", "net.tar"}),
         ("tvmc run ", {"net.tar"}),
+        ("tvmc info ", {"net.tflite", "net.onnx", "net.tar"}),
         ("tvmc compile net.tflite --target-c", {"--target-c-mcpu"}),
         ("tvmc compile --target ", set(TARGETS)),
         # Bash takes "=" for the end of a word, so that only what follows is offered.

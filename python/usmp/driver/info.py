@@ -1,0 +1,101 @@
+"""`tvmc info`: what a model file or an archive has, without compiling anything."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.help import add_command
+from usmp.driver.output import check_readable
+from usmp.driver.progress import add_quiet_option, stages
+
+if TYPE_CHECKING:
+    from usmp.runtime.archived_module import ArchivedModule, ArchivedTensor
+
+ARCHIVE = ".tar"
+
+_EXAMPLES = """\
+  tvmc info model.tflite
+      inputs and outputs with their shapes, types, scales and zero points; operators
+  tvmc info model.tar
+      the same of an archive, with its memory pools
+  tvmc info model.onnx --format json"""
+
+
+def add_info_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "info",
+        show_info,
+        summary="show what a model or an archive has",
+        description="Show the inputs, outputs and operators of a model, or the inputs, outputs and "
+        "pools of an archive; nothing is compiled.",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("FILE", help="a .tflite, .onnx or .pt2 file, or an archive (.tar)")
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="how to show it"
+    )
+    add_quiet_option(parser)
+
+
+def show_info(options: argparse.Namespace) -> None:
+    """Carry out the command."""
+    check_readable(options.FILE)
+    with stages(options) as stage:
+        stage(f"reading {options.FILE}")
+        description = _description(options)
+    from usmp.report.model_description import description_json, print_description
+
+    if options.format == "json":
+        print(description_json(description), end="")
+    else:
+        print_description(description)
+
+
+def _description(options: argparse.Namespace) -> dict[str, Any]:
+    if Path(options.FILE).suffix.lower() == ARCHIVE:
+        from usmp.runtime import load_archive
+
+        modules = load_archive(options.FILE).modules.values()
+        return {
+            "file": options.FILE,
+            "format": "Model Library Format archive",
+            "modules": [_module(module) for module in modules],
+        }
+    from usmp.relax.describe_model import describe_model
+
+    return {"file": options.FILE, **asdict(describe_model(options.FILE))}
+
+
+def _module(module: ArchivedModule) -> dict[str, Any]:
+    main = module.metadata["memory"]["functions"]["main"][0]
+    return {
+        "name": module.name,
+        "c_prefix": module.c_prefix,
+        "inputs": [_tensor(tensor) for tensor in module.inputs.values()],
+        "outputs": [_tensor(tensor) for tensor in module.outputs.values()],
+        "pools": [
+            {
+                "name": pool.name,
+                "kind": "constant" if pool.is_constant else "workspace",
+                "bytes": pool.size_bytes,
+            }
+            for pool in module.pools
+        ],
+        "state_size_bytes": main.get("state_size_bytes", 0),
+    }
+
+
+def _tensor(tensor: ArchivedTensor) -> dict[str, Any]:
+    info = tensor.info
+    return {
+        "name": str(info.name),
+        "dtype": str(info.dtype),
+        "shape": [int(extent) for extent in info.shape],
+        "scale": info.scale,
+        "zero_point": info.zero_point,
+    }

@@ -1,0 +1,77 @@
+"""What a model file or an archive has, as a person reads it, and for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Tensors = Sequence[Mapping[str, Any]]
+"""Name, dtype, shape, scale and zero point of each; an extent that is not known is None."""
+
+
+def print_description(description: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print what `description_json` writes as tables."""
+    console = console or Console(highlight=False)
+    _print_line(console, f"{description['file']}: {description['format']}")
+    for module in description.get("modules", [description]):
+        if "name" in module:
+            _print_line(console, f'module "{module["name"]}", C symbols {module["c_prefix"]}_*')
+        console.print(_tensor_table(module))
+        if module.get("pools"):
+            console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))
+        if module.get("state_size_bytes"):
+            _print_line(console, f"State between runs: {module['state_size_bytes']} bytes")
+        if "operators" in module:
+            rows = [{"operator": n, "count": c} for n, c in module["operators"].items()]
+            console.print(_table("operators", ("operator", "count"), rows))
+        if module.get("signatures"):
+            _print_line(console, f"Signatures: {', '.join(module['signatures'])}")
+
+
+def description_json(description: Mapping[str, Any]) -> str:
+    """The description as JSON, with a line end."""
+    return json.dumps(description, indent=2) + "\n"
+
+
+def _print_line(console: Console, line: str) -> None:
+    console.print(Text(line), soft_wrap=True)
+
+
+def _tensor_table(module: Mapping[str, Any]) -> Table:
+    rows = [
+        {"": side, **_tensor_cells(tensor)}
+        for side in ("input", "output")
+        for tensor in module[f"{side}s"]
+    ]
+    quantized = ("scale", "zero point") if any(row["scale"] for row in rows) else ()
+    return _table("inputs and outputs", ("", "name", "type", "shape", *quantized), rows)
+
+
+def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:
+    is_quantized = tensor["scale"] is not None
+    return {
+        "name": tensor["name"],
+        "type": tensor["dtype"],
+        "shape": "x".join("?" if e is None else str(e) for e in tensor["shape"]) or "scalar",
+        "scale": f"{tensor['scale']:g}" if is_quantized else "",
+        "zero point": str(tensor["zero_point"]) if is_quantized else "",
+    }
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True)
+    for heading in headings:
+        is_number = heading in ("bytes", "count", "scale", "zero point")
+        table.add_column(
+            heading, overflow="fold", justify="right" if is_number else "left", no_wrap=is_number
+        )
+    for row in rows:
+        # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
+        table.add_row(*(Text(str(row[heading])) for heading in headings))
+    return table

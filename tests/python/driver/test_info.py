@@ -1,0 +1,163 @@
+"""`tvmc info`: what a model or an archive has."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import onnx
+import pytest
+
+import usmp
+from onnx_models import residual_cnn
+from relax_models import PARAMS, Attention
+from usmp.relax.torch_cache import without_torch_cache
+
+IMAGE = {
+    "name": "image",
+    "dtype": "int8",
+    "shape": [1, 8, 8, 1],
+    "scale": pytest.approx(1 / 255),
+    "zero_point": -128,
+}
+PROBABILITIES = {
+    "name": "probabilities",
+    "dtype": "int8",
+    "shape": [1, 10],
+    "scale": 1 / 256,
+    "zero_point": -128,
+}
+
+
+def described(tvmc, path: object) -> dict:
+    outcome = tvmc("info", path, "--format", "json")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    return json.loads(outcome.stdout)
+
+
+def test_tflite(tvmc, digits_model):
+    assert described(tvmc, digits_model) == {
+        "file": str(digits_model),
+        "format": "TFLite model",
+        "inputs": [IMAGE],
+        "outputs": [PROBABILITIES],
+        "operators": {
+            "CONV_2D": 4,
+            "ADD": 1,
+            "DEPTHWISE_CONV_2D": 1,
+            "FULLY_CONNECTED": 1,
+            "MAX_POOL_2D": 1,
+            "MEAN": 1,
+            "SOFTMAX": 1,
+        },
+        "signatures": [],
+    }
+
+
+def test_table(tvmc, digits_model):
+    lines = [line.split() for line in tvmc("info", digits_model).stdout.splitlines()]
+    assert ["input", "image", "int8", "1x8x8x1", "0.00392157", "-128"] in lines
+    assert ["output", "probabilities", "int8", "1x10", "0.00390625", "-128"] in lines
+    assert ["CONV_2D", "4"] in lines
+
+
+def test_onnx(tvmc, tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(residual_cnn())
+    found = described(tvmc, path)
+    graph = onnx.load_from_string(residual_cnn()).graph
+    assert found["format"] == "ONNX model"
+    (read,) = found["inputs"]
+    assert (read["name"], read["dtype"]) == (graph.input[0].name, "float32")
+    assert read["shape"] == [d.dim_value for d in graph.input[0].type.tensor_type.shape.dim]
+    assert [output["name"] for output in found["outputs"]] == [graph.output[0].name]
+    assert found["operators"] == Counter(node.op_type for node in graph.node)
+
+
+def test_pytorch(tvmc, tmp_path):
+    models = pytest.importorskip("pytorch_models")
+    path = tmp_path / "model.pt2"
+    module = models.seeded(models.Perceptron)
+    with without_torch_cache():
+        path.write_bytes(models.exported(module, models.example_of(module)))
+    found = described(tvmc, path)
+    assert found["format"] == "program of torch.export"
+    assert [tensor["dtype"] for tensor in found["inputs"] + found["outputs"]] == ["float32"] * 2
+    assert found["operators"]["matmul"] > 0
+
+
+def test_archive(tvmc, digits_archive):
+    assert described(tvmc, digits_archive) == {
+        "file": str(digits_archive),
+        "format": "Model Library Format archive",
+        "modules": [
+            {
+                "name": "default",
+                "c_prefix": "tvmgen_default",
+                "inputs": [IMAGE],
+                "outputs": [PROBABILITIES],
+                "pools": [
+                    {"name": "global_const_workspace", "kind": "constant", "bytes": 26744},
+                    {"name": "global_workspace", "kind": "workspace", "bytes": 1248},
+                ],
+                "state_size_bytes": 0,
+            }
+        ],
+    }
+    lines = [line.split() for line in tvmc("info", digits_archive).stdout.splitlines()]
+    assert ["global_workspace", "workspace", "1248"] in lines
+
+
+def test_archive_of_several_models(tvmc):
+    models = [usmp.build(Attention, params=PARAMS, module_name=name) for name in ("a", "b")]
+    usmp.export_model_library_format(models, "models.tar")
+    assert [module["name"] for module in described(tvmc, "models.tar")["modules"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.tflite", "missing.tflite: No such file or directory"),
+        ("model.h5", 'model.h5: unknown model format ".h5"; supported: .tflite, .onnx, .pt2'),
+        ("empty.onnx", "empty.onnx: the file is empty"),
+        ("bad.tar", "bad.tar: not a tar archive, or a damaged one"),
+    ],
+)
+def test_file_that_is_no_model(refused, name, message, tmp_path):
+    for present in ("model.h5", "bad.tar"):
+        (tmp_path / "work" / present).write_bytes(b"text")
+    (tmp_path / "work/empty.onnx").touch()
+    assert refused("info", name) == message
+
+
+def test_damaged_tflite(refused, digits_model, tmp_path):
+    path = tmp_path / "damaged.tflite"
+    path.write_bytes(digits_model.read_bytes()[:2000])
+    assert refused("info", path).startswith(f"{path}: ")
+
+
+def test_plan_of_an_archive_is_that_of_the_model(tvmc, digits_model, digits_archive):
+    for shown_as in ("table", "json", "csv"):
+        of_model = tvmc("plan", digits_model, "--format", shown_as)
+        of_archive = tvmc("plan", digits_archive, "--format", shown_as)
+        assert (of_archive.status, of_archive.stderr) == (0, "")
+        assert of_archive.stdout == of_model.stdout
+
+
+@pytest.mark.parametrize(
+    "option", ["--usmp-algorithm=exact", "--usmp-workspace-pools=sram", "--target=llvm"]
+)
+def test_an_archive_is_planned_already(refused, digits_archive, option):
+    name = option.partition("=")[0]
+    assert refused("plan", digits_archive, option) == (
+        f"{name} belongs to a model, and {digits_archive} is planned already"
+    )
+
+
+def test_plan_of_one_of_several_models(tvmc, refused):
+    models = [usmp.build(Attention, params=PARAMS, module_name=name) for name in ("a", "b")]
+    usmp.export_model_library_format(models, "models.tar")
+    assert "Memory of b" in tvmc("plan", "models.tar", "--module-name=b").stdout
+    assert refused("plan", "models.tar") == (
+        'the archive holds 2 modules; choose one by its name: "a", "b"'
+    )
