@@ -35,8 +35,7 @@ def load_extensions(paths: Sequence[str]) -> None:
         except OSError as error:
             raise UsageError(f"--extension {path}: {error.strerror or error}") from error
         except (Exception, SystemExit) as error:
-            text = f"{type(error).__name__}: {error}"
-            raise UsageError(f"--extension {path} failed: {text}") from error
+            raise UsageError(f"--extension {path} failed: {error}") from error
 
 
 def note_unused_accelerators(target: str, factory: Any) -> list[str]:

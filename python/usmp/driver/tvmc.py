@@ -18,7 +18,9 @@ import io
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from typing import TextIO
 
 import usmp
 from usmp.driver.compile import add_compile_parser
@@ -58,13 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status is 0, or 1 after one line on stderr."""
     parser = _parser()
     complete(parser)
+    options = argparse.Namespace()
     with silenced_native_log() as stderr:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.
                 sys.stdout.reconfigure(errors="replace")
             given = with_pool_names_apart(sys.argv[1:] if arguments is None else arguments)
-            options = parser.parse_args(given, argparse.Namespace(stderr=stderr))
+            options.stderr = stderr
+            parser.parse_args(given, options)
             command: Callable[[argparse.Namespace], None] = options.command
             command(options)
             sys.stdout.flush()
@@ -75,12 +79,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Exception as error:
             # Whatever goes wrong, the user gets one line that says so, and no traceback.
             with postponed_signals():
-                print(f"tvmc: error: {_one_line(error)}", file=stderr, flush=True)
+                _tell(error, bool(getattr(options, "extension", [])), stderr)
                 settle(_FAILED)
         _abandon_unwritable_stdout()
         # What failed half-way logs when it goes; let it go while nobody listens.
         gc.collect()
     return _FAILED
+
+
+def _tell(error: Exception, has_extension: bool, stderr: TextIO) -> None:
+    """Say what went wrong, and where if it is in Python of the user."""
+    from usmp.driver.user_code import place_in_user_code, wants_backtrace
+
+    place = place_in_user_code(error) if has_extension else None
+    line = _one_line(error)
+    if wants_backtrace():
+        traceback.print_exception(error, file=stderr)
+    if place:
+        advice = "" if wants_backtrace() else "; TVM_BACKTRACE=1 shows the traceback"
+        line = f"{line} ({place}{advice})"
+    print(f"tvmc: error: {line}", file=stderr, flush=True)
 
 
 def _abandon_unwritable_stdout() -> None:

@@ -114,10 +114,10 @@ def test_a_note_where_no_pattern_matches(tvmc, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "--extension {}: No such file or directory"),
-        ("register(", "--extension {} failed: SyntaxError: '(' was never closed ({}, line 1)"),
-        ("1 / 0", "--extension {} failed: ZeroDivisionError: division by zero"),
-        ("import sys; sys.exit(3)", "--extension {} failed: SystemExit: 3"),
+        (None, "--extension {path}: No such file or directory"),
+        ("register(", "--extension {path} failed: '(' was never closed ({name}, line 1)"),
+        ("1 / 0", "--extension {path} failed: division by zero (ZeroDivisionError at {line})"),
+        ("import sys; sys.exit(3)", "--extension {path} failed: 3 (SystemExit at {line})"),
     ],
 )
 def test_an_extension_that_fails(tvmc, tmp_path, content, message):
@@ -125,5 +125,6 @@ def test_an_extension_that_fails(tvmc, tmp_path, content, message):
     if content is not None:
         path.write_text(content)
     done = tvmc(*COMPILE, "--target=accel,c", "--extension", path)
-    shown = message.format(path, path.name)
+    line = f"{path}, line 1; TVM_BACKTRACE=1 shows the traceback"
+    shown = message.format(path=path, name=path.name, line=line)
     assert (done.status, done.stderr) == (1, f"tvmc: error: {shown}\n")
