@@ -9,6 +9,7 @@ from usmp.driver.accelerators import note_unused_accelerators
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
+from usmp.driver.memory_pools import note_missing_sizes
 from usmp.driver.output import check_output, written
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
@@ -70,6 +71,9 @@ def compile_model(options: argparse.Namespace) -> None:
     note_interrupted_search(options, factory)
     if options.quiet:
         return
-    for note in note_unused_accelerators(options.target, factory):
+    for note in (
+        *note_unused_accelerators(options.target, factory),
+        *note_missing_sizes(options, factory.ir_mod),
+    ):
         print(note)
     print_summary(factory)

@@ -52,8 +52,33 @@ def memory_pools(
     )
 
 
+def note_missing_sizes(options: argparse.Namespace, module: IRModule) -> list[str]:
+    """A line for each pool of which the flag says only the target, though pools after it stay
+    empty: a shell takes what follows a ";" outside of quotes, as the size, for another command.
+    """
+    unused = _unused_pools(module)
+    notes = []
+    for kind in (WORKSPACE, CONSTANT):
+        pools = list(pool_settings(options, kind).items())
+        for index, (name, settings) in enumerate(pools):
+            after = [other for other, _ in pools[index + 1 :] if other in unused]
+            if list(settings) == ["target"] and settings["target"].written.startswith("target="):
+                notes += [
+                    f"note: pool {name} has no size, so nothing is left for pool {other}; if you "
+                    f'gave one, write it in quotes, as {kind.rfc_pool}{name}="target=c;size=64K"'
+                    for other in after[:1]
+                ]
+    return notes
+
+
 def print_unused_pools(module: IRModule) -> None:
     """Say which of the user's pools a planned module does without: its header lacks them."""
+    for name in _unused_pools(module):
+        print(f"Pool {shown(name)} is not needed, so the header does not have it.")
+
+
+def _unused_pools(module: IRModule) -> list[str]:
+    """The names of the user's pools that a planned module does without."""
     from usmp.objects.attributes import (
         CONSTANT_MEMORY_POOLS_ATTR,
         POOL_ARGS_ATTR,
@@ -61,10 +86,6 @@ def print_unused_pools(module: IRModule) -> None:
     )
 
     used = {str(pool.pool_info.pool_name) for pool in module.attrs[POOL_ARGS_ATTR]}
-    for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR):
-        named = module.attrs.get(attribute)
-        for pool in named.pools if named is not None else ():
-            if str(pool.pool_name) not in used:
-                print(
-                    f"Pool {shown(pool.pool_name)} is not needed, so the header does not have it."
-                )
+    lists = (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR)
+    named = [module.attrs[name].pools for name in lists if name in module.attrs]
+    return [str(p.pool_name) for pools in named for p in pools if str(p.pool_name) not in used]

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from usmp.plain_text import shown
+
 Tensors = Sequence[Mapping[str, Any]]
 """Name, dtype, shape, scale and zero point of each; an extent that is not known is None."""
 
@@ -28,10 +30,10 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
         if module.get("state_size_bytes"):
             _print_line(console, f"State between runs: {module['state_size_bytes']} bytes")
         if "operators" in module:
-            rows = [{"operator": n, "count": c} for n, c in module["operators"].items()]
+            rows = [{"operator": shown(n), "count": c} for n, c in module["operators"].items()]
             console.print(_table("operators", ("operator", "count"), rows))
         if module.get("signatures"):
-            _print_line(console, f"Signatures: {', '.join(module['signatures'])}")
+            _print_line(console, f"Signatures: {', '.join(map(shown, module['signatures']))}")
 
 
 def description_json(description: Mapping[str, Any]) -> str:
@@ -56,7 +58,7 @@ def _tensor_table(module: Mapping[str, Any]) -> Table:
 def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:
     is_quantized = tensor["scale"] is not None
     return {
-        "name": tensor["name"],
+        "name": shown(tensor["name"]),
         "type": tensor["dtype"],
         "shape": "x".join("?" if e is None else str(e) for e in tensor["shape"]) or "scalar",
         "scale": f"{tensor['scale']:g}" if is_quantized else "",

@@ -256,6 +256,25 @@ def test_pools_that_stay_empty_are_named(tvmc, digits_model):
     assert os.listdir() == ["module.tar"]
 
 
+def test_size_that_the_shell_cut_off(tvmc, digits_model):
+    """Of `--usmp-workspace-pool-dtcm=target=c;size=1000` only this arrives."""
+    flags = ["--usmp-workspace-pools=dtcm,sram", "--usmp-workspace-pool-dtcm=target=c"]
+    first, *_ = tvmc("compile", digits_model, *flags).stdout.splitlines()
+    assert first == (
+        "note: pool dtcm has no size, so nothing is left for pool sram; if you gave one, write it "
+        'in quotes, as --usmp-workspace-pool-dtcm="target=c;size=64K"'
+    )
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["--usmp-workspace-pool-dtcm=target=c;size=1000", "--usmp-workspace-pool-sram=target=c"],
+)
+def test_no_note_where_no_size_is_missing(tvmc, digits_model, flag):
+    outcome = tvmc("compile", digits_model, "--usmp-workspace-pools=dtcm,sram", flag)
+    assert (outcome.status, outcome.stdout.count("note:")) == (0, 0)
+
+
 def test_both_spellings_write_the_same_archive(tvmc, digits_model):
     for flags, path in ((RFC_U3, "rfc.tar"), (TVM_U3, "tvm.tar")):
         assert tvmc("compile", digits_model, "--target=accel,c", *flags, "-o", path).status == 0
