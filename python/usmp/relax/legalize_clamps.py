@@ -1,0 +1,65 @@
+"""Clamps of floats let through what is not a number.
+
+TVM's give the lower bound for it, where PyTorch, ONNX Runtime and the reference kernels of TFLite
+give it back, so that a broken sensor is seen in the output.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tvm import relax, te, tirx
+from tvm.ir import Call, Expr
+
+
+def _clamp(low: float, high: float) -> Callable[[te.Tensor], te.Tensor]:
+    """The bounds come first: a comparison with what is not a number fails, and in C, as in LLVM,
+    the larger or smaller of two is then the second."""
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        dtype = str(data.dtype)
+
+        def element(*i: tirx.Var) -> tirx.Expr:
+            value = data[i]
+            if high < math.inf:
+                value = tirx.min(tirx.FloatImm(dtype, high), value)
+            return tirx.max(tirx.FloatImm(dtype, low), value) if low > -math.inf else value
+
+        return te.compute(data.shape, element, "clamp")
+
+    return compute
+
+
+def _legalize(
+    builder: relax.BlockBuilder, call: Call, bounds: Callable[[Call], tuple[float, float]]
+) -> Expr:
+    name = call.op.name.rpartition(".")[2]
+    if not str(call.args[0].ty.dtype).startswith("float"):
+        return call.op.get_attr("FLegalize")(builder, call)
+    low, high = bounds(call)
+    return builder.call_te(_clamp(low, high), call.args[0], primfunc_name_hint=name)
+
+
+def _legalize_relu(builder: relax.BlockBuilder, call: Call) -> Expr:
+    return _legalize(builder, call, lambda _: (0.0, math.inf))
+
+
+def _legalize_relu6(builder: relax.BlockBuilder, call: Call) -> Expr:
+    return _legalize(builder, call, lambda _: (0.0, 6.0))
+
+
+def _legalize_clip(builder: relax.BlockBuilder, call: Call) -> Expr:
+    return _legalize(builder, call, lambda clip: (_number(clip.args[1]), _number(clip.args[2])))
+
+
+def _number(value: Expr) -> float:
+    return float(value.value)
+
+
+LEGALIZE_CLAMPS = {
+    "relax.nn.relu": _legalize_relu,
+    "relax.nn.relu6": _legalize_relu6,
+    "relax.clip": _legalize_clip,
+}
+"""For relax.transform.LegalizeOps."""
