@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import io
 import logging
+import operator
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 import torch.ao.quantization.fx._decomposed  # registers the operators of PT2E
+import tvm
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 from tvm import relax, tirx
-from tvm.ir import IRModule
+from tvm.ir import Expr, IRModule
 from tvm.relax.frontend.torch import exported_program_translator
 
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.unique_names import UniqueNames
 from usmp.relax.one_line import one_line
+from usmp.relax.pytorch import CONVERTERS, Missing, Operator, described, known_value
+from usmp.relax.pytorch.operator import dtype_of, name_of
 from usmp.relax.pytorch_quantisers import quantiser_converters
+from usmp.relax.quantised.emit import shape_of
 
+_KEPT = (torch.ops.aten.upsample_bicubic2d.vec,)
 _QUANTISERS = ("quantize_per_", "dequantize_per_")
 _REFUSE_PICKLES = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 
@@ -39,25 +45,28 @@ def import_pytorch(content: bytes) -> IRModule:
     """
     program = _load(content)
     _check_inputs_and_outputs(program)
-    importer = _Importer()
+    importer = None
     with _quiet():
         try:
             names = output_names(program)
-            program = program.run_decompositions()
+            program = program.run_decompositions(_decompositions())
             _check_keeps_nothing(program)
-            mod = importer.from_exported_program(
-                program, False, True, False, quantiser_converters(_constants(program))
-            )
+            importer = _Importer(quantiser_converters(_constants(program)), _buffers(program))
+            mod = importer.from_exported_program(program, False, True, False, None)
         except UnsupportedModelError:
             raise
         except Exception as error:
-            # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
-            where = f" at {_described(importer.node)}" if importer.node is not None else ""
-            raise UnsupportedModelError(
-                f"TVM's PyTorch importer failed{where}: {one_line(error)}"
-            ) from error
-    main = _with_batch_of_one(mod["main"])
-    mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
+            # PyTorch and TVM raise many kinds of exceptions; each means that they cannot import
+            # this.
+            node = importer.node if importer is not None else None
+            where = (
+                f"{described(node)} cannot be imported"
+                if node is not None
+                else ("the program cannot be imported")
+            )
+            raise UnsupportedModelError(f"{where}: {one_line(error)}") from error
+    main = mod["main"].with_attr(OUTPUT_NAMES_ATTR, names)
+    mod.update_func(mod.get_global_var("main"), main)
     return mod
 
 
@@ -136,52 +145,161 @@ def _constants(program: Any) -> dict[str, np.ndarray]:
     }
 
 
+def _buffers(program: Any) -> dict[str, torch.Tensor]:
+    """The tensors that the program holds, but for its parameters, by the names of their nodes."""
+    held = {**program.state_dict, **program.constants}
+    return {
+        spec.arg.name: held[spec.target]
+        for spec in program.graph_signature.input_specs
+        if spec.kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR) and spec.target in held
+    }
+
+
+def _decompositions() -> Any:
+    """PyTorch's own, but for what has a converter."""
+    table = torch.export.default_decompositions()
+    for kept in _KEPT:
+        table.pop(kept, None)
+    return table
+
+
 class _Importer(exported_program_translator.ExportedProgramImporter):  # type: ignore[misc]
-    """TVM's importer, which also tells the node that it is at."""
+    """TVM's importer with converters of our own, which also tells the node that it is at.
+
+    Parameters
+    ----------
+    quantisers: converters of the operators of PT2E, by their names.
+    values: of the tensors that the program holds, but for its parameters, by their names.
+    """
 
     node: Any = None
 
+    def __init__(
+        self, quantisers: Mapping[str, Callable[..., Expr]], values: Mapping[str, torch.Tensor]
+    ) -> None:
+        super().__init__()
+        self._quantisers = quantisers
+        self._tensors = values
+        self._values: dict[Any, Any] = {}
+
+    def create_input_vars(self, exported_program: Any) -> Any:
+        parameters, inputs, constraints = super().create_input_vars(exported_program)
+        return parameters, _with_batch_of_one(inputs), constraints
+
     def _check_unsupported_func_type(self, nodes: Any) -> None:
         for node in nodes:
-            if node.op != "call_function":
-                continue
-            if node.target is torch.ops.higher_order.cond:
+            if node.op == "call_function" and node.target is torch.ops.higher_order.cond:
                 raise UnsupportedModelError(
-                    f"{_described(node)} is not supported: which branch runs must be known at "
+                    f"{described(node)} is not supported: which branch runs must be known at "
                     "compile time"
                 )
-            if node.target.__name__ not in self.convert_map:
-                raise UnsupportedModelError(
-                    f"{_described(node)} is not supported by TVM's PyTorch importer"
-                )
 
-    def _translate_fx_graph(self, graph_module: Any, nodes: Any, *arguments: Any) -> Any:
-        return super()._translate_fx_graph(graph_module, self._followed(nodes), *arguments)
-
-    def _followed(self, nodes: Any) -> Iterator[Any]:
+    def _translate_fx_graph(
+        self, graph_module: Any, nodes: Any, inputs: Mapping[str, Expr], *_: Any
+    ) -> Any:
         for self.node in nodes:
-            yield self.node
+            if self.node.op == "placeholder":
+                self.env[self.node] = inputs[self.node.name]
+                if self.node.name in self._tensors:
+                    self._values[self.node] = self._tensors[self.node.name]
+            elif self.node.op == "call_function":
+                self._convert(self.node)
+            elif self.node.op == "output":
+                results = self._flatten_output_args(self._argument(self.node.args[0]))
         self.node = None
+        return results
 
+    def _convert(self, node: Any) -> None:
+        # What nothing reads checks the model; what is wrong with it is not checked here.
+        if not node.users:
+            return
+        value = self._value(node)
+        if value is not None:
+            self._values[node] = value
+            self.env[node] = _constant(value)
+        elif node.target is operator.getitem:
+            self.env[node] = self._argument(node.args[0])[node.args[1]]
+        elif node.target.__name__ in self._quantisers:
+            self.env[node] = self._quantisers[node.target.__name__](node, self)
+        else:
+            self.env[node] = self._converted(node)
 
-def _described(node: Any) -> str:
-    return f"operator {node.target} (node {node.name})"
+    def _value(self, node: Any) -> Any:
+        if node.target is torch.ops.aten.sym_size.int:
+            source, axis = node.args
+            return shape_of(self._argument(source))[axis]
+        return known_value(node, self._values)
 
-
-def _with_batch_of_one(main: relax.Function) -> relax.Function:
-    """Take 1 for the symbols that are the first extent of an input."""
-    leading = [param.ty.shape[0] for param in main.params if len(param.ty.shape)]
-    batch = {extent: 1 for extent in leading if isinstance(extent, tirx.Var)}
-    if batch:
-        main = main.bind_symbolic_vars(batch)
-    for param in main.params:
-        if not all(isinstance(extent, tirx.IntImm) for extent in param.ty.shape):
-            shape = ", ".join(str(getattr(e, "value", e)) for e in param.ty.shape)
+    def _converted(self, node: Any) -> Any:
+        name, namespace = node.target.__name__, getattr(node.target, "namespace", None)
+        if namespace != "aten" or name not in CONVERTERS:
             raise UnsupportedModelError(
-                f'input "{param.name}" has a dynamic shape, [{shape}]; memory is planned at '
-                "compile time: export the model with fixed input shapes"
+                f"{described(node)} is not supported; compute it before or after the model, or "
+                "write it with other operators"
             )
-    return main
+        result = CONVERTERS[name](Operator(node, self.block_builder, self._argument))
+        if isinstance(result, Expr):
+            return self._checked(node, result, node.meta["val"])
+        return [
+            each if isinstance(each, Missing) else self._checked(node, each, value)
+            for each, value in zip(result, node.meta["val"], strict=True)
+        ]
+
+    def _checked(self, node: Any, result: Expr, expected: torch.Tensor) -> Expr:
+        """The result, bound to a variable, if it has the type and shape that PyTorch gives it."""
+        bound = result if isinstance(result, tvm.ir.Var) else self.block_builder.emit(result)
+        shape = [extent if isinstance(extent, int) else None for extent in expected.shape]
+        own = [None if e is None else o for o, e in zip(shape_of(bound), shape, strict=False)]
+        if dtype_of(bound) != name_of(expected.dtype) or own != shape:
+            raise UnsupportedModelError(
+                f"{described(node)} is not supported: it becomes {dtype_of(bound)} "
+                f"{list(shape_of(bound))}; in PyTorch it is {name_of(expected.dtype)} {shape}"
+            )
+        return bound
+
+    def _argument(self, argument: Any) -> Any:
+        """What a node's argument is here."""
+        if isinstance(argument, torch.fx.Node):
+            value = self.env[argument]
+            if isinstance(value, Missing):
+                source = argument.args[0] if argument.target is operator.getitem else argument
+                raise UnsupportedModelError(f"{described(source)} {value.reason}")
+            return value
+        if isinstance(argument, tuple | list):
+            return [self._argument(each) for each in argument]
+        return argument
+
+
+def _constant(value: Any) -> Any:
+    """A known value in Relax; numbers stay numbers."""
+    if isinstance(value, torch.Tensor):
+        return relax.const(value.detach().contiguous().numpy())
+    if isinstance(value, tuple | list):
+        return [_constant(each) for each in value]
+    return value
+
+
+def _with_batch_of_one(inputs: Mapping[str, relax.Var]) -> dict[str, relax.Var]:
+    """The inputs, with 1 for the symbols that are the first extent of one."""
+    leading = [var.ty.shape[0] for var in inputs.values() if len(var.ty.shape)]
+    batch = [extent for extent in leading if isinstance(extent, tirx.Var)]
+    return {
+        name: relax.Var(name, relax.TensorType(_extents(name, var, batch), var.ty.dtype))
+        for name, var in inputs.items()
+    }
+
+
+def _extents(name: str, var: relax.Var, batch: Sequence[tirx.Var]) -> list[int]:
+    extents = [
+        1 if any(extent.same_as(symbol) for symbol in batch) else extent for extent in var.ty.shape
+    ]
+    if not all(isinstance(extent, int | tirx.IntImm) for extent in extents):
+        shape = ", ".join(str(getattr(extent, "value", extent)) for extent in extents)
+        raise UnsupportedModelError(
+            f'input "{name}" has a dynamic shape, [{shape}]; memory is planned at compile time: '
+            "export the model with fixed input shapes"
+        )
+    return [int(extent) for extent in extents]
 
 
 @contextmanager

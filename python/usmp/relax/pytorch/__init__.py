@@ -1,0 +1,44 @@
+"""PyTorch operators to Relax, one converter each: only what has been compared with PyTorch."""
+
+from usmp.relax.pytorch import (
+    activations,
+    arithmetic,
+    convolutions,
+    creation,
+    cumulative,
+    elementwise,
+    extremes,
+    indexing,
+    matmul,
+    normalization,
+    ordering,
+    pooling,
+    reductions,
+    resampling,
+    shapes,
+)
+from usmp.relax.pytorch.known_values import known_value
+from usmp.relax.pytorch.operator import CONVERTERS, Missing, Operator, described
+
+__all__ = [
+    "CONVERTERS",
+    "Missing",
+    "Operator",
+    "activations",
+    "arithmetic",
+    "convolutions",
+    "creation",
+    "cumulative",
+    "described",
+    "elementwise",
+    "extremes",
+    "indexing",
+    "known_value",
+    "matmul",
+    "normalization",
+    "ordering",
+    "pooling",
+    "reductions",
+    "resampling",
+    "shapes",
+]
