@@ -22,7 +22,7 @@ def _relu(operator: Operator) -> Expr:
 def _leaky_relu(operator: Operator) -> Expr:
     slope = operator["negative_slope"]
     if slope == 0:
-        # TVM takes the product of anything with 0 for 0.
+        # TVM takes the product of infinity with 0 for 0; so does this.
         return relax.op.nn.relu(operator["self"])
     return relax.op.nn.leakyrelu(operator["self"], slope)
 

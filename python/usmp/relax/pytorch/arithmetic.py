@@ -19,6 +19,7 @@ from usmp.relax.pytorch.operator import (
     dtype_of,
     is_float,
     name_of,
+    rank_of,
 )
 
 Function = Callable[[Expr, Expr], Expr]
@@ -40,9 +41,18 @@ def _times(operator: Operator, tensor: Expr, factor: float) -> Expr:
     if factor == 1:
         return tensor
     dtype = dtype_of(tensor)
-    if dtype == "bool":
-        return relax.op.logical_and(tensor, constant(bool(factor), "bool"))
-    return operator.emit(relax.op.multiply(tensor, constant(factor, dtype)))
+    return operator.emit(_product(tensor, constant(factor, dtype)))
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    if dtype_of(a) == "bool":
+        return relax.op.logical_and(a, b)
+    for factor, other in ((a, b), (b, a)):
+        is_zero = isinstance(factor, GenericConst) and not factor.value.numpy().any()
+        if is_zero and not rank_of(factor) and is_float(dtype_of(a)):
+            # Of infinity, or what is not a number, the latter; TVM would take it for 0.
+            return relax.op.subtract(other, other)
+    return relax.op.multiply(a, b)
 
 
 @converts("add.Tensor", "add.Scalar")
@@ -60,8 +70,7 @@ def _subtract(operator: Operator) -> Expr:
 
 @converts("mul.Tensor", "mul.Scalar")
 def _multiply(operator: Operator) -> Expr:
-    multiply = relax.op.logical_and if operator.dtype == "bool" else relax.op.multiply
-    return multiply(*_operands(operator, operator.dtype))
+    return _product(*_operands(operator, operator.dtype))
 
 
 @converts("div.Tensor", "div.Scalar")
@@ -157,23 +166,25 @@ def _atan2(operator: Operator) -> Expr:
     return relax.op.atan2(*_operands(operator, operator.dtype))
 
 
-def _comparison(function: Function, of_equals: bool) -> Converter:
-    """A comparison, and what it gives for equal numbers."""
-
+def _comparison(function: Function) -> Converter:
     def convert(operator: Operator) -> Expr:
         dtype = _common_type(operator)
         # Relax orders no booleans.
         a, b = _operands(operator, "int8" if dtype == "bool" else dtype)
-        if not a.same_as(b):
-            return function(a, b)
-        # What is not a number is not equal to itself.
+        result = function(a, b)
+        if not is_float(dtype) or isinstance(b, GenericConst) or function in _OF_DIFFERENT:
+            return result
+        # TVM takes everything for equal to itself, and so what is not a number.
         is_other = operator.emit(is_nan(a))
         if function is relax.op.not_equal:
-            return is_other
-        no = relax.op.full_like(is_other, constant(False, "bool"))
-        return relax.op.logical_not(is_other) if of_equals else no
+            return relax.op.logical_or(result, is_other)
+        return relax.op.logical_and(result, relax.op.logical_not(is_other))
 
     return convert
+
+
+_OF_DIFFERENT = (relax.op.greater, relax.op.less)
+"""Comparisons that nothing fulfils with itself."""
 
 
 def _logical(function: Function) -> Converter:
@@ -191,16 +202,16 @@ def _bitwise(function: Function, logical: Function) -> Converter:
     return convert
 
 
-for _name, _function, _of_equals in (
-    ("eq", relax.op.equal, True),
-    ("ge", relax.op.greater_equal, True),
-    ("gt", relax.op.greater, False),
-    ("le", relax.op.less_equal, True),
-    ("lt", relax.op.less, False),
-    ("ne", relax.op.not_equal, False),
-):
+for _name, _function in {
+    "eq": relax.op.equal,
+    "ge": relax.op.greater_equal,
+    "gt": relax.op.greater,
+    "le": relax.op.less_equal,
+    "lt": relax.op.less,
+    "ne": relax.op.not_equal,
+}.items():
     for _overload in _OVERLOADS:
-        CONVERTERS[f"{_name}.{_overload}"] = _comparison(_function, _of_equals)
+        CONVERTERS[f"{_name}.{_overload}"] = _comparison(_function)
 
 for _name, _function, _of_booleans in (
     ("and", relax.op.bitwise_and, relax.op.logical_and),

@@ -6,7 +6,7 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.relax.pytorch.operator import Missing, Operator, converts, dtype_of, rank_of
+from usmp.relax.pytorch.operator import Missing, Operator, converts, rank_of
 from usmp.relax.quantised.emit import shape_of
 
 _STATISTICS = Missing("returns statistics, which are not supported; use the normalized tensor only")
@@ -18,8 +18,8 @@ def _batch_norm(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.batch_norm(
         data,
-        _factors(operator, "weight", channels),
-        _terms(operator, "bias", channels),
+        _parameter(operator, "weight", channels, 1),
+        _parameter(operator, "bias", channels, 0),
         operator["running_mean"],
         operator["running_var"],
         axis=1,
@@ -36,8 +36,8 @@ def _batch_norm_of_batch(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.instance_norm(
         data,
-        _factors(operator, "weight", channels),
-        _terms(operator, "bias", channels),
+        _parameter(operator, "weight", channels, 1),
+        _parameter(operator, "bias", channels, 0),
         channel_axis=1,
         axes=[0, *range(2, rank_of(data))],
         epsilon=operator["eps"],
@@ -50,8 +50,8 @@ def _layer_norm(operator: Operator) -> list[Expr | Missing]:
     shape = list(operator["normalized_shape"])
     result = relax.op.nn.layer_norm(
         operator["input"],
-        _factors(operator, "weight", shape),
-        _terms(operator, "bias", shape),
+        _parameter(operator, "weight", shape, 1),
+        _parameter(operator, "bias", shape, 0),
         axes=list(range(-len(shape), 0)),
         epsilon=operator["eps"],
     )
@@ -64,8 +64,8 @@ def _group_norm(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.group_norm(
         data,
-        _factors(operator, "weight", channels),
-        _terms(operator, "bias", channels),
+        _parameter(operator, "weight", channels, 1),
+        _parameter(operator, "bias", channels, 0),
         num_groups=operator["group"],
         channel_axis=1,
         axes=list(range(2, rank_of(data))),
@@ -74,13 +74,7 @@ def _group_norm(operator: Operator) -> list[Expr | Missing]:
     return [result, _STATISTICS, _STATISTICS]
 
 
-def _factors(operator: Operator, name: str, shape: list[int]) -> Expr:
+def _parameter(operator: Operator, name: str, shape: list[int], default: float) -> Expr:
+    """A factor or a term for each channel or element, which may have been left out."""
     given = operator[name]
-    dtype = dtype_of(operator["input"])
-    return relax.const(np.ones(shape, dtype)) if given is None else given
-
-
-def _terms(operator: Operator, name: str, shape: list[int]) -> Expr:
-    given = operator[name]
-    dtype = dtype_of(operator["input"])
-    return relax.const(np.zeros(shape, dtype)) if given is None else given
+    return relax.const(np.full(shape, default, operator.dtype)) if given is None else given

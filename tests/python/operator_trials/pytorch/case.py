@@ -21,7 +21,7 @@ from operator_trials.trial import Inputs, NoReferenceError, Tolerance, Trial
 FLOAT = torch.float32
 CLOSE = Tolerance()
 INTEGERS = (torch.int32, torch.int64, torch.int8, torch.uint8)
-TYPES = (FLOAT, FLOAT, *INTEGERS, torch.bool)
+TYPES = (FLOAT, FLOAT, *INTEGERS, torch.int16, torch.float64, torch.bool)
 """float32 twice, so that it comes more often."""
 
 
