@@ -7,7 +7,7 @@ from functools import cached_property
 import tvm_ffi
 from tvm.ir import Call, IRModule
 
-from usmp.analysis.calls import CallResolver
+from usmp.analysis.calls import CallResolver, prim_funcs
 
 
 class CallGraph:
@@ -19,7 +19,7 @@ class CallGraph:
     """
 
     def __init__(self, mod: IRModule) -> None:
-        self.calls = CallResolver(mod)
+        self.calls = CallResolver(prim_funcs(mod))
         self.functions = self.calls.functions
         self._callees: dict[str, list[str]] = {}
 

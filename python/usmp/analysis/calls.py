@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, IRModule, Op, StringImm
+from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, StringImm
+
+from usmp.objects.math_functions import MATH_FUNCTIONS
 
 _CALLS_BY_NAME = (
     "tirx.call_extern",
@@ -32,14 +35,15 @@ class PrimFuncCall:
 
 
 class CallResolver:
-    """The PrimFuncs of a module, by GlobalVar and by the name that C code knows them by."""
+    """The PrimFuncs of a module, by GlobalVar and by the name that C code knows them by.
 
-    def __init__(self, mod: IRModule) -> None:
-        self.functions: dict[str, tirx.PrimFunc] = {
-            variable.name_hint: func
-            for variable, func in mod.functions.items()
-            if isinstance(func, tirx.PrimFunc)
-        }
+    Parameters
+    ----------
+    functions: the PrimFuncs, by the names of their GlobalVars.
+    """
+
+    def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:
+        self.functions = dict(functions)
         self._by_symbol = {name: name for name in self.functions}
         for name, func in self.functions.items():
             symbol = func.attrs.get("global_symbol") if func.attrs else None
@@ -47,7 +51,12 @@ class CallResolver:
                 self._by_symbol[str(symbol)] = name
 
     def resolve(self, call: Call) -> PrimFuncCall | None:
-        """The called PrimFunc, or None if `call` is an operator or calls something else."""
+        """The called PrimFunc, or None if `call` is an operator or calls something else.
+
+        A PrimFunc may have the name of a function outside of the module. A call by that name is a
+        call of the PrimFunc if the arguments are such as it takes, in number and in which of them
+        are pointers; but numbers alone go to a function of <math.h>, if there is one.
+        """
         if isinstance(call.op, GlobalVar):
             name = str(call.op.name_hint)
             if name in self.functions:
@@ -56,7 +65,36 @@ class CallResolver:
             symbol, *arguments = call.args
             if isinstance(symbol, StringImm) and symbol.value in self._by_symbol:
                 name = self._by_symbol[symbol.value]
-                # With too few arguments it is a namesake: exp(x) of <math.h> is not exp(x, y).
-                if len(arguments) >= len(self.functions[name].params):
+                is_of_c = _is_mathematical(symbol.value, arguments)
+                if not is_of_c and _takes(self.functions[name], arguments):
                     return PrimFuncCall(name, tuple(arguments), first_argument=1)
         return None
+
+    def passed(self, call: PrimFuncCall) -> list[tirx.Expr]:
+        """The arguments for the parameters of the called PrimFunc, without a resource handle."""
+        return list(call.arguments[: len(self.functions[call.callee].params)])
+
+
+def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:
+    """The PrimFuncs of a module, by the names of their GlobalVars."""
+    return {
+        str(variable.name_hint): func
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc)
+    }
+
+
+def _is_mathematical(name: str, arguments: Sequence[tirx.Expr]) -> bool:
+    """Whether a call is of <math.h>: TVM itself lowers T.exp(x) to a call by this name."""
+    return name in MATH_FUNCTIONS and len(arguments) > 0 and not any(map(_is_pointer, arguments))
+
+
+def _takes(func: tirx.PrimFunc, arguments: Sequence[tirx.Expr]) -> bool:
+    pairs = zip(func.params, arguments, strict=False)
+    return len(arguments) >= len(func.params) and all(
+        _is_pointer(param) == _is_pointer(argument) for param, argument in pairs
+    )
+
+
+def _is_pointer(expr: tirx.Expr) -> bool:
+    return tirx.is_buffer_var(expr) or isinstance(expr.ty, PointerType)

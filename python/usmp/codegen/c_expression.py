@@ -6,7 +6,7 @@ accesses memory through plain pointers, so it cannot be used here (rfcs/0002).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
+from usmp.analysis.calls import CallResolver
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.codegen.c_types import (
@@ -24,9 +25,9 @@ from usmp.codegen.c_types import (
     is_floating,
     is_narrow_integer,
 )
-from usmp.codegen.calls import extern_function, is_call_by_name, may_have_effects
-from usmp.codegen.names import MATH_FUNCTIONS
+from usmp.codegen.calls import extern_function, may_have_effects
 from usmp.codegen.value_types import passed_type, pointer_type, value_type
+from usmp.objects.math_functions import MATH_FUNCTIONS
 
 _ATOM, _UNARY, _MULTIPLY, _ADD, _SHIFT, _COMPARE, _EQUAL, _BIT_AND, _BIT_XOR, _BIT_OR = range(10)
 _AND, _OR, _CONDITIONAL = range(10, 13)
@@ -95,6 +96,7 @@ class ExpressionPrinter:
     scalars: buffers of one element that are plain C variables.
     functions: C name of each PrimFunc that may be called, by the name of its GlobalVar.
     helpers: collects the helper functions that the text needs.
+    calls: the PrimFuncs that may be called by the names that they have in C.
     """
 
     def __init__(
@@ -103,7 +105,9 @@ class ExpressionPrinter:
         scalars: set[Var],
         functions: Mapping[str, str],
         helpers: Helpers,
+        calls: CallResolver | None = None,
     ) -> None:
+        self.calls = calls or CallResolver({})
         self.names = names
         self.scalars = scalars
         self.functions = functions
@@ -219,10 +223,7 @@ class ExpressionPrinter:
 
     def _call(self, expr: Call) -> _Text:
         if isinstance(expr.op, GlobalVar):
-            name = self.functions.get(expr.op.name_hint)
-            if name is None:
-                raise UnsupportedInC(f"call of {expr.op.name_hint}, which the module lacks")
-            return _Text(f"{name}({', '.join(self.print(a) for a in expr.args)})")
+            return self._call_of(str(expr.op.name_hint), expr.args)
         operator = expr.op.name if isinstance(expr.op, Op) else str(expr.op)
         if operator in _NOT_LOWERED:
             return self._library(_NOT_LOWERED[operator], str(expr.ty.dtype), *expr.args)
@@ -230,6 +231,13 @@ class ExpressionPrinter:
         if visit is None:
             raise UnsupportedInC(f"operator {operator} has no C99 form: {expr}")
         return visit(self, expr)
+
+    def _call_of(self, function: str, arguments: Sequence[tirx.Expr]) -> _Text:
+        """A call of a PrimFunc."""
+        name = self.functions.get(function)
+        if name is None:
+            raise UnsupportedInC(f"call of {function}, which the module lacks")
+        return _Text(f"{name}({', '.join(self.print(a) for a in arguments)})")
 
     def _if_then_else(self, expr: Call) -> _Text:
         return self._conditional(*expr.args)
@@ -286,9 +294,11 @@ class ExpressionPrinter:
         return _Text(f"{function}({self.print(value)})")
 
     def _extern(self, expr: Call) -> _Text:
-        if is_call_by_name(expr, self.functions):
-            function = self.functions[expr.args[0].value]
-        elif (function := extern_function(expr)) in C_INTRINSICS:
+        callee = self.calls.resolve(expr)
+        if callee is not None:
+            return self._call_of(callee.callee, self.calls.passed(callee))
+        function = extern_function(expr)
+        if function in C_INTRINSICS:
             self.helpers.intrinsic(function)
         elif function not in MATH_FUNCTIONS:
             types = ", ".join(passed_type(a) for a in expr.args[1:]) or "void"

@@ -89,7 +89,9 @@ class _FunctionPrinter:
         self.scalars = scalar_allocations(func.body)
         self.never_read = written_only(func.body, self.scalars)
         self.declared_by_store: set[Var] = set()
-        self.expressions = ExpressionPrinter(self.names, self.scalars, functions, helpers)
+        self.expressions = ExpressionPrinter(
+            self.names, self.scalars, functions, helpers, written.calls
+        )
         self.lines: list[str] = []
         self.indent = 1
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, IRModule
+from tvm.ir import Call, IRModule
 from tvm.target import Target
 
+from usmp.analysis.calls import CallResolver
 from usmp.codegen.c_entry_points import (
     MainFunction,
     print_entry_point_source,
@@ -17,7 +18,6 @@ from usmp.codegen.c_function import parameter_types, print_function, result_type
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
-from usmp.codegen.calls import is_call_by_name
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.codegen.written_parameters import WrittenParameters
@@ -92,15 +92,15 @@ def function_symbols(interface: Interface, functions: list[str]) -> dict[str, st
 def callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
     """The PrimFuncs that `__tvm_main__` reaches, each after those that it calls."""
     order: dict[str, None] = {}
+    calls = CallResolver(functions)
 
     def visit(name: str) -> None:
         called: dict[str, None] = {}
 
         def on_call(call: Call) -> None:
-            if isinstance(call.op, GlobalVar) and call.op.name_hint in functions:
-                called[call.op.name_hint] = None
-            elif is_call_by_name(call, functions):
-                called[call.args[0].value] = None
+            callee = calls.resolve(call)
+            if callee is not None:
+                called[callee.callee] = None
 
         tvm_ffi.structural_walk(functions[name].body, (Call, on_call), order="pre")
         for callee in called:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
@@ -11,18 +10,11 @@ from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_text import quoted
 from usmp.codegen.c_types import UnsupportedInC
-from usmp.codegen.names import MATH_FUNCTIONS
 from usmp.codegen.reserved_names import is_keyword
 from usmp.plain_text import printable
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
-
-
-def is_call_by_name(call: Call, functions: Mapping[str, object]) -> bool:
-    """Whether `call` names one of `functions` as a string; <math.h> comes before PrimFuncs."""
-    name = extern_name(call)
-    return name in functions and name not in MATH_FUNCTIONS
 
 
 def may_have_effects(expr: tirx.Expr) -> bool:

@@ -7,18 +7,12 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from usmp.codegen.reserved_names import not_reserved
+from usmp.objects.math_functions import MATH_FUNCTIONS
 from usmp.objects.unique_names import UniqueNames
 
 _LONGEST_PART = 128
 """Characters of a name in C, so that names of files and lines of C stay short enough for all."""
 _DIGEST_LENGTH = 16
-
-_MATH_STEMS = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp
-    exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log
-    log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo
-    rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc""".split()
-MATH_FUNCTIONS = frozenset(stem + suffix for stem in _MATH_STEMS for suffix in ("", "f"))
-"""Functions that <math.h> declares."""
 
 
 def replace_forbidden(name: str) -> str:

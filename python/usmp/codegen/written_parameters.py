@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, Op, TensorLoad, Var
+from tvm.ir import Call, Op, TensorLoad, Var
 
 from usmp.analysis.access import Access, declared_access
 from usmp.analysis.addresses import address_of
+from usmp.analysis.calls import CallResolver
 
 _READS = ("tirx.address_of", "tirx.buffer_data")
 
@@ -19,6 +20,7 @@ class WrittenParameters:
 
     def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:
         self._functions = functions
+        self.calls = CallResolver(functions)
         self._written: dict[str, set[int]] = {}
 
     def of(self, name: str) -> set[int]:
@@ -55,9 +57,9 @@ class WrittenParameters:
                 if declared_access(call) != Access.READ:
                     written.update(address_of(call).bases)
                 return
-            callee = str(call.op.name_hint) if isinstance(call.op, GlobalVar) else ""
-            only = self.of(callee) if callee in self._functions else None
-            for index, argument in enumerate(call.args):
+            callee = self.calls.resolve(call)
+            only = self.of(callee.callee) if callee is not None else None
+            for index, argument in enumerate(callee.arguments if callee else call.args):
                 source = pointed(argument)
                 if source is not None and (only is None or index in only):
                     written.add(source)

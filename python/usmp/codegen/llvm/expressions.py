@@ -15,9 +15,10 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad
 from tvm.tirx import Cast, Expr
 
+from usmp.analysis.calls import CallResolver
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_types import is_floating
-from usmp.codegen.calls import extern_name, is_call_by_name
+from usmp.codegen.calls import extern_name
 from usmp.codegen.llvm.intrinsics import (
     DIFFERENCE_64,
     LLVM_INTRINSICS,
@@ -25,7 +26,7 @@ from usmp.codegen.llvm.intrinsics import (
     SUM_64,
     intrinsic_function,
 )
-from usmp.codegen.names import MATH_FUNCTIONS
+from usmp.objects.math_functions import MATH_FUNCTIONS
 from usmp.objects.unique_names import UniqueNames
 
 _LIBRARY = {"tirx.exp2": "exp2", "tirx.fmod": "fmod"}
@@ -47,12 +48,13 @@ class Expressions:
 
     Parameters
     ----------
-    functions: the PrimFuncs that may be called, by name.
+    functions: the PrimFuncs that may be called.
     """
 
-    def __init__(self, functions: Mapping[str, GlobalVar]) -> None:
-        self._functions = functions
-        self._names = UniqueNames(functions)
+    def __init__(self, functions: Mapping[GlobalVar, tirx.PrimFunc]) -> None:
+        self._functions = {str(variable.name_hint): variable for variable in functions}
+        self._calls = CallResolver({str(v.name_hint): func for v, func in functions.items()})
+        self._names = UniqueNames(self._functions)
         self._intrinsics: dict[str, tuple[GlobalVar, tirx.PrimFunc]] = {}
 
     @property
@@ -102,9 +104,10 @@ class Expressions:
         name = extern_name(call)
         if name is None:
             return call
-        if is_call_by_name(call, self._functions):
-            callee = self._functions[name]
-            return Call(callee, list(call.args[1:]), call.attrs, call.ty_args, call.span, call.ty)
+        callee = self._calls.resolve(call)
+        if callee is not None:
+            variable, arguments = self._functions[callee.callee], self._calls.passed(callee)
+            return Call(variable, arguments, call.attrs, call.ty_args, call.span, call.ty)
         if name in LLVM_INTRINSICS:
             return self._intrinsic(name, *call.args[1:])
         return call
@@ -113,7 +116,7 @@ class Expressions:
         """Refuse what calling conventions treat in different ways."""
         name = extern_name(call)
         known = {*MATH_FUNCTIONS, *LLVM_INTRINSICS}
-        if name is None or name in known or is_call_by_name(call, self._functions):
+        if name is None or name in known or self._calls.resolve(call) is not None:
             return
         for value in (call, *call.args[1:]):
             dtype = str(getattr(value.ty, "dtype", "void"))

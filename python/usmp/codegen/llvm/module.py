@@ -78,7 +78,7 @@ def compile_functions(
     ------
     UnsupportedByLLVM: TVM's code generator refuses something in the TIR.
     """
-    expressions = Expressions({variable.name_hint: variable for variable in mod.functions})
+    expressions = Expressions(mod.functions)
     rewritten = {
         variable: expressions.rewrite(_checked(variable.name_hint, func))
         for variable, func in mod.functions.items()
