@@ -43,6 +43,7 @@ from usmp.objects.board_pools import board_constant_pools, board_workspace_pools
 from usmp.objects.boards import Board, board_named
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.objects.tvm_errors import reason_of
 from usmp.plain_text import shown
 from usmp.plan_for_board import board_targets, check_board_executor, plan_for_board
 from usmp.plan_workspace_io import ram_with_workspace_io
@@ -189,8 +190,7 @@ def _lower(mod: IRModule, targets: BuildTargets, module_name: str) -> IRModule:
     except ValueError:
         raise
     except Exception as error:
-        text = " ".join(str(error).split("\n\n")[0].split()) or type(error).__name__
-        raise UnsupportedModelError(f"TVM cannot lower the model: {text}") from error
+        raise UnsupportedModelError(f"TVM cannot lower the model: {reason_of(error)}") from error
 
 
 def _check_accelerators(mod: IRModule, targets: BuildTargets, executor: Executor) -> None:

@@ -22,6 +22,7 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.tvm_errors import apply_to_functions
 
 
 def print_sources(mod: IRModule, interface: Interface) -> list[str]:
@@ -75,7 +76,7 @@ def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:
         for variable, func in mod.functions.items()
         if isinstance(func, tirx.PrimFunc)
     }
-    lowered = tirx.transform.LowerIntrin()(IRModule(functions))
+    lowered = apply_to_functions(tirx.transform.LowerIntrin(), IRModule(functions))
     return {
         variable.name_hint: functions[variable] if ACCELERATOR_FUNCTION_ATTR in func.attrs else func
         for variable, func in lowered.functions.items()

@@ -17,6 +17,7 @@ from usmp.relax.choose_moves import choose_moves
 from usmp.relax.frontend import import_model
 from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.io_quantisation import io_quantisation, tell_quantisation
+from usmp.relax.legalize_errors import apply_to_operators
 from usmp.relax.lower_operators import lower_operators
 from usmp.relax.normalise_moves import normalise_moves
 from usmp.relax.normalise_take_indices import normalise_take_indices
@@ -50,7 +51,7 @@ def lower_to_aot(
     mod = use_integer_operators(mod)
     mod = partition_for_accelerators(mod, accelerators)
     mod = lower_accelerator_functions(mod, accelerators, symbol_prefix)
-    mod = FuseOperators(mod)
+    mod = apply_to_operators(FuseOperators, mod)
     mod = schedule_operators(mod)
     mod = lower_operators(mod)
     mod = choose_moves(mod, [str(name) for name in names] if names else None)

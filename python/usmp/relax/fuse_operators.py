@@ -12,6 +12,7 @@ from usmp.relax.fold_constants import fold_constants
 from usmp.relax.fuse_cuts import fuse_cuts
 from usmp.relax.in_place_operators import keep_in_place_operators
 from usmp.relax.legalize_clamps import LEGALIZE_CLAMPS
+from usmp.relax.scatter import SCATTER_OPERATORS
 
 _PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
 """What stands in the memory of its argument, if that is contiguous."""
@@ -57,6 +58,7 @@ FuseOperators = tvm.transform.Sequential(
                 **{name: _as_reshape for name in _VIEWS},
                 **{name: _keep_contiguous for name in MOVES},
                 **LEGALIZE_CLAMPS,
+                **SCATTER_OPERATORS,
             },
             skip_ops=["relax.reshape"],
         ),

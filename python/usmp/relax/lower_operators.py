@@ -7,13 +7,19 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, IRModule, Op, PointerType
 
+from usmp.objects.tvm_errors import apply_to_functions
+from usmp.relax.contiguous_parameters import begin_at_pointers
 from usmp.relax.skip_padding import skip_padding
 from usmp.transform.lower_to_flat_tir import FLATTEN
 
 
 def lower_operators(mod: IRModule) -> IRModule:
     """Lower every PrimFunc of `mod` from blocks and shaped buffers to flat loops over pointers."""
-    flat = FLATTEN(mod)
+    contiguous = IRModule(mod.functions, attrs=mod.attrs)
+    for global_var, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc):
+            contiguous.update_func(global_var, begin_at_pointers(func))
+    flat = apply_to_functions(FLATTEN, contiguous)
     lowered = IRModule(flat.functions, attrs=flat.attrs)
     for global_var, func in flat.functions.items():
         if isinstance(func, tirx.PrimFunc):

@@ -25,7 +25,9 @@ def schedule_operators(mod: IRModule) -> IRModule:
     scheduled = IRModule(mod.functions, attrs=mod.attrs)
     for global_var, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc) and isinstance(func.body, s_tir.SBlockRealize):
-            scheduled.update_func(global_var, _schedule(func))
+            # What cannot be scheduled stays as it is, and computes the same.
+            with suppress(ScheduleError):
+                scheduled.update_func(global_var, _schedule(func))
     return scheduled
 
 
@@ -45,8 +47,9 @@ def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _stages(schedule: s_tir.Schedule) -> list[SBlockRV]:
-    """The blocks of the PrimFunc in program order."""
-    return list(schedule.get_child_blocks(schedule.get_sblock("root")))
+    """The blocks of the PrimFunc in program order; none if its only block stands around nothing."""
+    root = schedule.mod["main"].body.block.name_hint
+    return list(schedule.get_child_blocks(schedule.get_sblock(root)))
 
 
 def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:

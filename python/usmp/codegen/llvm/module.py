@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import tvm
 from tvm import tirx
-from tvm.ir import IRModule, PrimType
+from tvm.ir import Call, GlobalVar, IRModule, PrimType
 from tvm.target import Target
 
 from usmp.analysis.nodes import nodes_of
@@ -20,6 +20,7 @@ from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
 from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import CONSTANT_DATA_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.tvm_errors import reason_of
 from usmp.temporary_folder import temporary_folder
 
 _CONVERSION = re.compile(
@@ -89,10 +90,29 @@ def compile_functions(
         symbol = symbols.get(variable.name_hint)
         prepared[variable] = func.with_attr("global_symbol", symbol) if symbol else func
     try:
-        return tvm.get_global_func("target.build.llvm")(IRModule(prepared), target)
+        return _built(prepared, target)
     except Exception as error:
-        reason = " ".join(str(error).split("\n\n")[0].split()) or type(error).__name__
-        raise UnsupportedByLLVM(f"TVM cannot make LLVM code of the model: {reason}") from error
+        what, cause = _failing(prepared, target, error)
+        raise UnsupportedByLLVM(
+            f"TVM cannot make LLVM code of {what}: {reason_of(cause)}"
+        ) from cause
+
+
+def _built(functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target) -> tvm.runtime.Module:
+    return tvm.get_global_func("target.build.llvm")(IRModule(dict(functions)), target)
+
+
+def _failing(
+    functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target, error: Exception
+) -> tuple[str, Exception]:
+    """The operator that TVM fails at, and how, if it is one that no other operator calls for."""
+    for variable, func in functions.items():
+        called = {c.op: functions[c.op] for c in nodes_of(func.body, Call) if c.op in functions}
+        try:
+            _built({**called, variable: func}, target)
+        except Exception as own:
+            return f"operator {variable.name_hint}", own
+    return "the model", error
 
 
 def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:

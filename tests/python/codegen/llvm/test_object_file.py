@@ -244,7 +244,7 @@ def test_what_tvm_cannot_compile_is_refused_in_a_line():
         compile_functions(
             IRModule({"f": tirx.PrimFunc([], loop)}), {"f": "f"}, tvm.target.Target("llvm")
         )
-    assert str(refused.value).startswith("TVM cannot make LLVM code of the model: ")
+    assert str(refused.value).startswith("TVM cannot make LLVM code of operator f: ")
     assert "\n" not in str(refused.value)
 
 

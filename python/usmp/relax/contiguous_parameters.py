@@ -1,0 +1,33 @@
+"""Tensors that operators get begin where their pointers point to."""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Var
+
+
+def begin_at_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """`func` with 0 for every offset that TVM leaves to the caller (`elem_offset`).
+
+    Operators that TVM writes in statements, `te.extern`, have parameters of symbolic offsets. Every
+    tensor of a Relax model is contiguous and begins at its first element.
+    """
+    offsets = {
+        param.ty.elem_offset
+        for param in func.params
+        if tirx.is_buffer_var(param) and isinstance(param.ty.elem_offset, Var)
+    }
+    if not offsets:
+        return func
+    replaced: dict[Var, tirx.Expr] = {
+        offset: tirx.IntImm(str(offset.ty.dtype), 0) for offset in offsets
+    }
+    for param in func.params:
+        if tirx.is_buffer_var(param) and param.ty.elem_offset in offsets:
+            replaced[param] = tirx.decl_buffer(
+                param.shape, str(param.dtype), param.name, strides=list(param.ty.strides)
+            )
+    body = tvm_ffi.structural_map(func.body, (Var, lambda var: replaced.get(var, var)))
+    params = [replaced.get(param, param) for param in func.params]
+    return tirx.PrimFunc(params, body, func.ret_type, func.attrs)
