@@ -58,9 +58,8 @@ def test_places_that_are_written_several_times(operator, reduction):
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 def test_scatter_elements_of_a_part_of_the_tensor(operator, axis):
     shape = (2, 3, 2)
-    least = 0 if operator == "Scatter" else -4
     # No two of one line are the same element.
-    candidates = np.arange(least, 4) if least == 0 else np.array([-4, 1, -2])
+    candidates = np.array([3, 1, 0] if operator == "Scatter" else [-4, 1, -2])
     along = candidates[: shape[axis]].reshape([-1 if i == axis % 3 else 1 for i in range(3)])
     places = np.broadcast_to(along, shape).copy()
     expected, output = scattered(operator, places, random_updates(*shape), axis=axis)
