@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvm.ir import IRModule
 
 from usmp.codegen.accelerator_functions import accelerator_functions, device_names
-from usmp.codegen.names import sanitise_all, symbol_prefix
+from usmp.codegen.names import sanitise, sanitise_all, symbol_prefix
 from usmp.objects import (
     AllocatedPoolInfo,
     BufferInfoKind,
@@ -27,6 +27,7 @@ from usmp.objects.attributes import (
     POOL_ARGS_ATTR,
 )
 from usmp.objects.executor import check_workspace_io, executor_of
+from usmp.objects.tensor_info import place_names
 
 _CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")
 """Sections that have no content in the object file."""
@@ -162,35 +163,61 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
 
     Raises
     ------
-    ValueError: two names become the same C identifier, a pool cannot be in its section, or inputs
+    ValueError: two pools have the same C identifier, a pool cannot be in its section, or inputs
         and outputs live in the workspace of a model with a packed interface.
     """
     main, executor = mod[MAIN_FUNCTION_NAME], executor_of(mod)
     places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
 
-    def tensors(attribute: str, what: str) -> list[Tensor]:
-        infos = list(main.attrs[attribute])
-        names = sanitise_all([info.name for info in infos], what)
-        return [Tensor(i, n, places.get(i.name)) for i, n in zip(infos, names, strict=True)]
-
     check_workspace_io(executor, bool(places))
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]
+    inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
+    c_names = member_names(inputs, outputs, pools)
+    tensors = [
+        Tensor(info, c_name, places.get(name))
+        for info, c_name, name in zip(
+            [*inputs, *outputs], c_names, place_names(inputs, outputs), strict=True
+        )
+    ]
     plan = mod.attrs.get(MEMORY_PLAN_ATTR)
     buffers = list(plan.buffers) if plan is not None else []
     states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
     check_sections(pools, {str(state.pool_name) for state in states})
     return Interface(
         module_name,
-        tensors(INPUT_TENSORS_ATTR, "input tensor"),
-        tensors(OUTPUT_TENSORS_ATTR, "output tensor"),
+        tensors[: len(inputs)],
+        tensors[len(inputs) :],
         pools,
         states,
         executor.is_packed,
         accelerator_functions(mod),
         plan is not None and _preserves_inputs(buffers),
     )
+
+
+def member_names(
+    inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo], pools: Sequence[Pool]
+) -> list[str]:
+    """The C names of inputs and outputs, of inputs first.
+
+    They are members of two structs, and begin the names of macros: tensors of different sizes need
+    names that differ in capital letters too, and from those of the workspace and its pools.
+    """
+    sizes = dict.fromkeys(["WORKSPACE", *(pool.macro_name for pool in pools)], -1)
+    names: list[str] = []
+    for infos in (inputs, outputs):
+        members: set[str] = set()
+        for info in infos:
+            name, number = sanitise(info.name), 0
+            while name in members or sizes.get(name.upper(), info.size_bytes) != info.size_bytes:
+                number += 1
+                name = f"{sanitise(info.name)}_{number}"
+            sizes[name.upper()] = info.size_bytes
+            members.add(name)
+            names.append(name)
+    return names
 
 
 def _preserves_inputs(buffers: Sequence[PlacedBuffer]) -> bool:

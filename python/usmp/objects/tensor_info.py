@@ -3,11 +3,14 @@ what its integers stand for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 import tvm
 import tvm_ffi
 from tvm_ffi.dataclasses import py_class
+
+from usmp.objects.unique_names import names_apart
 
 
 @py_class("usmp.TensorInfo")
@@ -34,3 +37,9 @@ class TensorInfo(tvm_ffi.Object):
     def size_bytes(self) -> int:
         """Bytes that the tensor takes."""
         return int(prod(self.shape) * tvm.DataType(self.dtype).itemsize)
+
+
+def place_names(inputs: Iterable[TensorInfo], outputs: Iterable[TensorInfo]) -> list[str]:
+    """What the places of inputs and outputs in the workspace are called, inputs first: an output
+    that has the name of an input, or is one, gets a number."""
+    return names_apart([tensor.name for tensor in [*inputs, *outputs]])

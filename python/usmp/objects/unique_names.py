@@ -26,3 +26,18 @@ class UniqueNames:
         self._last_number[name] = number
         self._taken.add(candidate)
         return candidate
+
+
+def names_apart(names: Iterable[str]) -> list[str]:
+    """The same names, in order, but for numbers at those that came before.
+
+    A name that no number was added to stays as it is, whatever the others become.
+    """
+    wanted = [str(name) for name in names]
+    numbers = UniqueNames(wanted)
+    seen: set[str] = set()
+    apart = []
+    for name in wanted:
+        apart.append(numbers.unique(name) if name in seen else name)
+        seen.add(name)
+    return apart

@@ -19,6 +19,7 @@ from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.io_quantisation import io_quantisation, tell_quantisation
 from usmp.relax.legalize_errors import apply_to_operators
 from usmp.relax.lower_operators import lower_operators
+from usmp.relax.name_parameters_apart import name_parameters_apart
 from usmp.relax.normalise_moves import normalise_moves
 from usmp.relax.normalise_take_indices import normalise_take_indices
 from usmp.relax.qdq import use_integer_operators
@@ -45,6 +46,7 @@ def lower_to_aot(
     ValueError: the module has a function for a target that is not among `accelerators`.
     """
     check_static_shapes(mod)
+    mod = name_parameters_apart(mod)
     names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
     quantisation = io_quantisation(mod["main"])
     mod = normalise_moves(normalise_take_indices(mod))

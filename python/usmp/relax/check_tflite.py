@@ -236,15 +236,9 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
             _check_index(index, tensors, what, "tensor")
             _settle(graph, index, settled, what)
             written.add(index)
-    outputs = vector(graph, "Outputs")
-    for index in outputs:
+    for index in vector(graph, "Outputs"):
         _check_index(index, tensors, f"the graph's output{where}", "tensor")
         _check_written(graph, index, written, f"the graph's output{where}")
-        if outputs.count(index) > 1:
-            raise UnsupportedModelError(
-                f'tensor "{tensor_name(graph, index)}" is given as {outputs.count(index)} '
-                f"outputs{where}; make each a tensor of its own"
-            )
 
 
 def _check_calls(model: tflite.Model) -> None:

@@ -29,6 +29,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.state_info import StateInfo
+from usmp.objects.unique_names import names_apart
 from usmp.plain_text import printable
 from usmp.relax.check_tflite import check_tflite
 from usmp.relax.io_quantisation import parameters_of
@@ -78,8 +79,12 @@ def _import(content: bytes) -> IRModule:
     context = Context(builder, readers=_readers(operators, outputs))
     context.variables.handles = context.variables.find(operators)
     floats = _FloatConverter(model, graph, context)
+    names = names_apart(t.name for t in inputs)
     with _main_function(builder):
-        params = [relax.Var(t.name, relax.TensorType(t.shape, t.dtype)) for t in inputs]
+        params = [
+            relax.Var(name, relax.TensorType(t.shape, t.dtype))
+            for name, t in zip(names, inputs, strict=True)
+        ]
         context.values.update(zip((t.index for t in inputs), params, strict=True))
         with builder.dataflow():
             for operator in operators:
@@ -96,7 +101,7 @@ def _import(content: bytes) -> IRModule:
     main = mod["main"].with_attrs(
         {
             OUTPUT_NAMES_ATTR: [t.name for t in outputs],
-            INPUT_QUANTISATION_ATTR: {t.name: _quantisation(t) for t in inputs},
+            INPUT_QUANTISATION_ATTR: dict(zip(names, map(_quantisation, inputs), strict=True)),
             OUTPUT_QUANTISATION_ATTR: [_quantisation(t) for t in outputs],
             STATES_ATTR: states,
             "num_input": len(inputs),

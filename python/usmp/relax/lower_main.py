@@ -27,7 +27,7 @@ from usmp.objects.attributes import (
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
-from usmp.objects.unique_names import UniqueNames
+from usmp.objects.unique_names import UniqueNames, names_apart
 from usmp.relax.check_static_shapes import flatten_types, has_static_shape
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.elide_moves import Move, elide_moves
@@ -48,6 +48,7 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
         parameters. Its attribute `states` lists what
         is kept between runs (see `StateInfo`).
     output_names: names of the outputs, in order; "output" or "output0", "output1", ... by default.
+        One that comes again gets a number.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def lower_main_with(
     names = output_names or _default_output_names(len(returned), {info.name for info in inputs})
     outputs = [
         TensorInfo(name, *_shape_and_dtype(types[index], name))
-        for name, index in zip(names, returned, strict=True)
+        for name, index in zip(names_apart(names), returned, strict=True)
     ]
     new_values = {buffer: results[state.output] for buffer, state in builder.states.items()}
     own_results = [results[index] for index in returned]

@@ -18,6 +18,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     OUTPUT_TENSORS_ATTR,
 )
+from usmp.objects.tensor_info import place_names
 from usmp.transform.module_pass import ModulePass
 
 
@@ -75,15 +76,20 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
     """Turn the parameters `io` into allocations."""
     allocations: list[tirx.Stmt] = []
     addresses: dict[tirx.Var, tirx.Expr] = {}
+    inputs = [parameter.tensor for parameter in io if parameter.is_input]
+    outputs = [parameter.tensor for parameter in io if not parameter.is_input]
+    names = place_names(inputs, outputs)
+    names_of_inputs, names_of_outputs = iter(names[: len(inputs)]), iter(names[len(inputs) :])
     for parameter in io:
+        name = next(names_of_inputs if parameter.is_input else names_of_outputs)
         param, tensor = main.params[parameter.index], parameter.tensor
         buffer = param
         if not tirx.is_buffer_var(param):
             size = tensor.size_bytes // tvm.DataType(tensor.dtype).itemsize
-            buffer = tirx.decl_buffer((size,), tensor.dtype, tensor.name)
+            buffer = tirx.decl_buffer((size,), tensor.dtype, name)
             addresses[param] = buffer.data
         role = INPUT_TENSOR_ATTR if parameter.is_input else OUTPUT_TENSOR_ATTR
-        annotations: dict[str, Any] = {role: tensor.name}
+        annotations: dict[str, Any] = {role: name}
         if not parameter.is_certain:
             annotations[LIVE_THROUGHOUT_ATTR] = tirx.const(True, "bool")  # as TVMScript reads it
         allocations.append(tirx.AllocBuffer(buffer, annotations))
@@ -98,7 +104,7 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
     )
     return func.with_attrs(
         {
-            INPUT_TENSORS_ATTR: [p.tensor for p in io if p.is_input],
-            OUTPUT_TENSORS_ATTR: [p.tensor for p in io if not p.is_input],
+            INPUT_TENSORS_ATTR: inputs,
+            OUTPUT_TENSORS_ATTR: outputs,
         }
     )

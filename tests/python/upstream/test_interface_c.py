@@ -10,7 +10,7 @@ import pytest
 import tvm
 
 from usmp.codegen.c_header import print_header
-from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.interface import Interface, Pool, Tensor, member_names
 from usmp.codegen.names import sanitise_all
 from usmp.objects import (
     AllocatedPoolInfo,
@@ -29,19 +29,21 @@ POOLS = f"struct {PREFIX}_workspace_pools* workspace_pools"
 def header(inputs=("input",), outputs=("output",), pools=(), places=None):
     """The text without comments, every run of blanks as one."""
 
-    def tensors(named, what):
+    def infos(named):
         sizes = dict(named) if isinstance(named, dict) else dict.fromkeys(named, 0)
-        names = sanitise_all(sizes, what)
-        return [
-            Tensor(TensorInfo(name, [size], "uint8"), c_name, (places or {}).get(name))
-            for c_name, (name, size) in zip(names, sizes.items(), strict=True)
-        ]
+        return [TensorInfo(name, [size], "uint8") for name, size in sizes.items()]
 
+    described = [infos(inputs), infos(outputs)]
+    members = member_names(*described, [])
+    tensors = [
+        Tensor(info, c_name, (places or {}).get(info.name))
+        for info, c_name in zip([*described[0], *described[1]], members, strict=True)
+    ]
     c_names = sanitise_all([pool.pool_info.pool_name for pool in pools], "pool")
     interface = Interface(
         "ultimate_cat_spotter",
-        tensors(inputs, "input tensor"),
-        tensors(outputs, "output tensor"),
+        tensors[: len(inputs)],
+        tensors[len(inputs) :],
         [Pool(pool, name) for pool, name in zip(pools, c_names, strict=True)],
     )
     text = re.sub(r"/\*.*?\*/", "", print_header(interface), flags=re.DOTALL)
@@ -117,8 +119,9 @@ def test_contains_tensor_struct(what, sizes, members):
 
 @pytest.mark.parametrize("what", ["inputs", "outputs"])
 def test_contains_tensor_struct_clash(what):
-    with pytest.raises(ValueError, match="are both tensor_ in C"):
-        header(**{what: ["tensor+", "tensor-"]})
+    """TVM refused it."""
+    text = header(**{what: ["tensor+", "tensor-"]})
+    assert f"struct {PREFIX}_{what} {{ void* tensor_; void* tensor__1; }};" in text
 
 
 def test_no_device_api_struct_if_no_devices():

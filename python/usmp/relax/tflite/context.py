@@ -66,7 +66,8 @@ class Context:
 
     def new_state(self, name: str, initial: np.ndarray) -> State:
         """A tensor that is kept between runs, and starts as `initial`."""
-        taken = {state.before.name for state in self.states}
+        taken = {str(v.name) for v in self.values.values() if isinstance(v, relax.Var)}
+        taken |= {str(state.before.name) for state in self.states}
         number = next(i for i in count() if f"{name}_state{i or ''}" not in taken)
         ty = relax.TensorType(initial.shape, str(initial.dtype))
         before = relax.Var(f"{name}_state{number or ''}", ty)

@@ -214,13 +214,6 @@ def test_inputs_that_are_something_else(inputs):
     )
 
 
-def test_one_tensor_as_two_outputs():
-    def change(graph) -> None:
-        graph.outputs = [2, 2]
-
-    assert changed(change) == ('tensor "t2" is given as 2 outputs; make each a tensor of its own')
-
-
 def test_tensor_that_is_too_large():
     assert message_of(one_operator("ABS", [Spec((2**20, 2**10, 2), 0.1, 0)], [X])) == (
         'tensor 0 ("t0") of shape [1048576, 1024, 2] takes 2147483648 bytes; at most 2147483647 '

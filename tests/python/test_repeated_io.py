@@ -1,0 +1,194 @@
+"""Inputs that are outputs, outputs that are one tensor, and names that occur twice.
+
+Converters leave such models: MediaPipe's pass tensors on, and others give a state as an output too.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+import tflite_builder
+import usmp
+from c_program import SANITIZERS, run_as_program
+from onnx_models import Graph, Reference
+from tflite_builder import per_tensor, write_model
+from usmp.objects import Executor, StateInfo
+from usmp.relax.import_onnx import import_onnx
+from usmp.relax.import_tflite import import_tflite
+
+X = np.array([1, -2, 3, 100], np.int8)
+Y = np.array([0.5, 1, -2], np.float32)
+C = np.array([7, 8], np.int8)
+
+
+def module(body, inputs, names, **attributes):
+    """A Relax module of `x`, int8, and `y`, float32, under the names of `inputs`."""
+    builder = relax.BlockBuilder()
+    arrays = dict(zip(("x", "y"), (X, Y), strict=True))
+    params = [
+        relax.Var(name, relax.TensorType(array.shape, str(array.dtype)))
+        for name, array in zip(inputs, arrays.values(), strict=False)
+    ]
+    with builder.function("main", params):
+        with builder.dataflow():
+            results = [builder.emit(result) for result in body(*params)]
+            output = builder.emit_output(relax.Tuple(results))
+        builder.emit_func_output(output)
+    mod = builder.get()
+    main = mod["main"].with_attrs({"output_names": names, **attributes})
+    mod.update_func(mod.get_global_var("main"), main)
+    return mod
+
+
+def double(x):
+    return relax.op.add(x, x)
+
+
+def twice(x, *others):
+    doubled = double(x)
+    return doubled, x, doubled
+
+
+# Name -> body, names of the inputs, of the outputs, what these become, and what they hold.
+CASES = {
+    "input": (lambda x: [x], ["x"], ["x"], ["x"], [X]),
+    "input twice": (lambda x: [x, x], ["x"], ["x", "x"], ["x", "x_1"], [X, X]),
+    "number taken": (lambda x: [x] * 3, ["x"], ["x", "x", "x_1"], ["x", "x_2", "x_1"], [X] * 3),
+    "other sizes": (lambda x, y: [double(y), x], ["a", "b"], ["a", "B"], ["a", "B"], [Y + Y, X]),
+    "one name in C": (lambda x, y: [y, x], ["a/b", "a:b"], ["a+b", "a b"], ["a+b", "a b"], [Y, X]),
+    "one name": (lambda x, y: [y, double(x)], ["x"] * 2, ["x", "y"], ["x", "y"], [Y, X + X]),
+    "constants": (lambda x: [relax.const(C)] * 2, ["x"], ["c", "c"], ["c", "c_1"], [C, C]),
+    "unread": (lambda x, y: [double(x)], ["x", "y"], ["x"], ["x"], [X + X]),
+    "workspace": (lambda x: [double(x)], ["workspace"], ["Workspace"], ["Workspace"], [X + X]),
+}  # fmt: skip
+
+
+def options(workspace_io=False, poison=False, preserve_inputs=False):
+    return {
+        "tir.usmp.use_workspace_io": workspace_io,
+        "tir.usmp.poison_dead_bytes": poison,
+        "tir.usmp.preserve_inputs": preserve_inputs,
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "interface", "config"),
+    [
+        ("c", "c", options()),
+        ("c", "packed", options()),
+        ("llvm", "c", options()),
+        ("c", "c", options(workspace_io=True)),
+        ("c", "c", options(workspace_io=True, poison=True)),
+        ("c", "c", options(workspace_io=True, preserve_inputs=True)),
+        ("llvm", "c", options(workspace_io=True, poison=True)),
+    ],
+    ids=["c", "packed", "llvm", "workspace", "poisoned", "preserved", "llvm-workspace"],
+)
+@pytest.mark.parametrize("case", CASES)
+def test_outputs_and_names(case, target, interface, config):
+    body, inputs, names, told, expected = CASES[case]
+    executor = Executor("aot", {"interface-api": interface, "unpacked-api": interface == "c"})
+    with tvm.transform.PassContext(config=config):
+        factory = usmp.build(module(body, inputs, names), target, executor)
+    inputs = [tensor.info.name for tensor in factory.interface.inputs]
+    outputs = factory.run(dict(zip(inputs, (X, Y), strict=False)))
+    assert list(outputs) == told
+    for output, values in zip(outputs.values(), expected, strict=True):
+        np.testing.assert_array_equal(output, values)
+
+
+@pytest.mark.parametrize("workspace_io", [False, True])
+def test_a_state_that_is_output_twice(workspace_io):
+    state = StateInfo("s", 2, tvm.runtime.tensor(np.zeros(4, np.int8)))
+
+    def body(x, s):
+        total = relax.op.add(x, s)
+        return s, total, total, s
+
+    builder = relax.BlockBuilder()
+    x, s = (relax.Var(name, relax.TensorType((4,), "int8")) for name in ("x", "s"))
+    with builder.function("main", [x, s]):
+        with builder.dataflow():
+            output = builder.emit_output(relax.Tuple([builder.emit(v) for v in body(x, s)]))
+        builder.emit_func_output(output)
+    mod = builder.get()
+    attributes = {"output_names": ["s", "s", "s"], "states": [state]}
+    mod.update_func(mod.get_global_var("main"), mod["main"].with_attrs(attributes))
+    with tvm.transform.PassContext(config=options(workspace_io, poison=workspace_io)):
+        model = usmp.build(mod).load()
+    one = np.ones(4, np.int8)
+    for run in range(3):
+        outputs = model.run({"x": one})
+        assert list(outputs) == ["s", "s_1", "s_2"]
+        values = [int(output[0]) for output in outputs.values()]
+        assert values == [run, run + 1, run]
+
+
+@pytest.mark.parametrize("case", ["input twice", "other sizes", "constants"])
+def test_under_sanitizers(case, tmp_path):
+    body, inputs, names, _, expected = CASES[case]
+    with tvm.transform.PassContext(config=options(workspace_io=True)):
+        factory = usmp.build(module(body, inputs, names))
+    data = b"".join(values.tobytes() for values in (X, Y)[: len(inputs)])
+    outputs = run_as_program(factory, tmp_path, SANITIZERS, data)
+    assert outputs == b"".join(values.tobytes() for values in expected)
+
+
+@pytest.mark.parametrize("workspace_io", [False, True])
+def test_onnx(workspace_io):
+    graph = Graph()
+    x = graph.input("x", [1, 4])
+    graph.node("Neg", x, outputs=["y"])
+    content = graph.model("y", "x", "y")
+    inputs = {"x": np.array([[1, -2, 3, 4]], np.float32)}
+    with tvm.transform.PassContext(config=options(workspace_io)):
+        outputs = usmp.build(import_onnx(content, None)).run(inputs)
+    expected = Reference(content).run(inputs)
+    assert list(outputs) == ["y", "x", "y_1"]
+    for name, output in outputs.items():
+        np.testing.assert_array_equal(output, expected[name.removesuffix("_1")])
+
+
+@pytest.mark.parametrize("workspace_io", [False, True])
+def test_tflite_tensors_of_one_name(workspace_io):
+    graph = tflite_builder.Graph()
+    a = graph.input((1, 4), "int8", per_tensor(0.5, 1), name="a")
+    b = graph.input((1, 4), "int8", per_tensor(0.25, 2), name="a")
+    total = graph.tensor((1, 4), "int8", per_tensor(1, 3), name="a")
+    graph.operator("ADD", [a, b], [total], tflite_builder.options("AddOptions"))
+    graph.output(total, b, total)
+    with tvm.transform.PassContext(config=options(workspace_io)):
+        factory = usmp.build(import_tflite(write_model(graph)))
+    interface = factory.interface
+    described = [(t.info.name, t.info.scale, t.c_name) for t in interface.inputs]
+    assert described == [("a", 0.5, "a"), ("a_1", 0.25, "a_1")]
+    described = [(t.info.name, t.info.scale) for t in interface.outputs]
+    assert described == [
+        (
+            "a",
+            1,
+        ),
+        ("a_1", 0.25),
+        ("a_2", 1),
+    ]
+    second = np.array([[2, 6, 10, -2]], np.int8)
+    outputs = factory.run({"a": np.array([[1, 3, 5, 7]], np.int8), "a_1": second})
+    np.testing.assert_array_equal(outputs["a"], [[3, 5, 7, 5]])
+    np.testing.assert_array_equal(outputs["a_1"], second)
+    np.testing.assert_array_equal(outputs["a_2"], outputs["a"])
+
+
+def test_places_in_the_workspace_do_not_meet():
+    """Outputs that are one tensor have two places, and so have an input and its output."""
+    body, inputs, names, *_ = CASES["input twice"]
+    with tvm.transform.PassContext(config=options(workspace_io=True, preserve_inputs=True)):
+        factory = usmp.build(module(body, inputs, names))
+    tensors = [*factory.interface.inputs, *factory.interface.outputs]
+    places = [(int(t.place.byte_offset), t.info.size_bytes) for t in tensors]
+    for (a, size_a), (b, size_b) in itertools.combinations(places, 2):
+        assert a + size_a <= b or b + size_b <= a
