@@ -16,8 +16,7 @@ from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
 from usmp.analysis.calls import CallResolver
-from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.c_intrinsics import C_INTRINSICS
+from usmp.codegen.c_helpers import Helpers, is_helper
 from usmp.codegen.c_types import (
     UnsupportedInC,
     c_type,
@@ -27,6 +26,7 @@ from usmp.codegen.c_types import (
 )
 from usmp.codegen.calls import extern_function, may_have_effects
 from usmp.codegen.value_types import passed_type, pointer_type, value_type
+from usmp.objects.intrinsics import is_low_bits_function
 from usmp.objects.math_functions import MATH_FUNCTIONS
 
 _ATOM, _UNARY, _MULTIPLY, _ADD, _SHIFT, _COMPARE, _EQUAL, _BIT_AND, _BIT_XOR, _BIT_OR = range(10)
@@ -298,7 +298,9 @@ class ExpressionPrinter:
         if callee is not None:
             return self._call_of(callee.callee, self.calls.passed(callee))
         function = extern_function(expr)
-        if function in C_INTRINSICS:
+        if is_low_bits_function(function):
+            return self._cast(tirx.Cast(str(expr.ty.dtype), expr.args[1]))
+        if is_helper(function):
             self.helpers.intrinsic(function)
         elif function not in MATH_FUNCTIONS:
             types = ", ".join(passed_type(a) for a in expr.args[1:]) or "void"

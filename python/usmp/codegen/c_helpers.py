@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from usmp.codegen.c_arithmetic import C_ARITHMETIC
 from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.codegen.c_types import UnsupportedInC, c_type
+
+_FUNCTIONS = C_INTRINSICS | C_ARITHMETIC
+
+
+def is_helper(name: str) -> bool:
+    """Whether a function is defined here, if code calls it."""
+    return name in _FUNCTIONS
 
 
 @dataclass
@@ -42,8 +50,8 @@ class Helpers:
 
     def intrinsic(self, name: str) -> None:
         """A fixed-point function, and before it those that it calls."""
-        definition = C_INTRINSICS[name]
-        for other in C_INTRINSICS:
+        definition = _FUNCTIONS[name]
+        for other in _FUNCTIONS:
             if other != name and re.search(rf"\b{other}\b", definition):
                 self.intrinsic(other)
         self.definitions[name] = definition

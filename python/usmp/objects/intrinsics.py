@@ -46,3 +46,36 @@ bits."""
 INTERPOLATED_TANH = "tvmgen_interpolated_tanh"
 """(int32 argument, uint16 low, uint16 high) -> int32: between two such entries, in 15 fractional
 bits."""
+
+
+def arithmetic_function(operation: str, dtype: str) -> str:
+    """(dtype, dtype) -> dtype: an operation on integers that is defined for all of them.
+
+    Parameters
+    ----------
+    operation: "add", "subtract" and "multiply" wrap, and are of signed integers only.
+        "divide" and "remainder" round to zero, "floor_divide" and "floor_modulo" down; what
+        is divided by zero becomes 0. "shift_left" and "shift_right" take any count: one that is
+        negative or too large moves all bits out.
+    dtype: int32 or int64, or uint32 or uint64, of which nothing needs to be rounded down.
+    """
+    return f"tvmgen_{operation}_{dtype}"
+
+
+def conversion_function(target: str, source: str) -> str:
+    """(float32 or float64) -> int32, int64 or uint64: rounded to zero; what is out of range becomes
+    the nearest value, and NaN 0."""
+    return f"tvmgen_{target}_of_{source}"
+
+
+_LOW_BITS = "tvmgen_low_bits_as_"
+
+
+def low_bits_function(target: str) -> str:
+    """(an integer) -> an integer type that has its lowest bits: a conversion in C and LLVM."""
+    return f"{_LOW_BITS}{target}"
+
+
+def is_low_bits_function(name: str) -> bool:
+    """Whether it is one of these."""
+    return name.startswith(_LOW_BITS)

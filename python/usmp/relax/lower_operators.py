@@ -9,8 +9,9 @@ from tvm.ir import Call, IRModule, Op, PointerType
 
 from usmp.objects.tvm_errors import apply_to_functions
 from usmp.relax.contiguous_parameters import begin_at_pointers
+from usmp.relax.define_arithmetic import define_arithmetic
 from usmp.relax.skip_padding import skip_padding
-from usmp.transform.lower_to_flat_tir import FLATTEN
+from usmp.transform.lower_to_flat_tir import FLATTEN_LOOPS, TO_LOOPS
 
 
 def lower_operators(mod: IRModule) -> IRModule:
@@ -19,7 +20,9 @@ def lower_operators(mod: IRModule) -> IRModule:
     for global_var, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
             contiguous.update_func(global_var, begin_at_pointers(func))
-    flat = apply_to_functions(FLATTEN, contiguous)
+    # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
+    loops = define_arithmetic(apply_to_functions(TO_LOOPS, contiguous))
+    flat = apply_to_functions(FLATTEN_LOOPS, loops)
     lowered = IRModule(flat.functions, attrs=flat.attrs)
     for global_var, func in flat.functions.items():
         if isinstance(func, tirx.PrimFunc):

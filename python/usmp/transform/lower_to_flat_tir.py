@@ -10,12 +10,19 @@ from tvm.tirx.analysis import undefined_vars
 
 from usmp.transform.module_pass import ModulePass
 
-FLATTEN = tvm.transform.Sequential(
+TO_LOOPS = tvm.transform.Sequential(
     [
         s_tir.transform.CanonicalizeLoop(),
         s_tir.transform.LowerInitBlock(),
         s_tir.transform.PlanAndUpdateBufferAllocationLocation(),
         s_tir.transform.ConvertBlocksToOpaque(),
+    ],
+    name="usmp.OperatorsToLoops",
+)
+"""TVM's passes that leave blocks without variables of their own, and simplify nothing."""
+
+FLATTEN_LOOPS = tvm.transform.Sequential(
+    [
         # Shrinks a buffer that is produced inside its consumer's loops to the part in use.
         s_tir.transform.CompactBufferAllocation(),
         s_tir.transform.LowerMatchBuffer(),
@@ -30,7 +37,10 @@ FLATTEN = tvm.transform.Sequential(
     ],
     name="usmp.FlattenOperators",
 )
-"""TVM's passes, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
+"""TVM's passes that take it from there."""
+
+FLATTEN = tvm.transform.Sequential([TO_LOOPS, FLATTEN_LOOPS], name="usmp.Flatten")
+"""All of them, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="tir.usmp.LowerToFlatTIR")

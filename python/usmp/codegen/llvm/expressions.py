@@ -26,6 +26,7 @@ from usmp.codegen.llvm.intrinsics import (
     SUM_64,
     intrinsic_function,
 )
+from usmp.objects.intrinsics import is_low_bits_function
 from usmp.objects.math_functions import MATH_FUNCTIONS
 from usmp.objects.unique_names import UniqueNames
 
@@ -108,6 +109,8 @@ class Expressions:
         if callee is not None:
             variable, arguments = self._functions[callee.callee], self._calls.passed(callee)
             return Call(variable, arguments, call.attrs, call.ty_args, call.span, call.ty)
+        if is_low_bits_function(name):
+            return Cast(str(call.ty.dtype), call.args[1])
         if name in LLVM_INTRINSICS:
             return self._intrinsic(name, *call.args[1:])
         return call
@@ -116,7 +119,12 @@ class Expressions:
         """Refuse what calling conventions treat in different ways."""
         name = extern_name(call)
         known = {*MATH_FUNCTIONS, *LLVM_INTRINSICS}
-        if name is None or name in known or self._calls.resolve(call) is not None:
+        if (
+            name is None
+            or name in known
+            or is_low_bits_function(name)
+            or self._calls.resolve(call) is not None
+        ):
             return
         for value in (call, *call.args[1:]):
             dtype = str(getattr(value.ty, "dtype", "void"))

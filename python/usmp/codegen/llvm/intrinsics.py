@@ -15,6 +15,7 @@ from tvm import tirx
 from tvm.ir import PointerType, PrimType
 from tvm.tirx import Cast, Expr, Select
 
+from usmp.codegen.llvm.arithmetic import LLVM_ARITHMETIC
 from usmp.objects.intrinsics import (
     DIVIDE,
     INTERPOLATED_LOGISTIC,
@@ -29,6 +30,7 @@ from usmp.objects.intrinsics import (
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
     SIGMOID_INDEX,
+    arithmetic_function,
 )
 
 Intrinsic: TypeAlias = Callable[..., Expr]
@@ -254,6 +256,11 @@ def _product_64(b: Bindings, x: Expr, y: Expr) -> Expr:
     return _sum_64(b, upper, b.let("lower", _low(x) * _low(y)))
 
 
+def _signed(compute: Intrinsic) -> Intrinsic:
+    """Such a function of two int64."""
+    return lambda b, x, y: _as("int64", compute(b, _as("uint64", x), _as("uint64", y)))
+
+
 def _low(value: Expr) -> Expr:
     return value & _uint64(0xFFFFFFFF)
 
@@ -305,5 +312,9 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     SUM_64: (_sum_64, _TWO_WIDE),
     DIFFERENCE_64: (_difference_64, _TWO_WIDE),
     PRODUCT_64: (_product_64, _TWO_WIDE),
+    **LLVM_ARITHMETIC,
+    arithmetic_function("add", "int64"): (_signed(_sum_64), ("int64",) * 2),
+    arithmetic_function("subtract", "int64"): (_signed(_difference_64), ("int64",) * 2),
+    arithmetic_function("multiply", "int64"): (_signed(_product_64), ("int64",) * 2),
 }
 """Name -> function of expressions, and the types of its arguments."""

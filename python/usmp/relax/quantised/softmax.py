@@ -58,7 +58,8 @@ def softmax(
         shift = te.compute((rows,), lambda r: zeros[r] - int32(_SUM_BITS + 31 - bits), "shift")
 
         def reciprocal(row: tirx.Expr) -> tirx.Expr:
-            fraction = (total[row] << zeros[row]) & int32(gemmlowp.INT32_MAX)
+            # No total is 0, which alone has 32 zeros.
+            fraction = (total[row] << (zeros[row] & int32(31))) & int32(gemmlowp.INT32_MAX)
             # All results are 0 where the shift is too far to be carried out.
             return tirx.Select(shift[row] >= int32(-31), one_over_one_plus(fraction), int32(0))
 

@@ -1,0 +1,314 @@
+"""Between which bounds do the values of an integer expression lie?
+
+Bounds come from types, constants, loops and what is known of buffers. Arithmetic that may leave its
+type has the bounds of the type, since it wraps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import Call, Op, StringImm, TensorLoad, Var
+from tvm.tirx import FloatImm, IntImm
+
+from usmp.objects.intrinsics import (
+    INTERPOLATED_LOGISTIC,
+    INTERPOLATED_TANH,
+    LEADING_ZEROS,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
+    ONE_OVER_ONE_PLUS,
+    RESCALE_CHANNEL,
+    SIGMOID_INDEX,
+)
+
+Range: TypeAlias = tuple[int, int]
+"""Least and greatest value."""
+
+_UNKNOWN = (-math.inf, math.inf)
+_ROUNDINGS = ("tirx.round", "tirx.nearbyint", "tirx.floor", "tirx.ceil", "tirx.trunc")
+_RESULTS: dict[str, Range] = {
+    SIGMOID_INDEX: (0, 255),
+    INTERPOLATED_LOGISTIC: (0, 32768),
+    INTERPOLATED_TANH: (-32768, 32768),
+    LEADING_ZEROS: (0, 32),
+    ONE_OVER_ONE_PLUS: (0, 2**31 - 1),
+}
+
+
+def is_integer(dtype: str) -> bool:
+    """Whether values of this type are integers of C."""
+    return dtype.startswith(("int", "uint")) and dtype[-1].isdigit() and "x" not in dtype
+
+
+def bits_of(dtype: str) -> int:
+    """Of an integer type."""
+    return int(dtype.removeprefix("u").removeprefix("int"))
+
+
+def type_range(dtype: str) -> Range:
+    """The values that an integer type has."""
+    if dtype == "bool":
+        return 0, 1
+    if dtype.startswith("u"):
+        return 0, 2 ** bits_of(dtype) - 1
+    half = 2 ** (bits_of(dtype) - 1)
+    return -half, half - 1
+
+
+def is_within(values: Range, limits: Range) -> bool:
+    """Whether all `values` lie between the limits."""
+    return limits[0] <= values[0] and values[1] <= limits[1]
+
+
+def hull(*ranges: Range) -> Range:
+    """The range of values that lie in any of `ranges`."""
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+@dataclass
+class IntegerRanges:
+    """The bounds of expressions of one PrimFunc.
+
+    Parameters
+    ----------
+    variables: bounds of loop variables.
+    bound: values of variables that `Bind` and `Let` declare.
+    buffers: bounds of the elements of integer buffers; others have those of their types.
+    """
+
+    variables: dict[Var, Range] = field(default_factory=dict)
+    bound: dict[Var, tirx.Expr] = field(default_factory=dict)
+    buffers: dict[Var, Range] = field(default_factory=dict)
+    _known: dict[int, tuple[tirx.Expr, Range]] = field(default_factory=dict)
+
+    def of(self, expr: tirx.Expr) -> Range:
+        """The bounds of an integer expression."""
+        known = self._known.get(hash(expr))
+        if known is not None:
+            return known[1]
+        limits = type_range(str(expr.ty.dtype))
+        found = self._exact(expr)
+        values = limits if found is None or not is_within(found, limits) else found
+        # The expression is kept, so that no other one gets its hash.
+        self._known[hash(expr)] = expr, values
+        return values
+
+    def fits(self, expr: Any) -> bool:
+        """Whether a sum, difference or product never leaves its type."""
+        exact = _ARITHMETIC[type(expr)](self.of(expr.a), self.of(expr.b))
+        return is_within(exact, type_range(str(expr.ty.dtype)))
+
+    def forget(self) -> None:
+        """Look again at all expressions, since more is known of variables or buffers."""
+        self._known.clear()
+
+    def _exact(self, expr: Any) -> Range | None:
+        """The bounds if nothing wraps, or None if only the type tells."""
+        if isinstance(expr, IntImm):
+            return int(expr.value), int(expr.value)
+        if isinstance(expr, Var):
+            if expr in self.bound:
+                return self.of(self.bound[expr])
+            return self.variables.get(expr)
+        if isinstance(expr, TensorLoad):
+            return self.buffers.get(expr.source)
+        if type(expr) in _ARITHMETIC:
+            return _ARITHMETIC[type(expr)](self.of(expr.a), self.of(expr.b))
+        if isinstance(expr, tirx.Cast):
+            return self._cast(expr.value)
+        if isinstance(expr, (tirx.Min, tirx.Max)):
+            choose = min if isinstance(expr, tirx.Min) else max
+            low, high = zip(self.of(expr.a), self.of(expr.b), strict=True)
+            return choose(low), choose(high)
+        if isinstance(expr, tirx.Select):
+            return hull(self.of(expr.true_value), self.of(expr.false_value))
+        if isinstance(expr, tirx.Let):
+            self.bound[expr.var] = expr.value
+            return self.of(expr.body)
+        if isinstance(expr, Call):
+            return self._call(expr)
+        if type(expr) in _BY_CONSTANT:
+            divisor = self.of(expr.b)
+            return _BY_CONSTANT[type(expr)](self.of(expr.a), divisor)
+        return None
+
+    def _cast(self, value: tirx.Expr) -> Range | None:
+        dtype = str(value.ty.dtype)
+        if dtype == "bool" or is_integer(dtype):
+            return self.of(value)
+        low, high, may_be_nan = self.of_float(value)
+        if may_be_nan or math.isinf(low) or math.isinf(high):
+            return None
+        return math.trunc(low), math.trunc(high)
+
+    def of_float(self, expr: Any) -> tuple[float, float, bool]:
+        """The bounds of a floating-point expression, and whether it may be no number."""
+        if isinstance(expr, FloatImm):
+            value = float(expr.value)
+            return (value, value, False) if math.isfinite(value) else (*_UNKNOWN, True)
+        if isinstance(expr, tirx.Cast) and is_integer(str(expr.value.ty.dtype)):
+            kind = np.float32 if str(expr.ty.dtype) == "float32" else np.float64
+            low, high = (float(kind(bound)) for bound in self.of(expr.value))
+            return low, high, False
+        if isinstance(expr, (tirx.Min, tirx.Max)):
+            # `a < b ? a : b`, so the second one if there is a NaN.
+            (a_low, a_high, a_nan), (b_low, b_high, b_nan) = map(self.of_float, (expr.a, expr.b))
+            choose = min if isinstance(expr, tirx.Min) else max
+            low, high = choose(a_low, b_low), choose(a_high, b_high)
+            if a_nan:
+                low, high = min(low, b_low), max(high, b_high)
+            return low, high, b_nan
+        if isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name in _ROUNDINGS:
+            low, high, may_be_nan = self.of_float(expr.args[0])
+            if math.isinf(low) or math.isinf(high):
+                return low, high, may_be_nan
+            return math.floor(low), math.ceil(high), may_be_nan
+        return (*_UNKNOWN, True)
+
+    def _call(self, call: Call) -> Range | None:
+        name = call.op.name if isinstance(call.op, Op) else ""
+        if name == "prim.if_then_else":
+            return hull(self.of(call.args[1]), self.of(call.args[2]))
+        if name == "prim.likely":
+            return self.of(call.args[0])
+        if name != "tirx.call_pure_extern" or not isinstance(call.args[0], StringImm):
+            return None
+        function = call.args[0].value
+        if function in _RESCALED:
+            return _RESCALED[function](*map(self.of, call.args[1:]))
+        return _RESULTS.get(function)
+
+
+def _sum(a: Range, b: Range) -> Range:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _difference(a: Range, b: Range) -> Range:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _product(a: Range, b: Range) -> Range:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+_ARITHMETIC: dict[type, Callable[[Range, Range], Range]] = {
+    tirx.Add: _sum,
+    tirx.Sub: _difference,
+    tirx.Mul: _product,
+}
+
+
+def _truncated(a: int, b: int) -> int:
+    quotient = abs(a) // b
+    return quotient if a >= 0 else -quotient
+
+
+def _quotient(a: Range, b: Range) -> Range | None:
+    if b[0] <= 0:
+        return None
+    corners = [_truncated(x, y) for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _floor_quotient(a: Range, b: Range) -> Range | None:
+    if b[0] <= 0:
+        return None
+    corners = [x // y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _remainder(a: Range, b: Range) -> Range | None:
+    if b[0] <= 0:
+        return None
+    return max(min(a[0], 0), 1 - b[1]), min(max(a[1], 0), b[1] - 1)
+
+
+def _floor_remainder(a: Range, b: Range) -> Range | None:
+    if b[0] <= 0:
+        return None
+    return (0, min(a[1], b[1] - 1)) if a[0] >= 0 else (0, b[1] - 1)
+
+
+def _right_shift(a: Range, b: Range) -> Range | None:
+    if b[0] < 0 or b[1] > 63:
+        return None
+    corners = [x >> y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _left_shift(a: Range, b: Range) -> Range | None:
+    if b[0] < 0 or b[1] > 63:
+        return None
+    corners = [x << y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _masked(a: Range, b: Range) -> Range | None:
+    # Of two numbers of which one has no sign, the result is at most that.
+    bounds = [high for low, high in (a, b) if low >= 0]
+    return (0, min(bounds)) if bounds else None
+
+
+def _joined(a: Range, b: Range) -> Range | None:
+    if a[0] < 0 or b[0] < 0:
+        return None
+    return 0, (1 << max(a[1], b[1]).bit_length()) - 1
+
+
+_BY_CONSTANT: dict[type, Callable[[Range, Range], Range | None]] = {
+    tirx.Div: _quotient,
+    tirx.Mod: _remainder,
+    tirx.FloorDiv: _floor_quotient,
+    tirx.FloorMod: _floor_remainder,
+    tirx.RShift: _right_shift,
+    tirx.LShift: _left_shift,
+    tirx.BitwiseAnd: _masked,
+    tirx.BitwiseOr: _joined,
+    tirx.BitwiseXor: _joined,
+}
+
+
+def _rescaled_twice(value: Range, multiplier: Range, shift: Range) -> Range | None:
+    left = max(shift[1], 0)
+    shifted = (value[0] << left, value[1] << left)
+    if not is_within(shifted, type_range("int32")):
+        return None
+    return _scaled(shifted, multiplier, 31 + max(-shift[1], 0))
+
+
+def _rescaled_once(value: Range, multiplier: Range, shift: Range) -> Range | None:
+    return _scaled(value, multiplier, 31 - shift[1])
+
+
+def _rescaled_64(value: Range, multiplier: Range, shift: Range) -> Range | None:
+    reduced = (0, min(max(multiplier[1], 0) // 2**16 + 1, 2**15))
+    return _scaled(value, reduced, 15 - shift[1]) if multiplier[0] >= 0 else None
+
+
+def _scaled(value: Range, multiplier: Range, right: int) -> Range | None:
+    """The product, shifted to the right by `right` bits or more, and rounded in some way."""
+    if right < 0:
+        return None
+    low, high = _product(value, multiplier)
+    return min((low >> right) - 1, 0), max((high >> right) + 1, 0)
+
+
+def _rescaled_channel(accumulator: Range, *record: Range) -> Range | None:
+    """Bias and multiplier are in the record, and a shift to the right beside the last one."""
+    return _rescaled_twice(type_range("int32"), (0, 2**31 - 1), record[-1])
+
+
+_RESCALED: dict[str, Callable[..., Range | None]] = {
+    RESCALE_CHANNEL: _rescaled_channel,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER: _rescaled_twice,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: _rescaled_once,
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: _rescaled_64,
+}

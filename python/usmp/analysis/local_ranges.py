@@ -1,0 +1,225 @@
+"""What the integer buffers inside a PrimFunc can hold, accumulators above all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import tvm_ffi
+from tvm import s_tir, tirx
+from tvm.ir import TensorLoad, Var
+
+from usmp.analysis.integer_ranges import (
+    IntegerRanges,
+    Range,
+    hull,
+    is_integer,
+    is_within,
+    type_range,
+)
+from usmp.analysis.nodes import mentions
+
+
+@dataclass(frozen=True)
+class _Store:
+    """A store, and the loops around it inside of the allocation of its buffer."""
+
+    stmt: tirx.BufferStore
+    loops: tuple[tirx.For, ...]
+
+
+@dataclass
+class _Local:
+    """A buffer that is allocated inside `depth` loops."""
+
+    depth: int
+    stores: list[_Store] = field(default_factory=list)
+
+
+def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
+    """The bounds of all variables and buffers of a PrimFunc in loops, with or without blocks.
+
+    Parameters
+    ----------
+    constants: bounds of the elements of parameters whose content is known, if nothing writes them.
+    """
+    ranges = IntegerRanges(buffers=dict(constants))
+    walk = _Walk(ranges)
+    walk.visit(body)
+    for buffer in walk.written - walk.local.keys():
+        ranges.buffers.pop(buffer, None)
+    escaped = _addressed(body)
+    for buffer in escaped:
+        ranges.buffers.pop(buffer, None)
+    # What is stored may depend on a buffer that is allocated later: then the second round knows it.
+    for _ in range(2):
+        for buffer, local in walk.local.items():
+            values = None if buffer in escaped else _values(buffer, local, ranges)
+            if values is not None:
+                ranges.buffers[buffer] = values
+                ranges.forget()
+    return ranges
+
+
+class _Walk:
+    """Goes through the statements in program order."""
+
+    def __init__(self, ranges: IntegerRanges) -> None:
+        self.ranges = ranges
+        self.local: dict[Var, _Local] = {}
+        self.written: set[Var] = set()
+        self._loops: list[tirx.For] = []
+        self._endless = 0
+
+    def visit(self, stmt: Any) -> None:
+        if isinstance(stmt, tirx.For):
+            low, high = self.ranges.of(stmt.min), self.ranges.of(stmt.extent)[1]
+            step = 1 if stmt.step is None else self.ranges.of(stmt.step)[1]
+            last = low[1] + max(high - 1, 0) * max(step, 1)
+            if stmt.step is None:
+                self.ranges.variables[stmt.loop_var] = low[0], last
+            self._loops.append(stmt)
+            self.visit(stmt.body)
+            self._loops.pop()
+        elif isinstance(stmt, tirx.While):
+            # Nobody knows how often it runs.
+            self._endless += 1
+            self.visit(stmt.body)
+            self._endless -= 1
+        elif isinstance(stmt, tirx.BufferStore):
+            self._store(stmt)
+        elif isinstance(stmt, tirx.AllocBuffer):
+            self._allocate(stmt.buffer)
+        elif isinstance(stmt, tirx.Bind):
+            self.ranges.bound[stmt.var] = stmt.value
+        elif isinstance(stmt, tirx.SeqStmt):
+            for child in stmt.seq:
+                self.visit(child)
+        elif isinstance(stmt, tirx.IfThenElse):
+            self.visit(stmt.then_case)
+            if stmt.else_case is not None:
+                self.visit(stmt.else_case)
+        elif isinstance(stmt, s_tir.SBlockRealize):
+            self._block(stmt)
+        elif isinstance(stmt, tirx.AttrStmt):
+            self.visit(stmt.body)
+
+    def _block(self, stmt: s_tir.SBlockRealize) -> None:
+        block = stmt.block
+        for iter_var, value in zip(block.iter_vars, stmt.iter_values, strict=True):
+            self.ranges.bound[iter_var.var] = value
+        for buffer in block.alloc_buffers:
+            self._allocate(buffer)
+        if block.init is not None:
+            self.visit(block.init)
+        self.visit(block.body)
+
+    def _allocate(self, buffer: Var) -> None:
+        if is_integer(str(buffer.dtype)) and not self._endless:
+            self.local[buffer] = _Local(len(self._loops))
+
+    def _store(self, stmt: tirx.BufferStore) -> None:
+        self.written.add(stmt.buffer)
+        local = self.local.get(stmt.buffer)
+        if local is None:
+            return
+        if self._endless:
+            del self.local[stmt.buffer]
+            return
+        local.stores.append(_Store(stmt, tuple(self._loops[local.depth :])))
+
+
+def _addressed(body: tirx.Stmt) -> set[Var]:
+    """Buffers and pointers that something else is done with than loads and stores of elements."""
+    found: set[Var] = set()
+
+    def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
+        for index in load.indices:
+            tvm_ffi.structural_walk(index, callbacks, order="pre")
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_store(store: tirx.BufferStore) -> tvm_ffi.WalkResult:
+        for expr in (store.value, *store.indices):
+            tvm_ffi.structural_walk(expr, callbacks, order="pre")
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_allocation(_: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_block(block: s_tir.SBlock) -> tvm_ffi.WalkResult:
+        for region in block.match_buffers:
+            found.add(region.source.source)
+        for part in (block.init, block.body):
+            if part is not None:
+                tvm_ffi.structural_walk(part, callbacks, order="pre")
+        return tvm_ffi.WalkResult.SKIP
+
+    def on_variable(var: Var) -> None:
+        found.add(var)
+
+    callbacks = [
+        (TensorLoad, on_load),
+        (tirx.BufferStore, on_store),
+        (tirx.AllocBuffer, on_allocation),
+        (s_tir.SBlock, on_block),
+        (Var, on_variable),
+    ]
+    tvm_ffi.structural_walk(body, callbacks, order="pre")
+    return found
+
+
+def _values(buffer: Var, local: _Local, ranges: IntegerRanges) -> Range | None:
+    """What is set, and on top of that all that is added between two allocations."""
+    limits = type_range(str(buffer.dtype))
+    kept: list[Range] = []
+    added: list[Range] = []
+    for store in local.stores:
+        terms = _added(store.stmt.value, store.stmt)
+        if terms is None:
+            kept.append(ranges.of(store.stmt.value))
+            continue
+        times = _times(store, ranges)
+        for sign, term in terms:
+            low, high = (sign * bound for bound in ranges.of(term))
+            added.append((times * min(low, high, 0), times * max(low, high, 0)))
+    if not kept:
+        return None
+    first = hull(*kept)
+    values = (first[0] + sum(low for low, _ in added), first[1] + sum(high for _, high in added))
+    return values if is_within(values, limits) else None
+
+
+def _added(value: Any, store: tirx.BufferStore) -> list[tuple[int, tirx.Expr]] | None:
+    """What a store adds to the element, as terms with their signs; None if it sets the element."""
+    if _is_element(value, store):
+        return []
+    if isinstance(value, (tirx.Add, tirx.Sub)):
+        inner = _added(value.a, store)
+        if inner is not None and not mentions(value.b, store.buffer):
+            return [*inner, (-1 if isinstance(value, tirx.Sub) else 1, value.b)]
+    if isinstance(value, tirx.Add):
+        inner = _added(value.b, store)
+        if inner is not None and not mentions(value.a, store.buffer):
+            return [*inner, (1, value.a)]
+    return None
+
+
+def _is_element(expr: tirx.Expr, store: tirx.BufferStore) -> bool:
+    return (
+        isinstance(expr, TensorLoad)
+        and expr.source.same_as(store.buffer)
+        and tvm_ffi.structural_equal(list(expr.indices), list(store.indices))
+    )
+
+
+def _times(store: _Store, ranges: IntegerRanges) -> int:
+    """How often at most a store adds to one element: loops that select elements do not repeat."""
+    selecting = {
+        ranges.bound.get(index, index) for index in store.stmt.indices if isinstance(index, Var)
+    }
+    return prod(
+        max(ranges.of(loop.extent)[1], 0)
+        for loop in store.loops
+        if not any(var.same_as(loop.loop_var) for var in selecting)
+    )
