@@ -49,7 +49,7 @@ def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
     walk.visit(body)
     for buffer in walk.written - walk.local.keys():
         ranges.buffers.pop(buffer, None)
-    escaped = _addressed(body)
+    escaped = addressed(body)
     for buffer in escaped:
         ranges.buffers.pop(buffer, None)
     # What is stored may depend on a buffer that is allocated later: then the second round knows it.
@@ -130,7 +130,7 @@ class _Walk:
         local.stores.append(_Store(stmt, tuple(self._loops[local.depth :])))
 
 
-def _addressed(body: tirx.Stmt) -> set[Var]:
+def addressed(body: tirx.Stmt) -> set[Var]:
     """Buffers and pointers that something else is done with than loads and stores of elements."""
     found: set[Var] = set()
 

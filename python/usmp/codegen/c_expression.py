@@ -17,12 +17,14 @@ from tvm.tirx import FloatImm, IntImm
 
 from usmp.analysis.calls import CallResolver
 from usmp.codegen.c_helpers import Helpers, is_helper
+from usmp.codegen.c_small_floats import C_CONVERSIONS, bits_of
 from usmp.codegen.c_types import (
     UnsupportedInC,
     c_type,
     integer_limits,
     is_floating,
     is_narrow_integer,
+    is_small_float,
 )
 from usmp.codegen.calls import extern_function, may_have_effects
 from usmp.codegen.value_types import passed_type, pointer_type, value_type
@@ -141,6 +143,7 @@ class ExpressionPrinter:
     def _binary(self, expr: tirx.Expr) -> _Text:
         operator, level = _BINARY[type(expr)]
         dtype = str(expr.ty.dtype)
+        _check_is_computable(str(expr.a.ty.dtype), expr)
         if isinstance(expr, _ARITHMETIC):
             return self._arithmetic(operator, level, expr, dtype)
         known = _comparison_with_limit(expr)
@@ -177,6 +180,7 @@ class ExpressionPrinter:
         return _Text(f"{function}({', '.join(self.print(a) for a in arguments)})")
 
     def _extreme(self, expr: tirx.Min | tirx.Max) -> _Text:
+        _check_is_computable(str(expr.ty.dtype), expr)
         name, operator = ("min", "<") if isinstance(expr, tirx.Min) else ("max", ">")
         function = self.helpers.extreme(name, str(expr.ty.dtype), operator)
         return _Text(f"{function}({self.print(expr.a)}, {self.print(expr.b)})")
@@ -195,15 +199,33 @@ class ExpressionPrinter:
     def _cast(self, expr: tirx.Cast) -> _Text:
         value = self._visit(expr.value)
         target = str(expr.ty.dtype)
+        source = str(expr.value.ty.dtype)
+        if is_small_float(target) or is_small_float(source):
+            return self._convert(expr, target, source)
         if target == "bool":
             return _Text(f"{value.inside(_ADD)} != 0", _EQUAL)
         return _Text(f"({c_type(target)}){value.inside(_UNARY)}", _UNARY)
+
+    def _convert(self, expr: tirx.Cast, target: str, source: str) -> _Text:
+        """A conversion from or to a type that C lacks."""
+        # A double has all that a float has.
+        through = "float32" if target == "float64" else target
+        if (through, source) not in C_CONVERSIONS:
+            raise UnsupportedInC(
+                f"{source} to {target} is not supported: {expr}; only float16 and bfloat16 are "
+                "computed with, by way of float32; change the type in the model"
+            )
+        function = self.helpers.conversion(through, source)
+        return _Text(f"{function}({self.print(expr.value)})")
 
     def _int(self, expr: IntImm) -> _Text:
         return integer_literal(int(expr.value), str(expr.ty.dtype))
 
     def _float(self, expr: FloatImm) -> _Text:
-        text = float_literal(float(expr.value), str(expr.ty.dtype))
+        dtype = str(expr.ty.dtype)
+        if is_small_float(dtype):
+            return _Text(str(bits_of(float(expr.value), dtype)))
+        text = float_literal(float(expr.value), dtype)
         return _Text(text, _UNARY if text.startswith("-") else _ATOM)
 
     def _variable(self, var: Var) -> _Text:
@@ -336,6 +358,13 @@ class ExpressionPrinter:
         "tirx.call_pure_extern": _extern,
         "prim.likely": _likely,
     }
+
+
+def _check_is_computable(dtype: str, expr: tirx.Expr) -> None:
+    if is_small_float(dtype):
+        raise UnsupportedInC(
+            f"arithmetic of {dtype} has no C99 form: {expr}; convert to float32, and back"
+        )
 
 
 def _only_index(buffer: Var, indices: list[tirx.Expr]) -> tirx.Expr:

@@ -19,9 +19,16 @@ _C_TYPES = {
     "uint64": "uint64_t",
     "float32": "float",
     "float64": "double",
+    # C99 lacks these; they are moved as bits, and converted by functions.
+    "float16": "uint16_t",
+    "bfloat16": "uint16_t",
+    "float8_e4m3fn": "uint8_t",
+    "float8_e5m2": "uint8_t",
 }
+_SMALL_FLOATS = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 
-_CHARACTER_TYPES = ("bool", "int8", "uint8")
+
+_CHARACTER_TYPES = ("int8_t", "uint8_t")
 
 
 class UnsupportedInC(ValueError):
@@ -40,13 +47,15 @@ def c_type(dtype: str) -> str:
 def memory_type(dtype: str) -> str:
     """The C type through which memory that holds `dtype` is accessed."""
     plain = c_type(dtype)
-    return plain if dtype in _CHARACTER_TYPES else f"{plain.removesuffix('_t')}_alias"
+    return plain if plain in _CHARACTER_TYPES else f"{plain.removesuffix('_t')}_alias"
 
 
 ALIAS_TYPEDEFS = "\n".join(
-    f"typedef {plain} {memory_type(dtype)} TVMGEN_MAY_ALIAS;"
-    for dtype, plain in _C_TYPES.items()
-    if dtype not in _CHARACTER_TYPES
+    dict.fromkeys(
+        f"typedef {plain} {memory_type(dtype)} TVMGEN_MAY_ALIAS;"
+        for dtype, plain in _C_TYPES.items()
+        if plain not in _CHARACTER_TYPES
+    )
 )
 
 COMPILER_MACROS = """\
@@ -62,6 +71,11 @@ COMPILER_MACROS = """\
 def is_floating(dtype: str) -> bool:
     """Whether `dtype` is a floating point type."""
     return dtype.startswith(("float", "bfloat"))
+
+
+def is_small_float(dtype: str) -> bool:
+    """Whether C has no such numbers, only integers of their bits."""
+    return dtype in _SMALL_FLOATS
 
 
 def is_narrow_integer(dtype: str) -> bool:

@@ -11,6 +11,7 @@ from usmp.objects.tvm_errors import apply_to_functions
 from usmp.relax.contiguous_parameters import begin_at_pointers
 from usmp.relax.define_arithmetic import define_arithmetic
 from usmp.relax.skip_padding import skip_padding
+from usmp.relax.widen_small_floats import widen_small_floats
 from usmp.transform.lower_to_flat_tir import FLATTEN_LOOPS, TO_LOOPS
 
 
@@ -21,8 +22,8 @@ def lower_operators(mod: IRModule) -> IRModule:
         if isinstance(func, tirx.PrimFunc):
             contiguous.update_func(global_var, begin_at_pointers(func))
     # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
-    loops = define_arithmetic(apply_to_functions(TO_LOOPS, contiguous))
-    flat = apply_to_functions(FLATTEN_LOOPS, loops)
+    loops = widen_small_floats(apply_to_functions(TO_LOOPS, contiguous))
+    flat = apply_to_functions(FLATTEN_LOOPS, define_arithmetic(loops))
     lowered = IRModule(flat.functions, attrs=flat.attrs)
     for global_var, func in flat.functions.items():
         if isinstance(func, tirx.PrimFunc):
