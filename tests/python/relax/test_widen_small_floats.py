@@ -13,6 +13,7 @@ import usmp
 from onnx_models import Graph, Reference
 from usmp.codegen.c_small_floats import C_CONVERSIONS, bits_of, conversion_name
 from usmp.codegen.c_types import UnsupportedInC
+from usmp.codegen.llvm import UnsupportedByLLVM
 from usmp.relax.import_onnx import import_onnx
 from usmp.runtime import HostModule
 
@@ -94,6 +95,14 @@ def test_bfloat16_inside_a_model(model):
     output = usmp.build(model(body, ("x", (100,), "float32"))).run({"x": x})["output"]
     small = x.astype(ml_dtypes.bfloat16)
     np.testing.assert_allclose(output, (small * small).astype(np.float32), rtol=2**-8)
+
+
+def test_bfloat16_is_for_target_c(model):
+    mod = model(lambda _, x: relax.op.permute_dims(x), ("x", (2, 3), "bfloat16"))
+    assert "const uint16_alias* x" in usmp.build(mod).source
+    with pytest.raises(UnsupportedByLLVM) as error:
+        _ = usmp.build(mod, "llvm").source
+    assert str(error.value).endswith("has tensors of bfloat16; compile the model with target c")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import tvm
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, IRModule, PrimType
+from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType, Var
 from tvm.target import Target
 
 from usmp.analysis.nodes import nodes_of
@@ -122,12 +122,20 @@ def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
             raise UnsupportedByLLVM(
                 f"{name}: constant {stmt.buffer.name} has no place in a constant pool"
             )
+    if any(_is_bfloat16(variable) for variable in (*func.params, *nodes_of(func.body, Var))):
+        raise UnsupportedByLLVM(f"{name} has tensors of bfloat16; compile the model with target c")
     returned = nodes_of(func.body, tirx.Return)
     if not all(isinstance(r.value, tirx.IntImm) and int(r.value) == 0 for r in returned):
         raise UnsupportedByLLVM(f"{name}: a PrimFunc that returns a value")
     if returned:
         func = tirx.PrimFunc(func.params, func.body, PrimType("int32"), func.attrs)
     return func
+
+
+def _is_bfloat16(variable: Var) -> bool:
+    """Whether it is a number or a tensor, or points to one, of a type that ends TVM's process."""
+    ty = variable.ty.element_type if isinstance(variable.ty, PointerType) else variable.ty
+    return str(getattr(ty, "dtype", "")) == "bfloat16"
 
 
 def _object_file(module: tvm.runtime.Module) -> bytes:
