@@ -10,6 +10,7 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import TensorLoad, Var
 
+from usmp.analysis.addressed import addressed
 from usmp.analysis.integer_ranges import (
     IntegerRanges,
     Range,
@@ -128,45 +129,6 @@ class _Walk:
             del self.local[stmt.buffer]
             return
         local.stores.append(_Store(stmt, tuple(self._loops[local.depth :])))
-
-
-def addressed(body: tirx.Stmt) -> set[Var]:
-    """Buffers and pointers that something else is done with than loads and stores of elements."""
-    found: set[Var] = set()
-
-    def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
-        for index in load.indices:
-            tvm_ffi.structural_walk(index, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_store(store: tirx.BufferStore) -> tvm_ffi.WalkResult:
-        for expr in (store.value, *store.indices):
-            tvm_ffi.structural_walk(expr, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_allocation(_: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_block(block: s_tir.SBlock) -> tvm_ffi.WalkResult:
-        for region in block.match_buffers:
-            found.add(region.source.source)
-        for part in (block.init, block.body):
-            if part is not None:
-                tvm_ffi.structural_walk(part, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_variable(var: Var) -> None:
-        found.add(var)
-
-    callbacks = [
-        (TensorLoad, on_load),
-        (tirx.BufferStore, on_store),
-        (tirx.AllocBuffer, on_allocation),
-        (s_tir.SBlock, on_block),
-        (Var, on_variable),
-    ]
-    tvm_ffi.structural_walk(body, callbacks, order="pre")
-    return found
 
 
 def _values(buffer: Var, local: _Local, ranges: IntegerRanges) -> Range | None:

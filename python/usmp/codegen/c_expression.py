@@ -16,6 +16,7 @@ from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
 from usmp.analysis.calls import CallResolver
+from usmp.codegen.c_comparisons import comparison_with_limit
 from usmp.codegen.c_helpers import Helpers, is_helper
 from usmp.codegen.c_small_floats import C_CONVERSIONS, bits_of
 from usmp.codegen.c_types import (
@@ -146,7 +147,7 @@ class ExpressionPrinter:
         _check_is_computable(str(expr.a.ty.dtype), expr)
         if isinstance(expr, _ARITHMETIC):
             return self._arithmetic(operator, level, expr, dtype)
-        known = _comparison_with_limit(expr)
+        known = comparison_with_limit(expr)
         if known is not None:
             return _Text(known)
         return self._infix(operator, level, self._visit(expr.a), self._visit(expr.b))
@@ -373,28 +374,6 @@ def _only_index(buffer: Var, indices: list[tirx.Expr]) -> tirx.Expr:
             f"buffer {buffer.name} has {len(indices)} dimensions; flatten it before codegen"
         )
     return indices[0]
-
-
-def _comparison_with_limit(expr: tirx.Expr) -> str | None:
-    """The value of a comparison with its type's least or greatest value, if that decides it.
-
-    Compilers warn of such comparisons.
-    """
-    if not isinstance(expr, (tirx.LT, tirx.LE, tirx.GT, tirx.GE)) or may_have_effects(expr):
-        return None
-    dtype = str(expr.a.ty.dtype)
-    if is_floating(dtype):
-        return None
-    reversed_ = isinstance(expr, (tirx.GT, tirx.GE))
-    small, large = (expr.b, expr.a) if reversed_ else (expr.a, expr.b)
-    least, greatest = integer_limits(dtype)
-    if isinstance(expr, (tirx.LT, tirx.GT)):
-        return "0" if _is_value(small, greatest) or _is_value(large, least) else None
-    return "1" if _is_value(small, least) or _is_value(large, greatest) else None
-
-
-def _is_value(expr: tirx.Expr, value: int) -> bool:
-    return isinstance(expr, IntImm) and int(expr) == value
 
 
 def integer_literal(value: int, dtype: str) -> _Text:

@@ -78,7 +78,7 @@ _PATTERN = re.compile(
     r"|EXT_(EXP|FRAC)\w+|(NEWLIB|PICOLIBC)_\w+"
     # The definitions of the generated code.
     r"|TVMGEN_\w+|(u?int\d+|float|double)_alias|tvmgen_(min|max)_[a-z]+\d*"
-    r"|tvmgen_\w+_from_bits_of_\w+"
+    r"|tvmgen_\w+_from_bits_of_\w+|tvmgen_b?float\d+_of_b?float\d+"
 )
 _OF_COMPILERS = re.compile(
     r"__[A-Za-z][A-Za-z0-9]\w*|_[A-Z][A-Z0-9_]*|_{2,5}[A-Za-z]\w*_(defined|h)"

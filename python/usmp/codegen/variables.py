@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, TensorLoad, Var
+from tvm.ir import TensorLoad, Var
 
-from usmp.analysis.addresses import is_op
+from usmp.analysis.addressed import addressed
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.calls import may_have_effects
 
@@ -51,41 +51,12 @@ def used_variables(body: tirx.Stmt) -> set[Var]:
 
 def scalar_allocations(body: tirx.Stmt) -> set[Var]:
     """Allocations of one element that are only loaded and stored: plain C variables."""
-    single: set[Var] = set()
-    pointers: set[Var] = set()
-
-    def on_allocation(stmt: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
-        if [int(e) for e in stmt.buffer.shape if isinstance(e, tirx.IntImm)] == [1]:
-            single.add(stmt.buffer)
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
-        for index in load.indices:
-            tvm_ffi.structural_walk(index, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_store(store: tirx.BufferStore) -> tvm_ffi.WalkResult:
-        for expr in (store.value, *store.indices):
-            tvm_ffi.structural_walk(expr, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
-
-    def on_call(call: Call) -> None:
-        if is_op(call, "tirx.address_of"):
-            pointers.add(call.args[0].source)
-
-    def on_variable(var: Var) -> tvm_ffi.WalkResult:
-        pointers.add(var)
-        return tvm_ffi.WalkResult.SKIP
-
-    callbacks = [
-        (tirx.AllocBuffer, on_allocation),
-        (tirx.BufferStore, on_store),
-        (TensorLoad, on_load),
-        (Call, on_call),
-        (Var, on_variable),
-    ]
-    tvm_ffi.structural_walk(body, callbacks, order="pre")
-    return single - pointers
+    single = {
+        stmt.buffer
+        for stmt in nodes_of(body, tirx.AllocBuffer)
+        if [int(e) for e in stmt.buffer.shape if isinstance(e, tirx.IntImm)] == [1]
+    }
+    return single - addressed(body)
 
 
 def written_only(body: tirx.Stmt, scalars: set[Var]) -> set[Var]:

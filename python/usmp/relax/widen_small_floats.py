@@ -15,7 +15,7 @@ from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, Op, PrimType, TensorLoad, Var
 from tvm.tirx import Cast, FloatImm
 
-from usmp.analysis.local_ranges import addressed
+from usmp.analysis.addressed import addressed
 from usmp.analysis.nodes import nodes_of
 
 _SMALL = ("float16", "bfloat16")
