@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--all-faults", action="store_true", help="not only the first of each")
     parser.add_argument("--refusals", action="store_true", help="print the messages")
     parser.add_argument("--cflags", default="-O1", help="options of the C compiler")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     known = generators(arguments.front_end)
     unknown = sorted(set(arguments.operators) - set(known))
     if unknown:

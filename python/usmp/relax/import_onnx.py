@@ -18,13 +18,14 @@ from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_onnx import opset_version, read_onnx
 from usmp.relax.check_static_shapes import flatten_types, has_static_shape
-from usmp.relax.fold_onnx import fold_shape_arithmetic, known_shapes
+from usmp.relax.fold_onnx import fold_shape_arithmetic
 from usmp.relax.normalise_onnx import normalise_onnx
 from usmp.relax.one_line import one_line
-from usmp.relax.onnx_operators import convert_operator
-
-_DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
-"""Whose operators TVM's importer knows; it looks at the names of operators only."""
+from usmp.relax.onnx.compared import why_refused
+from usmp.relax.onnx.convert import convert_operator
+from usmp.relax.onnx.imported_types import TensorTypes
+from usmp.relax.onnx.node import NotSupported, OnnxNode
+from usmp.relax.onnx.opsets import to_compared_opset
 
 
 def import_onnx(content: bytes, folder: Path) -> IRModule:
@@ -35,7 +36,7 @@ def import_onnx(content: bytes, folder: Path) -> IRModule:
     UnsupportedModelError: the content is damaged or not ONNX, an input has a dynamic shape, or
         an operator cannot be imported.
     """
-    model = read_onnx(content, folder)
+    model = to_compared_opset(read_onnx(content, folder))
     if model.functions:
         model = inliner.inline_local_functions(model)
     model = fold_shape_arithmetic(model)
@@ -54,7 +55,7 @@ def import_onnx(content: bytes, folder: Path) -> IRModule:
             f"TVM's ONNX importer failed{where}: {one_line(error)}"
         ) from error
     main = mod["main"]
-    _check_output_shapes(main, model.graph)
+    _check_outputs_have_elements(main, model.graph)
     names = [output.name for output in model.graph.output]
     mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
     return mod
@@ -64,19 +65,14 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     """TVM's importer, which also tells the node that it is at."""
 
     node: onnx.NodeProto | None = None
+    types: TensorTypes
 
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
-        known = onnx_frontend._get_convert_map()
+        self.types = TensorTypes(graph)
         for node in graph.node:
-            if node.op_type == "If":
-                raise UnsupportedModelError(
-                    f"{_described(node)} is not supported: which branch runs must be known at "
-                    "compile time"
-                )
-            if node.op_type not in known or node.domain not in _DOMAINS:
-                raise UnsupportedModelError(
-                    f"{_described(node)} is not supported by TVM's ONNX importer"
-                )
+            refusal = why_refused(_qualified(node))
+            if refusal:
+                raise UnsupportedModelError(f"{_described(node)} is not supported{refusal}")
 
     def _parse_value_proto(self, value_proto: Any) -> str:
         if isinstance(value_proto, onnx.NodeProto):
@@ -87,27 +83,34 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     def _convert_operator(
         self, op_name: str, inputs: Sequence[Expr | None], attrs: Mapping[str, Any], opset: int
     ) -> Expr:
-        expr = convert_operator(op_name, inputs, attrs)
-        if expr is not None:
-            return self.bb.normalize(expr)
-        return super()._convert_operator(op_name, inputs, attrs, opset)
+        assert self.node is not None
+        node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output))
+        try:
+            expr = convert_operator(_qualified(self.node), node)
+            if expr is None or isinstance(expr, OnnxNode):
+                node = expr or node
+                given = onnx_frontend.onnx_input(node.inputs)
+                expr = super()._convert_operator(op_name, given, dict(node.attributes), opset)
+            expr = self.bb.normalize(expr)
+            self.types.check(self.node.output, expr.ty)
+        except NotSupported as error:
+            described = _described(self.node)
+            raise UnsupportedModelError(f"{described} is not supported: {error}") from error
+        return expr
+
+
+def _qualified(node: onnx.NodeProto) -> str:
+    """The name of the operator, with its domain if that is not ONNX's own."""
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
 
 
 def _described(node: onnx.NodeProto) -> str:
-    domain = f"{node.domain}." if node.domain else ""
     name = f'node "{node.name}", ' if node.name else ""
-    return f'operator {domain}{node.op_type} ({name}output "{node.output[0]}")'
+    return f'operator {_qualified(node)} ({name}output "{node.output[0]}")'
 
 
-def _check_output_shapes(main: relax.Function, graph: onnx.GraphProto) -> None:
-    """What TVM made of the model must have the shapes that ONNX infers."""
-    expected = known_shapes(graph)
+def _check_outputs_have_elements(main: relax.Function, graph: onnx.GraphProto) -> None:
     for output, ty in zip(graph.output, flatten_types(main.body.body.ty), strict=True):
-        if output.name not in expected or not has_static_shape(ty):
-            continue
-        shape = [int(extent) for extent in ty.shape]
-        if shape != expected[output.name]:
-            raise UnsupportedModelError(
-                f'TVM\'s ONNX importer gives output "{output.name}" the shape {shape}; '
-                f"in ONNX it has the shape {expected[output.name]}"
-            )
+        shape = [int(extent) for extent in ty.shape] if has_static_shape(ty) else []
+        if 0 in shape:
+            raise UnsupportedModelError(f'output "{output.name}" of shape {shape} has no elements')

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import onnx
 from onnx import numpy_helper
 
+from usmp.relax.check_onnx import all_nodes
 from usmp.relax.fold_onnx import known_shapes
 
 _PADDED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})
@@ -21,12 +22,14 @@ def normalise_onnx(model: onnx.ModelProto) -> None:
       SAME_LOWER of a maximum pool for one element less.
     - Quantisation parameters of one element become scalars: TVM takes a vector as one parameter a
       channel.
+    - Outputs at the end of an operator that nothing reads are left out, as TVM makes fewer.
     """
     shapes = known_shapes(model.graph)
     for node in model.graph.node:
         if node.op_type in _PADDED:
             _make_padding_explicit(node, shapes)
     _make_parameters_scalar(model.graph)
+    _leave_out_unread_outputs(model.graph)
 
 
 def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
@@ -89,6 +92,14 @@ def _make_parameters_scalar(graph: onnx.GraphProto) -> None:
                 scalar = numpy_helper.to_array(tensor).reshape(())
                 graph.initializer.append(numpy_helper.from_array(scalar, scalars[name]))
             node.input[position] = scalars[name]
+
+
+def _leave_out_unread_outputs(graph: onnx.GraphProto) -> None:
+    read = {output.name for output in graph.output}
+    read.update(name for node in all_nodes(graph) for name in node.input)
+    for node in graph.node:
+        while len(node.output) > 1 and node.output[-1] not in read:
+            del node.output[-1]
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -45,7 +45,7 @@ class Tolerance:
     nan_is_free: bool = False
 
 
-EXACT = Tolerance(0, 0)
+CLOSE, EXACT = Tolerance(), Tolerance(0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Trial:
     model: bytes
     runs: Sequence[Inputs]
     reference: Callable[[Inputs], Sequence[np.ndarray]]
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = CLOSE
 
 
 Generator = Callable[[Random], Trial]

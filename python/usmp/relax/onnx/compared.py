@@ -1,0 +1,61 @@
+"""The ONNX operators whose results were compared with those of onnxruntime, or where that has no
+kernel with those of ONNX's own evaluator.
+
+Others that TVM can import are refused: several that it imports it computes wrongly. How to add one
+is in docs/onnx-operators.md.
+"""
+
+from __future__ import annotations
+
+from tvm.relax.frontend.onnx import onnx_frontend
+
+OLDEST_OPSET, NEWEST_OPSET = 7, 26
+"""In other versions of ONNX, operators may mean something else."""
+
+_ONNX = frozenset(
+    """
+    Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool
+    BatchNormalization BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip
+    Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvTranspose Cos Cosh CumSum
+    DepthToSpace DequantizeLinear Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand
+    EyeLike Flatten Floor Gather GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool
+    GlobalMaxPool Greater GreaterOrEqual GridSample GroupNormalization HardSigmoid HardSwish Hardmax
+    Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Less LessOrEqual Log
+    LogSoftmax LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool Mean MeanVarianceNormalization Min
+    Mish Mod Mul Neg Not OneHot Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow
+    QuantizeLinear RMSNormalization Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
+    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize RoiAlign
+    Round Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty
+    SequenceErase SequenceInsert SequenceLength Shape Shrink Sigmoid Sign Sin Sinh Size Slice
+    Softmax Softplus Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze Sub Sum Tan Tanh
+    ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where Xor
+    """.split()
+)
+_MICROSOFT = frozenset(
+    """
+    Attention BiasGelu DequantizeLinear EmbedLayerNormalization FastGelu Gelu MatMulInteger16
+    QuantizeLinear SkipLayerNormalization
+    """.split()
+)
+COMPARED = _ONNX | {f"com.microsoft.{name}" for name in _MICROSOFT}
+"""By name, with the domain in front if it is not that of ONNX."""
+
+_WITHOUT_STATIC_SIZE = frozenset({"NonMaxSuppression", "NonZero", "Unique"})
+
+
+def why_refused(operator: str) -> str | None:
+    """The end of the sentence that an operator is not supported, by its name as in `COMPARED`; none
+    if it is supported."""
+    if operator in COMPARED:
+        return None
+    if operator == "If":
+        return ": which branch runs must be known at compile time"
+    if operator in _WITHOUT_STATIC_SIZE:
+        return (
+            ": how many elements it finds depends on the data, and memory is planned at compile "
+            "time; let the application do it with the model's outputs"
+        )
+    domain, _, name = operator.rpartition(".")
+    if domain in ("", "com.microsoft") and name in onnx_frontend._get_convert_map():
+        return ": its results were never compared with onnxruntime's; express it by others"
+    return " by TVM's ONNX importer"
