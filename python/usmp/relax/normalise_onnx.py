@@ -19,7 +19,7 @@ def normalise_onnx(model: onnx.ModelProto) -> None:
     """Rewrite `model`, whose shapes are known, in place.
 
     - `auto_pad` becomes `pads`: TVM pads a convolution in an operator of its own, and takes
-      SAME_LOWER of a maximum pool for one element less.
+      SAME_LOWER of a maximum pool for one element less. So does `output_shape`.
     - Quantisation parameters of one element become scalars: TVM takes a vector as one parameter a
       channel.
     - Outputs at the end of an operator that nothing reads are left out, as TVM makes fewer.
@@ -28,6 +28,8 @@ def normalise_onnx(model: onnx.ModelProto) -> None:
     for node in model.graph.node:
         if node.op_type in _PADDED:
             _make_padding_explicit(node, shapes)
+        if node.op_type == "ConvTranspose":
+            _make_cut_explicit(node, shapes)
     _make_parameters_scalar(model.graph)
     _leave_out_unread_outputs(model.graph)
 
@@ -52,6 +54,36 @@ def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -
     kept = [a for a in node.attribute if a.name not in ("auto_pad", "pads")]
     del node.attribute[:]
     node.attribute.extend([*kept, onnx.helper.make_attribute("pads", pads)])
+
+
+def _make_cut_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
+    """`pads`, which are cut off, of a transposed convolution whose output shape is given, by itself
+    or as `auto_pad`."""
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    mode = attributes.get("auto_pad", b"NOTSET")
+    extents = shapes.get(node.input[0], [])[2:]
+    kernel = attributes.get("kernel_shape", shapes.get(node.input[1], [])[2:])
+    ones = [1] * len(extents)
+    strides, dilations = attributes.get("strides", ones), attributes.get("dilations", ones)
+    added = attributes.get("output_padding", [0] * len(extents))
+    wanted = attributes.get("output_shape")
+    if wanted is None and mode in _SAME:
+        wanted = [extent * stride for extent, stride in zip(extents, strides, strict=False)]
+    lists = (kernel, strides, dilations, added, wanted or [])
+    if not extents or any(len(values) != len(extents) for values in lists):
+        return
+    begins, ends = [], []
+    for extent, taps, stride, dilation, more, size in zip(extents, *lists, strict=True):
+        total = stride * (extent - 1) + more + (taps - 1) * dilation + 1 - size
+        if total < 0:
+            return
+        less = total // 2
+        begins.append(less if mode == b"SAME_UPPER" else total - less)
+        ends.append(total - less if mode == b"SAME_UPPER" else less)
+    replaced = ("auto_pad", "pads", "output_shape")
+    kept = [a for a in node.attribute if a.name not in replaced]
+    del node.attribute[:]
+    node.attribute.extend([*kept, onnx.helper.make_attribute("pads", begins + ends)])
 
 
 def same_padding(

@@ -151,6 +151,17 @@ DIFFERENCES = {
     "running sums backwards": node(
         "CumSum", given([1, 2, 3], [4, 5, 6]), np.array(-1), exclusive=1, reverse=1
     ),
+    "an exponent of another type": node(
+        "Pow", given(1.5, -2, 0), np.array(2, np.int64)
+    ),
+    "an output shape": node(
+        "ConvTranspose", given([[1, 2, 3]]), np.ones((1, 1, 3), np.float32), strides=[2],
+        output_shape=[6],
+    ),
+    "a transposed convolution of the same shape": node(
+        "ConvTranspose", given([[1, 2, 3]]), np.ones((1, 1, 2), np.float32), strides=[1],
+        auto_pad="SAME_LOWER",
+    ),
     "steps without axes": node("Slice", given(*range(9)), int64(8), int64(-99), None, int64(-3)),
     "an end far outside, of old models": node(
         "Slice", values("float32", [3, 4, 5]), opset=9, starts=[1, 0], ends=[2**63 - 1] * 2,
@@ -221,6 +232,10 @@ REFUSED = {
     "a float bias of integers": (
         node("Shrink", values("int8", [3]), bias=0.5),
         "int8 elements get a bias that is a float; cast them to float",
+    ),
+    "a power of integers": (
+        node("Pow", values("int32", [3]), np.int64(2).reshape(())),
+        "its base is int32; cast it to float",
     ),
     "an even window": (
         node("LRN", values("float32", [1, 4, 2, 2]), size=4),

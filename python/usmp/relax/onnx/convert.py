@@ -22,6 +22,7 @@ _CONVERTERS: dict[str, Converter] = {
     "LRN": refusals.local_response_normalization,
     "OneHot": arrangement.one_hot,
     "Pad": arrangement.pad,
+    "Pow": element_wise.power,
     "Resize": resize.resize,
     "RoiAlign": refusals.roi_align,
     "SequenceInsert": arrangement.sequence_insert,

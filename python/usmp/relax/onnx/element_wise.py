@@ -75,3 +75,15 @@ def dropout(node: OnnxNode) -> Expr:
         raise NotSupported("its mask is defined since opset 12; export to that opset")
     shape = [int(extent) for extent in data.ty.shape]
     return relax.Tuple([data, relax.const(np.ones(shape, bool))])
+
+
+def power(node: OnnxNode) -> Expr:
+    """Of floats; the exponent may have another type than the base, whose type the result has."""
+    base, exponent = node.required(0), node.required(1)
+    if not is_float(base):
+        raise NotSupported(f"its base is {dtype_of(base)}; cast it to float")
+    if isinstance(exponent, GenericConst):
+        exponent = relax.const(exponent.value.numpy(), dtype_of(base))
+    elif dtype_of(exponent) != dtype_of(base):
+        exponent = relax.op.astype(exponent, dtype_of(base))
+    return relax.op.power(base, exponent)

@@ -32,6 +32,8 @@ def pooling(operator: str, random: Random) -> Trial:
     if has_attribute(operator, opset, "count_include_pad"):
         attributes["count_include_pad"] = random.choice([None, 0, 1])
     if operator == "LpPool":
+        # The kernel of onnxruntime; ONNX's evaluator pads one axis too little.
+        dtype = "float32"
         attributes["p"] = random.choice([None, 1, 2, 3])
     outputs = 1
     if operator == "MaxPool" and opset >= 8 and random.random() < 0.1:
@@ -53,6 +55,9 @@ def global_pooling(operator: str, random: Random) -> Trial:
     opset = opset_of(random, operator)
     dtype = type_of(random, operator, opset)
     extents = [random.randint(1, 6) for _ in range(random.choice([1, 2, 2, 3]))]
+    if operator == "GlobalMaxPool" and len(extents) != 2:
+        # ONNX's evaluator, the reference for others, is right for two extents only.
+        dtype = "float32"
     x = values(dtype, [random.randint(1, 2), random.randint(1, 3), *extents])
     p = random.choice([None, 1, 2, 3]) if operator == "GlobalLpPool" else None
     return node_trial(random, operator, [x], opset, tolerance=Tolerance(1e-5, 1e-5), p=p)
