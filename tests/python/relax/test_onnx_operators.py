@@ -94,6 +94,14 @@ def test_upsample_by_scales(mode):
     assert outcome(trial).is_compared
 
 
+def test_regions_are_scaled_before_half_a_pixel_is_taken_off():
+    boxes, batch = given([1, 2, 7, 9], [0, 0, 5, 4]), np.zeros(2, np.int64)
+    trial = node_trial(
+        Random(0), "RoiAlign", [IMAGE, boxes, batch], 16, output_height=2, spatial_scale=0.5
+    )
+    assert outcome(trial).is_compared
+
+
 def test_resize_by_powers_of_two_needs_no_tables():
     graph = Graph()
     scales = graph.constant([1, 1, 2, 0.5], np.float32)
@@ -194,6 +202,20 @@ def test_sequences_of_parts_of_one_size():
     ]
     operands = [values("float32", [4]), np.array(3, np.int64), np.array(1, np.int64)]
     trial = graph_trial(Random(0), "", nodes, operands, ["y"], 17)
+    assert outcome(trial).verdict == "equal"
+
+
+def test_sizes_that_only_the_importer_knows():
+    """ONNX infers no shapes of operators of other domains."""
+    graph = Graph()
+    larger = graph.node("FastGelu", graph.input("x", [1, 1, 4, 6]), domain="com.microsoft")
+    limits = [graph.constant([number], np.int64) for number in (0, 9)]
+    sizes = graph.node("Slice", graph.node("Shape", larger), *limits)
+    graph.node("Resize", graph.input("z", [1, 1, 2, 3]), "", "", sizes, outputs=["y"])
+    z = np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3)
+    runs = [{"x": np.ones((1, 1, 4, 6), np.float32), "z": z}]
+    content = graph.model("y", domains=["com.microsoft"])
+    trial = Trial("onnx", "", "", content, runs, lambda given: [z.repeat(2, 2).repeat(2, 3)])
     assert outcome(trial).verdict == "equal"
 
 

@@ -53,7 +53,7 @@ def slice_(node: OnnxNode) -> OnnxNode:
         for index, name in enumerate(("starts", "ends", "axes"), 1):
             if name in node.attributes:
                 inputs[index] = relax.const(np.array(node.attributes[name]), "int64")
-    if not has_static_shape(node.required(0).ty):
+    if isinstance(node.input(0), relax.ShapeExpr):
         return replace(node, inputs=inputs)
     full = replace(node, inputs=inputs)
     names = ("starts", "ends", "axes", "steps")

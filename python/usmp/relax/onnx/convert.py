@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from usmp.relax.onnx import arrangement, element_wise, quantization, refusals, resize, top_k
+from usmp.relax.onnx import (
+    arrangement,
+    element_wise,
+    quantization,
+    refusals,
+    regions,
+    resize,
+    top_k,
+)
 from usmp.relax.onnx.node import Converted, Converter, OnnxNode
 from usmp.relax.onnx.reductions import reduction
 
@@ -24,7 +32,7 @@ _CONVERTERS: dict[str, Converter] = {
     "Pad": arrangement.pad,
     "Pow": element_wise.power,
     "Resize": resize.resize,
-    "RoiAlign": refusals.roi_align,
+    "RoiAlign": regions.roi_align,
     "SequenceInsert": arrangement.sequence_insert,
     "Shrink": element_wise.shrink,
     "Slice": arrangement.slice_,

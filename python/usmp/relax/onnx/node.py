@@ -63,6 +63,8 @@ class OnnxNode:
         expr = self.input(index)
         if expr is None:
             return None
+        if isinstance(expr, relax.ShapeExpr):
+            return np.array([int(extent) for extent in expr.values], np.int64)
         if not isinstance(expr, GenericConst):
             raise NotSupported(f"{what} must be constant, since memory is planned at compile time")
         return np.asarray(expr.value.numpy())

@@ -13,12 +13,6 @@ def batch_normalization(node: OnnxNode) -> None:
         )
 
 
-def roi_align(node: OnnxNode) -> None:
-    """The runtimes take the maximum of products, TVM of interpolated values."""
-    if node.text("mode", "avg") == "max":
-        raise NotSupported('mode "max" is computed differently by every runtime; use mode "avg"')
-
-
 def local_response_normalization(node: OnnxNode) -> None:
     """TVM fails with a message that says nothing."""
     size = int(node.attributes.get("size", 1))

@@ -87,11 +87,12 @@ def upsample(random: Random) -> Trial:
 
 
 def _boxes(random: Random, shape: list[int], count: int) -> Varied:
-    """Regions of an image: left, top, right, bottom."""
+    """Regions of an image, some a bit outside: left, top, right, bottom."""
+    low, high = random.choice([(0, 1), (-0.3, 1.3)])
 
     def sample(generator: np.random.Generator) -> np.ndarray:
         height, width = shape[2:]
-        corners = generator.uniform(0, 1, (count, 2, 2)) * np.array([width, height])
+        corners = generator.uniform(low, high, (count, 2, 2)) * np.array([width, height])
         corners = np.sort(corners, axis=1)
         return corners.reshape(count, 4).astype(np.float32)
 
