@@ -21,7 +21,7 @@ _ONNX = frozenset(
     EyeLike Flatten Floor Gather GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool
     GlobalMaxPool Greater GreaterOrEqual GridSample GroupNormalization HardSigmoid HardSwish Hardmax
     Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Less LessOrEqual Log
-    LogSoftmax LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool Mean MeanVarianceNormalization Min
+    LogSoftmax LpPool MatMul MatMulInteger Max MaxPool Mean MeanVarianceNormalization Min
     Mish Mod Mul Neg Not OneHot Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow
     QuantizeLinear RMSNormalization Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
     ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize RoiAlign
@@ -57,5 +57,7 @@ def why_refused(operator: str) -> str | None:
         )
     domain, _, name = operator.rpartition(".")
     if domain in ("", "com.microsoft") and name in onnx_frontend._get_convert_map():
-        return ": its results were never compared with onnxruntime's; express it by others"
+        return (
+            ": its results differ from onnxruntime's, or were never compared; express it by others"
+        )
     return " by TVM's ONNX importer"
