@@ -12,7 +12,7 @@ from usmp.relax.check_static_shapes import has_static_shape
 from usmp.relax.normalise_take_indices import count_from_start
 from usmp.relax.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.running_sum import running_sum
+from usmp.relax.running import running
 
 
 def pad(node: OnnxNode) -> Expr | None:
@@ -78,10 +78,12 @@ def cumulative_sum(node: OnnxNode) -> Expr:
     axis = node.constant(1, "the axis")
     if axis is None:
         raise NotSupported("it has no axis")
-    return running_sum(
+    return running(
         node.builder,
         node.required(0),
         int(axis.item()),
+        lambda total, element: total + element,
+        0,
         exclusive=bool(node.attributes.get("exclusive", 0)),
         backwards=bool(node.attributes.get("reverse", 0)),
     )

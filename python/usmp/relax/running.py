@@ -1,8 +1,9 @@
-"""Running sums along an axis, as a loop of which the memory analysis sees all."""
+"""Running sums and the like along an axis, as a loop of which the memory analysis sees all."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from tvm import relax, tirx
 from tvm.script import tirx as T
@@ -10,18 +11,21 @@ from tvm.script import tirx as T
 from usmp.relax.quantised.emit import shape_of
 
 
-def running_sum(
+def running(
     builder: relax.BlockBuilder,
     data: relax.Expr,
     axis: int,
+    combine: Callable[[tirx.Expr, tirx.Expr], tirx.Expr],
+    start: int,
     *,
     exclusive: bool = False,
     backwards: bool = False,
 ) -> relax.Expr:
-    """Each element with those before it along `axis`, in the type of the elements.
+    """Each element combined with those before it along `axis`, in the type of the elements.
 
     Parameters
     ----------
+    combine: of what there is so far, `start` at first, and the next element.
     exclusive: without the element itself.
     backwards: with those after it instead.
     """
@@ -32,13 +36,13 @@ def running_sum(
     def position(step: tirx.Expr) -> tirx.Expr:
         return depth - 1 - step if backwards else step
 
-    def before(total: tirx.Expr, sum_with_element: tirx.Expr) -> tirx.Expr:
-        return total if exclusive else sum_with_element
+    def chosen(before: tirx.Expr, after: tirx.Expr) -> tirx.Expr:
+        return before if exclusive else after
 
-    zero = tirx.const(0, dtype)
+    first = tirx.const(start, dtype)
 
     @T.prim_func(s_tir=True, private=True)  # type: ignore[untyped-decorator]
-    def running_sum(
+    def running(
         data: T.Buffer((outer, depth, inner), dtype),  # type: ignore[valid-type]
         output: T.Buffer((outer, depth, inner), dtype),  # type: ignore[valid-type]
     ) -> None:
@@ -46,13 +50,13 @@ def running_sum(
             with T.sblock("row"):
                 row, column = T.axis.remap("SS", [i, j])
                 total = T.sblock_alloc_buffer((2,), dtype, scope="local")
-                total[0] = zero
+                total[0] = first
                 for step in range(depth):
-                    total[1] = total[0] + data[row, position(step), column]
-                    output[row, position(step), column] = before(total[0], total[1])
+                    total[1] = combine(total[0], data[row, position(step), column])
+                    output[row, position(step), column] = chosen(total[0], total[1])
                     total[0] = total[1]
 
-    function = builder.add_func(running_sum, "running_sum")
+    function = builder.add_func(running, "running")
     rows = builder.emit(relax.op.reshape(data, (outer, depth, inner)))
     out_type = relax.TensorType((outer, depth, inner), dtype)
     result = builder.emit(relax.call_tir(function, [rows], out_ty=out_type))
