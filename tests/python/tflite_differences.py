@@ -80,7 +80,7 @@ def compare(content: bytes, mod: IRModule, seed: int) -> tuple[str, str]:
         return fault, ours
     reasons = []
     for name, reference in {"tflite-micro": Micro, "LiteRT": Reference}.items():
-        reason, theirs = _in_child(lambda reference=reference: _run(reference(content), runs))
+        reason, theirs = in_child(lambda reference=reference: _run(reference(content), runs))
         reason = reason or _difference(ours, theirs)
         if not reason:
             return f"runs like {name}", ""
@@ -168,7 +168,7 @@ def _run(reference: Micro | Reference, runs: list[dict[str, np.ndarray]]) -> lis
     return [[value.copy() for value in reference.run(inputs).values()] for inputs in runs]
 
 
-def _in_child(task: Callable[[], Any]) -> tuple[str, Any]:
+def in_child(task: Callable[[], Any]) -> tuple[str, Any]:
     """What a task gives, or how its process ended."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result"

@@ -1,7 +1,7 @@
 """TFLite flatbuffers to Relax.
 
 An operator that reads or writes 8-bit or 16-bit integers is converted here, in integer arithmetic,
-and so is one that only moves elements, or a transposed convolution; any other one by TVM's
+and so is one that only moves elements, or that TVM's importer gets wrong; any other one by TVM's
 importer.
 """
 
@@ -11,15 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import tflite
 import tvm
 from tvm import relax
 from tvm.ir import IRModule
-from tvm.relax.frontend.tflite.tflite_frontend import (
-    ExprTable,
-    OperatorConverter,
-    get_tensor_name,
-)
 
 from usmp.objects.attributes import (
     INPUT_QUANTISATION_ATTR,
@@ -38,14 +32,13 @@ from usmp.relax.read_tflite import vector
 from usmp.relax.tflite import (
     CONVERTERS,
     MOVES,
+    UNQUANTIZED,
     Context,
+    ImportedOperators,
     TfliteOperator,
     TfliteTensor,
     operators_of,
 )
-
-_TVM_NAMES = {'CUSTOM "TFLite_Detection_PostProcess"': "DETECTION_POSTPROCESS"}
-"""What TVM's importer calls operators that it names otherwise."""
 
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
@@ -78,7 +71,7 @@ def _import(content: bytes) -> IRModule:
     builder = relax.BlockBuilder()
     context = Context(builder, readers=_readers(operators, outputs))
     context.variables.handles = context.variables.find(operators)
-    floats = _FloatConverter(model, graph, context)
+    imported = ImportedOperators(model, graph, context)
     names = names_apart(t.name for t in inputs)
     with _main_function(builder):
         params = [
@@ -88,7 +81,7 @@ def _import(content: bytes) -> IRModule:
         context.values.update(zip((t.index for t in inputs), params, strict=True))
         with builder.dataflow():
             for operator in operators:
-                _convert(context, floats, operator)
+                _convert(context, imported, operator)
             results = [context.value(tensor) for tensor in outputs]
             results += [state.after for state in context.states]
             result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
@@ -175,7 +168,7 @@ def _check_is_not_hybrid(operator: TfliteOperator) -> None:
         )
 
 
-def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator) -> None:
+def _convert(context: Context, imported: ImportedOperators, operator: TfliteOperator) -> None:
     """Append one operator.
 
     Raises
@@ -190,11 +183,12 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
         if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             _check_is_not_hybrid(operator)
             CONVERTERS[operator.name](context, operator)
-        elif not is_integer:
-            floats.convert(operator)
+        elif is_integer:
+            raise operator.unsupported("not supported on integers of 8 or 16 bits")
+        elif operator.name in UNQUANTIZED:
+            UNQUANTIZED[operator.name](context, operator)
         else:
-            known = ", ".join(sorted(CONVERTERS))
-            raise operator.unsupported(f"not supported on integers; supported: {known}")
+            imported.convert(operator)
     except UnsupportedModelError as error:
         if operator.described in str(error):
             raise
@@ -204,76 +198,3 @@ def _convert(context: Context, floats: _FloatConverter, operator: TfliteOperator
         raise operator.unsupported(
             f"its conversion failed, a fault in usmp, please report it: {one_line(error)}"
         ) from error
-
-
-def _check_constants(operator: TfliteOperator) -> None:
-    """Return if the operator reads no constant as something else than it is.
-
-    Raises
-    ------
-    UnsupportedModelError: it does.
-    """
-    for tensor in operator.inputs:
-        if tensor is None or operator.name == "DENSIFY":
-            continue
-        if tensor.table.Sparsity() is not None:
-            raise operator.unsupported(
-                f'tensor "{tensor.name}" is sparse, and read by another operator than DENSIFY; '
-                "convert the model without sparsity"
-            )
-        is_read = operator.name == "DEQUANTIZE" and tensor.data is not None
-        if tensor.dtype == "float16" and not is_read:
-            raise operator.unsupported(
-                f'tensor "{tensor.name}" is of type float16; supported only for constants that '
-                "DEQUANTIZE reads"
-            )
-
-
-class _FloatConverter(OperatorConverter):  # type: ignore[misc]
-    """TVM's converter of single operators, on tensors that are known by their index."""
-
-    def __init__(self, model: tflite.Model, graph: tflite.SubGraph, context: Context) -> None:
-        super().__init__(model, graph, ExprTable(), context.builder)
-        self.context = context
-
-    def convert(self, operator: TfliteOperator) -> None:
-        """Append one operator.
-
-        Raises
-        ------
-        UnsupportedModelError: TVM's importer does not know it, or fails.
-        """
-        convert = self.convert_map.get(_TVM_NAMES.get(operator.name, operator.name))
-        if convert is None:
-            raise operator.unsupported("TVM's TFLite importer does not support it")
-        _check_constants(operator)
-        self.exp_tab.exprs.clear()
-        try:
-            result = convert(op=operator.table)
-            result = None if result is None else self.bb.normalize(result)
-        except Exception as error:
-            # It raises many kinds of exceptions; each means that it cannot import this.
-            raise operator.unsupported(f"TVM's importer failed: {one_line(error)}") from error
-        if result is None:
-            self._take_named_outputs(operator)
-            return
-        if len(operator.outputs) == 1:
-            self.context.set_moved(operator, result)
-            return
-        for index, tensor in enumerate(operator.outputs):
-            self.context.set_moved(operator, result[index], tensor)
-
-    def _take_named_outputs(self, operator: TfliteOperator) -> None:
-        """Some converters return nothing and enter their outputs by name."""
-        for tensor in operator.outputs:
-            name = get_tensor_name(self.subgraph, tensor.index)
-            if self.exp_tab.has_expr(name):
-                self.context.set_moved(operator, self.exp_tab.get_expr(name), tensor)
-
-    def has_expr(self, input_tensor_idx: int) -> bool:
-        """Whether the tensor is computed."""
-        return input_tensor_idx in self.context.values
-
-    def get_expr(self, input_tensor_idx: int) -> relax.Expr:
-        """The computed tensor."""
-        return self.context.values[input_tensor_idx]

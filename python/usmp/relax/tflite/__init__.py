@@ -7,6 +7,7 @@ from usmp.relax.tflite import (
     conversions,
     convolutions,
     filling,
+    float_activations,
     gathering,
     joining,
     matmul,
@@ -20,15 +21,20 @@ from usmp.relax.tflite import (
     softmax,
     transposed_convolutions,
     transposing,
+    unquantized_arithmetic,
     variables,
 )
-from usmp.relax.tflite.context import CONVERTERS, MOVES, Context
+from usmp.relax.tflite.context import CONVERTERS, MOVES, UNQUANTIZED, Context
+from usmp.relax.tflite.imported import IMPORTED, ImportedOperators
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor, operators_of
 
 __all__ = [
     "CONVERTERS",
+    "IMPORTED",
     "MOVES",
+    "UNQUANTIZED",
     "Context",
+    "ImportedOperators",
     "TfliteOperator",
     "TfliteTensor",
     "activations",
@@ -37,6 +43,7 @@ __all__ = [
     "conversions",
     "convolutions",
     "filling",
+    "float_activations",
     "gathering",
     "joining",
     "matmul",
@@ -51,5 +58,6 @@ __all__ = [
     "softmax",
     "transposed_convolutions",
     "transposing",
+    "unquantized_arithmetic",
     "variables",
 ]

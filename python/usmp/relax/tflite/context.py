@@ -19,23 +19,30 @@ Converter = Callable[["Context", TfliteOperator], None]
 CONVERTERS: dict[str, Converter] = {}
 """Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
 
+UNQUANTIZED: dict[str, Converter] = {}
+"""The same for float32 and for integers that are just numbers, where TVM's importer is not used."""
+
 MOVES: set[str] = set()
 """Operators whose converters take every type: most only move elements, and compute nothing."""
 
 
-def converts(*names: str, moves: bool = False) -> Callable[[Converter], Converter]:
+def converts(
+    *names: str, moves: bool = False, quantized: bool = True
+) -> Callable[[Converter], Converter]:
     """Register the converter of operators of these names.
 
     Parameters
     ----------
     moves: the converter takes tensors of every type, not only quantised ones.
+    quantized: whether it takes quantized tensors, or only others.
     """
+    registry = CONVERTERS if quantized else UNQUANTIZED
 
     def register(converter: Converter) -> Converter:
         for name in names:
-            if name in CONVERTERS:
+            if name in registry:
                 raise ValueError(f"{name} has two converters")
-            CONVERTERS[name] = converter
+            registry[name] = converter
         if moves:
             MOVES.update(names)
         return converter

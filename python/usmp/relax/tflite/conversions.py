@@ -8,18 +8,25 @@ from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import require_same_shape, require_types
 
 _SMALL = ("int8", "uint8", "int16")
+_OUTPUTS = {
+    "float32": _SMALL,
+    "int8": (*_SMALL, "int32"),
+    "uint8": _SMALL,
+    "int16": ("int8", "int16", "int32"),
+    "int32": ("int8", "int16"),
+}
+"""Types of the input of a QUANTIZE -> those of the output, as the reference kernels have them."""
 
 
 @converts("QUANTIZE")
 def convert_quantize(context: Context, operator: TfliteOperator) -> None:
     """From float32, or from another quantisation."""
     data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", ("float32", *_SMALL, "int32"))
-    is_real = data.dtype == "float32"
-    require_types(operator, output, "output", _SMALL if is_real else (*_SMALL, "int32"))
+    require_types(operator, data, "input", tuple(_OUTPUTS))
+    require_types(operator, output, "output", _OUTPUTS[data.dtype])
     require_same_shape(operator, data, output)
     after, value = operator.quantisation(output), context.value(data)
-    if is_real:
+    if data.dtype == "float32":
         context.set(output, quantised.quantize(context.builder, value, after))
         return
     before = operator.quantisation(data)

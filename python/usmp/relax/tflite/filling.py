@@ -22,6 +22,13 @@ def convert_shape(context: Context, operator: TfliteOperator) -> None:
     context.set_moved(operator, relax.const(shape))
 
 
+@converts("RANK", moves=True)
+def convert_rank(context: Context, operator: TfliteOperator) -> None:
+    """How many axes the input has, which is known."""
+    rank = np.array(len(operator.input(0).shape), np.int32)
+    context.set_moved(operator, relax.const(rank))
+
+
 @converts("ZEROS_LIKE", moves=True)
 def convert_zeros_like(context: Context, operator: TfliteOperator) -> None:
     """Elements that are 0, whatever they stand for."""

@@ -1,10 +1,11 @@
-"""Reductions over axes on integers."""
+"""Reductions over axes."""
 
 from __future__ import annotations
 
 import math
 
 import tflite
+from tvm import relax
 
 from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts, reshaped
@@ -29,6 +30,50 @@ def convert_mean(context: Context, operator: TfliteOperator) -> None:
     context.set(output, reshaped(context, context.builder.emit(result), output.shape))
 
 
+@converts("MEAN", quantized=False)
+def convert_unquantized_mean(context: Context, operator: TfliteOperator) -> None:
+    """The mean of integers is cut off, towards zero."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("float32", "int32", "int64"))
+    require_types(operator, output, "output", (data.dtype,))
+    axes, value, emit = _axes(operator), context.value(data), context.builder.emit
+    if data.dtype == "float32":
+        result = relax.op.mean(value, axes)
+    else:
+        count = math.prod(data.shape[axis] for axis in axes)
+        total = emit(relax.op.sum(emit(relax.op.astype(value, "int64")), axes))
+        mean = emit(relax.op.divide(total, relax.const(count, "int64")))
+        result = relax.op.astype(mean, data.dtype)
+    context.set(output, reshaped(context, emit(result), output.shape))
+
+
+_NUMBERS = ("float32", "int32", "int64")
+_REDUCTIONS = {
+    "REDUCE_ALL": (relax.op.min, ("bool",)),
+    "REDUCE_ANY": (relax.op.max, ("bool",)),
+    "REDUCE_MAX": (relax.op.max, _NUMBERS),
+    "REDUCE_MIN": (relax.op.min, _NUMBERS),
+    "REDUCE_PROD": (relax.op.prod, _NUMBERS),
+    "SUM": (relax.op.sum, _NUMBERS),
+}
+
+
+@converts(*_REDUCTIONS, quantized=False)
+def convert_unquantized_reduction(context: Context, operator: TfliteOperator) -> None:
+    """Sums and products of integers wrap."""
+    data, output = operator.input(0), operator.output
+    reduce, types = _REDUCTIONS[operator.name]
+    require_types(operator, data, "input", types)
+    require_types(operator, output, "output", (data.dtype,))
+    axes, value, emit = _axes(operator), context.value(data), context.builder.emit
+    if data.dtype == "bool":
+        value = emit(relax.op.astype(value, "int8"))
+    result = emit(reduce(value, axes))
+    if data.dtype == "bool":
+        result = emit(relax.op.astype(result, "bool"))
+    context.set(output, reshaped(context, result, output.shape))
+
+
 @converts("REDUCE_MAX", "REDUCE_MIN")
 def convert_extreme(context: Context, operator: TfliteOperator) -> None:
     """Input and output have the same quantisation."""
@@ -45,15 +90,22 @@ def convert_extreme(context: Context, operator: TfliteOperator) -> None:
 def convert_arg(context: Context, operator: TfliteOperator) -> None:
     """The output is the position along one axis."""
     data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", ("int8", "uint8", "int16"))
-    require_types(operator, output, "output", ("int32", "int64"))
-    axis = _axis(operator)
-    if output.shape != (*data.shape[:axis], *data.shape[axis + 1 :]):
-        raise operator.unsupported(
-            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axis {axis}"
-        )
+    require_types(operator, data, "input", ("int8", "uint8"))
+    axis = _axis_of_position(operator)
     greatest = operator.name == "ARG_MAX"
     result = quantised.position_of_extreme(
+        context.builder, context.value(data), axis, output.dtype, greatest=greatest
+    )
+    context.set(output, result)
+
+
+@converts("ARG_MAX", "ARG_MIN", quantized=False)
+def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
+    """Of equal elements, the first counts."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("float32", "int32"))
+    axis, greatest = _axis_of_position(operator), operator.name == "ARG_MAX"
+    result = quantised.position_of_first_extreme(
         context.builder, context.value(data), axis, output.dtype, greatest=greatest
     )
     context.set(output, result)
@@ -77,6 +129,40 @@ def convert_cumsum(context: Context, operator: TfliteOperator) -> None:
         backwards=bool(options.Reverse()),
     )
     context.set(output, result)
+
+
+@converts("CUMSUM", quantized=False)
+def convert_unquantized_cumsum(context: Context, operator: TfliteOperator) -> None:
+    """Running sums along one axis, from either end."""
+    options = operator.options(tflite.CumsumOptions)
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("float32", "int32", "int64"))
+    require_types(operator, output, "output", (data.dtype,))
+    require_same_shape(operator, data, output)
+    result = quantised.unquantized_cumulative_sum(
+        context.builder,
+        context.value(data),
+        _axis(operator),
+        exclusive=bool(options.Exclusive()),
+        backwards=bool(options.Reverse()),
+    )
+    context.set(output, result)
+
+
+def _axis_of_position(operator: TfliteOperator) -> int:
+    """The axis along which a position is looked for; the output lacks it.
+
+    Raises
+    ------
+    UnsupportedModelError: the output has another shape or type.
+    """
+    data, output, axis = operator.input(0), operator.output, _axis(operator)
+    require_types(operator, output, "output", ("int32", "int64"))
+    if output.shape != (*data.shape[:axis], *data.shape[axis + 1 :]):
+        raise operator.unsupported(
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axis {axis}"
+        )
+    return axis
 
 
 def _axis(operator: TfliteOperator) -> int:

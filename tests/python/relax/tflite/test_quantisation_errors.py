@@ -124,8 +124,10 @@ def test_sparse_weights(dtype):
 
     content = one_operator("FULLY_CONNECTED", [data, weight], [data(2, 4)], DENSE)
     message = message_of(with_schema(content, make_sparse))
-    assert message.startswith('operator 0 (FULLY_CONNECTED, output "t2"): tensor "t1" is sparse')
-    assert message.endswith("convert the model without sparsity")
+    assert message == (
+        'operator 0 (FULLY_CONNECTED, output "t2"): tensor "t1" is sparse; '
+        "convert the model without sparsity"
+    )
 
 
 def test_bias_of_another_type():
