@@ -172,6 +172,9 @@ FULLY_CONNECTED = {
     ),
 }
 
+FULLY_CONNECTED_INT4_PER_CHANNEL = {
+    "int4_per_channel": FullyConnected(shape=(32, 5), channels=6, weights=Weights(INT4)),
+}
 _UINT8 = Weights(UINT8, per_channel=False, zero_point=121)
 FULLY_CONNECTED_UINT8 = {
     "uint8": FullyConnected(weights=_UINT8, zero_points=(131, 118)),
@@ -211,6 +214,7 @@ TRANSPOSE_CONV = {
 
 MODELS: list[QuantisedModel] = [
     *models("fully_connected", fully_connected, FULLY_CONNECTED),
+    *models("fully_connected", fully_connected, FULLY_CONNECTED_INT4_PER_CHANNEL, "litert"),
     *models("fully_connected", fully_connected, FULLY_CONNECTED_UINT8, "litert"),
     *models("transpose_conv", transpose_conv, TRANSPOSE_CONV),
 ]

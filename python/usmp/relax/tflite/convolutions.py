@@ -220,7 +220,8 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     scales = operator.weight_quantisation(weight, 0)
     accumulator = _accumulator(operator, options.QuantizedBiasType())
     rescale = _rescale(operator, scales, options.FusedActivationFunction(), accumulator)
-    if data.dtype == "uint8":
+    if data.dtype == "uint8" or (weight.dtype == "int4" and not scales.is_per_tensor):
+        # tflite-micro has neither; LiteRT rounds once.
         rescale = replace(rescale, rounding=Rounding.ONCE)
     rows = reshaped(context, context.value(data), (size // depth, depth))
     result = context.builder.emit(

@@ -123,7 +123,9 @@ def binary(code: str) -> Draft:
         if draw.flag(0.3):
             side = draw.number(0, 1)
             given[side] = _constant(draw, given[side], limits.get(side))
-        return Model(given, [y], _options(draw, code), limits, _tolerance(code))
+        # Scaled to real numbers, as tflite-micro does it, int16 leaves the integers of 32 bits.
+        is_for_litert = code in COMPARISONS and dtype == "int16"
+        return Model(given, [y], _options(draw, code), limits, _tolerance(code), is_for_litert)
 
     return draft
 
