@@ -6,17 +6,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tflite_builder import options
+from tflite_builder import options, per_tensor
 
 from .model import (
     ACTIVATIONS,
     PADDINGS,
+    Constant,
     QuantisedModel,
     Spec,
     generator_of,
     int32,
     models,
     one_operator,
+    random_constant,
 )
 from .weights import (
     INT4,
@@ -64,6 +66,16 @@ def fully_connected(case: FullyConnected) -> bytes:
         keep_num_dims=case.keep_num_dims,
     )
     return one_operator("FULLY_CONNECTED", [x, *constants], [y], table)
+
+
+def wide_bias() -> bytes:
+    """One FULLY_CONNECTED on int16 with a bias that 32 bits do not hold."""
+    x, y = Spec((1, 64), 1e-3, 0, "int16"), Spec((1, 3), 4.3, 0, "int16")
+    weights = random_constant(Spec((3, 64), 1e-2))
+    bias = Constant(np.array([2**33, -(2**33), 3 * 2**31]), per_tensor(1e-5))
+    return one_operator(
+        "FULLY_CONNECTED", [x, weights, bias], [y], options("FullyConnectedOptions")
+    )
 
 
 @dataclass(frozen=True)
@@ -214,6 +226,7 @@ TRANSPOSE_CONV = {
 
 MODELS: list[QuantisedModel] = [
     *models("fully_connected", fully_connected, FULLY_CONNECTED),
+    QuantisedModel("fully_connected_int16_wide_bias", wide_bias),
     *models("fully_connected", fully_connected, FULLY_CONNECTED_INT4_PER_CHANNEL, "litert"),
     *models("fully_connected", fully_connected, FULLY_CONNECTED_UINT8, "litert"),
     *models("transpose_conv", transpose_conv, TRANSPOSE_CONV),

@@ -45,7 +45,7 @@ from usmp.relax.quantised.rescaling_table import rescale_to_join
 from usmp.relax.quantised.resizing import (
     Resize,
     resize_bilinear,
-    resize_bilinear_uint8,
+    resize_bilinear_in_single,
     resize_nearest,
 )
 from usmp.relax.quantised.softmax import softmax
@@ -110,7 +110,7 @@ __all__ = [
     "rescale_to_join",
     "rescaled_average_pool",
     "resize_bilinear",
-    "resize_bilinear_uint8",
+    "resize_bilinear_in_single",
     "resize_nearest",
     "rsqrt",
     "softmax",

@@ -40,10 +40,15 @@ def call_operator(
         attributes = dict(ELEMENT_WISE)
     if description is not None:
         attributes[OPERATOR_ATTR] = dict(description)
-    tensors = [relax.const(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    tensors = [constant(a) if isinstance(a, np.ndarray) else a for a in arguments]
     return builder.call_te(
         compute, *tensors, primfunc_name_hint=name, primfunc_attrs=attributes or None
     )
+
+
+def constant(values: np.ndarray) -> relax.Expr:
+    """An array as a constant of its type; TVM would make int32 of int64."""
+    return relax.const(values, str(values.dtype))
 
 
 def shape_of(tensor: relax.Expr | np.ndarray) -> tuple[int, ...]:

@@ -204,14 +204,15 @@ def _neighbours(side: Resize, index: tirx.Var) -> list[tuple[tirx.Expr, tirx.Exp
     return [(before, one - beyond), (after, beyond)]
 
 
-def resize_bilinear_uint8(
+def resize_bilinear_in_single(
     builder: relax.BlockBuilder,
     data: relax.Expr,
     sides: tuple[Resize, Resize],
     layout: Layout,
 ) -> relax.Expr:
-    """As `resize_bilinear`, of uint8, in single precision: so do TFLite's reference kernels."""
-    shape = _output_shape(data, sides, layout)
+    """As `resize_bilinear`, of uint8 or float32, in single precision: so do TFLite's reference
+    kernels."""
+    shape, dtype = _output_shape(data, sides, layout), str(data.ty.dtype)
 
     def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:
@@ -231,8 +232,10 @@ def resize_bilinear_uint8(
                 data[layout.order(b, row, column, c)].astype("float32") * first * second
                 for row, column, first, second in corners
             ]
-            total = terms[0] + terms[1] + terms[2] + terms[3] + tirx.const(0.5, "float32")
-            return total.astype("uint8")
+            total = terms[0] + terms[1] + terms[2] + terms[3]
+            if dtype == "uint8":
+                total = total + tirx.const(0.5, "float32")
+            return total.astype(dtype)
 
         return te.compute(shape, element, "output")
 

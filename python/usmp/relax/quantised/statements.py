@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import relax, tirx
 
+from usmp.relax.quantised.emit import constant
+
 
 def call_in_place(
     builder: relax.BlockBuilder,
@@ -30,7 +32,7 @@ def call_in_place(
     -------
     What the overwritten arguments have become, then the other results.
     """
-    tensors = [relax.const(v) if isinstance(v, np.ndarray) else v for _, v in arguments]
+    tensors = [constant(v) if isinstance(v, np.ndarray) else v for _, v in arguments]
     names = [argument for argument, _ in [*arguments, *written]]
     types = [*(tensor.ty for tensor in tensors), *(ty for _, ty in written)]
     buffers = [

@@ -11,7 +11,7 @@ import tvm
 from tvm import relax
 
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.quantised.emit import shape_of
+from usmp.relax.quantised.emit import constant, shape_of
 from usmp.relax.tflite.model import TfliteOperator, TfliteTensor
 from usmp.relax.tflite.states import State, Variables
 
@@ -92,7 +92,7 @@ class Context:
             return self.values[tensor.index]
         if tensor.data is None:
             raise UnsupportedModelError(f'tensor "{tensor.name}" is read before it is written')
-        return relax.const(tensor.data)
+        return constant(tensor.data)
 
     def set(self, tensor: TfliteTensor, value: relax.Expr) -> None:
         """Append `value` to the function; it is what the tensor is from now on."""

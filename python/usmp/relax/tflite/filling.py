@@ -6,6 +6,7 @@ import numpy as np
 from tvm import relax
 
 from usmp.relax import quantised
+from usmp.relax.quantised.emit import constant
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import require_rank, require_shape_operand, require_types
@@ -19,14 +20,14 @@ def convert_shape(context: Context, operator: TfliteOperator) -> None:
     output = operator.output
     require_types(operator, output, "output", ("int32", "int64"))
     shape = np.array(operator.input(0).shape, output.dtype)
-    context.set_moved(operator, relax.const(shape))
+    context.set_moved(operator, constant(shape))
 
 
 @converts("RANK", moves=True)
 def convert_rank(context: Context, operator: TfliteOperator) -> None:
     """How many axes the input has, which is known."""
     rank = np.array(len(operator.input(0).shape), np.int32)
-    context.set_moved(operator, relax.const(rank))
+    context.set_moved(operator, constant(rank))
 
 
 @converts("ZEROS_LIKE", moves=True)
@@ -34,7 +35,7 @@ def convert_zeros_like(context: Context, operator: TfliteOperator) -> None:
     """Elements that are 0, whatever they stand for."""
     data = operator.input(0)
     require_types(operator, data, "input", _NUMBERS)
-    context.set_moved(operator, relax.const(np.zeros(data.shape, data.dtype)))
+    context.set_moved(operator, constant(np.zeros(data.shape, data.dtype)))
 
 
 @converts("FILL", moves=True)
@@ -88,7 +89,7 @@ def convert_broadcast_args(context: Context, operator: TfliteOperator) -> None:
         require_rank(operator, shape, "input", (1,))
         value = context.value(shape)
         if shape.shape[0] < rank:
-            ones = relax.const(np.ones(rank - shape.shape[0], shape.dtype))
+            ones = constant(np.ones(rank - shape.shape[0], shape.dtype))
             value = context.builder.emit(relax.op.concat([ones, value], 0))
         sides.append(value)
     one = relax.const(1, operator.input(0).dtype)

@@ -31,7 +31,6 @@ IMPORTED: dict[str, tuple[str, ...]] = {
         (
             "ATAN2",
             "AVERAGE_POOL_2D",
-            "BATCH_MATMUL",
             "CEIL",
             "CONV_2D",
             "CONV_3D",
@@ -55,7 +54,6 @@ IMPORTED: dict[str, tuple[str, ...]] = {
             "RELU6",
             "RELU_0_TO_1",
             "RELU_N1_TO_1",
-            "RESIZE_BILINEAR",
             "ROUND",
             "RSQRT",
             "SIN",

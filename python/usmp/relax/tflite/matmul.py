@@ -1,9 +1,10 @@
-"""BATCH_MATMUL on integers."""
+"""BATCH_MATMUL."""
 
 from __future__ import annotations
 
 import numpy as np
 import tflite
+from tvm import relax
 
 from usmp.relax import quantised
 from usmp.relax.tflite.context import Context, converts
@@ -14,9 +15,39 @@ from usmp.relax.tflite.options import require_types
 @converts("BATCH_MATMUL")
 def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
     """Either matrix may be transposed, and either may be computed."""
+    left, right, output = operator.input(0), operator.input(1), operator.output
+    transposed = _check(operator, ("int8", "int16"))
+    first, second, after = (operator.quantisation(t) for t in (left, right, output))
+    values = (context.value(left), context.value(right))
+    context.set(
+        output,
+        quantised.batch_matmul(context.builder, *values, (first, second, after), transposed),
+    )
+
+
+@converts("BATCH_MATMUL", quantized=False)
+def convert_float_batch_matmul(context: Context, operator: TfliteOperator) -> None:
+    """Either matrix may be transposed, and either may be computed."""
+    factors = []
+    for index, is_transposed in enumerate(_check(operator, ("float32",))):
+        value, rank = context.value(operator.input(index)), len(operator.input(index).shape)
+        if is_transposed:
+            order = [*range(rank - 2), rank - 1, rank - 2]
+            value = context.builder.emit(relax.op.permute_dims(value, order))
+        factors.append(value)
+    context.set(operator.output, relax.op.matmul(*factors))
+
+
+def _check(operator: TfliteOperator, types: tuple[str, ...]) -> tuple[bool, bool]:
+    """Which of the two matrices are transposed.
+
+    Raises
+    ------
+    UnsupportedModelError: they, or the output, are of other types, or do not go together.
+    """
     options = operator.options(tflite.BatchMatMulOptions)
     left, right, output = operator.input(0), operator.input(1), operator.output
-    require_types(operator, left, "input", ("int8", "int16"))
+    require_types(operator, left, "input", types)
     require_types(operator, right, "input", (left.dtype,))
     require_types(operator, output, "output", (left.dtype,))
     transposed = (bool(options.AdjX()), bool(options.AdjY()))
@@ -26,12 +57,7 @@ def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
             f'{list(transposed)}, do not give output "{output.name}" of shape '
             f"{list(output.shape)}"
         )
-    first, second, after = (operator.quantisation(t) for t in (left, right, output))
-    values = (context.value(left), context.value(right))
-    context.set(
-        output,
-        quantised.batch_matmul(context.builder, *values, (first, second, after), transposed),
-    )
+    return transposed
 
 
 def _shape(operator: TfliteOperator, transposed: tuple[bool, bool]) -> tuple[int, ...] | None:

@@ -22,16 +22,17 @@ def convert_resize_nearest(context: Context, operator: TfliteOperator) -> None:
     context.set_moved(operator, resized)
 
 
+@converts("RESIZE_BILINEAR", quantized=False)
 @converts("RESIZE_BILINEAR")
 def convert_resize_bilinear(context: Context, operator: TfliteOperator) -> None:
     """Inputs: images, their new height and width."""
-    require_types(operator, operator.input(0), "input", ("int8", "int16", "uint8"))
+    require_types(operator, operator.input(0), "input", ("int8", "int16", "uint8", "float32"))
     sides = _sides(operator, operator.options(tflite.ResizeBilinearOptions))
     if sides[0].half_pixel_centers and sides[0].align_corners:
         raise operator.unsupported("align_corners and half_pixel_centers exclude each other")
     value = context.value(operator.input(0))
-    is_uint8 = operator.input(0).dtype == "uint8"
-    resize = quantised.resize_bilinear_uint8 if is_uint8 else quantised.resize_bilinear
+    in_single = operator.input(0).dtype in ("uint8", "float32")
+    resize = quantised.resize_bilinear_in_single if in_single else quantised.resize_bilinear
     resized = resize(context.builder, value, sides, _NHWC)
     context.set_moved(operator, resized)
 

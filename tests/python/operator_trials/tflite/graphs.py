@@ -7,10 +7,10 @@ from collections.abc import Callable
 from random import Random
 
 from operator_trials.tflite.draw import Draw, Model, trial
-from operator_trials.tflite.windows import weights
+from operator_trials.tflite.windows import sliding, weights
 from operator_trials.trial import Trial
 from quantised_models.chain import Chain
-from quantised_models.model import PADDINGS, Spec, int32
+from quantised_models.model import Spec, int32
 from quantised_models.windows import Window
 from tflite_builder import options
 
@@ -48,13 +48,7 @@ def _convolve(draw: Draw, chain: Chain, x: int) -> int:
     y = draw.spec((spec.shape[0], *at.output(*spec.shape[1:3]), channels), spec.dtype)
     taps = depth * math.prod(at.kernel)
     constants = weights(draw, (channels, *at.kernel, depth), 0, taps, spec, y)
-    table = options(
-        "Conv2DOptions",
-        padding=PADDINGS[at.padding],
-        stride_h=at.stride[0],
-        stride_w=at.stride[1],
-        fused_activation_function=draw.choice(_ACTIVATIONS),
-    )
+    table = sliding("Conv2DOptions", at, draw.choice(_ACTIVATIONS))
     return chain.apply("CONV_2D", [x, *(c for c in constants if c)], y, table)
 
 

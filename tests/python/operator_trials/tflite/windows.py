@@ -23,7 +23,7 @@ from quantised_models.weights import (
     weights_and_bias,
 )
 from quantised_models.windows import Window
-from tflite_builder import options
+from tflite_builder import Options, options
 
 _SUMS = Tolerance(1e-5, 1e-5)
 _SCHEMES = {
@@ -42,6 +42,23 @@ def window(draw: Draw, most: int = 4) -> Window:
     if draw.flag(0.3):
         dilation = (draw.number(1, 3), draw.number(1, 3))
     return Window(kernel, stride, dilation, draw.choice(("SAME", "VALID")))
+
+
+def sliding(table: str, at: Window, activation: int, **fields: int) -> Options:
+    """The options of an operator with a window."""
+    return options(
+        table,
+        padding=PADDINGS[at.padding],
+        stride_h=at.stride[0],
+        stride_w=at.stride[1],
+        fused_activation_function=activation,
+        **fields,
+    )
+
+
+def dilations(at: Window) -> dict[str, int]:
+    """More options of a convolution."""
+    return {"dilation_h_factor": at.dilation[0], "dilation_w_factor": at.dilation[1]}
 
 
 def image(draw: Draw, of: Window, channels: int) -> tuple[int, int, int, int]:
@@ -80,15 +97,7 @@ def conv_2d(draw: Draw) -> Model:
     y = draw.spec((x.shape[0], *at.output(*x.shape[1:3]), channels * groups), dtype)
     taps = depth * math.prod(at.kernel)
     constants = weights(draw, (channels * groups, *at.kernel, depth), 0, taps, x, y)
-    table = options(
-        "Conv2DOptions",
-        padding=PADDINGS[at.padding],
-        stride_h=at.stride[0],
-        stride_w=at.stride[1],
-        dilation_h_factor=at.dilation[0],
-        dilation_w_factor=at.dilation[1],
-        fused_activation_function=activation(draw),
-    )
+    table = sliding("Conv2DOptions", at, activation(draw), **dilations(at))
     return Model([x, *(c for c in constants if c)], [y], table, tolerance=_SUMS)
 
 
@@ -99,15 +108,8 @@ def depthwise_conv_2d(draw: Draw) -> Model:
     y = draw.spec((x.shape[0], *at.output(*x.shape[1:3]), depth * multiplier), dtype)
     shape = (1, *at.kernel, depth * multiplier)
     constants = weights(draw, shape, 3, math.prod(at.kernel), x, y)
-    table = options(
-        "DepthwiseConv2DOptions",
-        padding=PADDINGS[at.padding],
-        stride_h=at.stride[0],
-        stride_w=at.stride[1],
-        dilation_h_factor=at.dilation[0],
-        dilation_w_factor=at.dilation[1],
-        depth_multiplier=multiplier,
-        fused_activation_function=activation(draw),
+    table = sliding(
+        "DepthwiseConv2DOptions", at, activation(draw), **dilations(at), depth_multiplier=multiplier
     )
     return Model([x, *(c for c in constants if c)], [y], table, tolerance=_SUMS)
 
@@ -120,13 +122,7 @@ def transpose_conv(draw: Draw) -> Model:
     y = draw.spec((1, *_largest_output(at, *x.shape[1:3]), channels), dtype)
     taps = depth * math.prod(-(-at.kernel[i] // at.stride[i]) for i in (0, 1))
     constants = weights(draw, (channels, *at.kernel, depth), 0, taps, x, y)
-    table = options(
-        "TransposeConvOptions",
-        padding=PADDINGS[at.padding],
-        stride_h=at.stride[0],
-        stride_w=at.stride[1],
-        fused_activation_function=activation(draw),
-    )
+    table = sliding("TransposeConvOptions", at, activation(draw))
     inputs = [int32(*y.shape), constants[0], x, *([constants[1]] if constants[1] else [])]
     return Model(inputs, [y], table, tolerance=_SUMS)
 
@@ -168,15 +164,8 @@ def pool(code: str) -> Draft:
         at = Window(at.kernel, at.stride, (1, 1), at.padding)
         x = draw.spec(image(draw, at, draw.number(1, 4)), dtype)
         y = x(x.shape[0], *at.output(*x.shape[1:3]), x.shape[3])
-        table = options(
-            "Pool2DOptions",
-            padding=PADDINGS[at.padding],
-            stride_h=at.stride[0],
-            stride_w=at.stride[1],
-            filter_height=at.kernel[0],
-            filter_width=at.kernel[1],
-            fused_activation_function=activation(draw),
-        )
+        kernel = {"filter_height": at.kernel[0], "filter_width": at.kernel[1]}
+        table = sliding("Pool2DOptions", at, activation(draw), **kernel)
         return Model([x], [y], table, tolerance=_SUMS)
 
     return draft

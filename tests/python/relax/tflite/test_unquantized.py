@@ -77,6 +77,24 @@ CASES = {
         whole(4, dtype="bool"),
         REDUCER,
     ),
+    "matmul_of_transposed": (
+        "BATCH_MATMUL",
+        [real(2, 1, 4), real(2, 1, 5)],
+        real(2, 4, 5),
+        options("BatchMatMulOptions", adj_x=True, adj_y=False),
+    ),
+    "wide_constant": (
+        "MAXIMUM",
+        [LONG(2, 3), Constant(np.array([2**40, 5, -(2**50)]))],
+        LONG(2, 3),
+        None,
+    ),
+    "resize_to_one_row_with_corners": (
+        "RESIZE_BILINEAR",
+        [real(2, 3, 4, 2), int32(1, 7)],
+        real(2, 1, 7, 2),
+        options("ResizeBilinearOptions", align_corners=True, half_pixel_centers=False),
+    ),
     # Types that are not quantized may have a scale all the same; it means nothing.
     "scale_of_float": ("RELU", [Spec((2, 3), 0.1, 0, "float32")], REAL, None),
     "scale_of_int32": ("ABS", [Spec((2, 3), 0.1, 3, "int32")], whole(2, 3), None),
