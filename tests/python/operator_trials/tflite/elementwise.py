@@ -118,7 +118,7 @@ def binary(code: str) -> Draft:
         if code in ("MAXIMUM", "MINIMUM", "RIGHT_SHIFT", "BITWISE_XOR") or draw.flag(0.2):
             b = Spec(b.shape, a.scale, a.zero_point, dtype)
             y = Spec(y.shape, a.scale, a.zero_point, y.dtype) if y.scale else y
-        limits = _limits(draw, code, dtype, b.zero_point)
+        limits = _limits(draw, code, dtype, (a.zero_point, b.zero_point))
         given: list[Spec | Constant] = [a, b]
         if draw.flag(0.3):
             side = draw.number(0, 1)
@@ -140,7 +140,9 @@ def _output(draw: Draw, code: str, shape: Sequence[int], dtype: str) -> Spec:
     return draw.spec(shape, dtype)
 
 
-def _limits(draw: Draw, code: str, dtype: str, zero_point: int) -> dict[int, tuple[float, float]]:
+def _limits(
+    draw: Draw, code: str, dtype: str, zero_points: tuple[int, int]
+) -> dict[int, tuple[float, float]]:
     if code == "POW":
         if dtype == "float32":
             return {0: (0.1, 5.0), 1: (-4.0, 4.0)}
@@ -148,8 +150,11 @@ def _limits(draw: Draw, code: str, dtype: str, zero_point: int) -> dict[int, tup
     if code in ("DIV", "FLOOR_DIV", "FLOOR_MOD") and dtype in ("float32", "int32", "int64"):
         return {1: draw.choice(((1, 100), (-9, -2)))}
     if code == "DIV" and dtype == "int8":
-        # A divisor that is not zero.
-        return {1: (zero_point + 1, 127)}
+        # A divisor that is not zero, and quotients that are not so small that the kernels shift by
+        # more than 31 bits.
+        first, second = zero_points
+        dividend = (first + 40, 127) if first < 0 else (-128, first - 40)
+        return {0: dividend, 1: (second + 1, min(second + 20, 127))}
     if code == "RIGHT_SHIFT":
         return {1: (0, 7)}
     return {}
