@@ -28,13 +28,14 @@ def escaped(text: str, is_kept: Callable[[str], bool]) -> str:
     """The text, with an escape as Python writes it in the place of each character not to keep."""
     if all(map(is_kept, text)):
         return text
-    return "".join(c if is_kept(c) else _escape(ord(c)) for c in text)
+    return "".join(c if is_kept(c) else _escape(c) for c in text)
 
 
-def _escape(code: int) -> str:
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def _escape(character: str) -> str:
+    """A backslash and letters or digits: nothing that is not to be kept stands in an escape."""
+    if character.isascii() and character.isprintable():
+        return f"\\x{ord(character):02x}"
+    return character.encode("unicode_escape").decode()
 
 
 def shortened(text: str, longest: int) -> str:

@@ -13,7 +13,7 @@ from usmp.plain_text import printable, shortened, shown
         ("a\\b", "a\\b"),
         ("\x1b[31mred", "\\x1b[31mred"),
         ("\x9b2J\x85\x7f", "\\x9b2J\\x85\\x7f"),
-        ("a\r\nb\tc\0", "a\\x0d\\x0ab\\x09c\\x00"),
+        ("a\r\nb\tc\0", "a\\r\\nb\\tc\\x00"),
         ("\u202eabc\u2066", "\\u202eabc\\u2066"),
         ("\u200b\ufeff\u2028\xa0", "\\u200b\\ufeff\\u2028\\xa0"),
         ("\U000e0001\ud800", "\\U000e0001\\ud800"),

@@ -143,10 +143,12 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     floats = _read(metadata, "float_operators", lambda value: isinstance(value, dict), where)
     if not all(_is_count(count) for count in floats.values()):
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
-    for size in ("io_size_bytes", "state_size_bytes"):
+    _read(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
+    for size in ("io_size_bytes", "state_size_bytes", "constants_size_bytes"):
         _read(main, size, _is_count, where)
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
+    _check_ram(memory, where)
     return ArchivedModule(
         name,
         _read(metadata, "c_prefix", _is_prefix, where),
@@ -178,6 +180,15 @@ def _check_placement(memory: Mapping[str, Any], where: str) -> None:
             _read(placement, by_preference, _is_count, where)
         for key in (cycles, f"{cycles}_by_cost", f"{cycles}_lower_bound"):
             _read(placement, key, _is_count, where)
+
+
+def _check_ram(memory: Mapping[str, Any], where: str) -> None:
+    """Return if the sums of the RAM are numbers."""
+    ram = memory.get("ram")
+    for size in ("size_bytes", "workspace_size_bytes", "state_size_bytes", "io_size_bytes"):
+        _read(ram, size, _is_count, f"the RAM of {where}")
+    if "size_bytes_with_workspace_io" in memory["ram"]:
+        _read(ram, "size_bytes_with_workspace_io", _is_count, f"the RAM of {where}")
 
 
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:

@@ -78,23 +78,25 @@ def read_tar(path: str | Path) -> dict[str, bytes]:
 def _content(path: Path) -> bytes:
     """The bytes of a file of a size that can be read."""
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
+        with path.open("rb") as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ArchiveError("not a regular file")
-            if status.st_size > LARGEST_ARCHIVE_BYTES:
-                raise ArchiveError(
-                    f"the file has {status.st_size} bytes; an archive may have "
-                    f"{LARGEST_ARCHIVE_BYTES} at most"
-                )
-            return file.read(LARGEST_ARCHIVE_BYTES)
+            if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
+                raise ArchiveError("neither a file nor a pipe")
+            # What a pipe brings is known at its end only.
+            content = b"" if _is_large(status.st_size) else file.read(LARGEST_ARCHIVE_BYTES + 1)
+            size = max(status.st_size, len(content))
     except OSError as error:
         raise ArchiveError(error.strerror or str(error)) from error
+    if _is_large(size):
+        raise ArchiveError(
+            f"the file has {size} bytes or more; "
+            f"an archive may have {LARGEST_ARCHIVE_BYTES} at most"
+        )
+    return content
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
-    """A pipe that nobody writes to would not let itself be opened."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def _is_large(size: int) -> bool:
+    return size > LARGEST_ARCHIVE_BYTES
 
 
 def _not_a_tar(archived: bytes) -> str:

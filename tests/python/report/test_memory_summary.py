@@ -297,7 +297,7 @@ KEYS = set(
     overlaps shared distance io_size_bytes state_size_bytes inputs interface_api ram size_bytes
     workspace_size_bytes constants_size_bytes""".split()
 ) | {f"estimated_access_cycles{end}" for end in ("", *CYCLES)}
-PLAIN = "\\x1b[31m\\x9b2J[red]:smile:\\x0d\\u202e"
+PLAIN = "\\x1b[31m\\x9b2J[red]:smile:\\r\\u202e"
 
 
 def hostile(value: Any) -> Any:

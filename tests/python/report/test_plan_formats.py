@@ -85,5 +85,5 @@ def test_cells_are_no_commands_of_terminals_and_no_formulas():
     }
     pool = {**MEMORY["pools"][1], "name": "-\r", "buffers": [buffer]}
     assert plan_csv({"pools": [pool]}).splitlines()[1:] == [
-        "'-\\x0d,constant,'=1+1,constant,\\x1b[2J\\x0a,0,8,0-9,'@x:4 \\u202e:1"
+        "'-\\r,constant,'=1+1,constant,\\x1b[2J\\n,0,8,0-9,'@x:4 \\u202e:1"
     ]

@@ -12,6 +12,7 @@ import os
 import tarfile
 from pathlib import Path
 from random import Random
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from hostile_names import check_terminal
 from json_mutations import mutated_fields
 from usmp.plain_text import shown
 from usmp.report import plan_csv, print_memory_summary
-from usmp.runtime import ArchiveError
+from usmp.runtime import ArchiveError, read_tar
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +207,7 @@ def test_a_file_larger_than_any_archive(archive, tmp_path):
         file.write(archive.read_bytes())
         file.truncate(2**32 + 1)
     assert message_of(path) == (
-        "the file has 4294967297 bytes; an archive may have 4294967296 at most"
+        "the file has 4294967297 bytes or more; an archive may have 4294967296 at most"
     )
 
 
@@ -217,10 +218,27 @@ def test_compressed_archives_are_not_expanded(tmp_path, compress):
     assert message_of(path) == "not a tar archive, but a compressed file; decompress it first"
 
 
-def test_no_regular_file(tmp_path):
-    assert message_of(Path("/dev/zero")) == "not a regular file"
+def test_a_device():
+    assert message_of(Path("/dev/zero")) == "neither a file nor a pipe"
+
+
+def test_a_pipe(archive, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert message_of(tmp_path / "pipe") == "not a regular file"
+    writer = Thread(target=(tmp_path / "pipe").write_bytes, args=[archive.read_bytes()])
+    writer.start()
+    assert usmp.load_archive(tmp_path / "pipe").files == usmp.load_archive(archive).files
+    writer.join()
+
+
+def test_a_pipe_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_tar, "LARGEST_ARCHIVE_BYTES", 1000)
+    os.mkfifo(tmp_path / "pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_bytes, args=[bytes(1001)])
+    writer.start()
+    assert message_of(tmp_path / "pipe") == (
+        "the file has 1001 bytes or more; an archive may have 1000 at most"
+    )
+    writer.join()
 
 
 def test_files_behind_a_damaged_header(archive, tmp_path):
