@@ -9,7 +9,6 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.quantised.parameters import round_half_away
 from usmp.relax.quantised.window import Layout
 
 _BITS = 10
@@ -53,13 +52,14 @@ class Resize:
 
         TFLite's GetNearestNeighbor.
         """
-        single = np.float32
-        scale = self._single_scale
-        offset = single(0.5 if self.half_pixel_centers else 0)
-        places = [float((single(index) + offset) * scale) for index in range(self.output)]
-        chosen = [round_half_away(p) if self.align_corners else int(np.floor(p)) for p in places]
-        inside = [max(0, min(place, self.data - 1)) for place in chosen]
-        return np.array(inside, _index_type(self.data))
+        places = np.arange(self.output, dtype=np.float32)
+        places += np.float32(0.5 if self.half_pixel_centers else 0)
+        places *= self._single_scale
+        chosen = np.floor(places)
+        if self.align_corners:
+            # Ties away from zero, as C rounds; the difference is exact, a sum would not be.
+            chosen += places - chosen >= 0.5
+        return np.clip(chosen, 0, self.data - 1).astype(_index_type(self.data))
 
     def place(self, index: tirx.Var) -> tirx.Expr:
         """Where an element of the output is in the data, in units of 2**-10: int32.
@@ -149,12 +149,13 @@ def _division(side: Resize, table: np.ndarray) -> _Division | None:
         _Division(2 * side.data, side.data, 2 * side.output),
         _Division(2 * (side.data - 1), corners, 2 * corners),
     ):
-        indices = np.arange(side.output, dtype=np.int64)
-        largest = side.output * division.factor + division.offset
-        if (
-            largest < 2**31
-            and ((indices * division.factor + division.offset) // division.divisor == table).all()
-        ):
+        if side.output * division.factor + division.offset >= 2**31:
+            continue
+        places = np.arange(side.output, dtype=np.int64)
+        places *= division.factor
+        places += division.offset
+        places //= division.divisor
+        if (places == table).all():
             return division
     return None
 
