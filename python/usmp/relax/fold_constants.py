@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tvm
 from tvm import relax, tirx
-from tvm.ir import Call, IRModule
+from tvm.ir import Call, GlobalVar, IRModule
 
 from usmp.analysis.nodes import nodes_of
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
 
+_MOST_ITERATIONS = 1 << 31
+"""Of all loops that run at compile time; what takes more runs with the model instead. These are
+some ten seconds."""
+
 
 def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: TVM's FoldConstant, but for operators that call C functions.
+    """A module pass: TVM's FoldConstant, but for operators that call C functions, and for those
+    that compute for long.
 
     TVM runs what it folds in this process, and there only the emitted C has these functions.
     """
+    long = _take_long(mod)
     hidden = {
         variable: func
         for variable, func in mod.functions.items()
-        if isinstance(func, tirx.PrimFunc) and _calls_c(func)
+        if isinstance(func, tirx.PrimFunc) and (variable in long or _calls_c(func))
     }
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable in hidden:
@@ -33,3 +41,50 @@ def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
 def _calls_c(func: tirx.PrimFunc) -> bool:
     """Whether the function calls another one that is written in C."""
     return any(getattr(call.op, "name", None) in _EXTERNAL for call in nodes_of(func.body, Call))
+
+
+def _take_long(mod: IRModule) -> set[GlobalVar]:
+    """Functions that are called on constants alone, once more than there is time for."""
+    iterations: dict[GlobalVar, int] = {}
+    long: set[GlobalVar] = set()
+    total = 0
+    for function in mod.functions.values():
+        if not isinstance(function, relax.Function):
+            continue
+        constants: set[tvm.ir.Var] = set()
+        for binding in nodes_of(function.body, relax.VarBinding):
+            value = binding.value
+            if not constants.issuperset(_read(value)):
+                continue
+            constants.add(binding.var)
+            if isinstance(value, Call) and getattr(value.op, "name", "") == "relax.call_tir":
+                callee = value.args[0]
+                if callee not in iterations:
+                    iterations[callee] = _iterations(mod[callee])
+                total += iterations[callee]
+                if total > _MOST_ITERATIONS:
+                    total -= iterations[callee]
+                    long.add(callee)
+                    constants.discard(binding.var)
+    return long
+
+
+def _read(value: tvm.ir.Expr) -> list[tvm.ir.Var]:
+    return [var for var in nodes_of(value, tvm.ir.Var) if not isinstance(var, GlobalVar)]
+
+
+def _iterations(func: tirx.PrimFunc) -> int:
+    """How often the innermost statements run, at least."""
+
+    def count(stmt: Any) -> int:
+        if isinstance(stmt, tirx.For):
+            extent = int(stmt.extent) if isinstance(stmt.extent, tirx.IntImm) else 1
+            return extent * count(stmt.body)
+        if isinstance(stmt, tirx.SeqStmt):
+            return sum(map(count, stmt.seq))
+        for inner in ("block", "body"):
+            if hasattr(stmt, inner):
+                return count(getattr(stmt, inner))
+        return 1
+
+    return count(func.body)

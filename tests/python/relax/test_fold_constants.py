@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tvm import relax
 
 import usmp
 from micro import Micro
@@ -51,3 +52,20 @@ def test_other_operators_on_constants_are_folded():
     functions = factory.metadata["modules"]["default"]["memory"]["functions"]
     assert len(functions["operator_functions"]) == 1
     np.testing.assert_array_equal(factory.run({"t0": np.zeros(4, "f4")})["t1"], np.full(4, 15))
+
+
+def test_what_takes_long_runs_with_the_model(model, monkeypatch):
+    """A product of two constants of 4096 x 4096 would take minutes."""
+    left = np.arange(64 * 64, dtype=np.float32).reshape(64, 64) / 64
+
+    def body(b, x):
+        product = b.emit(relax.op.matmul(relax.const(left), relax.const(left)))
+        return relax.op.maximum(x, product)
+
+    for most, name in ((64**3, "maximum"), (64**3 - 1, "fused_matmul_maximum")):
+        monkeypatch.setattr("usmp.relax.fold_constants._MOST_ITERATIONS", most)
+        factory = usmp.build(model(body, ("x", (64,), "float32")))
+        functions = factory.metadata["modules"]["default"]["memory"]["functions"]
+        assert [f["function_name"] for f in functions["operator_functions"]] == [name]
+        (result,) = factory.run({"x": np.zeros(64, "f4")}).values()
+        np.testing.assert_allclose(result, left @ left, rtol=1e-5)
