@@ -7,6 +7,7 @@ from typing import Any
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.errors import UsageError
+from usmp.driver.import_options import add_import_options, import_arguments
 from usmp.driver.memory_pools import add_pool_options, memory_pools
 from usmp.driver.output import check_readable
 from usmp.driver.pass_config import pass_context
@@ -37,6 +38,7 @@ def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True)
         help="the model: a .tflite, .onnx or .pt2 file",
     )
     model.add_argument("--module-name", default="default", help="prefix of the C symbols")
+    add_import_options(model)
     target = parser.add_argument_group("target and executor")
     target.add_argument(
         "--target",
@@ -136,7 +138,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
         watched_search(context.config, stage),
     ):
         stage(f"reading {options.FILE}")
-        mod = usmp.import_model(options.FILE)
+        mod = usmp.import_model(options.FILE, **import_arguments(options))
         stage("lowering")
         return usmp.build(
             mod,

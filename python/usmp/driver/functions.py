@@ -54,13 +54,22 @@ _GONE: dict[str, Mapping[str, str]] = {
 """Arguments that TVM's functions took and these cannot, with the reason."""
 
 
-def load(path: str | Path, model_format: str | None = None, **unsupported: object) -> TVMCModel:
+def load(
+    path: str | Path,
+    model_format: str | None = None,
+    *,
+    trust: bool = False,
+    max_model_bytes: int | None = None,
+    max_operators: int | None = None,
+    **unsupported: object,
+) -> TVMCModel:
     """Read a model file.
 
     Parameters
     ----------
     path: a .tflite, .onnx or .pt2 file.
     model_format: "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
+    trust, max_model_bytes, max_operators: as `usmp.import_model` takes them.
 
     Raises
     ------
@@ -75,7 +84,9 @@ def load(path: str | Path, model_format: str | None = None, **unsupported: objec
         )
     from usmp.relax import import_model
 
-    return TVMCModel(import_model(path))
+    limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return TVMCModel(import_model(path, trust=trust, **given))
 
 
 def compile(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.help import add_command
+from usmp.driver.import_options import add_import_options, import_arguments
 from usmp.driver.output import check_readable
 from usmp.driver.progress import add_quiet_option, stages
 
@@ -39,6 +40,7 @@ def add_info_parser(commands: Any) -> None:
     parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="how to show it"
     )
+    add_import_options(parser)
     add_quiet_option(parser)
 
 
@@ -68,7 +70,10 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
         }
     from usmp.relax.describe_model import describe_model
 
-    return {"file": options.FILE, **asdict(describe_model(options.FILE))}
+    return {
+        "file": options.FILE,
+        **asdict(describe_model(options.FILE, **import_arguments(options))),
+    }
 
 
 def _module(module: ArchivedModule) -> dict[str, Any]:

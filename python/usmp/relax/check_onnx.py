@@ -11,6 +11,9 @@ from google.protobuf.message import DecodeError, Message
 from onnx import TensorProto, numpy_helper
 
 from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.limits import DEFAULT_LIMITS, Limits
+from usmp.relax.onnx_external_data import load_external_data
+from usmp.relax.onnx_functions import check_function_calls
 
 _UNKNOWN_DOMAIN = "usmp.unregistered"
 """Stands for the domain of operators that the checker does not know, so that it skips them."""
@@ -19,11 +22,11 @@ _ONNX_DOMAINS = ("", "ai.onnx")
 _LONGEST_MESSAGE = 400
 
 
-def read_onnx(content: bytes, folder: Path) -> onnx.ModelProto:
+def read_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> onnx.ModelProto:
     """The model in `content`, with the data that it keeps in other files of `folder`.
 
     It passes the ONNX checker, and its inputs are tensors of fixed shapes: a symbolic first extent
-    is taken as a batch of 1.
+    is taken as a batch of 1. Its functions end, and make no more operators than it may have.
 
     Raises
     ------
@@ -37,7 +40,8 @@ def read_onnx(content: bytes, folder: Path) -> onnx.ModelProto:
             "export or copy the model again"
         ) from error
     _check_text(model)
-    _load_external_data(model, folder)
+    load_external_data(model, folder, limits)
+    check_function_calls(model, limits)
     _fix_input_shapes(model.graph)
     _check(model)
     return model
@@ -69,24 +73,6 @@ def _check_text(message: Message) -> None:
         if descriptor.type == descriptor.TYPE_MESSAGE:
             for inner in values:
                 _check_text(inner)
-
-
-def _load_external_data(model: onnx.ModelProto, folder: Path) -> None:
-    for tensor in model.graph.initializer:
-        if tensor.data_location != TensorProto.EXTERNAL:
-            continue
-        location = {entry.key: entry.value for entry in tensor.external_data}.get("location", "")
-        if not (folder / location).is_file():
-            raise UnsupportedModelError(
-                f'the values of initialiser "{tensor.name}" are in the file "{location}", '
-                f"which is not in {folder}; put it beside the model"
-            )
-    try:
-        onnx.load_external_data_for_model(model, str(folder))
-    except Exception as error:
-        raise UnsupportedModelError(
-            f"the values that the model keeps in other files cannot be read: {message_of(error)}"
-        ) from error
 
 
 def _check(model: onnx.ModelProto) -> None:

@@ -9,6 +9,7 @@ from math import prod
 import tflite
 
 from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.relax.read_tflite import (
     READER_ERRORS,
     builtin_code,
@@ -57,13 +58,13 @@ _RUN_SUBGRAPHS = (
 """Operators that run other subgraphs, beside CALL_ONCE."""
 
 
-def check_tflite(content: bytes) -> tflite.Model:
+def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Model:
     """The model in `content`, if it can be planned as far as the file alone tells.
 
     Every index in it refers to something, every constant has the bytes of its shape, every tensor
     is written before it is read, and the inputs have fixed shapes (a dynamic batch is taken as the
-    batch that the file gives). The first subgraph is the model; it may run others by CALL_ONCE
-    (see `called_once`), and by nothing else.
+    batch that the file gives). Tensors are no larger than `limits` says. The first subgraph is the
+    model; it may run others by CALL_ONCE (see `called_once`), and by nothing else.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def check_tflite(content: bytes) -> tflite.Model:
         for number in range(model.SubgraphsLength()):
             graph, where = model.Subgraphs(number), f" of subgraph {number}" if number else ""
             for index in range(graph.TensorsLength()):
-                _check_tensor(model, graph, index, where)
+                _check_tensor(model, graph, index, where, limits)
             _check_operators(model, graph, where)
         _check_calls(model)
     except UnsupportedModelError:
@@ -140,7 +141,9 @@ def _check_input_shapes(graph: tflite.SubGraph) -> None:
             )
 
 
-def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int, where: str) -> None:
+def _check_tensor(
+    model: tflite.Model, graph: tflite.SubGraph, index: int, where: str, limits: Limits
+) -> None:
     tensor = graph.Tensors(index)
     what = f'tensor {index}{where} ("{tensor_name(graph, index)}")'
     try:
@@ -164,6 +167,7 @@ def _check_tensor(model: tflite.Model, graph: tflite.SubGraph, index: int, where
         raise UnsupportedModelError(
             f"{what} of shape {shape} takes {needed} bytes; at most {_LARGEST_BYTES} are supported"
         )
+    limits.check_tensor(what, shape, item_bytes)
     if tensor.Type() == tflite.TensorType.INT4:
         needed = (needed + 1) // 2
     elif tensor.Type() not in _ITEM_BYTES:

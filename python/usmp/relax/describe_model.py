@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from usmp.relax.frontend import import_model, read_model_file
+from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,22 @@ def describe_model(path: str | Path, **options: Any) -> ModelDescription:
     """
     if Path(path).suffix.lower() == ".pt2":
         return _describe_relax(import_model(path, **options), "program of torch.export")
-    readers = {".tflite": _describe_tflite, ".onnx": _describe_onnx}
+    limits = Limits(
+        options.get("max_model_bytes", MODEL_BYTES), options.get("max_operators", OPERATORS)
+    )
+    readers = {
+        ".tflite": partial(_describe_tflite, limits=limits),
+        ".onnx": partial(_describe_onnx, limits=limits),
+    }
     return read_model_file(path, readers)
 
 
-def _describe_tflite(content: bytes, folder: Path) -> ModelDescription:
+def _describe_tflite(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
     from usmp.relax.check_tflite import check_tflite
     from usmp.relax.read_tflite import operator_name, vector
     from usmp.relax.tflite.model import TfliteTensor
 
-    model = check_tflite(content)
+    model = check_tflite(content, limits)
     graph = model.Subgraphs(0)
     tensors = {
         kind: [_tflite_tensor(TfliteTensor(model, graph, index)) for index in vector(graph, kind)]
@@ -98,11 +106,11 @@ def _tflite_tensor(tensor: Any) -> DescribedTensor:
     return DescribedTensor(tensor.name, tensor.dtype, tensor.shape, *(parameters or (None, None)))
 
 
-def _describe_onnx(content: bytes, folder: Path) -> ModelDescription:
+def _describe_onnx(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
     from usmp.relax.check_onnx import read_onnx
     from usmp.relax.fold_onnx import known_shapes
 
-    model = read_onnx(content, folder)
+    model = read_onnx(content, folder, limits)
     initialised = {tensor.name for tensor in model.graph.initializer}
     shapes = known_shapes(model.graph)
     return ModelDescription(

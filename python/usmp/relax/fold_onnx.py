@@ -13,6 +13,8 @@ import onnx
 from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
+from usmp.relax.asked_sizes import asked_size
+
 _MOST_ELEMENTS = 1024
 """More is no shape but a weight, which TVM folds itself."""
 
@@ -24,7 +26,8 @@ _FOLDED = frozenset(
     Split Sqrt Squeeze Sub Tile TopK Transpose Trilu Unsqueeze Where Xor""".split()
 )
 """What exporters compute shapes and indices with. ONNX's evaluator computes others too, but not all
-as onnxruntime does, and a dequantised constant would hide that it is stored in a few bits."""
+as onnxruntime does, and a dequantised constant would hide that it is stored in a few bits. Others
+may take much to compute little, as a window does that reaches far beyond the data."""
 
 
 def fold_shape_arithmetic(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -59,7 +62,7 @@ def known_shapes(graph: onnx.GraphProto) -> dict[str, list[int]]:
 
 def _infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     try:
-        return shape_inference.infer_shapes(model, data_prop=True)
+        return shape_inference.infer_shapes(model)
     except Exception:
         # Then nothing is folded, and the importer says what it cannot take.
         return model
@@ -102,6 +105,9 @@ def _evaluate(
     if any(a.HasField("g") or a.graphs for a in node.attribute):
         return None
     inputs = {name: known[name] for name in node.input if name in known}
+    asked, _ = asked_size(node.op_type, [inputs.get(name) for name in node.input])
+    if prod(asked) > _MOST_ELEMENTS:
+        return None
     if node.op_type in ("Shape", "Size") and node.input[0] in shapes:
         # Their input matters only by its shape.
         inputs = {node.input[0]: np.broadcast_to(np.float32(0), shapes[node.input[0]])}

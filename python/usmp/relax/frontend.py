@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from tvm.ir import IRModule
 
 from usmp.distribution import EXTRAS, install_command
 from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.relax.torch_cache import without_torch_cache
 
 Model = TypeVar("Model")
 """What a reader makes of a model."""
 
 
-def import_model(path: str | Path) -> IRModule:
+def import_model(
+    path: str | Path,
+    *,
+    trust: bool = False,
+    max_model_bytes: int = MODEL_BYTES,
+    max_operators: int = OPERATORS,
+) -> IRModule:
     """Read a model file; the ending of its name tells the format.
+
+    Parameters
+    ----------
+    path: a `.tflite`, `.onnx` or `.pt2` file.
+    trust: read a `.pt2` file even if it may run code. The other formats never run any.
+    max_model_bytes: what a tensor may take, and what all constants may take together; a small file
+        can ask for any number of bytes.
+    max_operators: how many operators there may be once functions, and steps over time, are
+        written out.
 
     Returns
     -------
@@ -27,9 +43,22 @@ def import_model(path: str | Path) -> IRModule:
     Raises
     ------
     UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or the
-        model has an operator that cannot be imported.
+        model has an operator that cannot be imported, or may run code and is not trusted, or asks
+        for more than it may.
     """
-    return read_model_file(path, _IMPORTERS)
+    limits = Limits(max_model_bytes, max_operators)
+
+    def reader(importer: Importer) -> Callable[[bytes, Path], IRModule]:
+        def read(content: bytes, folder: Path) -> IRModule:
+            mod = importer(content, folder, trust, limits)
+            check_main(mod["main"], limits)
+            return mod
+
+        return read
+
+    return read_model_file(
+        path, {ending: reader(importer) for ending, importer in _IMPORTERS.items()}
+    )
 
 
 def read_model_file(
@@ -68,29 +97,31 @@ def read_model_file(
         raise UnsupportedModelError(f"{path}: {error}") from error
 
 
-def _import_tflite(content: bytes, folder: Path) -> IRModule:
+def _import_tflite(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
     from usmp.relax.import_tflite import import_tflite
 
-    return import_tflite(content)
+    return import_tflite(content, limits)
 
 
-def _import_onnx(content: bytes, folder: Path) -> IRModule:
+def _import_onnx(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
     from usmp.relax.import_onnx import import_onnx
 
-    return import_onnx(content, folder)
+    return import_onnx(content, folder, limits)
 
 
-def _import_pytorch(content: bytes, folder: Path) -> IRModule:
+def _import_pytorch(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
     with without_torch_cache():
         from usmp.relax.import_pytorch import import_pytorch
 
-        return import_pytorch(content)
+        return import_pytorch(content, trust, limits)
 
 
-_IMPORTERS: dict[str, Callable[[bytes, Path], IRModule]] = {
+Importer: TypeAlias = Callable[[bytes, Path, bool, Limits], IRModule]
+"""Takes the content and the folder of a file, whether it is trusted, and what it may ask for."""
+
+_IMPORTERS: dict[str, Importer] = {
     ".tflite": _import_tflite,
     ".onnx": _import_onnx,
     ".pt2": _import_pytorch,
 }
-"""By the ending of the file's name. Each takes the content and the folder of the file, and loads
-what only it needs."""
+"""By the ending of the file's name. Each loads what only it needs."""

@@ -19,6 +19,7 @@ from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_onnx import opset_version, read_onnx
 from usmp.relax.check_static_shapes import flatten_types, has_static_shape
 from usmp.relax.fold_onnx import fold_shape_arithmetic
+from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.normalise_onnx import normalise_onnx
 from usmp.relax.one_line import one_line
 from usmp.relax.onnx.compared import why_refused
@@ -26,26 +27,31 @@ from usmp.relax.onnx.convert import convert_operator
 from usmp.relax.onnx.imported_types import TensorTypes
 from usmp.relax.onnx.node import NotSupported, OnnxNode
 from usmp.relax.onnx.opsets import to_compared_opset
+from usmp.relax.onnx_sizes import check_onnx_sizes, computed_size, parts_made
 
 
-def import_onnx(content: bytes, folder: Path) -> IRModule:
+def import_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> IRModule:
     """Import an `.onnx` file; values that it keeps in other files are looked for in `folder`.
 
     Raises
     ------
-    UnsupportedModelError: the content is damaged or not ONNX, an input has a dynamic shape, or
-        an operator cannot be imported.
+    UnsupportedModelError: the content is damaged or not ONNX, an input has a dynamic shape, an
+        operator cannot be imported, or the model asks for more than it may.
     """
-    model = to_compared_opset(read_onnx(content, folder))
+    model = to_compared_opset(read_onnx(content, folder, limits))
     if model.functions:
         model = inliner.inline_local_functions(model)
     model = fold_shape_arithmetic(model)
     normalise_onnx(model)
+    check_onnx_sizes(model.graph, limits)
     importer = _Importer({}, {}, sanitize=False)
+    importer.bb = LimitedBuilder(limits)
     try:
         # TVM prints what it was at when it fails; the error says it too.
         with contextlib.redirect_stdout(io.StringIO()):
             mod = importer.from_onnx(model.graph, opset_version(model))
+    except LimitError as error:
+        raise UnsupportedModelError(f"{_described(importer.node)}: {error}") from error
     except UnsupportedModelError:
         raise
     except Exception as error:
@@ -66,6 +72,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
 
     node: onnx.NodeProto | None = None
     types: TensorTypes
+    bb: LimitedBuilder
 
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
         self.types = TensorTypes(graph)
@@ -84,6 +91,11 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         self, op_name: str, inputs: Sequence[Expr | None], attrs: Mapping[str, Any], opset: int
     ) -> Expr:
         assert self.node is not None
+        limits = self.bb.limits
+        limits.check_operators(
+            "it cuts its input into", parts_made(op_name, inputs, attrs), "parts"
+        )
+        limits.check_tensor("its result", *computed_size(op_name, inputs, attrs))
         node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output))
         try:
             expr = convert_operator(_qualified(self.node), node)
@@ -104,7 +116,9 @@ def _qualified(node: onnx.NodeProto) -> str:
     return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
 
 
-def _described(node: onnx.NodeProto) -> str:
+def _described(node: onnx.NodeProto | None) -> str:
+    if node is None:
+        return "an input"
     name = f'node "{node.name}", ' if node.name else ""
     return f'operator {_qualified(node)} ({name}output "{node.output[0]}")'
 

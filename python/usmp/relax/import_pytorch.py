@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import operator
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,9 @@ from tvm.relax.frontend.torch import exported_program_translator
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.unique_names import UniqueNames
+from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.one_line import one_line
+from usmp.relax.pt2 import Trace, checked_archive
 from usmp.relax.pytorch import CONVERTERS, Missing, Operator, described, known_value
 from usmp.relax.pytorch.operator import dtype_of, name_of
 from usmp.relax.pytorch_quantisers import quantiser_converters
@@ -32,33 +33,47 @@ from usmp.relax.quantised.emit import shape_of
 
 _KEPT = (torch.ops.aten.upsample_bicubic2d.vec,)
 _QUANTISERS = ("quantize_per_", "dequantize_per_")
-_REFUSE_PICKLES = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 
 
-def import_pytorch(content: bytes) -> IRModule:
+def import_pytorch(
+    content: bytes, trust: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> IRModule:
     """Import a `.pt2` file; `output_names` says what its outputs are called.
+
+    With `trust`, whatever code is in the file may run; without, see `checked_archive`.
 
     Raises
     ------
-    UnsupportedModelError: the content is damaged or no exported program, an input has a dynamic
-        shape beyond the batch, the model changes its buffers, or an operator cannot be imported.
+    UnsupportedModelError: the content is damaged or no exported program, or has something that may
+        run code and is not trusted, an input has a dynamic shape beyond the batch, the model
+        changes its buffers, an operator cannot be imported, or the model asks for more than it
+        may.
     """
-    program = _load(content)
+    program = _load(content if trust else checked_archive(content))
+    _check_sizes(program, limits)
     _check_inputs_and_outputs(program)
     importer = None
+    trace = Trace(limits)
     with _quiet():
         try:
             names = output_names(program)
-            program = program.run_decompositions(_decompositions())
+            with trace.limited():
+                program = program.run_decompositions(_decompositions())
             _check_keeps_nothing(program)
             importer = _Importer(quantiser_converters(_constants(program)), _buffers(program))
+            importer.limits = limits
             mod = importer.from_exported_program(program, False, True, False, None)
-        except UnsupportedModelError:
-            raise
         except Exception as error:
+            if trace.refused:
+                # PyTorch adds to the message, or makes another error of it.
+                raise UnsupportedModelError(trace.refused) from error
+            node = importer.node if importer is not None else None
+            if isinstance(error, LimitError) and node is not None:
+                raise UnsupportedModelError(f"{described(node)}: {error}") from error
+            if isinstance(error, UnsupportedModelError):
+                raise
             # PyTorch and TVM raise many kinds of exceptions; each means that they cannot import
             # this.
-            node = importer.node if importer is not None else None
             where = (
                 f"{described(node)} cannot be imported"
                 if node is not None
@@ -99,7 +114,7 @@ def _computing(node: Any) -> str:
 
 def _load(content: bytes) -> Any:
     try:
-        with _quiet(), _without_pickles():
+        with _quiet():
             return torch.export.load(io.BytesIO(content))
     except Exception as error:
         raise UnsupportedModelError(
@@ -119,6 +134,18 @@ def _check_inputs_and_outputs(program: Any) -> None:
     for spec in signature.output_specs:
         if spec.kind == OutputKind.USER_OUTPUT and not _is_tensor(spec.arg):
             raise UnsupportedModelError("an output of the model is not a tensor")
+
+
+def _check_sizes(program: Any, limits: Limits) -> None:
+    """Before anything is computed of the inputs, or of the values that the program holds."""
+    tensors = {**program.state_dict, **program.constants}
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            tensors[node.name] = node.meta.get("val")
+    for name, tensor in tensors.items():
+        if isinstance(tensor, torch.Tensor) and all(type(n) is int for n in tensor.shape):
+            limits.check_tensor(f'tensor "{name}"', tensor.shape, tensor.element_size())
+    limits.check_operators("the program has", len(program.graph.nodes))
 
 
 def _check_keeps_nothing(program: Any) -> None:
@@ -173,6 +200,16 @@ class _Importer(exported_program_translator.ExportedProgramImporter):  # type: i
     """
 
     node: Any = None
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def block_builder(self) -> LimitedBuilder:
+        """What the importer appends to."""
+        return self._builder
+
+    @block_builder.setter
+    def block_builder(self, _: Any) -> None:
+        self._builder = LimitedBuilder(self.limits)
 
     def __init__(
         self, quantisers: Mapping[str, Callable[..., Expr]], values: Mapping[str, torch.Tensor]
@@ -312,17 +349,3 @@ def _quiet() -> Iterator[None]:
             yield
         finally:
             logging.disable(logging.NOTSET)
-
-
-@contextmanager
-def _without_pickles() -> Iterator[None]:
-    """A pickled weight could run any code; PyTorch then loads none."""
-    before = os.environ.get(_REFUSE_PICKLES)
-    os.environ[_REFUSE_PICKLES] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_REFUSE_PICKLES]
-        else:
-            os.environ[_REFUSE_PICKLES] = before

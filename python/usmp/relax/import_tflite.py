@@ -27,6 +27,7 @@ from usmp.objects.unique_names import names_apart
 from usmp.plain_text import printable
 from usmp.relax.check_tflite import check_tflite
 from usmp.relax.io_quantisation import parameters_of
+from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, Limits
 from usmp.relax.one_line import one_line
 from usmp.relax.read_tflite import vector
 from usmp.relax.tflite import (
@@ -43,16 +44,16 @@ from usmp.relax.tflite import (
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
 
-def import_tflite(content: bytes) -> IRModule:
+def import_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> IRModule:
     """Import a `.tflite` file.
 
     Raises
     ------
-    UnsupportedModelError: the content is damaged or not TFLite, an input has a dynamic shape, or
-        an operator cannot be imported.
+    UnsupportedModelError: the content is damaged or not TFLite, an input has a dynamic shape, an
+        operator cannot be imported, or the model asks for more than it may.
     """
     try:
-        return _import(content)
+        return _import(content, limits)
     except UnsupportedModelError as error:
         # Names in the file may hold anything.
         if str(error).isprintable():
@@ -60,15 +61,15 @@ def import_tflite(content: bytes) -> IRModule:
         raise UnsupportedModelError(printable(str(error))) from error
 
 
-def _import(content: bytes) -> IRModule:
-    model = check_tflite(content)
+def _import(content: bytes, limits: Limits) -> IRModule:
+    model = check_tflite(content, limits)
     graph = model.Subgraphs(0)
     inputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Inputs")]
     outputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Outputs")]
     for tensor in (*inputs, *outputs):
         _check_is_computable(tensor)
     operators = operators_of(model, graph)
-    builder = relax.BlockBuilder()
+    builder = LimitedBuilder(limits)
     context = Context(builder, readers=_readers(operators, outputs))
     context.variables.handles = context.variables.find(operators)
     imported = ImportedOperators(model, graph, context)

@@ -1,0 +1,54 @@
+"""Small files that ask for gigabytes, or for hours: what becomes of each.
+
+Every file is compiled in a process of its own. Prints its size, the processor seconds and the
+memory that it took, whether it was compiled or refused, and the message.
+
+    python benchmarks/demanding_files.py [--format tflite|onnx|pt2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
+
+import demanding_worker
+from demanding_models import MODELS
+from demanding_programs import PROGRAMS
+
+
+def main() -> None:
+    """Compile them all."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--format", choices=("tflite", "onnx", "pt2"))
+    chosen = parser.parse_args().format
+    for name in [*MODELS, *(f"{name}.pt2" for name in PROGRAMS)]:
+        ending = name.rpartition(".")[2]
+        if chosen in (None, ending):
+            print_outcome(name, ending)
+
+
+def print_outcome(name: str, ending: str) -> None:
+    """A line for one file."""
+    worker = subprocess.run(
+        [sys.executable, demanding_worker.__file__, f".{ending}", name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if worker.returncode:
+        print(f"{name:28s} ended with status {worker.returncode}", flush=True)
+        return
+    _, size, outcome, message, seconds, taken = json.loads(worker.stdout)
+    print(
+        f"{name:28s} {size:7d} bytes {seconds:6.1f} s {taken >> 20:5d} MB  {outcome} {message}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""The options of every command that reads a model."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_import_options(group: Any) -> None:
+    """Add the options to a group."""
+    group.add_argument(
+        "--trust-model",
+        action="store_true",
+        help="read a .pt2 file even if it may run code as it is read; .tflite and .onnx files "
+        "never run any",
+    )
+    group.add_argument(
+        "--max-model-bytes",
+        type=_number,
+        metavar="BYTES",
+        help="what a tensor may take, and all constants together (default: 256M)",
+    )
+    group.add_argument(
+        "--max-operators",
+        type=_number,
+        metavar="NUMBER",
+        help="how many operators there may be, with functions written out (default: 10000)",
+    )
+
+
+def import_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options say, as `usmp.import_model` takes it."""
+    given = {name: getattr(options, name) for name in ("max_model_bytes", "max_operators")}
+    return {
+        "trust": options.trust_model,
+        **{name: value for name, value in given.items() if value is not None},
+    }
+
+
+def _number(text: str) -> int:
+    """A positive number, with K, M or G for powers of 1024."""
+    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper(), 1)
+    digits = text if factor == 1 else text[:-1]
+    if not digits.isdecimal() or not 1 <= int(digits[:20]) * factor < 1 << 63:
+        raise argparse.ArgumentTypeError(f"must be a number from 1, such as 64M, not {text}")
+    return int(digits) * factor

@@ -1,0 +1,173 @@
+"""How much a model may ask for: a file of a few hundred bytes can ask for gigabytes, or for hours.
+
+All that reads models asks here. Sizes are Python integers, which do not overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm.ir import Call, GenericConst, Op
+
+from usmp.analysis.nodes import nodes_of
+from usmp.objects.errors import UnsupportedModelError
+from usmp.relax.check_static_shapes import flatten_types, has_static_shape
+
+MODEL_BYTES = 256 << 20
+OPERATORS = 10_000
+
+
+_MORE_BYTES = ", which --max-model-bytes (in Python max_model_bytes) can raise"
+_MORE_OPERATORS = ", which --max-operators (in Python max_operators) can raise"
+
+
+class LimitError(UnsupportedModelError):
+    """A model asks for more than it may."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a model may ask for.
+
+    Parameters
+    ----------
+    model_bytes: what a tensor may take, and what all constants may take together, in bytes; those
+        that are computed from constants are among them.
+    operators: how many operators there may be once functions, and steps over time, are written out.
+    """
+
+    model_bytes: int = MODEL_BYTES
+    operators: int = OPERATORS
+
+    def check_tensor(self, what: str, shape: Sequence[int], item_bytes: int) -> None:
+        """Return if a tensor may have this shape.
+
+        Raises
+        ------
+        LimitError: it takes more than a model may ask for.
+        """
+        needed = prod(map(int, shape)) * item_bytes
+        if needed > self.model_bytes:
+            raise LimitError(
+                f"{what} of shape {list(map(int, shape))} takes {needed} bytes; a tensor may take "
+                f"{self.model_bytes}{_MORE_BYTES}"
+            )
+
+    def check_constants(self, needed: int, largest: str) -> None:
+        """Return if all constants may take so many bytes.
+
+        Raises
+        ------
+        LimitError: they take more than a model may ask for.
+        """
+        if needed > self.model_bytes:
+            raise LimitError(
+                f"the constants of the model, and what is computed of them alone, take {needed} "
+                f"bytes, the largest of them {largest}; they may take "
+                f"{self.model_bytes}{_MORE_BYTES}"
+            )
+
+    def check_operators(self, what: str, count: int, noun: str = "operators") -> None:
+        """Return if there may be so many operators, or of what becomes as many.
+
+        Raises
+        ------
+        LimitError: there are more than a model may ask for.
+        """
+        if count > self.operators:
+            raise LimitError(
+                f"{what} {count} {noun}; there may be {self.operators}{_MORE_OPERATORS}"
+            )
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
+    """A block builder in which no model becomes larger than it may.
+
+    Importers append operator by operator, so that it sees a model that grows without end while it
+    does.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__()
+        self.limits = limits
+        self.operators = 0
+
+    def emit(self, expr: Any, *arguments: Any, **options: Any) -> Any:
+        """Append an operator.
+
+        Raises
+        ------
+        LimitError: with it, the model is larger than it may be.
+        """
+        return self._checked(super().emit(expr, *arguments, **options))
+
+    def normalize(self, expr: Any) -> Any:
+        """Give an expression its type, and append what it is computed of.
+
+        Raises
+        ------
+        LimitError: with it, the model is larger than it may be.
+        """
+        return self._checked(super().normalize(expr))
+
+    def _checked(self, expr: Any) -> Any:
+        self.operators += 1
+        self.limits.check_operators("up to here the model has", self.operators)
+        for shape, dtype in _tensors(expr):
+            self.limits.check_tensor("a tensor", shape, tvm.DataType(dtype).itemsize)
+        return expr
+
+
+def check_main(main: relax.Function, limits: Limits) -> None:
+    """Return if an imported model is no larger than it may be.
+
+    What depends on constants alone counts as a constant: it is computed at compile time.
+
+    Raises
+    ------
+    LimitError: it is larger; the message names an operator.
+    """
+    constants: set[tvm.ir.Expr] = set()
+    held_bytes: list[tuple[int, str]] = []
+    bindings = nodes_of(main.body, relax.VarBinding)
+    limits.check_operators("the model has", len(bindings))
+    for binding in bindings:
+        value, where = binding.value, _described(binding)
+        for shape, dtype in _tensors(binding.var):
+            limits.check_tensor(f"{where}: a result", shape, tvm.DataType(dtype).itemsize)
+        held = [const for const in nodes_of(value, GenericConst) if const not in constants]
+        read = [var for var in nodes_of(value, tvm.ir.Var) if not isinstance(var, tvm.ir.GlobalVar)]
+        is_constant = isinstance(value, Call) and isinstance(value.op, Op)
+        if is_constant and constants.issuperset(read):
+            held.append(binding.var)
+        constants.update(held)
+        held_bytes += [
+            (prod(shape) * tvm.DataType(dtype).itemsize, f"at {where}")
+            for new in held
+            for shape, dtype in _tensors(new)
+        ]
+    if held_bytes:
+        limits.check_constants(sum(size for size, _ in held_bytes), max(held_bytes)[1])
+
+
+def _described(binding: relax.VarBinding) -> str:
+    name = getattr(getattr(binding.value, "op", None), "name", "")
+    shapes = " and ".join(str(shape) for shape, _ in _tensors(binding.var))
+    return f"operator {name.removeprefix('relax.')} (result of shape {shapes})"
+
+
+def _tensors(expr: Any) -> list[tuple[list[int], str]]:
+    """Shape and element type of each tensor that the expression stands for."""
+    return [
+        ([int(extent) for extent in ty.shape], str(ty.dtype))
+        for ty in flatten_types(expr.ty)
+        if isinstance(ty, relax.TensorType) and has_static_shape(ty)
+    ]

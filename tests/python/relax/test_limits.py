@@ -1,0 +1,203 @@
+"""Small files that ask for much are refused, or take little memory and time."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from tvm import relax
+
+import usmp
+from demanding_models import MODELS, MUCH
+from onnx_models import Graph
+from usmp.driver import tvmc
+from usmp.relax.limits import LimitedBuilder, LimitError, Limits, check_main
+
+WORKER = Path(__file__).resolve().parents[1] / "demanding_worker.py"
+MEMORY = 1 << 30
+"""What a file may take beyond what those before it took."""
+
+ENDINGS = [".tflite", ".onnx", ".pt2"]
+
+
+def outcomes(ending: str, *names: str) -> dict[str, tuple[str, str, float, int]]:
+    """What becomes of the demanding files: outcome, message, seconds and bytes, by their names."""
+    worker = subprocess.run(
+        [sys.executable, str(WORKER), ending, *names], capture_output=True, text=True, check=False
+    )
+    lines = [json.loads(line) for line in worker.stdout.splitlines()]
+    assert worker.returncode == 0, (worker.stderr[-1000:], lines[-1:])
+    return {name: (outcome, *rest) for name, _, outcome, *rest in lines}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_demanding_files_take_little(ending):
+    if ending == ".pt2" and importlib.util.find_spec("torch") is None:
+        pytest.skip("make test installs it; by hand: pip install torch")
+    found = outcomes(ending)
+    assert len(found) >= 8
+    for name, (outcome, message, seconds, taken) in found.items():
+        assert outcome in ("refused", "compiled"), (name, message)
+        assert "\n" not in message and (outcome == "compiled") == (message == ""), name
+        assert seconds < 60, name
+        assert taken < MEMORY, name
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "broadcast summed.tflite",
+            'tensor 2 ("t2") of shape [400000000] takes 1600000000 bytes; a tensor may take '
+            "268435456, which --max-model-bytes (in Python max_model_bytes) can raise",
+        ),
+        (
+            "many fills.tflite",
+            "the constants of the model, and what is computed of them alone, take 6710887200 "
+            "bytes, the largest of them at operator broadcast_to (result of shape [16777216]); "
+            "they may take 268435456, which --max-model-bytes (in Python max_model_bytes) can "
+            "raise",
+        ),
+        (
+            "expand.onnx",
+            'tensor "add_1" of shape [400000000] takes 1600000000 bytes; a tensor may take '
+            "268435456, which --max-model-bytes (in Python max_model_bytes) can raise",
+        ),
+        (
+            "split.onnx",
+            'operator SplitToSequence (node "node_splittosequence_0", output "splittosequence_0"): '
+            "it cuts its input into 10000000 parts; there may be 10000, which --max-operators (in "
+            "Python max_operators) can raise",
+        ),
+        (
+            "doubling.onnx",
+            "with its functions written out, the model has 1099511627776 operators; there may be "
+            "10000, which --max-operators (in Python max_operators) can raise",
+        ),
+        (
+            "recursion.onnx",
+            'function "F1" of the model calls itself; export the model without functions',
+        ),
+    ],
+)
+def test_messages(name, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(MODELS[name]())
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        usmp.import_model(path)
+    assert str(error.value) == f"{path}: {message}"
+
+
+@pytest.fixture
+def kilobyte(tmp_path):
+    """A model with a constant of 1000 bytes and four operators."""
+    graph = Graph()
+    y = graph.input("x", [250])
+    for _ in range(2):
+        y = graph.node("Relu", graph.node("Add", y, graph.constant(np.ones(250), np.float32)))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(graph.model(y))
+    return path
+
+
+def test_limits_can_be_chosen(kilobyte):
+    for allowed, limits in (
+        (True, {"max_model_bytes": 2000, "max_operators": 100}),
+        (False, {"max_model_bytes": 1999}),
+        (False, {"max_model_bytes": 999}),
+        (False, {"max_operators": 3}),
+    ):
+        for load in (usmp.import_model, tvmc.load):
+            if allowed:
+                load(kilobyte, **limits)
+                continue
+            with pytest.raises(usmp.UnsupportedModelError, match="can raise"):
+                load(kilobyte, **limits)
+
+
+def test_options_of_the_command(kilobyte, tmp_path, capfd):
+    output = str(tmp_path / "plan.csv")
+    arguments = ["plan", str(kilobyte), "-o", output, "--quiet"]
+    assert tvmc.main([*arguments, "--max-model-bytes=2K", "--max-operators=100"]) == 0
+    Path(output).unlink()
+    for option in ("--max-model-bytes=1k", "--max-operators=3"):
+        assert tvmc.main([*arguments, option]) == 1
+        _, stderr = capfd.readouterr()
+        assert stderr.startswith("tvmc: error: ") and stderr.count("\n") == 1
+        assert option.partition("=")[0] in stderr
+        assert not Path(output).exists()
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "", "K", "1e9", "9" * 30])
+def test_values_that_are_no_limit(value, capfd):
+    assert tvmc.main(["plan", "model.onnx", f"--max-model-bytes={value}"]) == 1
+    assert "must be a number from 1" in capfd.readouterr().err
+
+
+def test_a_builder_stops_while_the_model_grows():
+    builder = LimitedBuilder(Limits(model_bytes=400, operators=50))
+    x = relax.Var("x", relax.TensorType((100,), "float32"))
+    emitted = 0
+    with builder.function("main", [x]):
+        y = x
+        with pytest.raises(LimitError, match=r"^up to here the model has 51 operators"):
+            while True:
+                y = builder.emit(relax.op.nn.relu(y))
+                emitted += 1
+        with pytest.raises(LimitError, match=r"^up to here"):
+            builder.normalize(relax.op.nn.relu(y))
+        builder.operators = 0
+        with pytest.raises(LimitError, match=r"^a tensor of shape \[101\] takes 404 bytes"):
+            builder.emit(relax.op.broadcast_to(relax.const(1.0), (101,)))
+        builder.emit_func_output(y)
+    assert emitted == 50
+
+
+def test_what_is_computed_of_constants_counts(model):
+    def body(b, x):
+        once = b.emit(relax.op.broadcast_to(relax.const(np.ones(1, "f4")), (100,)))
+        twice = b.emit(relax.op.add(once, once))
+        return relax.op.add(x, twice)
+
+    main = model(body, ("x", (100,), "float32"))["main"]
+    check_main(main, Limits(model_bytes=804))
+    with pytest.raises(LimitError, match="take 804 bytes"):
+        check_main(main, Limits(model_bytes=803))
+
+
+def test_sizes_do_not_overflow(tmp_path):
+    graph = Graph()
+    graph.node("Relu", graph.input("x", [2**31, 2**31, 4]), outputs=["y"])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(graph.model("y"))
+    with pytest.raises(usmp.UnsupportedModelError, match=f"takes {2**66} bytes"):
+        usmp.import_model(path)
+
+
+def test_values_in_other_files_count(tmp_path):
+    """A hundred tensors that are the same file."""
+    (tmp_path / "w.bin").write_bytes(b"\0" * 4000)
+    graph = Graph()
+    y = graph.input("x", [1000])
+    for number in range(100):
+        y = graph.node("Add", y, f"w{number}")
+    proto = graph.proto(y)
+    for number in range(100):
+        tensor = proto.graph.initializer.add(name=f"w{number}", data_type=1, dims=[1000])
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="w.bin")
+    path = tmp_path / "model.onnx"
+    path.write_bytes(proto.SerializeToString())
+    with pytest.raises(usmp.UnsupportedModelError, match='largest of them "w25"'):
+        usmp.import_model(path, max_model_bytes=103_999)
+
+
+def test_every_kind_of_file_is_tried():
+    assert {name.rpartition(".")[2] for name in MODELS} == {"tflite", "onnx"}
+    assert Limits().model_bytes < MUCH * 4
