@@ -12,11 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import tvm
 
+import usmp
 from conftest import ROOT
 from placement_graphs import graph
 from usmp.algorithms import get_custom_algorithm
-from usmp.analysis import check_plan
+from usmp.analysis import check_plan, pool_usage
 from usmp.objects import BufferInfo
 
 PAGE = (ROOT / "docs/algorithms.md").read_text()
@@ -70,6 +72,13 @@ def compiled(folder):
 def test_in_cpp(compiled):
     buffers = graph({"a": 10, "b": 30, "c": 20}, {"a": "c", "b": "c", "c": "ab"})
     ordered = list(buffers.values())
-    plan = get_custom_algorithm("paired")(ordered, 50)
+    plan = get_custom_algorithm("first_fit")(ordered, 50)
     check_plan(ordered, plan)
     assert [plan[buffer].byte_offset for buffer in ordered] == [0, 0, 30]
+
+
+def test_in_cpp_on_a_model(compiled, digits_model):
+    with tvm.transform.PassContext(config={"tir.usmp.custom_algorithm": "first_fit"}):
+        plan = usmp.build(digits_model).memory_plan
+    pools = {str(use.pool_name): use.peak_bytes for use in pool_usage(plan)}
+    assert pools == {"global_workspace": 2048, "global_const_workspace": 26744}
