@@ -149,7 +149,8 @@ class _FunctionPrinter:
         if buffer in self.declared_by_store:
             return
         if buffer in self.scalars:
-            self._line(f"{c_type(str(buffer.dtype))} {name};")
+            # Compilers warn where they cannot see that the first store, in a loop or branch, runs.
+            self._line(f"{c_type(str(buffer.dtype))} {name} = 0;")
             self._silence(buffer)
             return
         extents = [extent for extent in buffer.shape if isinstance(extent, IntImm)]

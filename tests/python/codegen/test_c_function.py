@@ -66,7 +66,7 @@ def test_an_accumulator_is_a_variable_declared_by_its_first_store(body_of):
         B[0] = other[0]
 
     assert body_of(f) == [
-        "  int32_t other;",
+        "  int32_t other = 0;",
         "  int32_t total = 0;",
         "  for (int32_t i = 0; i < 8; ++i) {",
         "    total += (int32_t)a[i];",
@@ -100,7 +100,7 @@ def test_a_scalar_first_stored_in_a_branch_is_declared_before_it(body_of):
         A[1] = x[0]
 
     assert body_of(f) == [
-        "  int32_t x;",
+        "  int32_t x = 0;",
         "  if (a[0] > 0) {",
         "    x = 1;",
         "  } else {",
@@ -108,6 +108,25 @@ def test_a_scalar_first_stored_in_a_branch_is_declared_before_it(body_of):
         "  }",
         "  a[1] = x;",
     ]
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O1", "-O2", "-O3"])
+def test_compilers_do_not_warn_of_a_scalar_whose_first_store_may_not_run(
+    flags, compiler, load_functions
+):
+    @T.prim_func
+    def f(a: T.handle("float32"), b: T.handle("float32")):
+        A = T.decl_buffer((15,), "float32", data=a)
+        B = T.decl_buffer((9,), "float32", data=b)
+        x = T.alloc_buffer((1,), "float32", scope="local")
+        for i, j in T.grid(3, 3):
+            for k, m in T.grid((i * 5 + 7) // 3 - i * 5 // 3, (j * 5 + 7) // 3 - j * 5 // 3):
+                if k == 0 and m == 0:
+                    x[0] = T.float32(0)
+                x[0] = x[0] + A[i * 5 // 3 + k + m]
+            B[i * 3 + j] = x[0]
+
+    load_functions(f, flags, compiler=compiler)
 
 
 def test_an_allocation_whose_address_is_taken_is_an_array(body_of):
