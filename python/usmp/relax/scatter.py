@@ -1,4 +1,4 @@
-"""Operators that write elements where indices say: scatter and index_put.
+"""Operators that write elements where indices say: scatter, index_put and the like.
 
 TVM writes wherever an index leads, in front of the tensor too, and takes the strides of the indices
 for those of the tensor. Here each target is asked for its coordinates: negative ones count from the
@@ -19,7 +19,10 @@ from usmp.relax.quantised.statements import Local, sequence
 _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 
-_REDUCTIONS: dict[str, Callable[[tirx.Expr, tirx.Expr], tirx.Expr]] = {
+Combination = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
+"""Of what stands at a place, and of what is written there."""
+
+REDUCTIONS: dict[str, Combination] = {
     "update": lambda old, new: new,
     "add": lambda old, new: old + new,
     "mul": lambda old, new: old * new,
@@ -44,12 +47,12 @@ def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Exp
 
     # ONNX lets the updates be larger than the indices; what has no index is not used.
     extents = shape_of(indices)
-    return _scatter(builder, call, data, [indices], updates, extents, coordinates)
+    return _legalized(builder, call, [indices], updates, extents, coordinates)
 
 
 def scatter_nd(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     """`R.scatter_nd`: the innermost axis of the indices holds the outer coordinates."""
-    data, indices, updates = call.args
+    _, indices, updates = call.args
     *outer, depth = shape_of(indices)
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
@@ -58,7 +61,7 @@ def scatter_nd(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
         return [*found, *place[len(outer) :]]
 
     extents = shape_of(updates)
-    return _scatter(builder, call, data, [indices], updates, extents, coordinates)
+    return _legalized(builder, call, [indices], updates, extents, coordinates)
 
 
 def index_put(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
@@ -76,9 +79,9 @@ def index_put(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     extents = _broadcast([shape_of(field) for field in fields])
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
-        return [_broadcast_element(buffer, place) for buffer in buffers]
+        return [broadcast_element(buffer, place) for buffer in buffers]
 
-    return _scatter(builder, call, data, fields, values, extents, coordinates)
+    return _legalized(builder, call, fields, values, extents, coordinates)
 
 
 SCATTER_OPERATORS = {
@@ -89,21 +92,15 @@ SCATTER_OPERATORS = {
 """Relax operator -> how it is legalised."""
 
 
-def _scatter(
+def _legalized(
     builder: relax.BlockBuilder,
     call: relax.Call,
-    data: relax.Expr,
     indices: Sequence[relax.Expr],
     updates: relax.Expr,
     extents: Sequence[int],
     coordinates: Coordinates,
 ) -> relax.Expr:
-    """A call of a PrimFunc that copies `data` and writes the updates, in their order.
-
-    Parameters
-    ----------
-    extents: of the loops over the updates, which are broadcast to them.
-    coordinates: where the update of an iteration goes.
+    """What a Relax operator becomes.
 
     Raises
     ------
@@ -111,10 +108,30 @@ def _scatter(
     """
     name = call.op.name.removeprefix("relax.")
     reduction = _reduction(call)
-    if reduction not in _REDUCTIONS:
-        known = ", ".join(_REDUCTIONS)
+    if reduction not in REDUCTIONS:
+        known = ", ".join(REDUCTIONS)
         raise UnsupportedModelError(f"{name} with reduction {reduction}; supported: {known}")
-    tensors = [data, *indices, updates]
+    tensors = [call.args[0], *indices, updates]
+    return scattered(builder, name, tensors, extents, coordinates, REDUCTIONS[reduction])
+
+
+def scattered(
+    builder: relax.BlockBuilder,
+    name: str,
+    tensors: Sequence[relax.Expr],
+    extents: Sequence[int],
+    coordinates: Coordinates,
+    combine: Combination,
+) -> relax.Expr:
+    """A call of a PrimFunc that copies a tensor and writes updates into it, in their order.
+
+    Parameters
+    ----------
+    tensors: what is copied, the indices, and the updates.
+    extents: of the loops over the updates, which are broadcast to them.
+    coordinates: where the update of an iteration goes.
+    """
+    data, *indices, _ = tensors
     names = ["data", *(f"indices{index}" for index in range(len(indices))), "updates", "output"]
     types = [tensor.ty for tensor in [*tensors, data]]
     buffers = [
@@ -124,9 +141,8 @@ def _scatter(
     source, *index_buffers, update_buffer, output = buffers
 
     def write(*place: tirx.Var) -> tirx.Stmt:
-        update = _broadcast_element(update_buffer, place)
-        found = coordinates(index_buffers, place)
-        return _write(output, found, update, _REDUCTIONS[reduction])
+        update = broadcast_element(update_buffer, place)
+        return _write(output, coordinates(index_buffers, place), update, combine)
 
     body = sequence([_copy(source, output), _loops(extents, write)])
     func = tirx.PrimFunc(buffers, body).with_attr("op_pattern", _OPAQUE)
@@ -144,7 +160,7 @@ def _write(
     output: tirx.Buffer,
     coordinates: Sequence[tirx.Expr],
     update: tirx.Expr,
-    combine: Callable[[tirx.Expr, tirx.Expr], tirx.Expr],
+    combine: Combination,
 ) -> tirx.Stmt:
     """Write an element, if its place is in the tensor."""
     declared: list[tirx.Stmt] = []
@@ -189,7 +205,7 @@ def _broadcast(shapes: Sequence[Sequence[int]]) -> list[int]:
     return [max(extents) if 0 not in extents else 0 for extents in zip(*padded, strict=True)]
 
 
-def _broadcast_element(buffer: tirx.Buffer, place: Position) -> tirx.Expr:
+def broadcast_element(buffer: tirx.Buffer, place: Position) -> tirx.Expr:
     """The element of a tensor that stands at `place` of one that it is broadcast to."""
     inner = place[len(place) - len(buffer.shape) :]
     index = [

@@ -15,7 +15,9 @@ from usmp.relax.pytorch import (
     pooling,
     reductions,
     resampling,
+    scatters,
     shapes,
+    sorting,
 )
 from usmp.relax.pytorch.known_values import known_value
 from usmp.relax.pytorch.operator import CONVERTERS, Missing, Operator, described
@@ -40,5 +42,7 @@ __all__ = [
     "pooling",
     "reductions",
     "resampling",
+    "scatters",
     "shapes",
+    "sorting",
 ]

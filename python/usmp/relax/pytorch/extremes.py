@@ -11,8 +11,10 @@ from tvm import relax, te, tirx
 from tvm.ir import Expr
 
 from usmp.relax.pytorch.operator import Operator, cast, converts, dtype_of, is_float, rank_of
+from usmp.relax.pytorch.ordering import larger_element, smaller_element
 from usmp.relax.pytorch.reductions import reduced_axes
 from usmp.relax.quantised.emit import call_operator, shape_of
+from usmp.relax.top_k import equals, precedes
 
 
 @converts("amax.default", "max.default")
@@ -57,12 +59,10 @@ def _extreme(operator: Operator, is_largest: bool) -> Expr:
 
 
 def _extreme_of_floats(operator: Operator, data: Expr, axes: list[int], is_largest: bool) -> Expr:
-    def choose(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-        return tirx.Select(tirx.Or(_is_before(a, b, is_largest), tirx.isnan(a)), a, b)
-
     def identity(dtype: str) -> tirx.Expr:
         return tirx.FloatImm(dtype, -math.inf if is_largest else math.inf)
 
+    choose = larger_element if is_largest else smaller_element
     reducer = te.comm_reducer(choose, identity, name="extreme")
     kept = [axis for axis in range(rank_of(data)) if axis not in axes]
     shape = shape_of(data)
@@ -95,8 +95,8 @@ def _place_in_row(operator: Operator, data: Expr, axis: int, is_largest: bool) -
     shape = shape_of(data)
 
     def choose(a: tuple[tirx.Expr, ...], b: tuple[tirx.Expr, ...]) -> tuple[tirx.Expr, tirx.Expr]:
-        is_first = tirx.And(_same(a[1], b[1]), a[0] < b[0])
-        is_a = tirx.Or(_precedes(a[1], b[1], is_largest), is_first)
+        is_first = tirx.And(equals(a[1], b[1]), a[0] < b[0])
+        is_a = tirx.Or(precedes(a[1], b[1], is_largest), is_first)
         return tirx.Select(is_a, a[0], b[0]), tirx.Select(is_a, a[1], b[1])
 
     def identity(index: str, value: str) -> tuple[tirx.Expr, tirx.Expr]:
@@ -117,22 +117,6 @@ def _place_in_row(operator: Operator, data: Expr, axis: int, is_largest: bool) -
         return te.compute(outputs[0].shape, lambda *i: outputs[0][i], "output")
 
     return call_operator(operator.builder, "argmax" if is_largest else "argmin", compute, [data])
-
-
-def _precedes(a: tirx.Expr, b: tirx.Expr, is_largest: bool) -> tirx.Expr:
-    if not is_float(str(a.ty.dtype)):
-        return _is_before(a, b, is_largest)
-    return tirx.Or(_is_before(a, b, is_largest), tirx.And(tirx.isnan(a), tirx.Not(tirx.isnan(b))))
-
-
-def _same(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-    if not is_float(str(a.ty.dtype)):
-        return a == b
-    return tirx.Or(a == b, tirx.And(tirx.isnan(a), tirx.isnan(b)))
-
-
-def _is_before(a: tirx.Expr, b: tirx.Expr, is_largest: bool) -> tirx.Expr:
-    return a > b if is_largest else a < b
 
 
 def _ordered(operator: Operator) -> Expr:

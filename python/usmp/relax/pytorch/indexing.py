@@ -6,6 +6,8 @@ that no run reads or writes elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst
@@ -96,10 +98,8 @@ def _index(operator: Operator) -> Expr:
         return _taken(operator, data, index, axis)
     axes = [axis for axis, _ in given]
     extents = shape_of(data)
-    picked = np.broadcast_shapes(*(shape_of(index) for _, index in given))
-    place = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
-    kept = [axis for axis in range(len(extents)) if axis not in axes]
-    before, after = kept[:place], kept[place:]
+    before, picked, after = axes_of_result(data, given)
+    place = len(before)
     shape = (*(extents[a] for a in before), *picked, *(extents[a] for a in after))
 
     def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
@@ -115,6 +115,22 @@ def _index(operator: Operator) -> Expr:
 
     tensors = [index for _, index in given]
     return call_operator(operator.builder, "index", compute, [data, *tensors])
+
+
+def axes_of_result(
+    data: Expr, given: Sequence[tuple[int, Expr]]
+) -> tuple[list[int], tuple[int, ...], list[int]]:
+    """Of `data[indices]`: the axes of `data` in front, the extents of the indices, the axes behind.
+
+    Parameters
+    ----------
+    given: axes of `data` and their indices.
+    """
+    axes = [axis for axis, _ in given]
+    picked = np.broadcast_shapes(*(shape_of(index) for _, index in given))
+    place = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
+    kept = [axis for axis in range(rank_of(data)) if axis not in axes]
+    return kept[:place], picked, kept[place:]
 
 
 def _broadcast(tensor: te.Tensor, indices: tuple[tirx.Var, ...]) -> tirx.Expr:

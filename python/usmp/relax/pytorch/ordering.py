@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir import Expr, GenericConst
 
 from usmp.relax.pytorch.operator import Operator, cast, converts, dtype_of, is_float
@@ -29,6 +29,22 @@ def _chosen(a: Expr, b: Expr, is_b: Expr) -> Expr:
     if isinstance(b, GenericConst) and (b.value.numpy() == b.value.numpy()).all():
         return relax.op.where(is_b, b, a)
     return relax.op.where(relax.op.isnan(b), b, relax.op.where(is_b, b, a))
+
+
+def larger_element(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
+    """The larger of two elements of one type."""
+    return _chosen_element(a, b, a > b)
+
+
+def smaller_element(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
+    """The smaller of two elements of one type."""
+    return _chosen_element(a, b, a < b)
+
+
+def _chosen_element(a: tirx.Expr, b: tirx.Expr, is_a: tirx.Expr) -> tirx.Expr:
+    if is_float(str(a.ty.dtype)):
+        is_a = tirx.Or(is_a, tirx.isnan(a))
+    return tirx.Select(is_a, a, b)
 
 
 @converts("maximum.default")

@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
-from operator_trials.pytorch import elementwise, images, models, moves, reductions
+from operator_trials.pytorch import (
+    elementwise,
+    images,
+    models,
+    moves,
+    reductions,
+    scatters,
+)
 from operator_trials.pytorch.case import CASES, Case, operators_of, trial_of_cases
 from operator_trials.trial import Generator, Trial
 from usmp.relax.pytorch import CONVERTERS
@@ -21,6 +28,7 @@ __all__ = [
     "operators_of",
     "reductions",
     "registered_operators",
+    "scatters",
     "trial_of_cases",
 ]
 

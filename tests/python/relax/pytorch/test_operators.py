@@ -144,6 +144,15 @@ def test_masks_as_indices_are_refused():
     assert message.endswith("must be known at compile time; use torch.where()")
 
 
+def test_values_for_what_a_mask_picks_are_refused():
+    message = refusal(lambda x: torch.ops.aten.index_put(x, [x > 0], x[:2]), NAN)
+    assert message == (
+        "operator aten.index_put.default (node index_put) with a mask and a value for each element "
+        "that it picks is not supported: how many these are must be known at compile time; use "
+        "torch.where()"
+    )
+
+
 def test_numbers_that_do_not_fit_are_refused():
     message = refusal(lambda x: x < 300, N.to(torch.int8))
     assert message == (
@@ -172,3 +181,26 @@ def test_places_outside_of_a_tensor_count_as_the_nearest():
     content = exported(Function(lambda i: torch.arange(3.0)[i]), torch.tensor([0, 1]))
     outputs = usmp.build(import_pytorch(content)).run({"x": np.array([-100, 100])})
     np.testing.assert_array_equal(next(iter(outputs.values())), [0, 2])
+
+
+def test_where_pytorch_leaves_a_choice_or_raises_an_error():
+    """What has its place outside is left out, the last one remains, the first comes first."""
+    outside, twice = torch.tensor([-100, 2, 100, 3]), torch.tensor([1, -2, 1, 0])
+
+    def function(x):
+        zeros = torch.zeros(3)
+        return (
+            zeros.index_put((outside,), x[:4]),
+            zeros.scatter(0, outside, x[:4]),
+            zeros.scatter_reduce(0, outside, x[:4], "amax", include_self=False),
+            zeros.index_put((twice,), x[:4]),
+            torch.topk(x, 4, sorted=False)[1],
+        )
+
+    values = torch.tensor([3.0, 2, 4, 5, 5])
+    outputs = usmp.build(import_pytorch(exported(Function(function), values))).run(
+        {"x": values.numpy()}
+    )
+    expected = [[0, 0, 2], [0, 0, 2], [0, 0, 2], [5, 4, 0], [3, 4, 2, 0]]
+    for output, value in zip(outputs.values(), expected, strict=True):
+        np.testing.assert_array_equal(output, value)
