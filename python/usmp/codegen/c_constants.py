@@ -54,9 +54,13 @@ def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
 
 
 def struct_size_bytes(pool: AllocatedPoolInfo) -> int:
-    """Bytes of the pool, up to a whole number of its largest elements, as C sizes a struct."""
-    unit = max((_array(info).itemsize for info in _constants(pool)), default=1)
-    return -(-int(pool.allocated_size) // unit) * unit
+    """Bytes of the pool, up to a whole number of its largest elements, as C sizes a struct.
+
+    At least 1: constants without elements are no members, and C has no struct without members.
+    """
+    arrays = [_array(info) for info in _constants(pool)]
+    unit = max((array.itemsize for array in arrays if array.size > 0), default=1)
+    return max(-(-int(pool.allocated_size) // unit) * unit, 1)
 
 
 def _constants(pool: AllocatedPoolInfo) -> list[ConstantInfo]:

@@ -90,7 +90,9 @@ def _macros(interface: Interface) -> Iterator[Macro]:
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:
         name, what = pool.macro_name, f"{pool.kind} pool {quoted(pool.name)}"
-        yield Macro(f"{name}_SIZE", str(pool.size_bytes), f"Bytes of {what}")
+        # An array of the application needs an element, though all its tensors have none.
+        size = pool.size_bytes if pool.is_internal else max(pool.size_bytes, 1)
+        yield Macro(f"{name}_SIZE", str(size), f"Bytes of {what}")
         alignment = f"Alignment in bytes of {what}"
         yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
         if not pool.is_internal:
@@ -136,7 +138,7 @@ def _macros_of_external_pool(interface: Interface, pool: Pool, what: str) -> Ite
 
 def _data(pool: Pool) -> str:
     """The content, for the application to put where it belongs."""
-    words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info)]
+    words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info) or b"\0"]
     lines = [" ".join(words[i : i + 16]) for i in range(0, len(words), 16)]
     return "\\\n  " + " \\\n  ".join(lines)
 
