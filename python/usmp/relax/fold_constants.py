@@ -8,9 +8,11 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
+from usmp.analysis.integer_ranges import is_integer
 from usmp.analysis.nodes import nodes_of
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 _MOST_ITERATIONS = 1 << 31
 """Of all loops that run at compile time; what takes more runs with the model instead. These are
@@ -18,16 +20,18 @@ some ten seconds."""
 
 
 def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: TVM's FoldConstant, but for operators that call C functions, and for those
-    that compute for long.
+    """A module pass: TVM's FoldConstant, but for operators that call C functions or may divide by
+    0, or by -1, and for those that compute for long.
 
-    TVM runs what it folds in this process, and there only the emitted C has these functions.
+    TVM runs what it folds in this process. There only the emitted C has these functions, and a
+    division that the machine does not know, such as one of the least number by -1, ends it.
     """
     long = _take_long(mod)
     hidden = {
         variable: func
         for variable, func in mod.functions.items()
-        if isinstance(func, tirx.PrimFunc) and (variable in long or _calls_c(func))
+        if isinstance(func, tirx.PrimFunc)
+        and (variable in long or _calls_c(func) or _may_trap(func))
     }
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable in hidden:
@@ -88,3 +92,13 @@ def _iterations(func: tirx.PrimFunc) -> int:
         return 1
 
     return count(func.body)
+
+
+def _may_trap(func: tirx.PrimFunc) -> bool:
+    """Whether the function divides integers by what is no number, or by 0 or -1."""
+    return any(
+        is_integer(str(expr.ty.dtype))
+        and not (isinstance(expr.b, tirx.IntImm) and int(expr.b) not in (0, -1))
+        for kind in _DIVISIONS
+        for expr in nodes_of(func.body, kind)
+    )

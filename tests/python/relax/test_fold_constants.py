@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tvm import relax
 
 import usmp
@@ -69,3 +70,25 @@ def test_what_takes_long_runs_with_the_model(model, monkeypatch):
         assert [f["function_name"] for f in functions["operator_functions"]] == [name]
         (result,) = factory.run({"x": np.zeros(64, "f4")}).values()
         np.testing.assert_allclose(result, left @ left, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_quotients_that_no_machine_computes(dtype):
+    """Folding them ended the process by SIGFPE."""
+    least = np.iinfo(dtype).min
+    dividends = relax.const(np.array([least, least, 7], dtype), dtype)
+    divisors = relax.const(np.array([-1, 0, 0], dtype), dtype)
+    operators = (relax.op.divide, relax.op.mod, relax.op.floor_divide, relax.op.floor_mod)
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((3,), dtype))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            sums = [
+                builder.emit(relax.op.add(x, builder.emit(operator(dividends, divisors))))
+                for operator in operators
+            ]
+            output = builder.emit_output(relax.Tuple(sums))
+        builder.emit_func_output(output)
+    outputs = usmp.build(builder.get()).run({"x": np.zeros(3, dtype)}).values()
+    for output, first in zip(outputs, (least, 0, least, 0), strict=True):
+        assert output.tolist() == [first, 0, 0]
