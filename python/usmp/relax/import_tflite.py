@@ -169,6 +169,24 @@ def _check_is_not_hybrid(operator: TfliteOperator) -> None:
         )
 
 
+def _check_computes_no_float16(operator: TfliteOperator) -> None:
+    """Return unless the operator computes with float16, which TFLite only moves and converts.
+
+    Raises
+    ------
+    UnsupportedModelError: it does.
+    """
+    if operator.name in MOVES or operator.name == "DEQUANTIZE":
+        return
+    for tensor in (*operator.inputs, *operator.outputs):
+        if tensor is not None and tensor.dtype == "float16":
+            raise operator.unsupported(
+                f'tensor "{tensor.name}" is of type float16, which is moved and converted, but not '
+                "computed with; convert the model to float32, or CAST or DEQUANTIZE the tensor to "
+                "float32 first"
+            )
+
+
 def _convert(context: Context, imported: ImportedOperators, operator: TfliteOperator) -> None:
     """Append one operator.
 
@@ -180,6 +198,7 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
             _check_is_computable(tensor)
+        _check_computes_no_float16(operator)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
         if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             _check_is_not_hybrid(operator)

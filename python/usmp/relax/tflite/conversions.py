@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from tvm import relax
+
 from usmp.relax import quantised
+from usmp.relax.quantised.emit import constant
 from usmp.relax.tflite.context import Context, converts
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import require_same_shape, require_types
@@ -42,3 +46,15 @@ def convert_dequantize(context: Context, operator: TfliteOperator) -> None:
     require_same_shape(operator, data, output)
     before = operator.quantisation(data)
     context.set(output, quantised.dequantize(context.builder, context.value(data), before))
+
+
+@converts("DEQUANTIZE", quantized=False)
+def convert_float16(context: Context, operator: TfliteOperator) -> None:
+    """The same numbers in float32, as weights of float16 are used."""
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", ("float16",))
+    require_types(operator, output, "output", ("float32",))
+    if data.data is not None:
+        context.set_moved(operator, constant(data.data.astype(np.float32)))
+    else:
+        context.set_moved(operator, relax.op.astype(context.value(data), "float32"))

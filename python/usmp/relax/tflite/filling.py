@@ -101,16 +101,31 @@ def convert_broadcast_args(context: Context, operator: TfliteOperator) -> None:
 def convert_cast(context: Context, operator: TfliteOperator) -> None:
     """The same numbers in another type, as C converts them."""
     data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", _NUMBERS)
-    require_types(operator, output, "output", _NUMBERS)
+    require_types(operator, data, "input", (*_NUMBERS, "float16"))
+    require_types(operator, output, "output", (*_NUMBERS, "float16"))
     value = context.value(data)
     if data.dtype == output.dtype:
         cast = value
+    elif data.dtype == "float16" and output.dtype not in ("float32", "bool"):
+        cast = _saturated(context, value, output.dtype)
     elif output.dtype == "bool":
         cast = relax.op.not_equal(value, relax.const(0, data.dtype))
     else:
         cast = relax.op.astype(value, output.dtype)
     context.set_moved(operator, cast)
+
+
+def _saturated(context: Context, value: relax.Expr, dtype: str) -> relax.Expr:
+    """float16 as integers: the nearest that there is, and the largest for what is no number."""
+    emit, limits = context.builder.emit, np.iinfo(dtype)
+    real = emit(relax.op.astype(value, "float32"))
+    infinity = relax.const(np.inf, "float32")
+    real = emit(relax.op.where(emit(relax.op.less(real, infinity)), real, infinity))
+    if limits.bits < 32:
+        real = emit(relax.op.clip(real, int(limits.min), int(limits.max)))
+    elif limits.min == 0:
+        real = emit(relax.op.maximum(real, relax.const(0, "float32")))
+    return relax.op.astype(real, dtype)
 
 
 @converts("DYNAMIC_UPDATE_SLICE", moves=True)

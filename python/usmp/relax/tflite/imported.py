@@ -83,7 +83,6 @@ IMPORTED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("EQUAL", "NOT_EQUAL", "ONE_HOT"), (*_INT64, "bool")),
     **dict.fromkeys(("LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR"), ("bool",)),
     **dict.fromkeys(("BITWISE_XOR", "RIGHT_SHIFT"), ("int32",)),
-    "DEQUANTIZE": ("float16",),
 }
 """Name of the operator -> element types of its data."""
 
@@ -207,10 +206,4 @@ def _check_constants(operator: TfliteOperator) -> None:
         if tensor.table.Sparsity() is not None:
             raise operator.unsupported(
                 f'tensor "{tensor.name}" is sparse; convert the model without sparsity'
-            )
-        is_read = operator.name == "DEQUANTIZE" and tensor.data is not None
-        if tensor.dtype == "float16" and not is_read:
-            raise operator.unsupported(
-                f'tensor "{tensor.name}" is of type float16; supported only for constants that '
-                "DEQUANTIZE reads"
             )

@@ -46,17 +46,32 @@ def test_real_output_of_integers():
     )
 
 
+COMPUTED = (
+    "is of type float16, which is moved and converted, but not computed with; convert the model to "
+    "float32, or CAST or DEQUANTIZE the tensor to float32 first"
+)
+
+
 def test_weights_of_float16():
     weight = Constant(np.ones((4, 3), np.float16))
-    assert refusal("FULLY_CONNECTED", [REAL, weight], Spec((2, 4), 0, 0, "float32"), DENSE) == (
-        'tensor "t1" is of type float16; supported only for constants that DEQUANTIZE reads'
-    )
+    message = refusal("FULLY_CONNECTED", [REAL, weight], Spec((2, 4), 0, 0, "float32"), DENSE)
+    assert message == f'tensor "t1" {COMPUTED}'
 
 
-def test_data_of_float16():
+@pytest.mark.parametrize(
+    ("code", "count", "table"),
+    [
+        ("ADD", 2, options("AddOptions")),
+        ("RELU", 1, None),
+        ("SOFTMAX", 1, options("SoftmaxOptions", beta=1.0)),
+        ("EQUAL", 2, None),
+        ("QUANTIZE", 1, None),
+    ],
+)
+def test_data_of_float16(code, count, table):
     half = Spec((2, 3), 0, 0, "float16")
-    assert refusal("DEQUANTIZE", [half], REAL) == (
-        'tensor "t0" is of type float16; supported only for constants that DEQUANTIZE reads'
+    assert refusal(code, [half] * count, X if code == "QUANTIZE" else half, table) == (
+        f'tensor "t0" {COMPUTED}'
     )
 
 
