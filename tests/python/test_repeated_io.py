@@ -14,11 +14,14 @@ from tvm import relax
 
 import tflite_builder
 import usmp
+from board_programs import require_board, run_models
 from c_program import SANITIZERS, run_as_program
 from onnx_models import Graph, Reference
 from tflite_builder import per_tensor, write_model
 from usmp.objects import Executor, StateInfo
+from usmp.objects.boards import board_named
 from usmp.relax.import_onnx import import_onnx
+from usmp.relax.import_pytorch import import_pytorch
 from usmp.relax.import_tflite import import_tflite
 
 X = np.array([1, -2, 3, 100], np.int8)
@@ -192,3 +195,37 @@ def test_places_in_the_workspace_do_not_meet():
     places = [(int(t.place.byte_offset), t.info.size_bytes) for t in tensors]
     for (a, size_a), (b, size_b) in itertools.combinations(places, 2):
         assert a + size_a <= b or b + size_b <= a
+
+
+@pytest.mark.parametrize("workspace_io", [False, True])
+def test_pytorch(workspace_io):
+    torch = pytest.importorskip("torch", reason="make test installs it")
+    from pytorch_models import exported
+
+    class Repeated(torch.nn.Module):
+        def forward(self, x):
+            doubled = x + x
+            return doubled, x, doubled
+
+    x = torch.tensor([[1.0, -2.0, 3.0]])
+    with tvm.transform.PassContext(config=options(workspace_io)):
+        factory = usmp.build(import_pytorch(exported(Repeated(), x)))
+    (name,) = (tensor.info.name for tensor in factory.interface.inputs)
+    outputs = list(factory.run({name: x.numpy()}).values())
+    for output, expected in zip(outputs, Repeated()(x), strict=True):
+        np.testing.assert_array_equal(output, expected.numpy())
+
+
+def test_on_a_board(tmp_path):
+    board = board_named("mps2-an385")
+    require_board(board)
+    models = []
+    for number, case in enumerate(["input twice", "other sizes"]):
+        body, inputs, names, _, expected = CASES[case]
+        factory = usmp.build(module(body, inputs, names), board=board, module_name=f"m{number}")
+        given = [t.info.name for t in factory.interface.inputs]
+        models.append((factory, [dict(zip(given, (X, Y), strict=False))], expected))
+    results = run_models(board, [(factory, runs) for factory, runs, _ in models], tmp_path)
+    for [outputs], (*_, expected) in zip(results, models, strict=True):
+        for output, values in zip(outputs.values(), expected, strict=True):
+            np.testing.assert_array_equal(output, values)
