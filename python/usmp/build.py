@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,6 @@ from usmp.objects import (
     Executor,
     MemoryPlan,
     Runtime,
-    UnsupportedModelError,
     WorkspaceMemoryPools,
 )
 from usmp.objects.attributes import (
@@ -41,9 +41,10 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.board_pools import board_constant_pools, board_workspace_pools
 from usmp.objects.boards import Board, board_named
+from usmp.objects.errors import FaultError
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
-from usmp.objects.tvm_errors import reason_of
+from usmp.objects.tvm_errors import cannot, faults_told
 from usmp.plain_text import shown
 from usmp.plan_for_board import board_targets, check_board_executor, plan_for_board
 from usmp.plan_workspace_io import ram_with_workspace_io
@@ -136,7 +137,7 @@ def build(
         mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
     if constant_memory_pools is not None:
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
-    with _planner_context(config):
+    with _planner_context(config), _planning(config):
         if compare_workspace_io and not (config["tir.usmp.use_workspace_io"] or executor.is_packed):
             ram_bytes = ram_with_workspace_io(mod)
             if ram_bytes is not None:
@@ -187,10 +188,10 @@ def _lower(mod: IRModule, targets: BuildTargets, module_name: str) -> IRModule:
     """Lower; what TVM's own passes raise means that they cannot lower this model."""
     try:
         return lower_to_aot(mod, targets.accelerators, symbol_prefix(module_name))
-    except ValueError:
+    except (ValueError, FaultError):
         raise
     except Exception as error:
-        raise UnsupportedModelError(f"TVM cannot lower the model: {reason_of(error)}") from error
+        raise cannot("lower the model", error) from error
 
 
 def _check_accelerators(mod: IRModule, targets: BuildTargets, executor: Executor) -> None:
@@ -206,6 +207,12 @@ def _check_accelerators(mod: IRModule, targets: BuildTargets, executor: Executor
             "interface-api packed cannot pass the devices of accelerators, which "
             f"{functions[0].symbol} needs; use interface-api c"
         )
+
+
+def _planning(config: dict[str, Any]) -> AbstractContextManager[None]:
+    """Faults in here are those of usmp, unless an algorithm of the user gives what is no plan."""
+    is_own = config.get("tir.usmp.custom_algorithm") is None
+    return faults_told("to plan the memory") if is_own else nullcontext()
 
 
 def _planner_context(config: dict[str, Any]) -> PassContext:
@@ -268,7 +275,8 @@ class AOTExecutorFactoryModule:
     @cached_property
     def header(self) -> str:
         """The text of `tvmgen_<module_name>.h`."""
-        return print_header(self.interface)
+        with faults_told("to write the header"):
+            return print_header(self.interface)
 
     @property
     def source(self) -> str:
@@ -278,9 +286,10 @@ class AOTExecutorFactoryModule:
     @cached_property
     def sources(self) -> list[str]:
         """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
-        if self._llvm is not None:
-            return [print_main_caller(self.interface, self._llvm.main)]
-        return print_sources(self.ir_mod, self.interface)
+        with faults_told("to write the C"):
+            if self._llvm is not None:
+                return [print_main_caller(self.interface, self._llvm.main)]
+            return print_sources(self.ir_mod, self.interface)
 
     @cached_property
     def _llvm(self) -> LLVMModule | None:
@@ -288,12 +297,14 @@ class AOTExecutorFactoryModule:
         target = self.ir_mod[MAIN_FUNCTION_NAME].attrs["target"]
         if target.kind.name != "llvm":
             return None
-        return compile_module(self.ir_mod, self.interface, target)
+        with faults_told("to make LLVM code"):
+            return compile_module(self.ir_mod, self.interface, target)
 
     @property
     def metadata(self) -> dict[str, Any]:
         """The content of the archive's metadata.json."""
-        return metadata(self.ir_mod, self.interface)
+        with faults_told("to write the metadata"):
+            return metadata(self.ir_mod, self.interface)
 
     def files(self) -> dict[str, bytes]:
         """The files of the archive: path -> content."""

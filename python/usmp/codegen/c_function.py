@@ -20,6 +20,7 @@ from usmp.codegen.value_types import value_type
 from usmp.codegen.variables import scalar_allocations, used_variables, written_only
 from usmp.codegen.written_parameters import WrittenParameters, pointed
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.tvm_errors import faults_told
 
 _LINE_LENGTH = 100
 _JUMPS = {"tirx.break_loop": "break", "tirx.continue_loop": "continue"}
@@ -49,7 +50,8 @@ def print_function(
     UnsupportedInC: the function has something that portable C99 lacks.
     """
     try:
-        return _FunctionPrinter(name, func, functions, written, helpers).print()
+        with faults_told(f"to write operator {name} in C"):
+            return _FunctionPrinter(name, func, functions, written, helpers).print()
     except UnsupportedInC as error:
         raise UnsupportedInC(f"{name}: {error}") from error
 

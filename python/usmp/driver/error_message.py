@@ -19,7 +19,7 @@ def tell(error: Exception, has_extension: bool, stderr: TextIO) -> None:
     # Not before there is an error: help comes sooner without.
     from traceback import print_exception
 
-    from usmp.driver.user_code import place_in_user_code, wants_backtrace
+    from usmp.user_code import place_in_user_code, wants_backtrace
 
     place = place_in_user_code(error) if has_extension else None
     text = "\n  ".join(_lines(error)) if stderr.isatty() else _one_line(error)

@@ -9,5 +9,10 @@ class UnsupportedModelError(ValueError):
     """The model has something that cannot be imported or lowered; the message names it."""
 
 
-# Else it would come out of a walk or a pass, which C++ calls, as a RuntimeError.
+class FaultError(RuntimeError):
+    """usmp itself fails; the message says at what, and `__cause__` is how."""
+
+
+# Else they would come out of a walk or a pass, which C++ calls, as a RuntimeError.
 register_error("UnsupportedModelError", UnsupportedModelError)
+register_error("FaultError", FaultError)

@@ -7,7 +7,7 @@ from tvm import relax, tirx
 from tvm.ir import IRModule
 
 from usmp.objects.errors import UnsupportedModelError
-from usmp.objects.tvm_errors import reason_of
+from usmp.objects.tvm_errors import cannot
 
 
 def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
@@ -27,11 +27,9 @@ def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
                 passes(_alone(mod, binding))
             except Exception as own:
                 name = getattr(getattr(binding.value, "op", None), "name", "expression")
-                raise UnsupportedModelError(
-                    f"TVM cannot lower operator {name} (result {binding.var.name}: "
-                    f"{binding.var.ty}): {reason_of(own)}"
-                ) from own
-        raise UnsupportedModelError(f"TVM cannot lower the model: {reason_of(error)}") from error
+                result = f"(result {binding.var.name}: {binding.var.ty})"
+                raise cannot(f"lower operator {name} {result}", own) from own
+        raise cannot("lower the model", error) from error
 
 
 def _bindings(main: relax.Function) -> list[relax.VarBinding]:

@@ -1,0 +1,67 @@
+"""What fails in usmp itself reaches the user as one line that says so, and where it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+
+import usmp
+from onnx_models import small_model
+from usmp.codegen.c_function import _FunctionPrinter
+from usmp.driver import tvmc
+from usmp.objects.errors import FaultError
+from usmp.relax import fold_constants
+from usmp.transform import unified_static_memory_planner
+
+REPORT = "; this is a fault of usmp, please report it with the model"
+# What is at fault -> an attribute whose wrong value makes it so, and what the user is told.
+FAULTS = {
+    "lowering": (
+        (fold_constants, "_DIVISIONS", None),
+        "usmp fails to lower operator relax.add (result ",
+        "TypeError: 'NoneType' object is not iterable",
+    ),
+    "planning": (
+        (unified_static_memory_planner, "used_overlaps", dict),
+        "usmp fails to plan the memory: ",
+        "TypeError: dict expected at most 1 argument, got 2",
+    ),
+    "code generation": (
+        (_FunctionPrinter, "_STATEMENTS", None),
+        "usmp fails to write operator add in C: ",
+        "AttributeError: 'NoneType' object has no attribute 'get'",
+    ),
+}
+
+
+def module():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((4,), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            output = builder.emit_output(relax.op.add(x, relax.const(np.ones(4, np.float32))))
+        builder.emit_func_output(output)
+    return builder.get()
+
+
+@pytest.mark.parametrize("stage", FAULTS)
+def test_build(stage, monkeypatch):
+    (owner, name, wrong), start, reason = FAULTS[stage]
+    monkeypatch.setattr(owner, name, wrong)
+    with pytest.raises(FaultError) as error:
+        usmp.build(module()).files()
+    message = str(error.value).split("\n\n")[0]
+    assert message.startswith(start)
+    assert message.endswith(reason + REPORT)
+    assert type(error.value.__cause__).__name__ == reason.split(":")[0]
+
+
+def test_tvmc(monkeypatch, tmp_path, capfd):
+    (owner, name, wrong), start, reason = FAULTS["planning"]
+    monkeypatch.setattr(owner, name, wrong)
+    (tmp_path / "m.onnx").write_bytes(small_model())
+    arguments = ["compile", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.tar")]
+    assert tvmc.main(arguments) == 1
+    assert capfd.readouterr().err == f"tvmc: error: {start}{reason}{REPORT}\n"
+    assert not (tmp_path / "m.tar").exists()
