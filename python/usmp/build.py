@@ -108,6 +108,7 @@ def build(
     ValueError: an unknown target, executor, runtime, algorithm, parameter or board, two pools of
         one name, or pools or memories of a board that are too small.
     TypeError: something else in the place of the model or of memory pools.
+    FaultError: usmp itself fails, which should be reported.
     """
     board = board_named(board) if isinstance(board, str) else board
     targets = board_targets(board, parse_targets(target))
