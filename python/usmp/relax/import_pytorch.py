@@ -25,7 +25,7 @@ from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.unique_names import UniqueNames
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.one_line import one_line
-from usmp.relax.pt2 import Trace, checked_archive
+from usmp.relax.pt2 import Trace, check_arithmetic, checked_archive
 from usmp.relax.pytorch import CONVERTERS, Missing, Operator, described, known_value
 from usmp.relax.pytorch.operator import dtype_of, name_of
 from usmp.relax.pytorch_quantisers import quantiser_converters
@@ -50,6 +50,8 @@ def import_pytorch(
         may.
     """
     program = _load(content if trust else checked_archive(content))
+    if not trust:
+        check_arithmetic(program)
     _check_sizes(program, limits)
     _check_inputs_and_outputs(program)
     importer = None

@@ -9,7 +9,8 @@ anew from what passed, so that nothing is read in two ways.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -52,8 +53,20 @@ def checked_archive(content: bytes) -> bytes:
     UnsupportedModelError: it has something that is not known to run none, or is damaged.
     """
     members = read_members(content)
-    try:
+    with trust_named():
         return write_members(_checked(members))
+
+
+@contextmanager
+def trust_named() -> Iterator[None]:
+    """What is not allowed in here is told with the way out.
+
+    Raises
+    ------
+    UnsupportedModelError: something is not.
+    """
+    try:
+        yield
     except NotAllowedError as error:
         raise UnsupportedModelError(f"not read without trust: {error}{_TRUST}") from error
 

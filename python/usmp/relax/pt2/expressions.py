@@ -12,19 +12,22 @@ passed on is written anew from the parsed tree, whose nodes are these only::
     operator   = "+" | "-" | "*" | "//" | "/" | "%" | "<" | "<=" | ">" | ">=" | "==" | "!="
 
 with the functions and assumptions below; the exponent of `Pow` is an integer from -1 to 4, and its
-base has no `Pow`.
+base has no `Pow`. SymPy looks for common divisors of polynomials, which takes hours for a line of
+powers of sums: written out without parentheses, an expression has at most 100 terms.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from math import prod
 from typing import Any
 
 from usmp.relax.pt2.json_checks import refused
 
 _LONGEST = 2000
 _LARGEST_INTEGER = 2**63 - 1
+_MOST_TERMS = 100
 _EXPONENTS = range(-1, 5)
 _SYMBOL = re.compile(r"(s|u|zf|zuf)[0-9]{1,5}")
 _FUNCTIONS = frozenset(
@@ -61,6 +64,8 @@ def expression(value: Any, where: str) -> str:
         raise error from None
     if not _is_allowed(tree):
         raise error
+    if _terms(tree) > _MOST_TERMS:
+        raise refused(value, where, f"which has more than {_MOST_TERMS} terms written out")
     return ast.unparse(tree)
 
 
@@ -94,6 +99,24 @@ def _is_allowed(node: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return name in _FUNCTIONS - {"Pow"} and all(map(_is_allowed, arguments))
     return False
+
+
+def _terms(node: ast.AST) -> int:
+    """How many terms an allowed expression has at most, written out without parentheses."""
+    match node:
+        case ast.UnaryOp(operand=operand):
+            return _terms(operand)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return _terms(left) + _terms(right)
+        case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
+            return _terms(left) * _terms(right)
+        case ast.Call(func=ast.Name(id="Pow"), args=[base, exponent]):
+            return prod([_terms(base)] * max(_integer_of(exponent) or 0, 1))
+        case ast.Call(func=ast.Name(id="Add" | "Max" | "Min" | "And" | "Or"), args=arguments):
+            return sum(map(_terms, arguments))
+        case ast.Call(args=arguments):
+            return prod(map(_terms, arguments))
+    return 1
 
 
 def _integer_of(node: ast.expr) -> int | None:

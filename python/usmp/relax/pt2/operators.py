@@ -51,4 +51,14 @@ def _overloads(namespace: str, name: str) -> frozenset[str]:
     packet = getattr(getattr(torch.ops, namespace), name, None)
     if name in _READ_FILES or not isinstance(packet, torch._ops.OpOverloadPacket):
         return frozenset()
-    return frozenset(packet.overloads())
+    return frozenset(o for o in packet.overloads() if _is_dispatched(getattr(packet, o)))
+
+
+def _is_dispatched(overload: torch._ops.OpOverload) -> bool:
+    """Whether it computes on tensors; those of TorchScript alone work on text, lists and files."""
+    schema = overload._schema
+    try:
+        torch._C._dispatch_find_schema_or_throw(schema.name, schema.overload_name)
+    except RuntimeError:
+        return False
+    return True

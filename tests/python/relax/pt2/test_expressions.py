@@ -72,3 +72,16 @@ def test_expressions_are_written_anew(written, passed):
 def test_what_is_no_size_is_refused(written):
     with pytest.raises(UnsupportedModelError, match="not an expression of sizes"):
         expression(written, "size")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "FloorDiv(Pow(s0 + s1 + s2, 4) * Pow(s1 + s2 + s3, 4), s0 + s4)",
+        "Mod(s0, (s0 + s1 + s2 + 1) * (s0 + s1 + s2 + 2) * (s0 + s1 + s2 + 3) * (s0 + s1))",
+        "Max(" + "s0, " * 100 + "s1)",
+    ],
+)
+def test_what_takes_hours_to_simplify_is_refused(written):
+    with pytest.raises(UnsupportedModelError, match="which has more than 100 terms written out"):
+        expression(written, "size")
