@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any
 
 from usmp.plain_text import shown
@@ -47,8 +48,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object, whose keys are all there that the text has."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise DamagedMetadata(f'it has "{shown(twice)}" twice in one object')
     return entries
 

@@ -376,6 +376,12 @@ def test_archive_that_tvm_wrote(tmp_path, metadata, why):
     )
 
 
+MANY_KEYS = json.dumps({str(number): 0 for number in range(10**5)})[:-1].encode() + (
+    b', "last": 0, "last": 0}'
+)
+"""To compare each key with all others would take minutes."""
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
@@ -384,8 +390,9 @@ def test_archive_that_tvm_wrote(tmp_path, metadata, why):
         (b'{"version": 1e999}', "it has the number 1e999"),
         (b'{"version": NaN}', "it has the number NaN"),
         (b'{"a\\u001b": 1, "a\\u001b": 2}', 'it has "a\\x1b" twice in one object'),
+        (MANY_KEYS, 'it has "last" twice in one object'),
     ],
-    ids=["twice", "digits", "infinite", "nan", "escape"],
+    ids=["twice", "digits", "infinite", "nan", "escape", "many"],
 )
 def test_metadata_that_python_would_take(archive, tmp_path, content, why):
     files = {**usmp.load_archive(archive).files, "metadata.json": content}
