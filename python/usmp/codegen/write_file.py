@@ -10,6 +10,10 @@ from pathlib import Path
 
 from usmp.termination import postponed_signals, undo_at_signal
 
+_KEPT = 50
+"""Characters of a file's name in that of the temporary one: no name may have more than 255 bytes,
+and a character takes up to four."""
+
 
 def write_file(path: str | Path, content: bytes) -> None:
     """Replace the file at `path`, or create it; what a symbolic link points at is replaced.
@@ -29,7 +33,7 @@ def write_file(path: str | Path, content: bytes) -> None:
     if path.exists() and not os.access(path, os.W_OK, effective_ids=True):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     with postponed_signals():
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_KEPT]}.")
         remove = partial(Path(temporary).unlink, missing_ok=True)
         forget = undo_at_signal(remove)
     try:

@@ -397,6 +397,7 @@ def test_file_in_place_of_an_older_one(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_file_of_the_longest_name(tmp_path):
-    write_file(tmp_path / ("n" * 255), b"new")
-    assert (tmp_path / ("n" * 255)).read_bytes() == b"new"
+@pytest.mark.parametrize("name", ["n" * 255, "\N{GREEK SMALL LETTER MU}" * 127, "\U0001f600" * 63])
+def test_file_of_the_longest_name(tmp_path, name):
+    write_file(tmp_path / name, b"new")
+    assert (tmp_path / name).read_bytes() == b"new"
