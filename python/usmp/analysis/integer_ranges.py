@@ -32,6 +32,8 @@ Range: TypeAlias = tuple[int, int]
 """Least and greatest value."""
 
 _UNKNOWN = (-math.inf, math.inf)
+_FLOATS: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
+"""The types that hold every integer, rounded: in float16, 70000 is infinite."""
 _ROUNDINGS = ("tirx.round", "tirx.nearbyint", "tirx.floor", "tirx.ceil", "tirx.trunc")
 _RESULTS: dict[str, Range] = {
     SIGMOID_INDEX: (0, 255),
@@ -154,7 +156,9 @@ class IntegerRanges:
             value = float(expr.value)
             return (value, value, False) if math.isfinite(value) else (*_UNKNOWN, True)
         if isinstance(expr, tirx.Cast) and is_integer(str(expr.value.ty.dtype)):
-            kind = np.float32 if str(expr.ty.dtype) == "float32" else np.float64
+            kind = _FLOATS.get(str(expr.ty.dtype))
+            if kind is None:
+                return (*_UNKNOWN, True)
             low, high = (float(kind(bound)) for bound in self.of(expr.value))
             return low, high, False
         if isinstance(expr, (tirx.Min, tirx.Max)):

@@ -19,7 +19,7 @@ from usmp.analysis.integer_ranges import (
     is_within,
     type_range,
 )
-from usmp.analysis.nodes import mentions
+from usmp.analysis.nodes import mentions, nodes_of
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,12 @@ def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
     ----------
     constants: bounds of the elements of parameters whose content is known, if nothing writes them.
     """
-    ranges = IntegerRanges(buffers=dict(constants))
+    escaped = addressed(body)
+    changed = escaped | {stmt.buffer for stmt in nodes_of(body, tirx.BufferStore)}
+    # Before anything asks for the bounds of a loop, which may depend on a parameter.
+    ranges = IntegerRanges(buffers={b: v for b, v in constants.items() if b not in changed})
     walk = _Walk(ranges)
     walk.visit(body)
-    for buffer in walk.written - walk.local.keys():
-        ranges.buffers.pop(buffer, None)
-    escaped = addressed(body)
-    for buffer in escaped:
-        ranges.buffers.pop(buffer, None)
     # What is stored may depend on a buffer that is allocated later: then the second round knows it.
     for _ in range(2):
         for buffer, local in walk.local.items():
@@ -69,7 +67,6 @@ class _Walk:
     def __init__(self, ranges: IntegerRanges) -> None:
         self.ranges = ranges
         self.local: dict[Var, _Local] = {}
-        self.written: set[Var] = set()
         self._loops: list[tirx.For] = []
         self._endless = 0
 
@@ -121,7 +118,6 @@ class _Walk:
             self.local[buffer] = _Local(len(self._loops))
 
     def _store(self, stmt: tirx.BufferStore) -> None:
-        self.written.add(stmt.buffer)
         local = self.local.get(stmt.buffer)
         if local is None:
             return

@@ -1,0 +1,41 @@
+"""Bounds are conservative: what may be any value of its type has the bounds of the type."""
+
+from tvm import tirx
+from tvm.script import tirx as T
+from tvm.tirx import Cast
+
+from usmp.analysis.integer_ranges import IntegerRanges, type_range
+from usmp.analysis.local_ranges import find_ranges
+from usmp.analysis.nodes import nodes_of
+
+
+def test_bounds_of_a_parameter_that_is_written_are_not_used_for_loops():
+    @T.prim_func(s_tir=True)
+    def main(counts: T.Buffer((1,), "int32"), output: T.Buffer((8,), "int32")):
+        for i in range(counts[0]):
+            output[0] = i
+        counts[0] = 2147483647
+
+    (loop,) = nodes_of(main.body, tirx.For)
+    (counts,) = (param for param in main.params if param.name == "counts")
+    ranges = find_ranges(main.body, {counts: (0, 3)})
+    assert ranges.of(loop.extent) == type_range("int32")
+    assert ranges.of(loop.loop_var)[1] >= 2**31 - 2
+
+
+def test_bounds_of_a_parameter_that_is_only_read():
+    @T.prim_func(s_tir=True)
+    def main(counts: T.Buffer((1,), "int32"), output: T.Buffer((8,), "int32")):
+        for i in range(counts[0]):
+            output[0] = i
+
+    (loop,) = nodes_of(main.body, tirx.For)
+    (counts,) = (param for param in main.params if param.name == "counts")
+    assert find_ranges(main.body, {counts: (0, 3)}).of(loop.loop_var) == (0, 2)
+
+
+def test_integers_that_a_small_float_cannot_hold_may_be_infinite():
+    value = tirx.Var("value", "int32")
+    ranges = IntegerRanges(variables={value: (0, 70000)})
+    assert ranges.of_float(Cast("float32", value)) == (0.0, 70000.0, False)
+    assert ranges.of(Cast("int32", Cast("float16", value))) == type_range("int32")
