@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from usmp.codegen.c_types import c_type, integer_limits
+from usmp.analysis.integer_ranges import type_range
+from usmp.codegen.c_types import c_type
 from usmp.objects.intrinsics import arithmetic_function, conversion_function
 
 _SIGNED = {
@@ -47,7 +48,7 @@ def _arithmetic(operation: str, dtype: str, body: str) -> str:
 
 def _conversion(target: str, source: str) -> str:
     c, f = c_type(target), c_type(source)
-    low, high = integer_limits(target)
+    low, high = type_range(target)
     suffix = "f" if source == "float32" else ""
     maximum, minimum = f"{target.upper()}_MAX", f"{target.upper()}_MIN" if low else "0"
     # Exact in both types, unlike the greatest integer.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.tirx import IntImm
 
-from usmp.codegen.c_types import integer_limits, is_floating
+from usmp.analysis.integer_ranges import type_range
+from usmp.codegen.c_types import is_floating
 from usmp.codegen.calls import may_have_effects
 
 
@@ -21,7 +22,7 @@ def comparison_with_limit(expr: tirx.Expr) -> str | None:
         return None
     reversed_ = isinstance(expr, (tirx.GT, tirx.GE))
     small, large = (expr.b, expr.a) if reversed_ else (expr.a, expr.b)
-    least, greatest = integer_limits(dtype)
+    least, greatest = type_range(dtype)
     if isinstance(expr, (tirx.LT, tirx.GT)):
         return "0" if _is_value(small, greatest) or _is_value(large, least) else None
     return "1" if _is_value(small, least) or _is_value(large, greatest) else None

@@ -16,13 +16,13 @@ from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
 from usmp.analysis.calls import CallResolver
+from usmp.analysis.integer_ranges import type_range
 from usmp.codegen.c_comparisons import comparison_with_limit
 from usmp.codegen.c_helpers import Helpers, is_helper
 from usmp.codegen.c_small_floats import C_CONVERSIONS, bits_of
 from usmp.codegen.c_types import (
     UnsupportedInC,
     c_type,
-    integer_limits,
     is_floating,
     is_narrow_integer,
     is_small_float,
@@ -282,7 +282,7 @@ class ExpressionPrinter:
             return self._not(tirx.Not(expr.a))
         if dtype in ("uint8", "uint16"):
             # C would promote to int before it complements; gcc warns of `~`, even with a cast.
-            ones = _Text(str(integer_limits(dtype)[1]))
+            ones = _Text(str(type_range(dtype)[1]))
             text = self._infix("-", _ADD, ones, self._visit(expr.a)).text
             return _Text(f"({c_type(dtype)})({text})", _UNARY)
         return _Text(f"({c_type(dtype)})~{self._visit(expr.a).inside(_UNARY)}", _UNARY)

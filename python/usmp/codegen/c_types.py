@@ -81,11 +81,3 @@ def is_small_float(dtype: str) -> bool:
 def is_narrow_integer(dtype: str) -> bool:
     """Whether C computes in `int` what TIR computes in `dtype`."""
     return dtype in ("int8", "int16", "uint8", "uint16")
-
-
-def integer_limits(dtype: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
-    if dtype == "bool":
-        return 0, 1
-    bits = int(dtype.removeprefix("u").removeprefix("int"))
-    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

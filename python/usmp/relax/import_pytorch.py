@@ -26,6 +26,7 @@ from usmp.objects.unique_names import UniqueNames
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.one_line import one_line
 from usmp.relax.pt2 import Trace, check_arithmetic, checked_archive
+from usmp.relax.pt2.archive import damaged
 from usmp.relax.pytorch import CONVERTERS, Missing, Operator, described, known_value
 from usmp.relax.pytorch.operator import dtype_of, name_of
 from usmp.relax.pytorch_quantisers import quantiser_converters
@@ -119,9 +120,7 @@ def _load(content: bytes) -> Any:
         with _quiet():
             return torch.export.load(io.BytesIO(content))
     except Exception as error:
-        raise UnsupportedModelError(
-            f"not a program that torch.export.save wrote, or a damaged one: {one_line(error)}"
-        ) from error
+        raise damaged(one_line(error)) from error
 
 
 def _check_inputs_and_outputs(program: Any) -> None:

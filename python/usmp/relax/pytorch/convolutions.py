@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.relax.pytorch.operator import Operator, converts, is_float, rank_of
+from usmp.relax.pytorch.operator import Operator, converts, is_float, of_axes, rank_of
 
 _FORWARD = {1: relax.op.nn.conv1d, 2: relax.op.nn.conv2d, 3: relax.op.nn.conv3d}
 _TRANSPOSED = {1: relax.op.nn.conv1d_transpose, 2: relax.op.nn.conv2d_transpose}
@@ -31,7 +31,7 @@ def _convolution(operator: Operator) -> Expr:
 def _convolved(operator: Operator, data: Expr, weight: Expr, rank: int) -> Expr:
     axes = _AXES[rank]
     strides, padding, dilation = (
-        _of_axes(operator[name], rank) for name in ("stride", "padding", "dilation")
+        of_axes(operator[name], rank) for name in ("stride", "padding", "dilation")
     )
     options = {
         "strides": strides,
@@ -47,11 +47,6 @@ def _convolved(operator: Operator, data: Expr, weight: Expr, rank: int) -> Expr:
         raise operator.refusal("transposed, over three axes, is not supported")
     if any(d != 1 for d in dilation):
         raise operator.refusal("transposed, with dilation, is not supported")
-    output_padding = _of_axes(operator["output_padding"], rank)
+    output_padding = of_axes(operator["output_padding"], rank)
     options["output_padding"] = output_padding
     return _TRANSPOSED[rank](data, weight, kernel_layout=f"IO{axes}", **options)
-
-
-def _of_axes(values: list[int], rank: int) -> list[int]:
-    """One number an axis; a single one is for all."""
-    return list(values) * rank if len(values) == 1 else list(values)

@@ -117,6 +117,12 @@ def rank_of(tensor: Expr) -> int:
     return len(shape_of(tensor))
 
 
+def of_axes(values: Sequence[int] | int, rank: int) -> list[int]:
+    """One number an axis; a single one is for all."""
+    given = [values] if isinstance(values, int) else list(values)
+    return given * rank if len(given) == 1 else given
+
+
 def constant(value: float, dtype: str) -> Expr:
     """A number as a tensor without axes.
 

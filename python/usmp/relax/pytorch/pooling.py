@@ -9,7 +9,15 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.relax.pytorch.operator import Missing, Operator, converts, dtype_of, is_float, rank_of
+from usmp.relax.pytorch.operator import (
+    Missing,
+    Operator,
+    converts,
+    dtype_of,
+    is_float,
+    of_axes,
+    rank_of,
+)
 from usmp.relax.quantised.emit import shape_of
 
 _AVERAGE = {2: relax.op.nn.avg_pool2d, 3: relax.op.nn.avg_pool3d}
@@ -55,10 +63,10 @@ class Window:
 
 def _windows(operator: Operator, rank: int) -> list[Window]:
     extents = shape_of(operator["self"])[-rank:]
-    kernel = _of_axes(operator["kernel_size"], rank)
-    strides = _of_axes(operator["stride"] or kernel, rank)
-    padding = _of_axes(operator["padding"], rank)
-    dilation = _of_axes(operator.get("dilation", 1), rank)
+    kernel = of_axes(operator["kernel_size"], rank)
+    strides = of_axes(operator["stride"] or kernel, rank)
+    padding = of_axes(operator["padding"], rank)
+    dilation = of_axes(operator.get("dilation", 1), rank)
     windows = []
     for extent, k, s, p, d in zip(extents, kernel, strides, padding, dilation, strict=True):
         reach = (k - 1) * d + 1
@@ -69,12 +77,6 @@ def _windows(operator: Operator, rank: int) -> list[Window]:
             count += 1
         windows.append(Window(extent, reach, s, p, count))
     return windows
-
-
-def _of_axes(values: list[int] | int, rank: int) -> list[int]:
-    """One number an axis; a single one is for all."""
-    given = [values] if isinstance(values, int) else list(values)
-    return given * rank if len(given) == 1 else given
 
 
 def _with_batch(operator: Operator, rank: int) -> Expr:
@@ -141,10 +143,10 @@ def _maximum(operator: Operator, rank: int) -> list[Expr | Missing]:
     windows = _windows(operator, rank)
     result = _MAXIMUM[rank](
         _with_batch(operator, rank),
-        pool_size=_of_axes(operator["kernel_size"], rank),
+        pool_size=of_axes(operator["kernel_size"], rank),
         strides=[w.stride for w in windows],
         padding=[*(w.padding for w in windows), *(w.behind for w in windows)],
-        dilation=_of_axes(operator["dilation"], rank),
+        dilation=of_axes(operator["dilation"], rank),
         layout=_LAYOUTS[rank],
     )
     return [_without_batch(operator, result, rank), _INDICES]
