@@ -8,11 +8,10 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
-from usmp.analysis.integer_ranges import is_integer
 from usmp.analysis.nodes import nodes_of
+from usmp.relax.define_arithmetic import define_arithmetic
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
-_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 _MOST_ITERATIONS = 1 << 31
 """Of all loops that run at compile time; what takes more runs with the model instead. These are
@@ -20,18 +19,17 @@ some ten seconds."""
 
 
 def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: TVM's FoldConstant, but for operators that call C functions or may divide by
-    0, or by -1, and for those that compute for long.
+    """A module pass: TVM's FoldConstant, but for operators that call C functions, for those that
+    compute for long, and for integer arithmetic that LLVM does not define, as division by zero.
 
-    TVM runs what it folds in this process. There only the emitted C has these functions, and a
-    division that the machine does not know, such as one of the least number by -1, ends it.
+    TVM runs what it folds in this process, and there only the emitted C has these functions; a
+    division by zero would end it.
     """
-    long = _take_long(mod)
+    apart = _take_long(mod) | _undefined(mod)
     hidden = {
         variable: func
         for variable, func in mod.functions.items()
-        if isinstance(func, tirx.PrimFunc)
-        and (variable in long or _calls_c(func) or _may_trap(func))
+        if isinstance(func, tirx.PrimFunc) and (variable in apart or _calls_c(func))
     }
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable in hidden:
@@ -45,6 +43,29 @@ def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
 def _calls_c(func: tirx.PrimFunc) -> bool:
     """Whether the function calls another one that is written in C."""
     return any(getattr(call.op, "name", None) in _EXTERNAL for call in nodes_of(func.body, Call))
+
+
+def _undefined(mod: IRModule) -> set[GlobalVar]:
+    """Functions that may be called on constants alone, and have arithmetic that may leave its type
+    or divide by zero."""
+    called = {v: mod[v] for v in _called_on_constants(mod) if isinstance(mod[v], tirx.PrimFunc)}
+    mains = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function)}
+    defined = define_arithmetic(IRModule({**mains, **called}))
+    return {variable for variable in called if _calls_c(defined[variable])}
+
+
+def _called_on_constants(mod: IRModule) -> set[GlobalVar]:
+    called: set[GlobalVar] = set()
+    for function in mod.functions.values():
+        if not isinstance(function, relax.Function):
+            continue
+        constants: set[tvm.ir.Var] = set()
+        for binding in nodes_of(function.body, relax.VarBinding):
+            if constants.issuperset(_read(binding.value)):
+                constants.add(binding.var)
+                if getattr(getattr(binding.value, "op", None), "name", "") == "relax.call_tir":
+                    called.add(binding.value.args[0])
+    return called
 
 
 def _take_long(mod: IRModule) -> set[GlobalVar]:
@@ -92,13 +113,3 @@ def _iterations(func: tirx.PrimFunc) -> int:
         return 1
 
     return count(func.body)
-
-
-def _may_trap(func: tirx.PrimFunc) -> bool:
-    """Whether the function divides integers by what is no number, or by 0 or -1."""
-    return any(
-        is_integer(str(expr.ty.dtype))
-        and not (isinstance(expr.b, tirx.IntImm) and int(expr.b) not in (0, -1))
-        for kind in _DIVISIONS
-        for expr in nodes_of(func.body, kind)
-    )

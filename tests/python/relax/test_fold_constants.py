@@ -92,3 +92,24 @@ def test_quotients_that_no_machine_computes(dtype):
     outputs = usmp.build(builder.get()).run({"x": np.zeros(3, dtype)}).values()
     for output, first in zip(outputs, (least, 0, least, 0), strict=True):
         assert output.tolist() == [first, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "operation, left, right, expected",
+    [
+        (relax.op.divide, 7, 0, 0),
+        (relax.op.divide, -(2**31), -1, -(2**31)),
+        (relax.op.floor_divide, 7, 0, 0),
+        (relax.op.left_shift, 1, 40, 0),
+    ],
+)
+def test_arithmetic_on_constants_is_that_of_the_emitted_c(model, operation, left, right, expected):
+    """LLVM defines none of these, and a division by zero would end the process."""
+
+    def body(b, x):
+        numbers = (relax.const(np.full(4, number, np.int32)) for number in (left, right))
+        return relax.op.maximum(x, b.emit(operation(*numbers)))
+
+    factory = usmp.build(model(body, ("x", (4,), "int32")))
+    (result,) = factory.run({"x": np.full(4, -(2**31), np.int32)}).values()
+    np.testing.assert_array_equal(result, np.full(4, expected))
