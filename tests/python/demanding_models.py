@@ -242,6 +242,11 @@ def onnx_pool(g: onnx_models.Graph) -> str:
     return g.node("AveragePool", x, kernel_shape=[1, LONG], pads=pads)
 
 
+def onnx_square_pool(g: onnx_models.Graph) -> str:
+    x = g.input("x", [1, 1, 4, 4])
+    return g.node("AveragePool", x, kernel_shape=[LONG, LONG], pads=[LONG // 2] * 4)
+
+
 def onnx_max_pool(g: onnx_models.Graph) -> str:
     x = g.input("x", [1, 1, 4, 4])
     return g.node("MaxPool", x, kernel_shape=[1, LONG], auto_pad="SAME_UPPER")
@@ -395,6 +400,7 @@ MODELS: dict[str, Callable[[], bytes]] = {
             "pad": onnx_pad,
             "resize": onnx_resize,
             "pool": onnx_pool,
+            "square pool": onnx_square_pool,
             "max pool": onnx_max_pool,
             "groups": onnx_groups,
             "lstm": onnx_lstm,

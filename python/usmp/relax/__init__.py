@@ -14,6 +14,7 @@ from usmp.relax.accelerators import (
 )
 from usmp.relax.check_static_shapes import check_static_shapes
 from usmp.relax.choose_moves import choose_moves
+from usmp.relax.count_iterations import check_iterations
 from usmp.relax.frontend import import_model
 from usmp.relax.fuse_operators import FuseOperators
 from usmp.relax.io_quantisation import io_quantisation, tell_quantisation
@@ -54,6 +55,7 @@ def lower_to_aot(
     mod = partition_for_accelerators(mod, accelerators)
     mod = lower_accelerator_functions(mod, accelerators, symbol_prefix)
     mod = apply_to_operators(FuseOperators, mod)
+    check_iterations(mod)
     mod = schedule_operators(mod)
     mod = lower_operators(mod)
     mod = choose_moves(mod, [str(name) for name in names] if names else None)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
 from usmp.analysis.nodes import nodes_of
+from usmp.relax.count_iterations import iterations_of
 from usmp.relax.define_arithmetic import define_arithmetic
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
@@ -85,7 +84,7 @@ def _take_long(mod: IRModule) -> set[GlobalVar]:
             if isinstance(value, Call) and getattr(value.op, "name", "") == "relax.call_tir":
                 callee = value.args[0]
                 if callee not in iterations:
-                    iterations[callee] = _iterations(mod[callee])
+                    iterations[callee] = iterations_of(mod[callee])
                 total += iterations[callee]
                 if total > _MOST_ITERATIONS:
                     total -= iterations[callee]
@@ -96,20 +95,3 @@ def _take_long(mod: IRModule) -> set[GlobalVar]:
 
 def _read(value: tvm.ir.Expr) -> list[tvm.ir.Var]:
     return [var for var in nodes_of(value, tvm.ir.Var) if not isinstance(var, GlobalVar)]
-
-
-def _iterations(func: tirx.PrimFunc) -> int:
-    """How often the innermost statements run, at least."""
-
-    def count(stmt: Any) -> int:
-        if isinstance(stmt, tirx.For):
-            extent = int(stmt.extent) if isinstance(stmt.extent, tirx.IntImm) else 1
-            return extent * count(stmt.body)
-        if isinstance(stmt, tirx.SeqStmt):
-            return sum(map(count, stmt.seq))
-        for inner in ("block", "body"):
-            if hasattr(stmt, inner):
-                return count(getattr(stmt, inner))
-        return 1
-
-    return count(func.body)

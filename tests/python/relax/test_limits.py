@@ -94,6 +94,13 @@ def test_messages(name, message, tmp_path):
     assert str(error.value) == f"{path}: {message}"
 
 
+def test_an_operator_that_takes_hours_is_refused(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(MODELS["square pool.onnx"]())
+    with pytest.raises(LimitError, match=r"operator avg_pool2d computes \d{20} steps"):
+        usmp.build(path)
+
+
 @pytest.fixture
 def kilobyte(tmp_path):
     """A model with a constant of 1000 bytes and four operators."""
