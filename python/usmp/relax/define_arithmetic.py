@@ -165,6 +165,10 @@ def _join(
     if callee not in found:
         found[callee] = ranges
         return
+    if len(found[callee]) != len(ranges):
+        # Tuples may be passed whole or by their elements.
+        found[callee] = []
+        return
     found[callee] = [
         None if a is None or b is None else hull(a, b)
         for a, b in zip(found[callee], ranges, strict=True)
