@@ -264,6 +264,11 @@ def test_factory_runs_without_being_built_again():
     assert factory.load() is not loaded
 
 
+def test_inputs_without_names():
+    with pytest.raises(TypeError, match=r'inputs are arrays by name, \{"x": array\}, not ndarray'):
+        build().run(X)
+
+
 def test_exported_archive_runs(tmp_path):
     factory = build(module_name="net")
     factory.export_model_library_format(tmp_path / "net.tar")

@@ -33,7 +33,12 @@ def write_file(path: str | Path, content: bytes) -> None:
     if path.exists() and not os.access(path, os.W_OK, effective_ids=True):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     with postponed_signals():
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_KEPT]}.")
+        prefix = f".{path.name[:_KEPT]}."
+        try:
+            descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=prefix)
+        except OSError as error:
+            # It is about the temporary file, of which nobody has heard.
+            raise type(error)(error.errno, error.strerror, str(path)) from None
         remove = partial(Path(temporary).unlink, missing_ok=True)
         forget = undo_at_signal(remove)
     try:

@@ -118,7 +118,9 @@ def _tensor_file(value: str, infos: Infos, option: str) -> TensorFile:
         return file
     if name is None and "=" in path and not Path(path).exists():
         unknown = path.partition("=")[0]
-        raise UsageError(f'{option} {value}: the model has no {what} "{unknown}" ({known})')
+        raise UsageError(
+            f'{option} {value}: the model has no {what} "{unknown}"; its {what}s: {known}'
+        )
     if name is None and len(names) != 1:
         example = f"{names[0] if names else 'NAME'}={path}"
         raise UsageError(

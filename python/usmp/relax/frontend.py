@@ -74,6 +74,12 @@ def read_model_file(
     path = Path(path)
     reader = readers.get(path.suffix.lower())
     if reader is None:
+        if path.is_dir():
+            raise UnsupportedModelError(f"{path}: a folder, not a model")
+        if path.suffix.lower() == ".tar":
+            raise UnsupportedModelError(
+                f"{path}: an archive, not a model; tvmc run, plan and info read archives"
+            )
         known = ", ".join(_IMPORTERS)
         raise UnsupportedModelError(
             f'{path}: unknown model format "{path.suffix}"; supported: {known}'

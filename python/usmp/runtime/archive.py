@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ class Archive:
     modules: name -> what the archive says of the model: inputs, outputs, pools, plan.
     """
 
-    files: dict[str, bytes]
-    metadata: dict[str, Any]
+    files: dict[str, bytes] = field(repr=False)
+    metadata: dict[str, Any] = field(repr=False)
     modules: dict[str, ArchivedModule]
 
     def module(self, name: str | None = None) -> ArchivedModule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from usmp.objects import (
@@ -109,7 +109,7 @@ class ArchivedModule:
     algorithm: str
     memory_pressure_bytes: int
     search_ended_by: str | None
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, Any] = field(repr=False)
 
     @property
     def memory_plan(self) -> MemoryPlan:

@@ -20,8 +20,12 @@ def checked_inputs(
 
     Raises
     ------
+    TypeError: the inputs have no names.
     ValueError: an input is missing, unknown, or of another shape or element type.
     """
+    if not isinstance(given, Mapping):
+        example = ", ".join(f'"{name}": array' for name in infos)
+        raise TypeError(f"inputs are arrays by name, {{{example}}}, not {type(given).__name__}")
     expected = ", ".join(f"{n}: {i['dtype']}{i['shape']}" for n, i in infos.items())
     unknown = [name for name in given if name not in infos]
     if unknown:

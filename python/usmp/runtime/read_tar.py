@@ -102,6 +102,8 @@ def _is_large(size: int) -> bool:
 def _not_a_tar(archived: bytes) -> str:
     if archived.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):
         return "not a tar archive, but a compressed file; decompress it first"
+    if archived[4:8] == b"TFL3":
+        return "a model, not an archive; compile it first, with tvmc compile"
     return "not a tar archive, or a damaged one"
 
 

@@ -401,3 +401,10 @@ def test_file_in_place_of_an_older_one(tmp_path):
 def test_file_of_the_longest_name(tmp_path, name):
     write_file(tmp_path / name, b"new")
     assert (tmp_path / name).read_bytes() == b"new"
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_files_own_path(tmp_path):
+    path = tmp_path / "missing" / "model.tar"
+    with pytest.raises(FileNotFoundError) as error:
+        write_file(path, b"new")
+    assert error.value.filename == str(path)

@@ -59,7 +59,11 @@ def test_the_only_input_needs_no_name():
             ["x.bin"],
             "--inputs x.bin: the model has 2 inputs (a, a=b); say which, as in --inputs a=x.bin",
         ),
-        (ONE, ["other=x.bin"], '--inputs other=x.bin: the model has no input "other" (image)'),
+        (
+            ONE,
+            ["other=x.bin"],
+            '--inputs other=x.bin: the model has no input "other"; its inputs: image',
+        ),
         (TWO, ["a=a.bin", "a=a.npy"], '--inputs a=a.npy: input "a" is given twice'),
         (TWO, ["both.npz", "a=a.npy"], '--inputs a=a.npy: input "a" is given twice'),
         (
@@ -116,7 +120,7 @@ def test_outputs_that_need_no_name():
         (
             TWO,
             ["c=out.bin"],
-            '--outputs c=out.bin: the model has no output "c" (a, a=b)',
+            '--outputs c=out.bin: the model has no output "c"; its outputs: a, a=b',
         ),
         (
             TWO,

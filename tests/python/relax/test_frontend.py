@@ -36,6 +36,15 @@ def test_unknown_format(tmp_path, name, ending):
     )
 
 
+def test_what_is_no_model(tmp_path):
+    assert message_of(tmp_path) == f"{tmp_path}: a folder, not a model"
+    path = tmp_path / "model.tar"
+    path.write_bytes(b"")
+    assert message_of(path) == (
+        f"{path}: an archive, not a model; tvmc run, plan and info read archives"
+    )
+
+
 def test_onnx_file_is_imported(tmp_path):
     path = tmp_path / "model.ONNX"
     path.write_bytes(onnx_models.small_model())

@@ -23,6 +23,7 @@ from archives import attention_archive, edited, message_of, relu_archive, write_
 from byte_mutations import mutated_bytes
 from hostile_names import check_terminal
 from json_mutations import mutated_fields
+from tflite_file import one_operator_model
 from usmp.plain_text import shown
 from usmp.report import plan_csv, print_memory_summary
 from usmp.runtime import ArchiveError, read_tar
@@ -248,6 +249,16 @@ def test_files_behind_a_damaged_header(archive, tmp_path):
     path = tmp_path / "model.tar"
     path.write_bytes(content)
     assert message_of(path) == "not a tar archive, or a damaged one"
+
+
+def test_model_in_the_place_of_an_archive(tmp_path):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(one_operator_model())
+    assert message_of(path) == "a model, not an archive; compile it first, with tvmc compile"
+
+
+def test_an_archive_is_shown_in_short(archive):
+    assert len(repr(usmp.load_archive(archive))) < 2000
 
 
 def test_truncated(archive, tmp_path):
