@@ -45,8 +45,9 @@ def first_extreme(builder: relax.BlockBuilder, call: Call) -> relax.Expr:
             others.insert(axis, step)
             return reducer((step.var.astype(place), data(*others)), axis=step)
 
-        places, _ = te.compute(kept, element, name=call.op.name.removeprefix("relax."))
-        return places
+        places, _ = te.compute(kept, element, name="extreme")
+        # Of two results that are read here, one element of each is kept at a time.
+        return te.compute(kept, lambda *at: places(*at), name=name)
 
     name = call.op.name.removeprefix("relax.")
     return builder.call_te(compute, data, primfunc_name_hint=name)
