@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from tvm import relax, te, tirx
 
+from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.quantised.emit import call_operator, shape_of
 from usmp.relax.quantised.window import Layout
 
@@ -65,9 +66,19 @@ class Resize:
         """Where an element of the output is in the data, in units of 2**-10: int32.
 
         TFLite's ComputeInterpolationValuesInteger.
+
+        Raises
+        ------
+        UnsupportedModelError: a place takes more than 32 bits.
         """
         extent, count = self._spans
         scale = ((extent << _BITS) + count // 2) // count
+        # Weights have twice the bits below the point.
+        if max(scale << _BITS, (self.data + 1) << _BITS) >= 2**31:
+            raise UnsupportedModelError(
+                f"{self.data} rows or columns are too many to be resized to {self.output}: places "
+                "between them take more than 32 bits"
+            )
         place = index * scale
         return place + (scale // 2 - (1 << (_BITS - 1))) if self.half_pixel_centers else place
 

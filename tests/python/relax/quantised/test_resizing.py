@@ -6,10 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from tvm import tirx
 
 from quantised_models.model import Spec, int32, one_operator
 from tflite_builder import options
 from usmp.analysis import safe_overlap
+from usmp.objects.errors import UnsupportedModelError
 from usmp.relax import lower_to_aot
 from usmp.relax.import_tflite import import_tflite
 from usmp.relax.quantised.resizing import Resize, _division
@@ -42,3 +44,10 @@ def test_rows_that_were_read_may_be_overwritten():
     assert len(func.params) == 2
     # Both end at the same byte.
     assert safe_overlap(func).distance(*func.params) == 10 * 6 - 4 * 6
+
+
+def test_places_of_more_than_32_bits():
+    index = tirx.Var("index", "int32")
+    assert str(Resize(12000, 6, False, False).place(index)) == "index * 2048000"
+    with pytest.raises(UnsupportedModelError, match="12660 rows or columns are too many"):
+        Resize(12660, 4, False, False).place(index)
