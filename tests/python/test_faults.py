@@ -18,9 +18,9 @@ REPORT = "; this is a fault of usmp, please report it with the model"
 # What is at fault -> an attribute whose wrong value makes it so, and what the user is told.
 FAULTS = {
     "lowering": (
-        (fold_constants, "_DIVISIONS", None),
+        (fold_constants, "nodes_of", None),
         "usmp fails to lower operator relax.add (result ",
-        "TypeError: 'NoneType' object is not iterable",
+        "TypeError: 'NoneType' object is not callable",
     ),
     "planning": (
         (unified_static_memory_planner, "used_overlaps", dict),

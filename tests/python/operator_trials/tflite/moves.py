@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from operator_trials.tflite.draw import QUANTISED, Draft, Draw, Model
+from operator_trials.tflite.draw import Draft, Draw, Model
 from quantised_models.model import Constant, Spec, int32, scalar
 from tflite_builder import options
 
@@ -255,8 +255,8 @@ def batches(code: str) -> Draft:
             "BATCH_TO_SPACE_ND": "BatchToSpaceNDOptions",
         }[code]
         inputs = [pair[0], int32(*block), Constant(np.array(amounts, np.int32))]
-        # tflite-micro does not pad with the zero point.
-        return Model(inputs, pair[1:], options(name), is_for_litert=pair[0].dtype in QUANTISED)
+        # tflite-micro pads with what it finds in its memory.
+        return Model(inputs, pair[1:], options(name), is_for_litert=code == "SPACE_TO_BATCH_ND")
 
     return draft
 
