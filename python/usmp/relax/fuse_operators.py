@@ -8,7 +8,7 @@ from tvm import relax
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.cut_before_joining import cut_before_joining
 from usmp.relax.element_wise_tables import fuse_tables
-from usmp.relax.first_extreme import first_extreme
+from usmp.relax.first_extreme import legalize_extreme
 from usmp.relax.fold_constants import fold_constants
 from usmp.relax.fuse_cuts import fuse_cuts
 from usmp.relax.in_place_operators import keep_in_place_operators
@@ -60,7 +60,7 @@ FuseOperators = tvm.transform.Sequential(
                 **{name: _keep_contiguous for name in MOVES},
                 **LEGALIZE_CLAMPS,
                 **SCATTER_OPERATORS,
-                **{name: first_extreme for name in ("relax.argmax", "relax.argmin")},
+                **{name: legalize_extreme for name in ("relax.argmax", "relax.argmin")},
             },
             skip_ops=["relax.reshape"],
         ),

@@ -29,7 +29,6 @@ from usmp.relax.quantised.cumulative import cumulative_sum, unquantized_cumulati
 from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
 from usmp.relax.quantised.dense import fully_connected
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
-from usmp.relax.quantised.first_extreme import position_of_first_extreme
 from usmp.relax.quantised.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
 from usmp.relax.quantised.gathering import gather, gather_nd, update_slice
 from usmp.relax.quantised.log_softmax import log_softmax
@@ -101,7 +100,6 @@ __all__ = [
     "mirror_pad",
     "multiply_elements",
     "position_of_extreme",
-    "position_of_first_extreme",
     "prelu",
     "quantize",
     "quantize_multiplier",

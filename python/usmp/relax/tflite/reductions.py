@@ -8,6 +8,7 @@ import tflite
 from tvm import relax
 
 from usmp.relax import quantised
+from usmp.relax.first_extreme import first_extreme
 from usmp.relax.tflite.context import Context, converts, reshaped
 from usmp.relax.tflite.model import TfliteOperator
 from usmp.relax.tflite.options import (
@@ -105,7 +106,7 @@ def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32", "int32"))
     axis, greatest = _axis_of_position(operator), operator.name == "ARG_MAX"
-    result = quantised.position_of_first_extreme(
+    result = first_extreme(
         context.builder, context.value(data), axis, output.dtype, greatest=greatest
     )
     context.set(output, result)
