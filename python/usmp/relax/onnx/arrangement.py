@@ -12,7 +12,7 @@ from usmp.relax.check_static_shapes import has_static_shape
 from usmp.relax.normalise_take_indices import count_from_start
 from usmp.relax.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.relax.quantised.emit import call_operator, shape_of
-from usmp.relax.running import running
+from usmp.relax.quantised.running import running
 
 
 def pad(node: OnnxNode) -> Expr | None:

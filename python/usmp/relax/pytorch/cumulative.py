@@ -9,7 +9,7 @@ from tvm.ir import Expr
 
 from usmp.relax.pytorch.operator import Operator, cast, converts
 from usmp.relax.quantised.emit import shape_of
-from usmp.relax.running import running
+from usmp.relax.quantised.running import running
 
 
 @converts("cumsum.default")

@@ -25,7 +25,7 @@ from usmp.relax.quantised.arithmetic import (
 from usmp.relax.quantised.blocks import batch_to_space, space_to_batch
 from usmp.relax.quantised.conversion import dequantize, quantize, requantize
 from usmp.relax.quantised.convolution import conv2d, depthwise_conv2d
-from usmp.relax.quantised.cumulative import cumulative_sum, unquantized_cumulative_sum
+from usmp.relax.quantised.cumulative import cumulative_sum
 from usmp.relax.quantised.curves import elu, exp, hard_swish, rsqrt
 from usmp.relax.quantised.dense import fully_connected
 from usmp.relax.quantised.explicit_padding import ExplicitPadding, explicit_padding
@@ -47,6 +47,7 @@ from usmp.relax.quantised.resizing import (
     resize_bilinear_in_single,
     resize_nearest,
 )
+from usmp.relax.quantised.running import running
 from usmp.relax.quantised.softmax import softmax
 from usmp.relax.quantised.softmax_int16 import softmax_int16
 from usmp.relax.quantised.svdf import SvdfWeights, svdf
@@ -111,6 +112,7 @@ __all__ = [
     "resize_bilinear_in_single",
     "resize_nearest",
     "rsqrt",
+    "running",
     "softmax",
     "softmax_int16",
     "space_to_batch",
@@ -120,6 +122,5 @@ __all__ = [
     "tanh",
     "total",
     "transpose_conv2d",
-    "unquantized_cumulative_sum",
     "update_slice",
 ]

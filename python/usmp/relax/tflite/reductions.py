@@ -140,10 +140,12 @@ def convert_unquantized_cumsum(context: Context, operator: TfliteOperator) -> No
     require_types(operator, data, "input", ("float32", "int32", "int64"))
     require_types(operator, output, "output", (data.dtype,))
     require_same_shape(operator, data, output)
-    result = quantised.unquantized_cumulative_sum(
+    result = quantised.running(
         context.builder,
         context.value(data),
         _axis(operator),
+        lambda total, element: total + element,
+        0,
         exclusive=bool(options.Exclusive()),
         backwards=bool(options.Reverse()),
     )

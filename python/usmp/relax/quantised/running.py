@@ -16,8 +16,10 @@ def running(
     data: relax.Expr,
     axis: int,
     combine: Callable[[tirx.Expr, tirx.Expr], tirx.Expr],
-    start: int,
+    start: int | tirx.Expr,
     *,
+    element: Callable[[tirx.Expr], tirx.Expr] = lambda value: value,
+    finish: Callable[[tirx.Expr], tirx.Expr] = lambda total: total,
     exclusive: bool = False,
     backwards: bool = False,
 ) -> relax.Expr:
@@ -26,20 +28,23 @@ def running(
     Parameters
     ----------
     combine: of what there is so far, `start` at first, and the next element.
+    start: an expression has the type that is computed in; a number has that of the elements.
+    element: what of an element is combined.
+    finish: what of a result is stored.
     exclusive: without the element itself.
     backwards: with those after it instead.
     """
     shape, dtype = shape_of(data), str(data.ty.dtype)
     axis %= len(shape)
     outer, depth, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    first = tirx.const(start, dtype) if isinstance(start, int) else start
+    wide = str(first.ty)
 
     def position(step: tirx.Expr) -> tirx.Expr:
         return depth - 1 - step if backwards else step
 
     def chosen(before: tirx.Expr, after: tirx.Expr) -> tirx.Expr:
-        return before if exclusive else after
-
-    first = tirx.const(start, dtype)
+        return finish(before if exclusive else after)
 
     @T.prim_func(s_tir=True, private=True)  # type: ignore[untyped-decorator]
     def running(
@@ -49,10 +54,10 @@ def running(
         for i, j in T.grid(outer, inner):
             with T.sblock("row"):
                 row, column = T.axis.remap("SS", [i, j])
-                total = T.sblock_alloc_buffer((2,), dtype, scope="local")
+                total = T.sblock_alloc_buffer((2,), wide, scope="local")
                 total[0] = first
                 for step in range(depth):
-                    total[1] = combine(total[0], data[row, position(step), column])
+                    total[1] = combine(total[0], element(data[row, position(step), column]))
                     output[row, position(step), column] = chosen(total[0], total[1])
                     total[0] = total[1]
 
