@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
@@ -53,25 +55,32 @@ def _undefined(mod: IRModule) -> set[GlobalVar]:
     return {variable for variable in called if _calls_c(defined[variable])}
 
 
-def _called_on_constants(mod: IRModule) -> set[GlobalVar]:
-    called: set[GlobalVar] = set()
-    for function in mod.functions.values():
-        if not isinstance(function, relax.Function):
-            continue
-        constants: set[tvm.ir.Var] = set()
-        for binding in nodes_of(function.body, relax.VarBinding):
-            if constants.issuperset(_read(binding.value)):
-                constants.add(binding.var)
-                if getattr(getattr(binding.value, "op", None), "name", "") == "relax.call_tir":
-                    called.add(binding.value.args[0])
-    return called
-
-
 def _take_long(mod: IRModule) -> set[GlobalVar]:
     """Functions that are called on constants alone, once more than there is time for."""
     iterations: dict[GlobalVar, int] = {}
     long: set[GlobalVar] = set()
     total = 0
+
+    def is_in_time(callee: GlobalVar) -> bool:
+        nonlocal total
+        if callee not in iterations:
+            iterations[callee] = iterations_of(mod[callee])
+        if total + iterations[callee] > _MOST_ITERATIONS:
+            long.add(callee)
+            return False
+        total += iterations[callee]
+        return True
+
+    _called_on_constants(mod, is_in_time)
+    return long
+
+
+def _called_on_constants(
+    mod: IRModule, is_folded: Callable[[GlobalVar], bool] = lambda callee: True
+) -> set[GlobalVar]:
+    """Functions that are called on constants alone; the result of a call is one, if it `is_folded`,
+    which is asked call by call."""
+    called: set[GlobalVar] = set()
     for function in mod.functions.values():
         if not isinstance(function, relax.Function):
             continue
@@ -80,17 +89,12 @@ def _take_long(mod: IRModule) -> set[GlobalVar]:
             value = binding.value
             if not constants.issuperset(_read(value)):
                 continue
+            if getattr(getattr(value, "op", None), "name", "") == "relax.call_tir":
+                called.add(value.args[0])
+                if not is_folded(value.args[0]):
+                    continue
             constants.add(binding.var)
-            if isinstance(value, Call) and getattr(value.op, "name", "") == "relax.call_tir":
-                callee = value.args[0]
-                if callee not in iterations:
-                    iterations[callee] = iterations_of(mod[callee])
-                total += iterations[callee]
-                if total > _MOST_ITERATIONS:
-                    total -= iterations[callee]
-                    long.add(callee)
-                    constants.discard(binding.var)
-    return long
+    return called
 
 
 def _read(value: tvm.ir.Expr) -> list[tvm.ir.Var]:
