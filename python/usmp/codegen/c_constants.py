@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from usmp.codegen.c_expression import float_literal, integer_literal
+from usmp.codegen.c_literals import float_literal, integer_literal
 from usmp.codegen.c_small_floats import as_integers
 from usmp.codegen.c_types import c_type, is_floating, is_small_float
 from usmp.codegen.names import Scope
@@ -93,7 +93,7 @@ def _values(data: np.ndarray, dtype: str) -> str:
     elif is_floating(dtype):
         words = [float_literal(value, dtype) for value in flat]
     else:
-        words = [integer_literal(int(value), dtype).text for value in flat]
+        words = [integer_literal(int(value), dtype) for value in flat]
     lines: list[str] = []
     line = ""
     for word in words:

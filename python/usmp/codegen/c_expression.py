@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
@@ -19,6 +18,7 @@ from usmp.analysis.calls import CallResolver
 from usmp.analysis.integer_ranges import type_range
 from usmp.codegen.c_comparisons import comparison_with_limit
 from usmp.codegen.c_helpers import Helpers, is_helper
+from usmp.codegen.c_literals import float_literal, integer_literal
 from usmp.codegen.c_small_floats import C_CONVERSIONS, bits_of
 from usmp.codegen.c_types import (
     UnsupportedInC,
@@ -220,7 +220,8 @@ class ExpressionPrinter:
         return _Text(f"{function}({self.print(expr.value)})")
 
     def _int(self, expr: IntImm) -> _Text:
-        return integer_literal(int(expr.value), str(expr.ty.dtype))
+        text = integer_literal(int(expr.value), str(expr.ty.dtype))
+        return _Text(text, _UNARY if text.startswith("-") else _ATOM)
 
     def _float(self, expr: FloatImm) -> _Text:
         dtype = str(expr.ty.dtype)
@@ -374,28 +375,3 @@ def _only_index(buffer: Var, indices: list[tirx.Expr]) -> tirx.Expr:
             f"buffer {buffer.name} has {len(indices)} dimensions; flatten it before codegen"
         )
     return indices[0]
-
-
-def integer_literal(value: int, dtype: str) -> _Text:
-    """An integer constant of TIR type `dtype`."""
-    bits = 1 if dtype == "bool" else int(dtype.removeprefix("u").removeprefix("int"))
-    if bits >= 32 and value == -(2 ** (bits - 1)):
-        return _Text(f"INT{bits}_MIN")
-    if bits == 64:
-        text = f"UINT64_C({value})" if dtype == "uint64" else f"INT64_C({abs(value)})"
-        return _Text(f"-{text}", _UNARY) if value < 0 else _Text(text)
-    if dtype == "uint32":
-        return _Text(f"{value}U")
-    return _Text(str(value), _UNARY if value < 0 else _ATOM)
-
-
-def float_literal(value: float, dtype: str) -> str:
-    """The shortest decimal constant that is exactly the TIR value."""
-    if dtype not in ("float32", "float64"):
-        raise UnsupportedInC(f"element type {dtype} has no portable C99 type")
-    number = np.float32(value) if dtype == "float32" else np.float64(value)
-    if np.isnan(number):
-        return "-NAN" if np.signbit(number) else "NAN"
-    if np.isinf(number):
-        return "INFINITY" if number > 0 else "-INFINITY"
-    return str(number) + ("f" if dtype == "float32" else "")

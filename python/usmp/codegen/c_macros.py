@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from usmp.codegen.c_constants import constant_pool_bytes
-from usmp.codegen.c_expression import float_literal
+from usmp.codegen.c_literals import float_literal
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.interface import Interface, Pool, Tensor
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule, Var
 
-from usmp.codegen.c_expression import ExpressionPrinter, float_literal, integer_literal
+from usmp.codegen.c_expression import ExpressionPrinter
 from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_literals import float_literal, integer_literal
 from usmp.codegen.c_types import UnsupportedInC
 
 
@@ -312,7 +313,7 @@ def test_a_variable_without_a_declaration_is_named():
     ],
 )
 def test_integer_literals(value, dtype, text):
-    assert integer_literal(value, dtype).text == text
+    assert integer_literal(value, dtype) == text
     assert to_c(tirx.IntImm(dtype, value)) == text
 
 
@@ -355,7 +356,7 @@ def compiled_values(compile_c, values, dtype):
     if dtype in FLOATS:
         literals = [float_literal(value, dtype) for value in values]
     else:
-        literals = [integer_literal(value, dtype).text for value in values]
+        literals = [integer_literal(value, dtype) for value in values]
     library = compile_c(
         "#include <math.h>\n#include <stdint.h>\n"
         f"const {C_TYPES.get(dtype, f'{dtype}_t')} values[] = {{{', '.join(literals)}}};\n"
