@@ -18,8 +18,7 @@ def _batch_norm(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.batch_norm(
         data,
-        _parameter(operator, "weight", channels, 1),
-        _parameter(operator, "bias", channels, 0),
+        *_factor_and_term(operator, channels),
         operator["running_mean"],
         operator["running_var"],
         axis=1,
@@ -36,8 +35,7 @@ def _batch_norm_of_batch(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.instance_norm(
         data,
-        _parameter(operator, "weight", channels, 1),
-        _parameter(operator, "bias", channels, 0),
+        *_factor_and_term(operator, channels),
         channel_axis=1,
         axes=[0, *range(2, rank_of(data))],
         epsilon=operator["eps"],
@@ -50,8 +48,7 @@ def _layer_norm(operator: Operator) -> list[Expr | Missing]:
     shape = list(operator["normalized_shape"])
     result = relax.op.nn.layer_norm(
         operator["input"],
-        _parameter(operator, "weight", shape, 1),
-        _parameter(operator, "bias", shape, 0),
+        *_factor_and_term(operator, shape),
         axes=list(range(-len(shape), 0)),
         epsilon=operator["eps"],
     )
@@ -64,8 +61,7 @@ def _group_norm(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.group_norm(
         data,
-        _parameter(operator, "weight", channels, 1),
-        _parameter(operator, "bias", channels, 0),
+        *_factor_and_term(operator, channels),
         num_groups=operator["group"],
         channel_axis=1,
         axes=list(range(2, rank_of(data))),
@@ -74,7 +70,10 @@ def _group_norm(operator: Operator) -> list[Expr | Missing]:
     return [result, _STATISTICS, _STATISTICS]
 
 
-def _parameter(operator: Operator, name: str, shape: list[int], default: float) -> Expr:
-    """A factor or a term for each channel or element, which may have been left out."""
-    given = operator[name]
-    return relax.const(np.full(shape, default, operator.dtype)) if given is None else given
+def _factor_and_term(operator: Operator, shape: list[int]) -> list[Expr]:
+    """For each channel or element; either may have been left out."""
+    given = (operator["weight"], 1), (operator["bias"], 0)
+    return [
+        relax.const(np.full(shape, default, operator.dtype)) if value is None else value
+        for value, default in given
+    ]
