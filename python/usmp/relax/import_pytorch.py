@@ -57,7 +57,7 @@ def import_pytorch(
     _check_inputs_and_outputs(program)
     importer = None
     trace = Trace(limits)
-    with _quiet():
+    with quiet():
         try:
             names = output_names(program)
             with trace.limited():
@@ -117,7 +117,7 @@ def _computing(node: Any) -> str:
 
 def _load(content: bytes) -> Any:
     try:
-        with _quiet():
+        with quiet():
             return torch.export.load(io.BytesIO(content))
     except Exception as error:
         raise damaged(one_line(error)) from error
@@ -341,7 +341,7 @@ def _extents(name: str, var: relax.Var, batch: Sequence[tirx.Var]) -> list[int]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """PyTorch warns and logs about its own internals."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import logging
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -17,6 +14,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from operator_trials.trial import Inputs, NoReferenceError, Tolerance, Trial
+from usmp.relax.import_pytorch import quiet
 
 FLOAT = torch.float32
 CLOSE = Tolerance()
@@ -127,18 +125,6 @@ def operators_of(case: Case) -> set[str]:
 def _described(case: Case) -> str:
     shapes = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in case.inputs)
     return f"{case.description} of {shapes}"
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """PyTorch warns and logs about its own internals."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
-        try:
-            yield
-        finally:
-            logging.disable(logging.NOTSET)
 
 
 def shape_of_rank(random: Random, rank: int, largest: int = 5) -> list[int]:
