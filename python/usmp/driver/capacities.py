@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from usmp.driver.byte_count import INT64_MAX, byte_count
 from usmp.driver.errors import UsageError
-
-_BYTES = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)\s*([kKmMgG]?)(?:i?[bB])?")
-_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_INT64_MAX = (1 << 63) - 1
 
 
 def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
@@ -38,14 +34,12 @@ def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
 
 
 def _bytes(value: str, text: str) -> int:
-    match = _BYTES.fullmatch(text.strip())
-    if match is None:
+    number = byte_count(text)
+    if number is None:
         raise UsageError(
             f"--capacity={value}: the capacity must be bytes, such as 1000, 0x400 or 64K (K is "
             "1024, M is 1024K); leave it out for the smallest peak"
         )
-    digits = match[1]
-    number = int(digits, 16) if "x" in digits.lower() else int(digits[:100])
-    if number * _FACTORS[match[2].lower()] > _INT64_MAX:
-        raise UsageError(f"--capacity={value}: the capacity must be at most {_INT64_MAX}")
-    return number * _FACTORS[match[2].lower()]
+    if number > INT64_MAX:
+        raise UsageError(f"--capacity={value}: the capacity must be at most {INT64_MAX}")
+    return number

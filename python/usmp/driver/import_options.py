@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from usmp.driver.byte_count import INT64_MAX, byte_count
+
 
 def add_import_options(group: Any) -> None:
     """Add the options to a group."""
@@ -39,8 +41,7 @@ def import_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 def _number(text: str) -> int:
     """A positive number, with K, M or G for powers of 1024."""
-    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper(), 1)
-    digits = text if factor == 1 else text[:-1]
-    if not digits.isdecimal() or not 1 <= int(digits[:20]) * factor < 1 << 63:
+    number = byte_count(text)
+    if number is None or not 1 <= number <= INT64_MAX:
         raise argparse.ArgumentTypeError(f"must be a number from 1, such as 64M, not {text}")
-    return int(digits) * factor
+    return number

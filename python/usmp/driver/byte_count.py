@@ -1,0 +1,21 @@
+"""Numbers of bytes on the command line."""
+
+from __future__ import annotations
+
+import re
+
+_BYTES = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)\s*([kKmMgG]?)(?:i?[bB])?")
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_MOST_DIGITS = 100
+"""Python takes long for numbers of thousands of digits; these are too large in any case."""
+INT64_MAX = (1 << 63) - 1
+
+
+def byte_count(text: str) -> int | None:
+    """What 1000, 0x400 or 64K means (K is 1024, M is 1024K); None if it means nothing."""
+    match = _BYTES.fullmatch(text.strip())
+    if match is None:
+        return None
+    digits = match[1]
+    number = int(digits, 16) if "x" in digits.lower() else int(digits[:_MOST_DIGITS])
+    return number * _FACTORS[match[2].lower()]
