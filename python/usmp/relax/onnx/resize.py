@@ -55,13 +55,10 @@ def resize(node: OnnxNode) -> Expr:
         raise NotSupported(f'mode "{mode}" is not known')
     if node.attributes.get("antialias", 0) and mode != "nearest":
         raise NotSupported("antialias=1; leave it out, or use AveragePool")
-    named = node.text("coordinate_transformation_mode", "half_pixel")
-    rounding = node.text("nearest_mode", "round_prefer_floor")
-    if node.opset < 11:
-        # That version rounds towards what is larger when it makes the image smaller.
-        named, rounding = "asymmetric", "ceil" if _shrinks(axes) else "floor"
-    if _is_exact(node, axes, mode, named):
-        return _image(data, axes, mode, named, rounding)
+    named = _transformation(node)
+    roundings = {_rounding(node, axis) for axis in axes.values()}
+    if len(roundings) == 1 and _is_exact(node, axes, mode, named):
+        return _image(data, axes, mode, named, *roundings)
     taps = {number: _taps(node, mode, axis) for number, axis in axes.items()}
     return _interpolated(node, data, taps)
 
@@ -87,8 +84,19 @@ def upsample(node: OnnxNode) -> Expr:
     return _interpolated(node, data, taps)
 
 
-def _shrinks(axes: Mapping[int, _Axis]) -> bool:
-    return any(axis.scale < 1 for axis in axes.values())
+def _transformation(node: OnnxNode) -> str:
+    """What computes places; opset 10 has but one way."""
+    if node.opset < 11:
+        return "asymmetric"
+    return node.text("coordinate_transformation_mode", "half_pixel")
+
+
+def _rounding(node: OnnxNode, axis: _Axis) -> str:
+    """Which element is the nearest; opset 10 rounds towards what is larger where it makes the
+    image smaller."""
+    if node.opset < 11:
+        return "ceil" if axis.scale < 1 else "floor"
+    return node.text("nearest_mode", "round_prefer_floor")
 
 
 def _is_exact(node: OnnxNode, axes: Mapping[int, _Axis], mode: str, named: str) -> bool:
@@ -97,8 +105,6 @@ def _is_exact(node: OnnxNode, axes: Mapping[int, _Axis], mode: str, named: str) 
     data = node.required(0)
     is_known = mode in ("nearest", "linear") and named in ("half_pixel", "asymmetric")
     if not is_known or not axes or dtype_of(data) != "float32" or len(shape_of(data)) != 4:
-        return False
-    if node.opset < 11 and len({axis.scale < 1 for axis in axes.values()}) > 1:
         return False
     ratios = [float(axis.scale) for axis in axes.values()]
     is_power_of_two = all(math.frexp(ratio)[0] == 0.5 for ratio in ratios)
@@ -140,7 +146,7 @@ def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, _Axis]:
         axes = _axes_by_sizes(node, shape, numbers, sizes)
     else:
         raise NotSupported("it has neither scales nor sizes")
-    if node.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize":
+    if _transformation(node) != "tf_crop_and_resize":
         return axes
     region = node.constant(1, "the region of interest")
     if region is None or region.size != 2 * len(numbers):
@@ -194,18 +200,12 @@ def _axes_by_sizes(
 
 def _taps(node: OnnxNode, mode: str, axis: _Axis) -> _Taps:
     """What each output element reads along an axis."""
-    if node.opset < 11:
-        places = _asymmetric(axis)
-        if mode == "linear":
-            return _linear(places, axis)
-        # That version rounds towards what is larger when it makes the image smaller.
-        return _one_tap(np.ceil(places) if axis.scale < 1 else np.floor(places), axis)
-    named = node.text("coordinate_transformation_mode", "half_pixel")
+    named = _transformation(node)
     if named not in _PLACES:
         raise NotSupported(f'coordinate_transformation_mode "{named}" is not known')
     places = _PLACES[named](axis)
     if mode == "nearest":
-        rounding = node.text("nearest_mode", "round_prefer_floor")
+        rounding = _rounding(node, axis)
         if rounding not in _ROUNDINGS:
             raise NotSupported(f'nearest_mode "{rounding}" is not known')
         taps = _one_tap(_ROUNDINGS[rounding](places), axis)
