@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ from onnx import TensorProto, numpy_helper
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
-from usmp.relax.onnx_external_data import load_external_data
-from usmp.relax.onnx_functions import check_function_calls
+from usmp.relax.onnx.external_data import load_external_data
+from usmp.relax.onnx.functions import check_function_calls
+from usmp.relax.onnx.nodes import all_nodes
 
 _UNKNOWN_DOMAIN = "usmp.unregistered"
 """Stands for the domain of operators that the checker does not know, so that it skips them."""
@@ -106,15 +107,6 @@ def _check(model: onnx.ModelProto) -> None:
             ) from error
     if not model.graph.output:
         raise UnsupportedModelError("the model has no outputs")
-
-
-def all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """The nodes of a graph and of the graphs in it."""
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs):
-                yield from all_nodes(inner)
 
 
 def _fix_input_shapes(graph: onnx.GraphProto) -> None:

@@ -13,7 +13,7 @@ import onnx
 from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-from usmp.relax.asked_sizes import asked_size
+from usmp.relax.onnx.asked_sizes import asked_size
 
 _MOST_ELEMENTS = 1024
 """More is no shape but a weight, which TVM folds itself."""

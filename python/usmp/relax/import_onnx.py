@@ -27,7 +27,7 @@ from usmp.relax.onnx.convert import convert_operator
 from usmp.relax.onnx.imported_types import TensorTypes
 from usmp.relax.onnx.node import NotSupported, OnnxNode
 from usmp.relax.onnx.opsets import to_compared_opset
-from usmp.relax.onnx_sizes import check_onnx_sizes, computed_size, parts_made
+from usmp.relax.onnx.sizes import check_onnx_sizes, computed_size, parts_made
 
 
 def import_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> IRModule:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import onnx
 from onnx import numpy_helper
 
-from usmp.relax.check_onnx import all_nodes
 from usmp.relax.fold_onnx import known_shapes
+from usmp.relax.onnx.nodes import all_nodes
 
 _PADDED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})
 _SAME = (b"SAME_UPPER", b"SAME_LOWER")

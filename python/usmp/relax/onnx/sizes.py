@@ -10,10 +10,10 @@ import onnx
 from onnx import TensorProto, helper
 from tvm.ir import GenericConst
 
-from usmp.relax.asked_sizes import Size, asked_size
 from usmp.relax.check_static_shapes import has_static_shape
 from usmp.relax.fold_onnx import known_shapes
 from usmp.relax.limits import Limits
+from usmp.relax.onnx.asked_sizes import Size, asked_size
 
 
 def check_onnx_sizes(graph: onnx.GraphProto, limits: Limits) -> None:

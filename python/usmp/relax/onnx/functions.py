@@ -8,6 +8,7 @@ import onnx
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.limits import Limits
+from usmp.relax.onnx.nodes import all_nodes
 
 _DEEPEST = 100
 """Functions that call functions; more are no model."""
@@ -40,18 +41,9 @@ def check_function_calls(model: onnx.ModelProto, limits: Limits) -> None:
                 f'function "{key[1]}" of the model {how}; export the model without functions'
             )
         if key not in counts:
-            counts[key] = count(_nodes(functions[key].node), (*callers, key))
+            counts[key] = count(all_nodes(functions[key]), (*callers, key))
         return counts[key]
 
     limits.check_operators(
-        "with its functions written out, the model has", count(_nodes(model.graph.node), ())
+        "with its functions written out, the model has", count(all_nodes(model.graph), ())
     )
-
-
-def _nodes(nodes: object) -> Iterator[onnx.NodeProto]:
-    """The nodes, and those of graphs in them."""
-    for node in nodes:  # type: ignore[attr-defined]
-        yield node
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                yield from _nodes(graph.node)
