@@ -45,8 +45,8 @@ def check_readable(path: str) -> None:
 
 
 @contextmanager
-def written(path: str) -> Iterator[None]:
-    """Say which file could not be written; where it is, the command has done its work.
+def written(path: str, is_last: bool = True) -> Iterator[None]:
+    """Say which file could not be written; where the last one is, the command has done its work.
 
     Raises
     ------
@@ -54,7 +54,8 @@ def written(path: str) -> Iterator[None]:
     """
     try:
         yield
-        settle(0)
+        if is_last:
+            settle(0)
     except OSError as error:
         raise _unwritable(path, error) from error
 

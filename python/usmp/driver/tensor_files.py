@@ -13,7 +13,7 @@ import numpy as np
 from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
 from usmp.driver.output import written
-from usmp.driver.tensors import load_tensors, save_tensors
+from usmp.driver.tensors import load_tensors, npz_content
 
 Infos = Mapping[str, Mapping[str, Any]]
 """Shape and dtype of every input or output of a model, by name."""
@@ -84,10 +84,10 @@ def write_outputs(files: Sequence[TensorFile], outputs: Mapping[str, np.ndarray]
     """
     for file in files:
         if file.name is None:
-            save_tensors(file.path, outputs)
-            continue
-        content = _ENCODED[file.ending](outputs[file.name])
-        with written(file.path):
+            content = npz_content(outputs)
+        else:
+            content = _ENCODED[file.ending](outputs[file.name])
+        with written(file.path, is_last=file is files[-1]):
             write_file(file.path, content)
 
 

@@ -88,20 +88,26 @@ def print_tensors(tensors: Mapping[str, np.ndarray]) -> None:
 def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
     """Write an .npz file of all the arrays, or none.
 
-    Not by `numpy.savez`, which takes no array that is called "file" or "allow_pickle". A name that
-    no file in a folder can have is written as in C.
-
     Raises
     ------
     UsageError: the file cannot be written.
+    """
+    with written(path):
+        write_file(path, npz_content(tensors))
+
+
+def npz_content(tensors: Mapping[str, np.ndarray]) -> bytes:
+    """An .npz file of all the arrays.
+
+    Not by `numpy.savez`, which takes no array that is called "file" or "allow_pickle". A name that
+    no file in a folder can have is written as in C.
     """
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, value in zip(_member_names(tensors), tensors.values(), strict=True):
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)
-    with written(path):
-        write_file(path, content.getvalue())
+    return content.getvalue()
 
 
 def _member_names(names: Iterable[str]) -> list[str]:

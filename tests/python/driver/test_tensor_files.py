@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from usmp.driver import output
 from usmp.driver.errors import UsageError
 from usmp.driver.tensor_files import TensorFile, output_files, read_inputs, write_outputs
 
@@ -95,6 +96,17 @@ def test_outputs():
     assert one.dtype == A.dtype
     assert np.array_equal(one, A)
     assert Path("one.bin").read_bytes() == AB.tobytes()
+
+
+def test_the_work_is_done_when_the_last_file_is_written(monkeypatch):
+    settled = []
+    monkeypatch.setattr(output, "settle", settled.append)
+    missing = TensorFile("a=b", "missing/one.bin")
+    with pytest.raises(UsageError, match=r"missing/one\.bin: cannot be written"):
+        write_outputs([TensorFile("a", "one.npy"), missing], {"a": A, "a=b": AB})
+    assert settled == []
+    write_outputs([TensorFile("a", "one.npy"), TensorFile(None, "all.npz")], {"a": A, "a=b": AB})
+    assert settled == [0]
 
 
 def test_outputs_that_need_no_name():
