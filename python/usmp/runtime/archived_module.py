@@ -183,11 +183,13 @@ def _check_placement(memory: Mapping[str, Any], where: str) -> None:
 
 
 def _check_ram(memory: Mapping[str, Any], where: str) -> None:
-    """Return if the sums of the RAM are numbers."""
-    ram = memory.get("ram")
+    """Return if the sums of the RAM are numbers; earlier archives lack them."""
+    if "ram" not in memory:
+        return
+    ram = memory["ram"]
     for size in ("size_bytes", "workspace_size_bytes", "state_size_bytes", "io_size_bytes"):
         _read(ram, size, _is_count, f"the RAM of {where}")
-    if "size_bytes_with_workspace_io" in memory["ram"]:
+    if "size_bytes_with_workspace_io" in ram:
         _read(ram, "size_bytes_with_workspace_io", _is_count, f"the RAM of {where}")
 
 

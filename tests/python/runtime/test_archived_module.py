@@ -48,6 +48,17 @@ def test_module_tells_what_the_model_was_built_to(tmp_path, use_workspace_io):
     ]
 
 
+def test_archive_from_before_ram_was_summed_up(archive, tmp_path):
+    files = dict(usmp.load_archive(archive).files)
+    metadata = edited(json.loads(files["metadata.json"]), "modules/default/memory/ram", None)
+    files["metadata.json"] = json.dumps(metadata).encode()
+    module = usmp.load_archive(write_tar(tmp_path / "earlier.tar", files)).module()
+    text = io.StringIO()
+    print_memory_summary(module.metadata, Console(file=text))
+    assert "peak bytes" in text.getvalue()
+    assert "RAM" not in text.getvalue()
+
+
 def fields(info):
     return info.name, list(info.shape), info.dtype, info.scale, info.zero_point
 
