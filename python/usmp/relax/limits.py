@@ -21,7 +21,6 @@ from usmp.relax.check_static_shapes import flatten_types, has_static_shape
 MODEL_BYTES = 256 << 20
 OPERATORS = 10_000
 
-
 _MORE_BYTES = ", which --max-model-bytes (in Python max_model_bytes) can raise"
 _MORE_OPERATORS = ", which --max-operators (in Python max_operators) can raise"
 
@@ -99,6 +98,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         super().__init__()
         self.limits = limits
         self.operators = 0
+        self._last: Any = None
 
     def emit(self, expr: Any, *arguments: Any, **options: Any) -> Any:
         """Append an operator.
@@ -107,6 +107,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         ------
         LimitError: with it, the model is larger than it may be.
         """
+        self._count(expr)
         return self._checked(super().emit(expr, *arguments, **options))
 
     def normalize(self, expr: Any) -> Any:
@@ -116,11 +117,17 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         ------
         LimitError: with it, the model is larger than it may be.
         """
+        self._count(expr)
         return self._checked(super().normalize(expr))
 
+    def _count(self, expr: Any) -> None:
+        """What was just normalized is no other operator when it is normalized again, or emitted."""
+        if isinstance(expr, Call) and not expr.same_as(self._last):
+            self.operators += 1
+            self.limits.check_operators("up to here the model has", self.operators)
+
     def _checked(self, expr: Any) -> Any:
-        self.operators += 1
-        self.limits.check_operators("up to here the model has", self.operators)
+        self._last = expr
         for shape, dtype in _tensors(expr):
             self.limits.check_tensor("a tensor", shape, tvm.DataType(dtype).itemsize)
         return expr

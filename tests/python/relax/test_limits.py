@@ -166,6 +166,18 @@ def test_a_builder_stops_while_the_model_grows():
     assert emitted == 50
 
 
+def test_operators_are_counted_once(tmp_path):
+    graph = Graph()
+    y = graph.input("x", [4])
+    for _ in range(60):
+        y = graph.node("Relu", y)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(graph.model(y))
+    assert usmp.import_model(path, max_operators=60) is not None
+    with pytest.raises(usmp.UnsupportedModelError, match="60 operators"):
+        usmp.import_model(path, max_operators=59)
+
+
 def test_what_is_computed_of_constants_counts(model):
     def body(b, x):
         once = b.emit(relax.op.broadcast_to(relax.const(np.ones(1, "f4")), (100,)))
