@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp/solver/*.h src/usmp/solver/*.cc \
+CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp_solver/*.h src/usmp_solver/*.cc \
+	src/usmp_solver/*/*.h src/usmp_solver/*/*.cc \
 	tests/fuzz/*.h tests/fuzz/*.cc benchmarks/*.cc)
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp/solver/*)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp_solver/*.* src/usmp_solver/*/*)
 
 .PHONY: demo test lint format clean
 # Two installs into one environment at a time would disturb each other.

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "exact.h"
+#include "usmp_solver/search/exact.h"
 
 namespace {
 

@@ -29,17 +29,17 @@ from solver_instances import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-SOLVER = ROOT / "src/usmp/solver"
+SOLVER = ROOT / "src/usmp_solver"
 
 
 def compiled(folder: Path) -> Path:
     """The program, built into the folder."""
     compiler = shutil.which("c++") or sys.exit("no C++ compiler; install g++")
-    sources = [*sorted(SOLVER.glob("*.cc")), Path(__file__).with_suffix(".cc")]
+    sources = [*sorted(SOLVER.rglob("*.cc")), Path(__file__).with_suffix(".cc")]
 
     def compile_one(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
-        flags = ("-std=c++17", "-O3", "-DNDEBUG", f"-I{SOLVER}")
+        flags = ("-std=c++17", "-O3", "-DNDEBUG", f"-I{SOLVER.parent}")
         subprocess.run([compiler, *flags, "-c", source, "-o", target], check=True)
         return target
 

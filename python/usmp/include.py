@@ -10,7 +10,7 @@ def get_include() -> str:
     """The folder of the C++ headers, to be given to a C++ compiler with ``-I``.
 
     ``usmp/objects.h`` is for algorithms in C++, and needs the headers of tvm-ffi.
-    ``usmp/solver/solver.h`` needs nothing: with it, and with ``../lib/libusmp_solver.a`` beside
+    ``usmp_solver/solver.h`` needs nothing: with it, and with ``../lib/libusmp_solver.a`` beside
     this folder, other compilers place their own buffers.
 
     Raises

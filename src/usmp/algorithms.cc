@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "read_problem.h"
-#include "solver/does_not_fit.h"
-#include "solver/greedy.h"
-#include "solver/hill_climb.h"
-#include "solver/workspace_bound.h"
+#include "usmp_solver/bounds/workspace_bound.h"
+#include "usmp_solver/explain/does_not_fit.h"
+#include "usmp_solver/heuristics/greedy.h"
+#include "usmp_solver/heuristics/hill_climb.h"
 
 namespace usmp {
 

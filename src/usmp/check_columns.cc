@@ -214,7 +214,7 @@ ffi::Array<ffi::Any> CheckColumns(const ColumnMap& columns) {
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
-  tvm::ffi::reflection::GlobalDef().def("usmp.solver.check", CheckColumns);
+  tvm::ffi::reflection::GlobalDef().def("usmp_solver.check", CheckColumns);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "objects.h"
-#include "solver/problem.h"
+#include "usmp_solver/model/problem.h"
 
 namespace usmp {
 

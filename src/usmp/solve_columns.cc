@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "columns.h"
-#include "solver/greedy.h"
-#include "solver/hill_climb.h"
-#include "solver/lower_bound.h"
-#include "solver/solver.h"
+#include "usmp_solver/bounds/lower_bound.h"
+#include "usmp_solver/heuristics/greedy.h"
+#include "usmp_solver/heuristics/hill_climb.h"
+#include "usmp_solver/solver.h"
 
 namespace usmp {
 
@@ -195,7 +195,7 @@ ffi::Map<ffi::String, ffi::Any> SolveColumns(
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
-  tvm::ffi::reflection::GlobalDef().def("usmp.solver.solve", SolveColumns);
+  tvm::ffi::reflection::GlobalDef().def("usmp_solver.solve", SolveColumns);
 }
 
 }  // namespace

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "read_problem.h"
-#include "solver/explain_infeasible.h"
-#include "solver/first_fit.h"
-#include "solver/greedy.h"
-#include "solver/solver.h"
-#include "solver/workspace_bound.h"
+#include "usmp_solver/bounds/workspace_bound.h"
+#include "usmp_solver/explain/explain_infeasible.h"
+#include "usmp_solver/heuristics/first_fit.h"
+#include "usmp_solver/heuristics/greedy.h"
+#include "usmp_solver/solver.h"
 
 namespace usmp {
 

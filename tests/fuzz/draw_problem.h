@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "problem.h"
+#include "usmp_solver/model/problem.h"
 
 namespace usmp {
 

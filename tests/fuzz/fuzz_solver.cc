@@ -9,7 +9,7 @@
 
 #include "draw_problem.h"
 #include "reference.h"
-#include "solver.h"
+#include "usmp_solver/solver.h"
 
 namespace usmp {
 

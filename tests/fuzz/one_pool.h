@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "pool_problem.h"
-#include "problem.h"
+#include "usmp_solver/model/pool_problem.h"
+#include "usmp_solver/model/problem.h"
 
 namespace usmp {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "problem.h"
+#include "usmp_solver/model/problem.h"
 
 namespace usmp {
 

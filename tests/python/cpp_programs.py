@@ -26,7 +26,7 @@ def run_with_solver(source: str, folder: Path, include: Path = ROOT / "src") -> 
 def run_with_reference(source: str, folder: Path) -> str:
     """The same for a program that asks the reference of tests/fuzz for random problems and for
     what is true of them (``one_pool.h``)."""
-    includes = [f"-I{path}" for path in (ROOT / "src", ROOT / "src/usmp/solver", REFERENCE)]
+    includes = [f"-I{path}" for path in (ROOT / "src", REFERENCE)]
     return _run(source, folder, [*includes, REFERENCE / "one_pool.cc", REFERENCE / "reference.cc"])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from random import Random
 
-from usmp.objects.operator_graph import OperatorCall, OperatorGraph, Tensor, TensorUse
+from usmp.planning.operator_order.graph import OperatorCall, OperatorGraph, Tensor, TensorUse
 
 _MOMENTS = 4
 """Moments of a drawn call: uses begin and end before it."""

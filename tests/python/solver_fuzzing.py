@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOLVER = ROOT / "src/usmp/solver"
+SOLVER = ROOT / "src/usmp_solver"
 HARNESS = ROOT / "tests/fuzz"
 SANITIZERS = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
 COMPILE = ("clang++", "-std=c++17", "-O1", "-gline-tables-only", *SANITIZERS)
@@ -49,11 +49,11 @@ def build(folder: Path) -> Path:
 
     def compiled(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
-        includes = (f"-I{SOLVER}", f"-I{HARNESS}")
+        includes = (f"-I{SOLVER.parent}", f"-I{HARNESS}")
         subprocess.run([*COMPILE, *includes, "-c", source, "-o", target], check=True)
         return target
 
-    sources = sorted(SOLVER.glob("*.cc")) + sorted(HARNESS.glob("*.cc"))
+    sources = sorted(SOLVER.rglob("*.cc")) + sorted(HARNESS.glob("*.cc"))
     with ThreadPoolExecutor(os.cpu_count()) as workers:
         objects = list(workers.map(compiled, sources))
     program = folder / "fuzz_solver"

@@ -8,7 +8,7 @@ import shlex
 
 from conftest import ROOT
 from usmp.driver.tvmc import main
-from usmp.solver.csv_cells import _NAMES
+from usmp_solver.csv_cells import _NAMES
 
 PAGE = (ROOT / "docs/solver.md").read_text()
 

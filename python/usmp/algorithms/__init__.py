@@ -23,9 +23,9 @@ from usmp.algorithms.registry import (
     registered_algorithms,
 )
 from usmp.algorithms.search import SearchedPlan, watched
-from usmp.solver.problem import Buffer, Pool, Problem
-from usmp.solver.solution import Solution, Status
-from usmp.solver.solve import Progress, solve
+from usmp_solver.problem import Buffer, Pool, Problem
+from usmp_solver.solution import Solution, Status
+from usmp_solver.solve import Progress, solve
 
 __all__ = [
     "BUILTIN_ALGORITHMS",

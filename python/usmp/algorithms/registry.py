@@ -12,7 +12,7 @@ from tvm_ffi.registry import list_global_func_names
 from usmp import _ffi as _ffi
 from usmp.algorithms.search import SearchedPlan, search
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp.solver.solve import ALGORITHMS, SEARCHES
+from usmp_solver.solve import ALGORITHMS, SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
 

@@ -16,7 +16,7 @@ from tvm_ffi import get_global_func
 
 from usmp import _ffi as _ffi
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp.solver.solve import Progress
+from usmp_solver.solve import Progress
 
 PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
 """What ends a search: nothing is better, the fixed amount of work, the time budget, who watches."""

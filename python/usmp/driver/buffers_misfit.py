@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from usmp.driver.errors import UsageError
 
 if TYPE_CHECKING:
-    from usmp.solver.problem import Pool, Problem
-    from usmp.solver.read_csv import CsvProblem
-    from usmp.solver.solution import Solution
+    from usmp_solver.problem import Pool, Problem
+    from usmp_solver.read_csv import CsvProblem
+    from usmp_solver.solution import Solution
 
 _SHOWN = 20
 """Buffers that a message names."""
@@ -79,7 +79,7 @@ def _not_found(solution: Solution) -> str:
 
 
 def _advice(solution: Solution, algorithm: str) -> str:
-    from usmp.solver.solve import SEARCHES
+    from usmp_solver.solve import SEARCHES
 
     if _is_too_small(solution):
         return "Raise the capacity; --usmp-algorithm=auto names buffers that do not fit together"
@@ -131,7 +131,7 @@ def _enough(table: CsvProblem, solve: Callable[[Problem], Solution]) -> str | No
     """The capacity that would be enough: of one pool if that helps, the last first, else of all;
     None if none would, empty if none was found.
     """
-    from usmp.solver.solution import Status
+    from usmp_solver.solution import Status
 
     pools = table.problem.pools
     limited = [pool for pool in reversed(pools) if pool.limit is not None]

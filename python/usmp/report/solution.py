@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from usmp.plain_text import shown
-from usmp.solver.solution import Solution
-from usmp.solver.solve import SEARCHES
+from usmp_solver.solution import Solution
+from usmp_solver.solve import SEARCHES
 
 _FILE_WIDTH = 100
 """Columns of a table in a file."""

@@ -11,9 +11,9 @@ from usmp.algorithms import DEFAULT_ALGORITHM
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo
-from usmp.solver.problem import Problem
-from usmp.solver.solve import ALGORITHMS, solve
 from usmp.transform.buffers_to_plan import buffers_to_plan
+from usmp_solver.problem import Problem
+from usmp_solver.solve import ALGORITHMS, solve
 
 
 def is_better_planned(mod: IRModule, other: IRModule) -> bool:

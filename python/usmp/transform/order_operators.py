@@ -10,9 +10,9 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.algorithms import DEFAULT_ALGORITHM
-from usmp.algorithms.operator_order import least_peak_order
-from usmp.analysis.operator_graph import operator_graph
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, OPERATOR_ORDER_ATTR
+from usmp.planning.operator_order.least_peak import least_peak_order
+from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.transform.buffers_to_plan import sharing_options
 from usmp.transform.check_unplanned import check_unplanned
 from usmp.transform.compare_plans import is_better_planned
@@ -26,10 +26,10 @@ _DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
 class OrderOperators(ModulePass):
     """Let the statements of `__tvm_main__` follow each other so that few bytes are live at once.
 
-    Only what depends on nothing in between changes places (see `usmp.analysis.operator_graph`), and
-    only if the plan is smaller then: both orders are planned. If it is not certain what a
-    statement does, the module stays as it is. Where there are several orders, the attribute
-    `operator_order` of the module tells what they need.
+    Only what depends on nothing in between changes places (see
+    `usmp.planning.operator_order.read_graph`), and only if the plan is smaller then: both orders
+    are planned. If it is not certain what a statement does, the module stays as it is. Where there
+    are several orders, the attribute `operator_order` of the module tells what they need.
 
     Reads from the PassContext `tir.usmp.order_operators` (0 changes nothing), `tir.usmp.algorithm`,
     and what decides who is live with whom: `tir.usmp.use_workspace_io`, `tir.usmp.preserve_inputs`

@@ -37,11 +37,11 @@ from usmp.objects.attributes import (
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
-from usmp.solver.durations import parse_duration
 from usmp.transform.buffers_to_plan import buffers_to_plan
 from usmp.transform.check_unplanned import check_unplanned
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.module_pass import ModulePass
+from usmp_solver.durations import parse_duration
 
 
 @tvm.transform.module_pass(opt_level=0, name="tir.usmp.UnifiedStaticMemoryPlanner")

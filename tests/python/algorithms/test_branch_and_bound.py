@@ -4,7 +4,7 @@ from cpp_programs import run_with_reference, run_with_solver
 
 AGAINST_OPTIMUM = r"""
 #include <one_pool.h>
-#include <usmp/solver/exact.h>
+#include <usmp_solver/search/exact.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -119,7 +119,7 @@ int main() {
 
 # Each buffer may lie over the next 74 of a circle of 150.
 CIRCLE = r"""
-#include <usmp/solver/exact.h>
+#include <usmp_solver/search/exact.h>
 
 #include <pthread.h>
 

@@ -4,9 +4,9 @@ from cpp_programs import run_with_reference
 
 PRELUDE = r"""
 #include <one_pool.h>
-#include <usmp/solver/clause_learning.h>
-#include <usmp/solver/exact.h>
-#include <usmp/solver/placing_rules.h>
+#include <usmp_solver/search/clause_learning.h>
+#include <usmp_solver/search/exact.h>
+#include <usmp_solver/search/placing_rules.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -4,8 +4,8 @@ from cpp_programs import run_with_solver
 
 # Random problems, half of them with several live ranges, with listed pairs, overlaps and pins.
 RANDOM = r"""
-#include <usmp/solver/greedy.h>
-#include <usmp/solver/hill_climb.h>
+#include <usmp_solver/heuristics/greedy.h>
+#include <usmp_solver/heuristics/hill_climb.h>
 
 #include <cstdio>
 #include <map>

@@ -4,8 +4,8 @@ from cpp_programs import run_with_reference
 
 HELPERS = r"""
 #include <one_pool.h>
-#include <usmp/solver/decompose.h>
-#include <usmp/solver/exact.h>
+#include <usmp_solver/model/decompose.h>
+#include <usmp_solver/search/exact.h>
 
 #include <algorithm>
 #include <cstdio>

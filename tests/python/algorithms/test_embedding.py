@@ -13,7 +13,7 @@ from cpp_programs import ROOT, run_with_solver
 
 # c is live with a, then with b: these two share a place. d fits nowhere beside them.
 SOURCE = r"""
-#include <usmp/solver/solver.h>
+#include <usmp_solver/solver.h>
 
 #include <cstdio>
 
@@ -59,7 +59,7 @@ def test_a_project_of_its_own(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.20)\n"
         "project(embedding LANGUAGES CXX)\n"
-        f'add_subdirectory("{ROOT}/src/usmp/solver" solver)\n'
+        f'add_subdirectory("{ROOT}/src/usmp_solver" solver)\n'
         "add_executable(embedding main.cc)\n"
         "target_link_libraries(embedding usmp_solver)\n"
     )

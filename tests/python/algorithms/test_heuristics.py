@@ -4,13 +4,13 @@ from cpp_programs import run_with_reference
 
 CHECKS = r"""
 #include <one_pool.h>
-#include <usmp/solver/critical_chain.h>
-#include <usmp/solver/fit.h>
-#include <usmp/solver/heuristics.h>
-#include <usmp/solver/lower_bound.h>
-#include <usmp/solver/orders.h>
-#include <usmp/solver/repair.h>
-#include <usmp/solver/skyline.h>
+#include <usmp_solver/heuristics/critical_chain.h>
+#include <usmp_solver/heuristics/fit.h>
+#include <usmp_solver/heuristics/heuristics.h>
+#include <usmp_solver/bounds/lower_bound.h>
+#include <usmp_solver/model/orders.h>
+#include <usmp_solver/heuristics/repair.h>
+#include <usmp_solver/heuristics/skyline.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -4,10 +4,10 @@ from cpp_programs import run_with_reference, run_with_solver
 
 RANDOM = r"""
 #include <one_pool.h>
-#include <usmp/solver/fit.h>
-#include <usmp/solver/local_search.h>
-#include <usmp/solver/lower_bound.h>
-#include <usmp/solver/orders.h>
+#include <usmp_solver/heuristics/fit.h>
+#include <usmp_solver/heuristics/local_search.h>
+#include <usmp_solver/bounds/lower_bound.h>
+#include <usmp_solver/model/orders.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -70,7 +70,7 @@ def test_local_search_only_lowers_a_plan_and_mostly_finds_the_best_of_few(tmp_pa
 
 
 MUCH_SHARED = r"""
-#include <usmp/solver/beam_model.h>
+#include <usmp_solver/heuristics/beam_model.h>
 
 #include <cstdio>
 #include <numeric>

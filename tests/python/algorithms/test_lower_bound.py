@@ -4,7 +4,7 @@ from cpp_programs import run_with_reference, run_with_solver
 
 # Problems in a few words: one pool, all buffers in it.
 BY_HAND = r"""
-#include <usmp/solver/lower_bound.h>
+#include <usmp_solver/bounds/lower_bound.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -102,7 +102,7 @@ int main() {
 
 AGAINST_OPTIMUM = r"""
 #include <one_pool.h>
-#include <usmp/solver/lower_bound.h>
+#include <usmp_solver/bounds/lower_bound.h>
 
 #include <cstdio>
 

@@ -4,7 +4,7 @@ from cpp_programs import run_with_solver
 
 LONG_LIVED = r"""
 #include <sys/resource.h>
-#include <usmp/solver/pool_problem.h>
+#include <usmp_solver/model/pool_problem.h>
 
 #include <cstdio>
 #include <numeric>

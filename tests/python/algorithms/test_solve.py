@@ -335,8 +335,8 @@ def test_two_distances_of_one_overlap():
 def test_solver_loads_without_tvm():
     script = (
         "import sys; sys.argv = ['tvmc']\n"
-        "from usmp.solver.problem import Buffer, Problem\n"
-        "from usmp.solver.solve import solve\n"
+        "from usmp_solver.problem import Buffer, Problem\n"
+        "from usmp_solver.solve import solve\n"
         "assert solve(Problem.from_buffers([Buffer('a', 4)])).peak == 4\n"
         "assert 'tvm' not in sys.modules\n"
     )

@@ -15,7 +15,7 @@ import pytest
 
 from plan_rule import faults
 from usmp.algorithms import Buffer, Pool, Problem
-from usmp.solver.read_csv import parse_csv
+from usmp_solver.read_csv import parse_csv
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 EXAMPLE = """\
@@ -262,7 +262,7 @@ def test_columns_that_the_plan_fills_in(tvmc, tmp_path):
 
 
 def test_interrupted_search_gives_the_best_plan_so_far(tvmc, example, monkeypatch):
-    from usmp.solver import solve as module
+    from usmp_solver import solve as module
 
     original = module._solve
 
@@ -272,7 +272,7 @@ def test_interrupted_search_gives_the_best_plan_so_far(tvmc, example, monkeypatc
         found = original(columns, names, algorithm, work, seconds, lambda *_: True)
         return {**found, "status": "feasible"}
 
-    monkeypatch.setattr(sys.modules["usmp.solver.solve"], "_solve", interrupted)
+    monkeypatch.setattr(sys.modules["usmp_solver.solve"], "_solve", interrupted)
     outcome = tvmc("plan", "--buffers", example, "--format=csv")
     assert outcome.status == 0
     assert len(rows(outcome.stdout)) == 5

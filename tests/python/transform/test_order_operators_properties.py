@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from planned_programs import expected_results, run
 from tir_programs import draw_program
-from usmp.analysis.operator_graph import operator_graph
-from usmp.objects.operator_graph import OperatorGraph
+from usmp.planning.operator_order.graph import OperatorGraph
+from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.transform.order_operators import with_order
 
 

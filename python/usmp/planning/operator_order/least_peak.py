@@ -1,0 +1,83 @@
+"""Among the orders in which calls can be made, one with the least peak of live bytes.
+
+The calls fall into sections: all of a section come before all of the next, whatever the order. Each
+section is searched exactly (see `exact_search`), or if that takes too long by a beam of the best
+states (see `beam_search`); then what the exact search had proved remains a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from usmp.planning.operator_order.beam_search import search_with_beam
+from usmp.planning.operator_order.exact_search import search_exactly
+from usmp.planning.operator_order.graph import OperatorGraph
+from usmp.planning.operator_order.sections import lower_bound, sections_of
+from usmp.planning.operator_order.states import OperatorStates, Work
+
+MOST_STEPS = 200_000
+"""Steps that the exact search may look at, and the beam again: less than a second each."""
+
+
+@dataclass(frozen=True)
+class OperatorOrder:
+    """An order, and what is known of it.
+
+    Parameters
+    ----------
+    order: the calls by index, in the order in which to make them.
+    importer_peak_bytes: most bytes live at once in the importer's order.
+    peak_bytes: the same in this order, at most `importer_peak_bytes`.
+    lower_bound_bytes: no order has a lower peak.
+    """
+
+    order: tuple[int, ...]
+    importer_peak_bytes: int
+    peak_bytes: int
+    lower_bound_bytes: int
+
+
+def least_peak_order(graph: OperatorGraph, most_steps: int = MOST_STEPS) -> OperatorOrder:
+    """An order with the least peak that is found; the importer's where none is better.
+
+    Sections that do not raise the peak keep the importer's order. The same graph gives the same
+    order on every machine.
+
+    Parameters
+    ----------
+    graph: the calls.
+    most_steps: that the exact search may look at, and the beam again, over all sections.
+    """
+    states = OperatorStates(graph)
+    apart = OperatorStates(graph, shares=False)
+    _, needs = apart.make_all(apart.start, range(len(graph.calls)))
+    sections = list(sections_of(apart))
+    orders: list[Sequence[int]] = [section.calls for section in sections]
+    bound = reached = importer_peak = lower_bound(states, needs)
+    exact, beam = Work(most_steps), Work(most_steps)
+    # What may be shared takes a while to find out: it is asked for only where it matters.
+    at_most = [max(needs[call] for call in section.calls) for section in sections]
+    for index in sorted(range(len(sections)), key=lambda index: -at_most[index]):
+        section = sections[index]
+        if at_most[index] <= reached:
+            break
+        peak = max(states.make_all(section.start, section.calls)[1])
+        importer_peak = max(importer_peak, peak)
+        if peak <= reached:
+            continue
+        found = search_exactly(states, section, reached, peak, exact)
+        if found.lower_bound > reached:
+            bound = found.lower_bound
+        order = found.order
+        if not found.is_proved:
+            order = search_with_beam(states, section, reached, peak, beam)
+        if order is not None:
+            orders[index] = order
+        reached = max(reached, *states.make_all(section.start, orders[index])[1])
+    return OperatorOrder(
+        order=tuple(call for order in orders for call in order),
+        importer_peak_bytes=importer_peak,
+        peak_bytes=reached,
+        lower_bound_bytes=bound,
+    )

@@ -1,0 +1,136 @@
+"""The calls of `__tvm_main__` as a graph: which must come before which, and what each needs.
+
+A statement that reads what another one wrote stays after it, and so does one that overwrites what
+another one read or wrote; parts of a piece of memory count by themselves where it is known which
+bytes a call uses. Statements with effects outside of memory stay in order among themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.buffer_size import size_bytes
+from usmp.analysis.extract_buffer_info import is_plannable
+from usmp.analysis.main_statements import MainStatement, PieceAccess, main_statements
+from usmp.analysis.safe_overlap import ModuleOverlap
+from usmp.analysis.side_effects import Effect
+from usmp.objects.attributes import (
+    CONSTANT_DATA_ATTR,
+    INPUT_TENSOR_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    OUTPUT_TENSOR_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.planning.operator_order.graph import OperatorCall, OperatorGraph, Tensor, TensorUse
+from usmp.planning.operator_order.savings import CallSavings, MemoryOfCallee
+
+_NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
+"""Annotations of what is live all the time, in whatever order."""
+
+
+def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> OperatorGraph | None:
+    """The statements of `__tvm_main__` that are no declarations, in the order of the text; None if
+    it is not known what they do, or if there is only one order.
+
+    What counts are its AllocBuffers of known size in planned memory: inputs from entry, outputs to
+    exit, but neither constants nor states nor what lives throughout. So inputs and outputs that are
+    parameters do not count (see `usmp.transform.CreateAllocatesForIO`).
+
+    Parameters
+    ----------
+    mod: the module, before it is planned.
+    preserve_inputs: whether inputs live to the exit.
+    overlap: whether outputs may overwrite what an operator has read (see `safe_overlap`).
+
+    Raises
+    ------
+    ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    """
+    found = main_statements(mod)
+    if found is None:
+        return None
+    orders = _Orders()
+    after = [orders.add(statement) for statement in found.statements]
+    if all(index in before for index, before in enumerate(after[1:])):
+        return None
+    tensors: list[Tensor] = []
+    counted: dict[int, int] = {}
+    used = {piece for statement in found.statements for piece in statement.spans}
+    for piece, stmt in enumerate(found.pieces):
+        if piece in used and stmt is not None and _is_counted(stmt):
+            counted[piece] = len(tensors)
+            is_input = INPUT_TENSOR_ATTR in stmt.annotations
+            at_exit = OUTPUT_TENSOR_ATTR in stmt.annotations or (is_input and preserve_inputs)
+            tensors.append(Tensor(size_bytes(stmt.buffer), is_input, at_exit))
+    overlaps = ModuleOverlap(mod)
+    calls = []
+    for statement, before in zip(found.statements, after, strict=True):
+        uses: list[TensorUse] = []
+        memories: dict[int, list[MemoryOfCallee]] = {}
+        for piece, (first, stop) in statement.spans.items():
+            if piece in counted:
+                uses.append(TensorUse(counted[piece], first, stop - 1))
+        for argument in statement.arguments:
+            if argument.piece in counted:
+                place = MemoryOfCallee(argument.parameter, argument.byte_offset)
+                memories.setdefault(counted[argument.piece], []).append(place)
+        for scratch, (first, stop) in statement.scratch:
+            if _is_counted(scratch):
+                uses.append(TensorUse(len(tensors), first, stop - 1))
+                memories[len(tensors)] = [MemoryOfCallee(scratch.buffer)]
+                tensors.append(Tensor(size_bytes(scratch.buffer)))
+        savings: Mapping[tuple[int, int], int] = {}
+        if overlap and statement.callee is not None:
+            savings = CallSavings(overlaps, statement.callee, memories, tensors)
+        calls.append(OperatorCall(tuple(uses), tuple(sorted(before)), savings))
+    return OperatorGraph(tuple(tensors), tuple(calls))
+
+
+def _is_counted(stmt: tirx.AllocBuffer) -> bool:
+    return is_plannable(stmt) and not any(name in stmt.annotations for name in _NOT_COUNTED)
+
+
+@dataclass
+class _Orders:
+    """Which statements must come before the next one."""
+
+    count: int = 0
+    reads: dict[int, list[tuple[int, PieceAccess]]] = field(default_factory=dict)
+    writes: dict[int, list[tuple[int, PieceAccess]]] = field(default_factory=dict)
+    """By piece of memory, statement and access, since the last write of the whole piece."""
+    effect: int | None = None
+    """The last statement with an effect."""
+    barrier: int | None = None
+    """The last one that may end the run."""
+
+    def add(self, statement: MainStatement) -> set[int]:
+        """The statements that must come before `statement`, which is the next."""
+        index = self.count
+        self.count += 1
+        before = {other for other in (self.barrier,) if other is not None}
+        for access in statement.accesses:
+            earlier = self.writes.get(access.piece, [])
+            if access.may_write:
+                earlier = earlier + self.reads.get(access.piece, [])
+            before.update(other for other, known in earlier if _meet(known, access))
+        for access in statement.accesses:
+            if access.may_write and access.start == 0 and access.stop is None:
+                self.reads[access.piece], self.writes[access.piece] = [], []
+            known = self.writes if access.may_write else self.reads
+            known.setdefault(access.piece, []).append((index, access))
+        if statement.effect:
+            before.update(other for other in (self.effect,) if other is not None)
+            self.effect = index
+        if statement.effect == Effect.MAY_END:
+            before = set(range(index))
+            self.barrier = index
+        return before
+
+
+def _meet(a: PieceAccess, b: PieceAccess) -> bool:
+    """Whether two accesses of one piece have a byte in common."""
+    return (b.stop is None or a.start < b.stop) and (a.stop is None or b.start < a.stop)

@@ -1,0 +1,150 @@
+"""How many bytes are live while calls are made in some order?
+
+A state is the set of calls that are done, a bit each. What is live between two calls follows from
+the state alone, so one number tells it; what is live during a call follows from the state before
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from usmp.planning.operator_order.bytes_needed import AFTER, BEFORE, bytes_needed
+from usmp.planning.operator_order.graph import OperatorGraph
+
+
+class Step(NamedTuple):
+    """What a call adds to the bytes that are live before it, at most during the call and after."""
+
+    during: int
+    after: int
+
+
+class State(NamedTuple):
+    """Calls that are done.
+
+    Parameters
+    ----------
+    done: their bits.
+    live: bytes that are live now.
+    ready: calls that may come next, in the importer's order.
+    """
+
+    done: int
+    live: int
+    ready: tuple[int, ...]
+
+
+@dataclass
+class Work:
+    """How many steps may still be looked at; not how much time, so that machines agree."""
+
+    left: int
+
+
+class OperatorStates:
+    """The graph as sets of bits, and what each step costs.
+
+    Parameters
+    ----------
+    graph: the calls.
+    shares: whether tensors that die may share bytes with those that become live.
+
+    Attributes
+    ----------
+    entry, exit: bits that are no calls, but stand for whoever wrote the tensors that are live at
+        entry, and reads those that are live at exit.
+    start: the state before the first call; `entry` is done.
+    users: by tensor, the calls that use it.
+    """
+
+    def __init__(self, graph: OperatorGraph, shares: bool = True) -> None:
+        count = len(graph.calls)
+        self.graph = graph
+        self.shares = shares
+        self.entry, self.exit = 1 << count, 1 << (count + 1)
+        self.users = [self.entry * t.at_entry | self.exit * t.at_exit for t in graph.tensors]
+        self._everything = (1 << (count + 2)) - 1
+        self._after = [union(call.after) for call in graph.calls]
+        self._followers: list[list[int]] = [[] for _ in graph.calls]
+        for index, call in enumerate(graph.calls):
+            for use in call.uses:
+                self.users[use.tensor] |= 1 << index
+            for other in call.after:
+                self._followers[other].append(index)
+        self.used = [[self.users[use.tensor] for use in call.uses] for call in graph.calls]
+        """By call, the users of each tensor that it uses."""
+        self._steps: list[dict[int, Step]] = [{} for _ in graph.calls]
+        live = sum(tensor.size_bytes for tensor in graph.tensors if tensor.at_entry)
+        ready = tuple(index for index, call in enumerate(graph.calls) if not call.after)
+        self.start = State(self.entry, live, ready)
+
+    def step(self, done: int, call: int) -> Step:
+        """What `call` adds if it comes next."""
+        left = self._everything & ~(done | 1 << call)
+        pattern = 0
+        for users in self.used[call]:
+            pattern <<= 2
+            if users & done:
+                pattern |= BEFORE
+            if users & left:
+                pattern |= AFTER
+        steps = self._steps[call]
+        if pattern not in steps:
+            steps[pattern] = self._step(call, pattern)
+        return steps[pattern]
+
+    def _step(self, index: int, pattern: int) -> Step:
+        call = self.graph.calls[index]
+        liveness = [pattern >> 2 * place & 3 for place in reversed(range(len(call.uses)))]
+        before = after = 0
+        for use, live in zip(call.uses, liveness, strict=True):
+            size_bytes = self.graph.tensors[use.tensor].size_bytes
+            before += size_bytes if live & BEFORE else 0
+            after += size_bytes if live & AFTER else 0
+        needed = bytes_needed(self.graph, call, liveness, self.shares)
+        return Step(needed - before, after - before)
+
+    def make(self, state: State, call: int, step: Step) -> State:
+        """The state after `call`, which costs `step`."""
+        done = state.done | 1 << call
+        ready = [other for other in state.ready if other != call]
+        opened = [other for other in self._followers[call] if not self._after[other] & ~done]
+        return State(done, state.live + step.after, (*sorted(ready + opened),))
+
+    def make_what_is_free(
+        self, state: State, peak: int, end: int, work: Work
+    ) -> tuple[State, list[int]]:
+        """Make calls that raise neither `peak` nor the live bytes until there are none, or the
+        calls `end` are done. Returns the state then, and these calls."""
+        made: list[int] = []
+        while state.done != end:
+            for call in state.ready:
+                work.left -= 1
+                step = self.step(state.done, call)
+                if step.after <= 0 and state.live + step.during <= peak:
+                    break
+            else:
+                return state, made
+            state = self.make(state, call, step)
+            made.append(call)
+        return state, made
+
+    def make_all(self, state: State, order: Iterable[int]) -> tuple[State, list[int]]:
+        """The state after calls in this order, and the bytes that are live during each."""
+        needs = []
+        for call in order:
+            step = self.step(state.done, call)
+            needs.append(state.live + step.during)
+            state = self.make(state, call, step)
+        return state, needs
+
+
+def union(indices: Iterable[int]) -> int:
+    """The set of these indices."""
+    mask = 0
+    for index in indices:
+        mask |= 1 << index
+    return mask

@@ -1,0 +1,226 @@
+"""CSV to cells: which columns there are, the numbers in them, and the line of every buffer.
+
+Plain files, without quotes, empty lines or empty numbers, are read by NumPy as a whole. Any other
+is read line by line, which takes longer and can say what is wrong where.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from usmp_solver.problem import Column
+
+_NAMES = {
+    "id": "id",
+    "buffer": "id",
+    "buffer_id": "id",
+    "lower": "lower",
+    "begin": "lower",
+    "start": "lower",
+    "upper": "upper",
+    "end": "upper",
+    "size": "size",
+    "alignment": "alignment",
+    "offset": "offset",
+    "gaps": "gaps",
+    "pool": "pool",
+    "hint": "hint",
+}
+"""Names of columns, and what they mean; the synonyms are MiniMalloc's."""
+
+REQUIRED = ("id", "lower", "upper", "size")
+NO_OFFSET = -(1 << 63)
+"""What an empty cell of an offset means; no number in a file is as low."""
+
+_NUMBERS = {"lower": None, "upper": None, "size": None, "alignment": 1, "offset": NO_OFFSET}
+"""Columns of numbers, and what an empty cell means."""
+
+_TEXTS = ("id", "gaps", "pool")
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What else people write between columns."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64_MAX = (1 << 63) - 1
+
+
+class CsvError(ValueError):
+    """What is wrong in a file, and where."""
+
+    def __init__(self, file: str, line: int | None, buffer: str | None, words: str) -> None:
+        place = [file, *([] if line is None else [f"line {line}"])]
+        place += [] if buffer is None else [f'buffer "{buffer}"']
+        super().__init__(f"{', '.join(place)}: {words}")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The columns of a file, a row for every buffer.
+
+    Parameters
+    ----------
+    header: the names as they are in the file.
+    meanings: of the names, in the same order.
+    lines: in which each buffer is, the first of the file being 1.
+    numbers: columns of numbers by meaning; what is not in the file is not here.
+    texts: columns of text by meaning.
+    is_plain: every line is a buffer, and every comma is between two cells.
+    """
+
+    header: list[str]
+    meanings: list[str]
+    lines: Column
+    numbers: dict[str, Column]
+    texts: dict[str, list[str]]
+    is_plain: bool = False
+
+    @property
+    def end_is_inclusive(self) -> bool:
+        """MiniMalloc takes a column `end`, and the gaps beside it, as inclusive."""
+        return "end" in (name.strip().lower() for name in self.header)
+
+
+def read_cells(file: str, data: bytes) -> Cells:
+    """Read the file.
+
+    Raises
+    ------
+    CsvError
+        A column is missing, unknown or there twice, a line has not as many cells as the first, or
+        a cell of a number has none.
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise CsvError(file, line, None, "this is no UTF-8 text; is the file a CSV?") from None
+    return _read_plain(file, text) or _read_rows(file, text)
+
+
+def _meanings(file: str, line: int, header: list[str]) -> list[str]:
+    meanings = []
+    for name in header:
+        meaning = _NAMES.get(name.strip().lower())
+        if meaning is None:
+            separator = next((each for each in ";\t|" if each in name), None)
+            if len(header) == 1 and separator is not None:
+                words = f"columns are separated by commas, not by {_SEPARATORS[separator]}"
+            else:
+                words = (
+                    f'the column "{name.strip()}" is unknown; known: {", ".join(_NAMES)}; the '
+                    "first line must name the columns"
+                )
+            raise CsvError(file, line, None, words)
+        if meaning in meanings:
+            raise CsvError(file, line, None, f'two columns say "{meaning}"; leave one of them out')
+        meanings.append(meaning)
+    for name in REQUIRED:
+        if name not in meanings:
+            raise CsvError(
+                file,
+                line,
+                None,
+                f'the column "{name}" is missing; these must be there: {", ".join(REQUIRED)}',
+            )
+    return meanings
+
+
+def _read_plain(file: str, text: str) -> Cells | None:
+    """The cells of a plain file; None if it is none, or if something is wrong in it."""
+    text = text.replace("\r\n", "\n")
+    first, _, rest = text.partition("\n")
+    if '"' in text or "\r" in text or not first.strip():
+        return None
+    header = first.split(",")
+    meanings = _meanings(file, 1, header)
+    types = [(meaning, np.int64 if meaning in _NUMBERS else object) for meaning in meanings]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # Such as that of numbers that are not whole.
+            rows = np.loadtxt(io.StringIO(rest), types, comments=None, delimiter=",", ndmin=1)
+    except (ValueError, OverflowError, Warning):
+        return None
+    if len(rows) != rest.count("\n") + (not rest.endswith("\n")):
+        return None  # There are empty lines.
+    numbers = {name: rows[name].copy() for name in _NUMBERS if name in meanings}
+    if any((values == NO_OFFSET).any() for values in numbers.values()):
+        return None
+    texts = {name: [*map(str.strip, rows[name].tolist())] for name in _TEXTS if name in meanings}
+    return Cells(header, meanings, np.arange(len(rows)) + 2, numbers, texts, is_plain=True)
+
+
+def _read_rows(file: str, text: str) -> Cells:
+    """The cells of any file."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    meanings: list[str] = []
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    line = 1
+    try:
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                pass  # An empty line.
+            elif not header:
+                header, meanings = row, _meanings(file, line, row)
+            else:
+                _check_length(file, line, header, row)
+                lines.append(line)
+                rows.append([cell.strip() for cell in row])
+            line = reader.line_num + 1
+    except csv.Error as error:
+        words = f"the line cannot be read ({error}); is there a quote that nothing closes?"
+        raise CsvError(file, line, None, words) from None
+    if not header:
+        raise CsvError(
+            file, None, None, f"the file is empty; its first line must be {','.join(REQUIRED)}"
+        )
+    if not rows:
+        raise CsvError(file, None, None, "there is no buffer below the first line")
+    columns = dict(zip(meanings, map(list, zip(*rows, strict=True)), strict=True))
+    numbers = {
+        name: np.array(
+            [
+                _number(file, line, buffer, name, cell)
+                for line, buffer, cell in zip(lines, columns["id"], columns[name], strict=True)
+            ],
+            np.int64,
+        )
+        for name in _NUMBERS
+        if name in columns
+    }
+    texts = {name: columns[name] for name in _TEXTS if name in columns}
+    return Cells(header, meanings, np.array(lines, np.int64), numbers, texts)
+
+
+def _check_length(file: str, line: int, header: list[str], row: list[str]) -> None:
+    if len(row) != len(header):
+        raise CsvError(
+            file,
+            line,
+            None,
+            f"the line has {len(row)} cells, but the first line names {len(header)} columns; write "
+            "cells that have commas in quotes",
+        )
+
+
+def _number(file: str, line: int, buffer: str, column: str, cell: str) -> int:
+    empty = _NUMBERS[column]
+    if not cell and empty is not None:
+        return empty
+
+    def refuse(words: str) -> NoReturn:
+        raise CsvError(file, line, buffer, f'{column} is "{cell}"; {words}')
+
+    if not _INTEGER.fullmatch(cell):
+        refuse("write a whole number")
+    if len(cell) > 100 or abs(int(cell)) > _INT64_MAX:
+        refuse("the number does not fit 64 bits")
+    return int(cell)

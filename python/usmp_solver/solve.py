@@ -1,0 +1,125 @@
+"""`usmp.algorithms.solve`: a problem in, a checked plan and what is proved of it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tvm_ffi import from_dlpack, get_global_func, register_error
+
+from usmp_solver.check import check_columns
+from usmp_solver.library import LIBRARY as _LIBRARY  # noqa: F401
+from usmp_solver.problem import Column, Problem
+from usmp_solver.solution import Solution, Status
+
+_solve = get_global_func("usmp_solver.solve")
+_MOST_WORK = (1 << 63) - 1
+
+# Ctrl-C is seen where C++ calls Python, and would come out of C++ as a RuntimeError.
+register_error("KeyboardInterrupt", KeyboardInterrupt)
+
+SEARCHES = ("auto", "exact")
+"""The algorithms that say what is proved, and that a budget ends."""
+ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
+"""All of them; also the values of the option ``tir.usmp.algorithm``."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known while the solver runs, in bytes, summed over the pools; `peak` is that of the
+    best plan so far, None while there is none."""
+
+    peak: int | None
+    lower_bound: int
+
+
+def solve(
+    problem: Problem,
+    *,
+    algorithm: str = "auto",
+    work_budget: int | None = None,
+    time_budget: float | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
+) -> Solution:
+    """Place the buffers; of all plans within the limits, the best has the lowest peak in the least
+    preferred pool, then in the one before it, and so on.
+
+    Without a time budget, the same problem gives the same plan on every machine. Every plan has
+    passed an independent check.
+
+    Parameters
+    ----------
+    problem: buffers and pools.
+    algorithm: "auto" stops after `work_budget`; "exact" goes on until the best plan is proved, or a
+        budget that is given is used up. "greedy_by_size", "greedy_by_conflicts", "hill_climb" and
+        "no_sharing" end by themselves, and take no time budget.
+    work_budget: steps after which the best plan so far is returned; 200 million take about a
+        second, and are the budget of "auto" where no budget is given.
+    time_budget: seconds after which the same happens.
+    progress: called some times a second; False ends the search with the best plan so far.
+
+    Raises
+    ------
+    ValueError
+        The algorithm is unknown or takes no time budget, or a budget is not positive.
+    """
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
+    for name, budget in (("work_budget", work_budget), ("time_budget", time_budget)):
+        if budget is not None and not budget > 0:
+            raise ValueError(f"{name} must be more than 0, not {budget}")
+    if time_budget is not None and algorithm not in SEARCHES:
+        raise ValueError(f"a time budget is for {' or '.join(SEARCHES)}, not for {algorithm}")
+
+    def watch(peak: int | None, lower_bound: int) -> bool:
+        # Called even if nobody watches: Python raises KeyboardInterrupt here.
+        return progress is None or progress(Progress(peak, lower_bound)) is not False
+
+    columns = {
+        name: from_dlpack(np.ascontiguousarray(values))
+        for name, values in problem.columns().items()
+    }
+    # Names decide ties in TVM's orders only; a million of them cost as much as the search.
+    names = [] if algorithm in SEARCHES else list(problem.names)
+    found = _solve(
+        columns,
+        names,
+        algorithm,
+        None if work_budget is None else int(min(work_budget, _MOST_WORK)),
+        None if time_budget is None else float(time_budget),
+        watch,
+    )
+    return _checked(problem, found)
+
+
+def _checked(problem: Problem, found: Mapping[str, Any]) -> Solution:
+    def numbers(name: str) -> Column:
+        return np.array(np.from_dlpack(found[name]), np.int64)
+
+    names = [pool.name for pool in problem.pools]
+    offsets, pools = numbers("offsets"), numbers("pools")
+
+    solution = Solution(
+        problem=problem,
+        status=Status(str(found["status"])),
+        offsets=offsets,
+        pools=pools,
+        peaks=_peaks(problem, offsets, pools),
+        lower_bounds=dict(zip(names, numbers("lower_bounds").tolist(), strict=True)),
+        infeasible_subset=tuple(numbers("infeasible_subset").tolist()),
+        is_irreducible=bool(found["is_irreducible"]),
+        work=int(found["work"]),
+    )
+    if solution.has_plan:
+        check_columns(problem, offsets, pools)
+    return solution
+
+
+def _peaks(problem: Problem, offsets: Column, pools: Column) -> dict[str, int]:
+    """The highest end of a buffer that has bytes, by pool: measured, not asked for."""
+    peaks = np.zeros(len(problem.pools), np.int64)
+    if len(offsets):
+        np.maximum.at(peaks, pools, np.where(problem.sizes > 0, offsets + problem.sizes, 0))
+    return dict(zip((pool.name for pool in problem.pools), peaks.tolist(), strict=True))

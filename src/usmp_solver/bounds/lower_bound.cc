@@ -1,0 +1,27 @@
+#include "usmp_solver/bounds/lower_bound.h"
+
+#include <algorithm>
+
+#include "usmp_solver/bounds/clique_bound.h"
+#include "usmp_solver/bounds/order_bound.h"
+#include "usmp_solver/bounds/section_bound.h"
+#include "usmp_solver/bounds/stack_bound.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Steps for what is searched, a few milliseconds: most problems need far fewer. */
+constexpr int64_t kSearchSteps = 1'000'000;
+
+}  // namespace
+
+int64_t LowerBound(const PoolProblem& problem, Budget* budget) {
+  int64_t bound = SectionBound(problem, budget);
+  Budget search(budget, kSearchSteps);
+  bound = StackBound(problem, bound, &search);
+  bound = CliqueBound(problem, bound, &search);
+  return OrderBound(problem, bound, &search);
+}
+
+}  // namespace usmp

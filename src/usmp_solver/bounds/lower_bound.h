@@ -1,0 +1,19 @@
+// Lower bounds of the peak in one pool.
+#ifndef USMP_SOLVER_BOUNDS_LOWER_BOUND_H_
+#define USMP_SOLVER_BOUNDS_LOWER_BOUND_H_
+
+#include "usmp_solver/model/budget.h"
+#include "usmp_solver/model/pool_problem.h"
+
+namespace usmp {
+
+/*!
+ * \brief Bytes that no plan can do without: the largest of several bounds.
+ *
+ * kNoLimit where it is seen that there is no plan: pins collide.
+ */
+int64_t LowerBound(const PoolProblem& problem, Budget* budget);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_BOUNDS_LOWER_BOUND_H_

@@ -1,0 +1,188 @@
+#include "usmp_solver/bounds/order_bound.h"
+
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "usmp_solver/model/separations.h"
+#include "usmp_solver/model/wide_bytes.h"
+#include "usmp_solver/pools/two_satisfiability.h"
+
+namespace usmp {
+
+namespace {
+
+constexpr size_t kMaxItems = 4096;
+constexpr size_t kMaxPairs = 1 << 18;
+constexpr size_t kMaxClauses = 1 << 18;
+
+/*! \brief An item with which another one conflicts, and how far it must be above or below it. */
+struct Neighbour {
+  int32_t item;
+  /*! \brief Whether "the other one is below" is the pair's variable or its negation. */
+  int32_t literal_below;
+  /*! \brief From the start of the other one to its own if it is above, and the other way round. */
+  int64_t up;
+  int64_t down;
+};
+
+/*! \brief Not both of the literals, if no item may end beyond a capacity below `height`. */
+struct Clause {
+  int64_t height;
+  int32_t first;
+  int32_t second;
+};
+
+/*! \brief By item, its neighbours by falling size; empty if there are too many pairs. */
+std::vector<std::vector<Neighbour>> Neighbours(const PoolProblem& problem, Budget* budget) {
+  struct Begin {
+    int32_t section;
+    int32_t item;
+    int32_t end;
+  };
+  std::vector<Begin> begins;
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const PoolProblem::Item& item = problem.items[i];
+    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
+      begins.push_back({problem.spans[k].begin, static_cast<int32_t>(i), problem.spans[k].end});
+    }
+  }
+  std::sort(begins.begin(), begins.end(), [](const Begin& lhs, const Begin& rhs) {
+    return std::tuple(lhs.section, lhs.item) < std::tuple(rhs.section, rhs.item);
+  });
+  std::vector<std::pair<int32_t, int32_t>> pairs;
+  std::vector<Begin> live;
+  for (const Begin& begin : begins) {
+    live.erase(std::remove_if(live.begin(), live.end(),
+                              [&](const Begin& other) { return other.end <= begin.section; }),
+               live.end());
+    for (const Begin& other : live) pairs.push_back(std::minmax(begin.item, other.item));
+    if (pairs.size() > kMaxPairs || !budget->Spend(live.size())) return {};
+    live.push_back(begin);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  std::vector<std::vector<Neighbour>> neighbours(problem.items.size());
+  const Separations separation(problem);
+  int32_t variable = 0;
+  for (const auto& [a, b] : pairs) {
+    const int64_t a_below = separation(a, b);
+    const int64_t b_below = separation(b, a);
+    neighbours[a].push_back({b, 2 * variable, a_below, b_below});
+    neighbours[b].push_back({a, 2 * variable + 1, b_below, a_below});
+    ++variable;
+  }
+  for (std::vector<Neighbour>& list : neighbours) {
+    std::stable_sort(list.begin(), list.end(), [&](const Neighbour& lhs, const Neighbour& rhs) {
+      return problem.items[lhs.item].size > problem.items[rhs.item].size;
+    });
+  }
+  return neighbours;
+}
+
+/*! \brief The lowest offset of an item from `from` on; kNoLimit if its pin is below. */
+int64_t OffsetFrom(const PoolProblem::Item& item, int64_t from) {
+  if (item.fixed_offset >= 0) return from <= item.fixed_offset ? item.fixed_offset : kNoLimit;
+  return AlignUp(from, item.alignment).value_or(kNoLimit);
+}
+
+/*! \brief The peak of a stack of the items, each as far above the last one as told. */
+int64_t StackOf(const PoolProblem& problem, std::initializer_list<int32_t> items,
+                std::initializer_list<int64_t> separations) {
+  int64_t from = 0;
+  int64_t peak = 0;
+  const int64_t* separation = separations.begin();
+  for (int32_t i : items) {
+    const PoolProblem::Item& item = problem.items[i];
+    const int64_t offset = OffsetFrom(item, from);
+    peak = std::max(peak, ClampedAdd(offset, item.size));
+    if (separation != separations.end()) from = ClampedAdd(offset, *separation++);
+    if (from == kNoLimit) return kNoLimit;
+  }
+  return peak;
+}
+
+/*! \brief Above the sum of its sizes a stack of three ends by no more; unknown (kNoLimit) if pins
+ *         may forbid it. */
+int64_t MostWasted(const PoolProblem& problem) {
+  int64_t alignment = 1;
+  for (const PoolProblem::Item& item : problem.items) {
+    if (item.fixed_offset >= 0) return kNoLimit;
+    alignment = std::max(alignment, item.alignment);
+  }
+  return Clamp(WideBytes{2} * (alignment - 1));
+}
+
+/*!
+ * \brief The stacks of two and three that end above `bound`, the highest first.
+ *
+ * \param least the sum of the sizes is more than this in each of them.
+ */
+std::vector<Clause> Clauses(const PoolProblem& problem,
+                            const std::vector<std::vector<Neighbour>>& neighbours, int64_t bound,
+                            int64_t least, Budget* budget) {
+  std::vector<Clause> clauses;
+  for (int32_t v = 0; v < static_cast<int32_t>(neighbours.size()); ++v) {
+    for (const Neighbour& u : neighbours[v]) {
+      const int32_t u_below = u.literal_below ^ 1;
+      const int64_t pair = StackOf(problem, {u.item, v}, {u.down});
+      if (pair > bound) clauses.push_back({pair, u_below, u_below});
+      const WideBytes others =
+          WideBytes{least} - problem.items[v].size - problem.items[u.item].size;
+      for (const Neighbour& w : neighbours[v]) {
+        if (problem.items[w.item].size <= others) break;
+        if (!budget->Spend(2)) return {};
+        if (u.item == w.item) continue;
+        const int64_t height = StackOf(problem, {u.item, v, w.item}, {u.down, w.up});
+        if (height > bound) clauses.push_back({height, u_below, w.literal_below});
+      }
+      if (clauses.size() > kMaxClauses) return {};
+    }
+  }
+  std::sort(clauses.begin(), clauses.end(), [](const Clause& lhs, const Clause& rhs) {
+    return std::tuple(-lhs.height, lhs.first, lhs.second) <
+           std::tuple(-rhs.height, rhs.first, rhs.second);
+  });
+  return clauses;
+}
+
+WideBytes SumOfThreeLargest(const PoolProblem& problem) {
+  std::vector<int64_t> sizes;
+  for (const PoolProblem::Item& item : problem.items) sizes.push_back(item.size);
+  const size_t three = std::min<size_t>(3, sizes.size());
+  std::partial_sort(sizes.begin(), sizes.begin() + three, sizes.end(), std::greater<>());
+  return std::accumulate(sizes.begin(), sizes.begin() + three, WideBytes{0});
+}
+
+}  // namespace
+
+int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
+  if (problem.items.size() > kMaxItems) return bound;
+  const int64_t least = bound - std::min(bound, MostWasted(problem));
+  if (SumOfThreeLargest(problem) <= least) return bound;
+  const auto neighbours = Neighbours(problem, budget);
+  int32_t num_literals = 0;
+  for (const std::vector<Neighbour>& list : neighbours) num_literals += list.size();
+  const std::vector<Clause> clauses = Clauses(problem, neighbours, bound, least, budget);
+  std::vector<std::pair<int32_t, int32_t>> not_both;
+  for (const Clause& clause : clauses) not_both.emplace_back(clause.first, clause.second);
+  // The fewest clauses, of the highest, that cannot all hold: any peak below the last one's needs
+  // them all.
+  size_t satisfiable = 0;
+  size_t contradictory = clauses.size() + 1;
+  while (satisfiable + 1 < contradictory) {
+    const size_t count = satisfiable + (contradictory - satisfiable) / 2;
+    if (!budget->Spend(num_literals + 2 * static_cast<int64_t>(count))) return bound;
+    if (Satisfiable({not_both.begin(), not_both.begin() + count}, num_literals)) {
+      satisfiable = count;
+    } else {
+      contradictory = count;
+    }
+  }
+  return contradictory > clauses.size() ? bound : clauses[contradictory - 1].height;
+}
+
+}  // namespace usmp

@@ -1,0 +1,99 @@
+#include "usmp_solver/explain/infeasible_subset.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "usmp_solver/explain/deletion_filter.h"
+#include "usmp_solver/heuristics/fit.h"
+#include "usmp_solver/model/extent.h"
+#include "usmp_solver/model/huge.h"
+#include "usmp_solver/model/pool_problem.h"
+#include "usmp_solver/model/separations.h"
+#include "usmp_solver/pools/minimise_pools.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Steps that one test may take: about a tenth of a second. */
+constexpr int64_t kTest = 20'000'000;
+
+Verdict PlaceTogether(const Problem& problem, const std::vector<size_t>& members, Budget* whole) {
+  if (members.empty()) return Verdict::kPlaced;
+  if (whole->exhausted()) return Verdict::kUndecided;
+  Budget budget(whole, kTest);
+  const int64_t extent = Extent(problem, members);
+  if (extent == kNoLimit) {
+    std::vector<Placement> placements(problem.buffers.size());
+    return PlaceHuge(problem, members, &placements);
+  }
+  std::vector<size_t> pools;
+  for (size_t b : members) {
+    pools.insert(pools.end(), problem.buffers[b].pools.begin(), problem.buffers[b].pools.end());
+  }
+  std::sort(pools.begin(), pools.end());
+  pools.erase(std::unique(pools.begin(), pools.end()), pools.end());
+  PoolsMinimiser minimiser(problem, members, std::move(pools), extent);
+  minimiser.FindAny(&budget);
+  if (minimiser.infeasible()) return Verdict::kInfeasible;
+  return minimiser.found() ? Verdict::kPlaced : Verdict::kUndecided;
+}
+
+/*! \brief Two of the pinned members that cannot be in the only pool that both have. */
+std::optional<std::vector<size_t>> CollidingPair(const Problem& problem,
+                                                 const std::vector<size_t>& members) {
+  for (size_t pool = 0; pool < problem.pools.size(); ++pool) {
+    std::vector<size_t> pinned;
+    for (size_t b : members) {
+      const Problem::Buffer& buffer = problem.buffers[b];
+      if (buffer.fixed_offset && buffer.pools == std::vector{pool}) pinned.push_back(b);
+    }
+    const PoolProblem together = MakePoolProblem(problem, pool, pinned);
+    if (const auto pair = FindCollidingPins(together, Separations(together))) {
+      return std::vector{together.buffers[pair->first], together.buffers[pair->second]};
+    }
+  }
+  return std::nullopt;
+}
+
+/*! \brief The members in the section with the most bytes. */
+std::vector<size_t> FullestSection(const Problem& problem, const std::vector<size_t>& members) {
+  const size_t some_pool = problem.buffers[members.front()].pools.front();
+  const PoolProblem together = MakePoolProblem(problem, some_pool, members);
+  const std::vector<int64_t> loads = Loads(together);
+  const int32_t fullest =
+      static_cast<int32_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
+  std::vector<size_t> section;
+  for (size_t i = 0; i < together.items.size(); ++i) {
+    const PoolProblem::Item& item = together.items[i];
+    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
+      const PoolProblem::Span& span = together.spans[k];
+      if (span.begin <= fullest && fullest < span.end) section.push_back(together.buffers[i]);
+    }
+  }
+  return section;
+}
+
+}  // namespace
+
+InfeasibleSubset ShrinkInfeasible(const Problem& problem, std::vector<size_t> infeasible,
+                                  Budget* budget) {
+  for (size_t b : infeasible) {
+    if (FitsNowhere(problem, problem.buffers[b])) return {{b}, true};
+  }
+  if (const auto pair = CollidingPair(problem, infeasible)) return {*pair, true};
+  const auto test = [&](const std::vector<size_t>& members) {
+    return PlaceTogether(problem, members, budget);
+  };
+  if (Extent(problem, infeasible) != kNoLimit) {
+    std::vector<size_t> section = FullestSection(problem, infeasible);
+    if (test(section) == Verdict::kInfeasible) infeasible = std::move(section);
+  }
+  InfeasibleSubset result;
+  result.buffers = DeletionFilter(std::move(infeasible), test, budget, &result.is_irreducible);
+  std::sort(result.buffers.begin(), result.buffers.end());
+  return result;
+}
+
+}  // namespace usmp

@@ -1,0 +1,25 @@
+// Why nothing fits: few buffers that do not fit together.
+#ifndef USMP_SOLVER_EXPLAIN_INFEASIBLE_SUBSET_H_
+#define USMP_SOLVER_EXPLAIN_INFEASIBLE_SUBSET_H_
+
+#include <vector>
+
+#include "usmp_solver/model/budget.h"
+#include "usmp_solver/model/problem.h"
+
+namespace usmp {
+
+struct InfeasibleSubset {
+  /*! \brief Ascending. */
+  std::vector<size_t> buffers;
+  /*! \brief Without any one of them the others fit; proved. */
+  bool is_irreducible;
+};
+
+/*! \brief The infeasible set, less what it can do without; each test has a bounded budget. */
+InfeasibleSubset ShrinkInfeasible(const Problem& problem, std::vector<size_t> infeasible,
+                                  Budget* budget);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_EXPLAIN_INFEASIBLE_SUBSET_H_

@@ -1,0 +1,365 @@
+#include "usmp_solver/heuristics/hill_climb.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "usmp_solver/heuristics/greedy.h"
+#include "usmp_solver/heuristics/ordered_plan.h"
+#include "usmp_solver/model/wide_bytes.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Orders that TVM places, the first one included. */
+constexpr int64_t kAttempts = 500;
+
+/*! \brief What an attempt takes whatever it places, for each buffer, in buffers looked at. */
+constexpr int64_t kOverhead = 12;
+
+/*! \brief Buffers that all attempts together may look at; very large graphs get fewer attempts. */
+constexpr int64_t kWork = 1'000'000'000;
+
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+
+/*!
+ * \brief The numbers of `rand_r` of the GNU C library, which TVM draws from seed 0 on.
+ *
+ * Three steps of the linear congruential generator of the C standard's example give 11, 10 and 10
+ * bits of a number. The libraries of other platforms have other numbers; here they are the same
+ * everywhere.
+ */
+class Random {
+ public:
+  /*! \brief Of 0 to count - 1. */
+  size_t Below(size_t count) {
+    uint32_t number = Bits(11);
+    number = number << 10 ^ Bits(10);
+    number = number << 10 ^ Bits(10);
+    return number % count;
+  }
+
+ private:
+  uint32_t Bits(int count) {
+    state_ = state_ * 1103515245 + 12345;
+    return (state_ >> 16) % (uint32_t{1} << count);
+  }
+
+  uint32_t state_ = 0;
+};
+
+class Climber {
+ public:
+  Climber(const Problem& problem, const ConflictGraph& conflicts)
+      : problem_(problem), conflicts_(conflicts) {}
+
+  Solution Run(int64_t enough) {
+    enough_ = enough;
+    const std::vector<size_t> by_size = OrderBySize(problem_, conflicts_);
+    const Solution first = FirstFit(problem_, conflicts_, by_size);
+    Keep(first);
+    if (Done()) return std::move(best_);
+    std::optional<OrderedPlan::Placements> fixed = PlaceFixedPart(by_size);
+    if (fixed) {
+      plan_.emplace(problem_, conflicts_, std::move(*fixed));
+      Start(by_size, first);
+      start_work_ = plan_->work();
+      FollowTvm();
+    }
+    if (!Done()) {
+      const std::vector<size_t> by_conflicts = OrderByConflicts(problem_, conflicts_);
+      const Solution second = FirstFit(problem_, conflicts_, by_conflicts);
+      Keep(second);
+      if (fixed && !Done()) ClimbOn(by_conflicts, second);
+    }
+    if (fixed) Account(plan_->Result());
+    best_.work += choice_work_;
+    return std::move(best_);
+  }
+
+ private:
+  using Outcome = OrderedPlan::Outcome;
+
+  /*! \brief Two positions of the order; none are to change if both are the same. */
+  using Change = std::pair<size_t, size_t>;
+
+  bool Done() const { return best_total_ <= enough_; }
+
+  /*! \brief Whether changes of the order have no say in where the buffer is. */
+  bool IsFixed(size_t b) const {
+    const Problem::Buffer& buffer = problem_.buffers[b];
+    return buffer.fixed_offset ||
+           std::all_of(buffer.pools.begin(), buffer.pools.end(),
+                       [&](size_t p) { return problem_.pools[p].is_constant; });
+  }
+
+  std::vector<size_t> Movable(std::vector<size_t> order) const {
+    order.erase(std::remove_if(order.begin(), order.end(), [&](size_t b) { return IsFixed(b); }),
+                order.end());
+    return order;
+  }
+
+  /*! \brief Where greedy put it, or would have if something else had not been left out; nothing if
+   *         that is nowhere. */
+  std::optional<OrderedPlan::Placements> PlaceFixedPart(const std::vector<size_t>& order) {
+    Placer placer(problem_, conflicts_);
+    for (size_t b : PinnedFirst(problem_, order)) {
+      if (!IsFixed(b)) continue;
+      const std::optional<Placement>& known = best_.placements[b];
+      const bool placed = known && !best_.unplaced ? placer.TryPlace(b, known->pool, known->offset)
+                                                   : placer.TryPlace(b);
+      if (!placed) return std::nullopt;
+    }
+    return placer.placements();
+  }
+
+  /*! \brief Go on from the order, whose greedy solution is known. */
+  void Start(const std::vector<size_t>& order, const Solution& greedy) {
+    const std::vector<size_t> movable = Movable(order);
+    // If no limit refused a buffer, then each is in its first pool, as here.
+    const bool known = !greedy.unplaced && movable.size() == order.size() &&
+                       std::all_of(greedy.refused.begin(), greedy.refused.end(),
+                                   [](int64_t end) { return end == kMax; });
+    Accept(known ? plan_->Start(movable, greedy.placements) : plan_->Start(movable));
+  }
+
+  /*!
+   * \brief TVM's walk from order to order: the best of its plans is no worse than TVM's result.
+   *
+   * Where TVM finds no two buffers to change places it tries the order again, finds it no better,
+   * and takes back the last change, even if that was kept or taken back before. So does this.
+   */
+  void FollowTvm() {
+    Change change = {0, 0};
+    for (int64_t attempt = 1; attempt < kAttempts && !Done(); ++attempt) {
+      if (Work() + attempt * Overhead() >= kWork) return;
+      const Change next = ChooseExchange();
+      if (next.first != next.second) {
+        change = next;
+        plan_->Swap(change.first, change.second);
+      }
+      if (!TryAsTvm(attempt)) plan_->Swap(change.first, change.second);
+    }
+  }
+
+  /*! \brief Keep the order if it is better, or with a chance that shrinks with the attempts. */
+  bool TryAsTvm(int64_t attempt) {
+    // From attempt 50 on the chance is less than one in a hundred, and rounds to none.
+    const std::optional<Outcome> outcome = plan_->Update(attempt < 50 ? kMax : Most(-1));
+    const bool better = outcome && Key(*outcome) < Key(current_);
+    // A number is drawn whenever the order is not better, even where it does not matter.
+    if (!better && (random_.Below(100) >= (outcome ? Chance(*outcome, attempt) : 0))) {
+      if (outcome) plan_->Undo();
+      return false;
+    }
+    Accept(*outcome);
+    return true;
+  }
+
+  /*! \brief Of a hundred. */
+  size_t Chance(const Outcome& outcome, int64_t attempt) const {
+    if (outcome.total <= current_.total) return 0;
+    const WideBytes worse = WideBytes{outcome.total} - current_.total;
+    return static_cast<size_t>(50 * worse / outcome.total / attempt);
+  }
+
+  /*!
+   * \brief Climb from the other greedy order with moves of our own, which TVM's walk does not have.
+   *
+   * The looks that it takes are those that the walk took less than TVM, which places every buffer
+   * in each attempt.
+   */
+  void ClimbOn(const std::vector<size_t>& by_conflicts, const Solution& greedy) {
+    int64_t all = 0;
+    for (size_t b : plan_->order()) all += 1 + static_cast<int64_t>(conflicts_.Degree(b));
+    const int64_t saved = (kAttempts - 1) * all - (plan_->work() - start_work_);
+    Start(by_conflicts, greedy);
+    const int64_t end = std::min(kWork, Work() + saved);
+    for (int64_t attempt = 1; !Done() && Work() + attempt * Overhead() < end; ++attempt) {
+      const Change move = ChooseMove();
+      if (move.first == move.second) continue;
+      plan_->Move(move.first, move.second);
+      const std::optional<Outcome> outcome = plan_->Update(Most(0));
+      if (outcome && Key(*outcome) <= Key(current_)) {
+        Accept(*outcome);
+        continue;
+      }
+      if (outcome) plan_->Undo();
+      plan_->Move(move.second, move.first);
+    }
+  }
+
+  /*! \brief The current total, with something added, or anything where less is not all that counts:
+   *         with several pools, a plan that fits may take more than one that does not. */
+  int64_t Most(int64_t more) const {
+    return current_.fits || problem_.pools.size() == 1 ? current_.total + more : kMax;
+  }
+
+  /*! \brief Smaller is better: what fits, then what takes less. */
+  static std::pair<bool, int64_t> Key(const Outcome& outcome) {
+    return {!outcome.fits, outcome.total};
+  }
+
+  void Accept(const Outcome& outcome) {
+    plan_->Keep();
+    current_ = outcome;
+    tops_ = Tops();
+    if (!current_.fits || current_.total >= best_total_) return;
+    best_.placements = plan_->placements();
+    best_.unplaced = std::nullopt;
+    best_total_ = current_.total;
+  }
+
+  int64_t Overhead() const { return 1 + kOverhead * static_cast<int64_t>(plan_->order().size()); }
+
+  int64_t Work() const { return plan_->work() + choice_work_; }
+
+  /*! \brief Two positions: the buffer at the first, the later one, goes before the second. */
+  Change ChooseMove() {
+    if (tops_.empty()) return {0, 0};
+    size_t a = tops_[random_.Below(tops_.size())];
+    if (random_.Below(2) == 0) a = Neighbour(a);
+    size_t b = Neighbour(a);
+    if (random_.Below(2) == 0) b = Neighbour(b);
+    if (IsFixed(a) || IsFixed(b)) return {0, 0};
+    const auto [earlier, later] = std::minmax(plan_->ranks()[a], plan_->ranks()[b]);
+    return {later - 1, earlier - 1};
+  }
+
+  size_t Neighbour(size_t b) {
+    const size_t degree = conflicts_.Degree(b);
+    return degree == 0 ? b : conflicts_.NeighbourAt(b, random_.Below(degree));
+  }
+
+  /*!
+   * \brief Two positions whose buffers change places, or twice the same if there are none.
+   *
+   * Of a buffer at the top of a pool, one that conflicts with it and was placed before; and another
+   * such, or more often one that conflicts with a neighbour of the top and was placed before that.
+   */
+  Change ChooseExchange() {
+    if (tops_.empty()) return {0, 0};
+    std::sort(tops_.begin(), tops_.end(),
+              [&](size_t lhs, size_t rhs) { return plan_->ranks()[lhs] < plan_->ranks()[rhs]; });
+    const size_t top = tops_[random_.Below(tops_.size())];
+    const std::vector<size_t> first = EarlierNeighbours(top);
+    const size_t second_count = CountSecondNeighbours(top);
+    if (first.empty()) return {0, 0};
+    const size_t a = first[random_.Below(first.size())];
+    size_t b = a;
+    // This ends: two that were placed before the top differ, and if there is only one, then what
+    // is counted beside it includes the top, as an earlier neighbour of a later one.
+    while (b == a) {
+      const bool far = second_count > 0 && random_.Below(100) > 25;
+      b = far ? SecondNeighbour(random_.Below(second_count)) : first[random_.Below(first.size())];
+      if (second_count < 2 && first.size() < 2) break;
+    }
+    return {a - 1, b - 1};
+  }
+
+  /*! \brief The buffers at the tops of the workspace pools. */
+  std::vector<size_t> Tops() const {
+    const OrderedPlan::Placements& placements = plan_->placements();
+    const std::vector<int64_t> peaks = Peaks(problem_, placements);
+    std::vector<size_t> tops;
+    for (size_t b = 0; b < placements.size(); ++b) {
+      const std::optional<Placement>& place = placements[b];
+      const int64_t size = problem_.buffers[b].size;
+      if (!place || size == 0 || problem_.pools[place->pool].is_constant) continue;
+      if (place->offset + size == peaks[place->pool]) tops.push_back(b);
+    }
+    return tops;
+  }
+
+  /*! \brief The ranks of the neighbours that were placed before it and can be moved; ascending. */
+  std::vector<size_t> EarlierNeighbours(size_t b) {
+    const std::vector<size_t>& ranks = plan_->ranks();
+    std::vector<size_t> earlier;
+    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
+      const size_t rank = ranks[neighbour.buffer];
+      if (rank != 0 && rank < ranks[b]) earlier.push_back(rank);
+    });
+    std::sort(earlier.begin(), earlier.end());
+    return earlier;
+  }
+
+  /*! \brief Count by rank of how many neighbours it is an earlier neighbour. */
+  size_t CountSecondNeighbours(size_t b) {
+    const std::vector<size_t>& ranks = plan_->ranks();
+    times_.assign(plan_->order().size() + 1, 0);
+    size_t count = 0;
+    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
+      const size_t most = ranks[neighbour.buffer];
+      choice_work_ += static_cast<int64_t>(conflicts_.Degree(neighbour.buffer));
+      conflicts_.ForEach(neighbour.buffer, [&](const ConflictGraph::Neighbour& second) {
+        const size_t rank = ranks[second.buffer];
+        if (rank == 0 || rank >= most) return;
+        ++times_[rank];
+        ++count;
+      });
+    });
+    return count;
+  }
+
+  /*! \brief The rank at a place in the list of second neighbours that has each as often as it was
+   *         found, in ascending order. */
+  size_t SecondNeighbour(size_t place) const {
+    size_t rank = 0;
+    while (place >= times_[rank]) place -= times_[rank++];
+    return rank;
+  }
+
+  /*! \brief Keep a greedy solution if it is the best, or the first of those that leave a buffer
+   *         out. */
+  void Keep(const Solution& solution) {
+    const int64_t total =
+        solution.unplaced ? kMax : WorkspaceTotal(problem_, Peaks(problem_, solution.placements));
+    if (best_.refused.empty()) {
+      best_ = solution;
+      best_total_ = total;
+      return;
+    }
+    Account(solution);
+    if (total >= best_total_) return;
+    best_.placements = solution.placements;
+    best_.unplaced = solution.unplaced;
+    best_total_ = total;
+  }
+
+  /*! \brief Take over what was done for a solution, whatever became of it. */
+  void Account(const Solution& solution) {
+    best_.work += solution.work;
+    for (size_t p = 0; p < problem_.pools.size(); ++p) {
+      best_.refused[p] = std::min(best_.refused[p], solution.refused[p]);
+      best_.highest_ends[p] = std::max(best_.highest_ends[p], solution.highest_ends[p]);
+    }
+  }
+
+  const Problem& problem_;
+  const ConflictGraph& conflicts_;
+  int64_t enough_ = 0;
+  Random random_;
+  /*! \brief Of the first order. */
+  int64_t start_work_ = 0;
+  /*! \brief The plan to go on from; buffers that changes of the order do not touch are fixed. */
+  std::optional<OrderedPlan> plan_;
+  Outcome current_ = {kMax, false};
+  /*! \brief The buffers at the tops of the workspace pools. */
+  std::vector<size_t> tops_;
+  /*! \brief By rank, how often it is a second neighbour. */
+  std::vector<size_t> times_;
+  /*! \brief Buffers that were looked at for being neighbours of neighbours. */
+  int64_t choice_work_ = 0;
+  Solution best_;
+  int64_t best_total_ = kMax;
+};
+
+}  // namespace
+
+Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts, int64_t enough) {
+  return Climber(problem, conflicts).Run(enough);
+}
+
+}  // namespace usmp

@@ -1,0 +1,55 @@
+// Local search in one pool, for problems that are too large or too hard for exact search.
+#ifndef USMP_SOLVER_HEURISTICS_LOCAL_SEARCH_H_
+#define USMP_SOLVER_HEURISTICS_LOCAL_SEARCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "usmp_solver/heuristics/beam_model.h"
+#include "usmp_solver/model/budget.h"
+#include "usmp_solver/model/pool_problem.h"
+
+namespace usmp {
+
+/*! \brief Beam search in several ways, wider and wider; goes on where it stopped. */
+class LocalSearch {
+ public:
+  /*! \brief The problem must outlive the search. */
+  explicit LocalSearch(const PoolProblem& problem) : problem_(&problem) {}
+
+  /*!
+   * \brief Lower the peak of `best` until it is `lower_bound`, the budget is exhausted, or there is
+   *        nothing left to try.
+   *
+   * \param best a sound placement; replaced by better ones.
+   * \param improved called with each better peak.
+   */
+  void Run(int64_t lower_bound, Budget* budget, Offsets* best,
+           const std::function<void(int64_t)>& improved = nullptr);
+
+ private:
+  static constexpr int32_t kFirstWidth = 4;
+
+  bool TryWay(int64_t bound, Budget* budget, Offsets* best,
+              const std::function<void(int64_t)>& improved);
+  bool Widen();
+
+  const PoolProblem* problem_;
+  std::optional<BeamModel> model_;
+  /*! \brief Nothing is left to try, or the problem is too large. */
+  bool has_ended_ = false;
+  int32_t width_ = kFirstWidth;
+  size_t way_ = 0;
+  /*! \brief The aim goes this part of the way from the peak to the bound; less after failures. */
+  int64_t part_ = 4;
+  /*! \brief With the present width and part. */
+  bool found_ = false;
+  bool is_exhausted_ = true;
+  bool aims_highest_ = false;
+};
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_HEURISTICS_LOCAL_SEARCH_H_

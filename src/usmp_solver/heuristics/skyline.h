@@ -1,0 +1,27 @@
+// Placing from the bottom up: always the item that can lie lowest.
+#ifndef USMP_SOLVER_HEURISTICS_SKYLINE_H_
+#define USMP_SOLVER_HEURISTICS_SKYLINE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "usmp_solver/model/budget.h"
+#include "usmp_solver/model/pool_problem.h"
+#include "usmp_solver/model/separations.h"
+
+namespace usmp {
+
+/*!
+ * \brief Place the item with the lowest feasible offset, of several the first in this order, until
+ *        all are placed, around the pinned ones, which must not collide.
+ *
+ * \param give_up_beyond stop where an item that is not pinned would end beyond this, or, unless it
+ *        is kNoLimit, when the budget is exhausted.
+ * \return empty if it stopped, or if an offset does not fit int64.
+ */
+Offsets PlaceFromBelow(const PoolProblem& problem, const Separations& separations,
+                       const std::vector<int32_t>& order, int64_t give_up_beyond, Budget* budget);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_HEURISTICS_SKYLINE_H_

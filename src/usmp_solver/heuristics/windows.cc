@@ -1,0 +1,118 @@
+#include "usmp_solver/heuristics/windows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "usmp_solver/model/decompose.h"
+#include "usmp_solver/search/bisect_peak.h"
+#include "usmp_solver/search/exact.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Peaks that are this part of one apart are not told apart any more. */
+constexpr int64_t kPrecision = 100'000;
+
+/*! \brief Items that are worth a search, and how many are too many for one. */
+constexpr size_t kFewestFree = 200;
+constexpr size_t kMostItems = 2'000;
+constexpr int64_t kStepsOfWindow = 20'000'000;
+/*! \brief Items beyond a target that are not worth trying. */
+constexpr size_t kMostBeyond = 100;
+
+/*! \brief The items of a window, ascending, and which of them stay. */
+struct Window {
+  std::vector<int32_t> items;
+  std::vector<char> stays;
+  size_t num_free = 0;
+};
+
+class Windows {
+ public:
+  Windows(const PoolProblem& problem, Budget* budget) : problem_(problem), budget_(budget) {}
+
+  /*! \brief Whether nothing ends beyond the target any more; else the offsets are as they were. */
+  bool LowerTo(int64_t target, Offsets* offsets) {
+    std::vector<int32_t> beyond;
+    for (size_t i = 0; i < offsets->size(); ++i) {
+      if (EndOf(*offsets, i) > target) beyond.push_back(static_cast<int32_t>(i));
+    }
+    budget_->Spend(static_cast<int64_t>(offsets->size()) / 8);
+    if (beyond.size() > kMostBeyond) return false;
+    Offsets trial = *offsets;
+    for (int32_t item : beyond) {
+      if (EndOf(trial, item) > target && !PlaceAround(item, target, &trial)) return false;
+    }
+    *offsets = std::move(trial);
+    return true;
+  }
+
+ private:
+  int64_t EndOf(const Offsets& offsets, size_t item) const {
+    return offsets[item] + problem_.items[item].size;
+  }
+  int32_t BeginOf(const PoolProblem::Item& item) const {
+    return problem_.spans[item.first_span].begin;
+  }
+  int32_t EndOf(const PoolProblem::Item& item) const {
+    return problem_.spans[item.first_span + item.num_spans - 1].end;
+  }
+
+  /*! \brief Try wider and wider windows. */
+  bool PlaceAround(int32_t item, int64_t target, Offsets* offsets) {
+    const int32_t begin = BeginOf(problem_.items[item]);
+    const int32_t end = EndOf(problem_.items[item]);
+    for (int32_t reach = 8; !budget_->exhausted(); reach *= 2) {
+      const int32_t first = std::max(0, begin - reach);
+      const int32_t last = std::min(problem_.num_sections, end + reach);
+      const Window window = Find(first, last);
+      if (window.items.size() > kMostItems) return false;
+      const bool is_whole = first == 0 && last == problem_.num_sections;
+      if (window.num_free < kFewestFree && !is_whole) continue;
+      if (Search(window, target, offsets)) return true;
+      if (is_whole) return false;
+    }
+    return false;
+  }
+
+  Window Find(int32_t first, int32_t last) {
+    Window window;
+    for (size_t i = 0; i < problem_.items.size(); ++i) {
+      const PoolProblem::Item& item = problem_.items[i];
+      if (EndOf(item) <= first || BeginOf(item) >= last) continue;
+      const bool stays = BeginOf(item) < first || EndOf(item) > last;
+      window.items.push_back(static_cast<int32_t>(i));
+      window.stays.push_back(stays);
+      window.num_free += !stays;
+    }
+    budget_->Spend(static_cast<int64_t>(problem_.items.size()) / 8);
+    return window;
+  }
+
+  bool Search(const Window& window, int64_t target, Offsets* offsets) {
+    PoolProblem part = Select(problem_, window.items);
+    for (size_t i = 0; i < window.items.size(); ++i) {
+      if (window.stays[i]) part.items[i].fixed_offset = (*offsets)[window.items[i]];
+    }
+    Budget share(budget_, kStepsOfWindow);
+    Offsets found;
+    if (PlaceWithin(part, target, &share, &found) != Verdict::kPlaced) return false;
+    for (size_t i = 0; i < window.items.size(); ++i) (*offsets)[window.items[i]] = found[i];
+    return true;
+  }
+
+  const PoolProblem& problem_;
+  Budget* budget_;
+};
+
+}  // namespace
+
+void LowerByWindows(const PoolProblem& problem, int64_t lower_bound, Budget* budget,
+                    Offsets* best) {
+  Windows windows(problem, budget);
+  BisectPeak(problem, lower_bound, kPrecision, budget, best,
+             [&](int64_t peak) { return windows.LowerTo(peak, best); });
+}
+
+}  // namespace usmp

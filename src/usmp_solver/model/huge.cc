@@ -1,0 +1,59 @@
+#include "usmp_solver/model/huge.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "usmp_solver/model/extent.h"
+#include "usmp_solver/model/pool_problem.h"
+#include "usmp_solver/model/wide_bytes.h"
+#include "usmp_solver/pools/spill.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief Whether a section needs more than all pools have. */
+bool Overloaded(const Problem& problem, const PoolProblem& together) {
+  std::set<size_t> pools;
+  for (size_t b : together.buffers) {
+    pools.insert(problem.buffers[b].pools.begin(), problem.buffers[b].pools.end());
+  }
+  WideBytes room = 0;
+  for (size_t pool : pools) room += problem.pools[pool].limit;
+  // An item adds its least separation from another above it.
+  std::vector<int64_t> weights;
+  for (const PoolProblem::Item& item : together.items) weights.push_back(item.size);
+  for (const PoolProblem::Overlap& overlap : together.overlaps) {
+    weights[overlap.output] = std::min(weights[overlap.output], overlap.distance);
+  }
+  const std::vector<WideBytes> loads = SumBySection(together, [&](size_t i) { return weights[i]; });
+  return std::any_of(loads.begin(), loads.end(), [&](WideBytes load) { return load > room; });
+}
+
+}  // namespace
+
+Verdict PlaceHuge(const Problem& problem, const std::vector<size_t>& members,
+                  std::vector<Placement>* by_buffer) {
+  const size_t some_pool = problem.buffers[members.front()].pools.front();
+  const PoolProblem together = MakePoolProblem(problem, some_pool, members);
+  std::vector<int32_t> order(together.items.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::optional<Placements> plan = PlaceByPreference(problem, together, order);
+  if (!plan) {
+    std::stable_sort(order.begin(), order.end(), [&](int32_t lhs, int32_t rhs) {
+      return together.items[lhs].size > together.items[rhs].size;
+    });
+    plan = PlaceByPreference(problem, together, order);
+  }
+  if (plan) {
+    for (size_t i = 0; i < plan->size(); ++i) (*by_buffer)[together.buffers[i]] = (*plan)[i];
+    return Verdict::kPlaced;
+  }
+  const bool nowhere = std::any_of(together.buffers.begin(), together.buffers.end(), [&](size_t b) {
+    return FitsNowhere(problem, problem.buffers[b]);
+  });
+  return nowhere || Overloaded(problem, together) ? Verdict::kInfeasible : Verdict::kUndecided;
+}
+
+}  // namespace usmp

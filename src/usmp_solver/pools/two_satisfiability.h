@@ -1,0 +1,20 @@
+// Statements of the form "not both", and whether all of them can hold.
+#ifndef USMP_SOLVER_POOLS_TWO_SATISFIABILITY_H_
+#define USMP_SOLVER_POOLS_TWO_SATISFIABILITY_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace usmp {
+
+/*!
+ * \brief Whether variables can be set so that of no pair both literals are true.
+ *
+ * Literal 2 v is variable v, 2 v + 1 its negation. Linear time.
+ */
+bool Satisfiable(const std::vector<std::pair<int32_t, int32_t>>& not_both, int32_t num_literals);
+
+}  // namespace usmp
+
+#endif  // USMP_SOLVER_POOLS_TWO_SATISFIABILITY_H_

@@ -1,0 +1,83 @@
+#include "usmp_solver/search/placing_rules.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "usmp_solver/model/separations.h"
+
+namespace usmp {
+
+PlacingRules::PlacingRules(const PoolProblem& problem) {
+  const Separations separation(problem);
+  const int32_t num_items = static_cast<int32_t>(problem.items.size());
+  std::vector<std::vector<int32_t>> members(problem.num_sections);
+  for (int32_t i = 0; i < num_items; ++i) {
+    ForSections(problem, i, [&](int32_t s) { members[s].push_back(i); });
+  }
+  first_conflict.assign(1, 0);
+  std::vector<int32_t> last_seen(num_items, -1);
+  for (int32_t i = 0; i < num_items; ++i) {
+    last_seen[i] = i;
+    ForSections(problem, i, [&](int32_t s) {
+      for (int32_t other : members[s]) {
+        if (last_seen[other] == i) continue;
+        last_seen[other] = i;
+        const int64_t above = separation(i, other);
+        const int64_t below = separation(other, i);
+        // Either order is safe at any distance: no conflict.
+        if (above == 0 && below == 0) continue;
+        conflicts.push_back({other, above, below});
+      }
+    });
+    first_conflict.push_back(static_cast<int64_t>(conflicts.size()));
+  }
+}
+
+bool HasCircle(const PoolProblem& problem) {
+  std::vector<std::vector<int32_t>> inputs(problem.items.size());
+  std::vector<int32_t> outputs_left(problem.items.size(), 0);
+  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
+    const auto back = FindDistance(problem.overlaps, overlap.input, overlap.output);
+    if (overlap.distance == 0 && back == 0) continue;
+    inputs[overlap.output].push_back(overlap.input);
+    ++outputs_left[overlap.input];
+  }
+  std::vector<int32_t> ready;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (outputs_left[i] == 0) ready.push_back(static_cast<int32_t>(i));
+  }
+  for (size_t next = 0; next < ready.size(); ++next) {
+    for (int32_t input : inputs[ready[next]]) {
+      if (--outputs_left[input] == 0) ready.push_back(input);
+    }
+  }
+  return ready.size() < problem.items.size();
+}
+
+std::vector<int32_t> NextTwins(const PoolProblem& problem) {
+  std::vector<int32_t> next(problem.items.size(), -1);
+  std::vector<char> overlaps(problem.items.size(), 0);
+  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
+    overlaps[overlap.output] = overlaps[overlap.input] = 1;
+  }
+  std::map<std::tuple<int64_t, int64_t, std::vector<std::pair<int32_t, int32_t>>>, int32_t> last;
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const PoolProblem::Item& item = problem.items[i];
+    if (overlaps[i] || item.fixed_offset >= 0) continue;
+    std::vector<std::pair<int32_t, int32_t>> spans;
+    for (int32_t k = 0; k < item.num_spans; ++k) {
+      const PoolProblem::Span& span = problem.spans[item.first_span + k];
+      spans.emplace_back(span.begin, span.end);
+    }
+    const int32_t twin = static_cast<int32_t>(i);
+    const auto [it, inserted] =
+        last.emplace(std::tuple(item.size, item.alignment, std::move(spans)), twin);
+    if (inserted) continue;
+    next[it->second] = twin;
+    it->second = twin;
+  }
+  return next;
+}
+
+}  // namespace usmp
