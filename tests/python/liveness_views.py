@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from usmp.analysis.function_liveness import Span
-from usmp.analysis.liveness import analyse_liveness
+from usmp.analysis.memory.facts import analyse_liveness
+from usmp.analysis.memory.function_liveness import Span
 
 
 def spans(mod) -> dict[str, list[Span]]:

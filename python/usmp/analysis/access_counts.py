@@ -8,9 +8,9 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.analysis.access import Access, MemoryUse
 from usmp.analysis.function_targets import function_targets
-from usmp.analysis.liveness import analyse_liveness
+from usmp.analysis.memory.access import Access, MemoryUse
+from usmp.analysis.memory.facts import analyse_liveness
 from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.objects import BufferInfo
 from usmp.objects.access_count import AccessCount

@@ -6,7 +6,7 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, TensorLoad, Var
 
-from usmp.analysis.addresses import is_op
+from usmp.analysis.memory.addresses import is_op
 
 
 def addressed(body: tirx.Stmt) -> set[Var]:

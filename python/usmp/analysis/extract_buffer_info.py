@@ -12,12 +12,11 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.access import Access
-from usmp.analysis.buffer_size import has_static_size, size_bytes
-from usmp.analysis.function_liveness import Span, merge_spans
-from usmp.analysis.liveness import analyse_liveness
+from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.facts import module_facts
+from usmp.analysis.memory.function_liveness import Span, merge_spans
 from usmp.analysis.memory_pressure import memory_pressure
-from usmp.analysis.safe_overlap import safe_overlap
 from usmp.analysis.set_overlaps import set_overlaps
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info, is_constant_info
 from usmp.objects import (
@@ -78,7 +77,8 @@ def extract_buffer_info(
         that is written, or whose data is not as large as its buffer; a pin that is no multiple of
         the alignment, or on an allocation that is not planned; recursion; TIR that is not flat.
     """
-    liveness = analyse_liveness(_name_of(main_func, mod), mod)
+    facts = module_facts(mod).of(_name_of(main_func, mod))
+    liveness = facts.liveness
     executor = executor_of(mod)
     buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
     names = UniqueNames()
@@ -110,7 +110,7 @@ def extract_buffer_info(
     stmts = dict(buffers)
     if overlap:
         allocated = [(info, stmts[info]) for info in workspace]
-        set_overlaps(allocated, safe_overlap(main_func, mod), preserve_inputs)
+        set_overlaps(allocated, facts.overlap, preserve_inputs)
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])
     return BufferInfoAnalysis(stmts, memory_pressure(workspace), _pool_pressures(stmts))
@@ -179,8 +179,8 @@ def _set_conflicts(buffers: list[BufferInfo]) -> None:
 
 
 def _role(
-    stmt: tirx.AllocBuffer, spans: list[Span], end: int
-) -> tuple[str, BufferInfoKind, list[Span]]:
+    stmt: tirx.AllocBuffer, spans: Sequence[Span], end: int
+) -> tuple[str, BufferInfoKind, Sequence[Span]]:
     """Name, kind and live spans: inputs live from entry, outputs to exit, states and constants
     always."""
     first = min((start for start, _ in spans), default=0)

@@ -6,7 +6,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.analysis.call_graph import CallGraph
+from usmp.analysis.memory.facts import module_facts
 
 
 def function_targets(mod: IRModule) -> dict[str, Target | None]:
@@ -16,7 +16,7 @@ def function_targets(mod: IRModule) -> dict[str, Target | None]:
     private one that has the target of the compiling machine: `tirx.transform.BindTarget` gives it
     to every private PrimFunc that a function for another CPU calls.
     """
-    graph = CallGraph(mod)
+    graph = module_facts(mod).graph
     own = {
         name: func.attrs.get("target") if func.attrs else None
         for name, func in graph.functions.items()

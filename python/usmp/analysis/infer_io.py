@@ -9,10 +9,10 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, PointerType
 
-from usmp.analysis.access import Access, MemoryUse
-from usmp.analysis.addresses import address_of
-from usmp.analysis.buffer_size import has_static_size, size_bytes
-from usmp.analysis.liveness import ModuleLiveness
+from usmp.analysis.memory.access import Access, MemoryUse
+from usmp.analysis.memory.addresses import address_of
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.facts import module_facts
 from usmp.objects import TensorInfo
 
 
@@ -48,7 +48,7 @@ def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
     ValueError: a parameter whose size is not known.
     """
     func = mod[main]
-    uses = ModuleLiveness(mod).liveness_of(main).parameter_use
+    uses = module_facts(mod).of(main).liveness.parameter_use
     tensors = {
         index: _tensor(main, func, index, uses[index])
         for index, param in enumerate(func.params)

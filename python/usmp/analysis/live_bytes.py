@@ -14,9 +14,9 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, TensorLoad, Var
 
-from usmp.analysis.addresses import address_of, is_op
-from usmp.analysis.buffer_size import size_bytes
-from usmp.analysis.function_liveness import Span, merge_spans
+from usmp.analysis.memory.addresses import address_of, is_op
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.function_liveness import Span, merge_spans
 from usmp.objects import BufferInfoKind, PlacedBuffer, WorkspacePoolInfo
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 

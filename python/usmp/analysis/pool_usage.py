@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from usmp.analysis.function_liveness import merge_spans
+from usmp.analysis.memory.function_liveness import merge_spans
 from usmp.analysis.memory_pressure import memory_pressure
 from usmp.objects import MemoryPlan, PlacedBuffer
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.analysis.buffer_size import size_bytes
 from usmp.analysis.extract_buffer_info import is_plannable
+from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 
 

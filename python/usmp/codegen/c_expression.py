@@ -14,8 +14,8 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
-from usmp.analysis.calls import CallResolver
 from usmp.analysis.integer_ranges import type_range
+from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c_comparisons import comparison_with_limit
 from usmp.codegen.c_helpers import Helpers, is_helper
 from usmp.codegen.c_literals import float_literal, integer_literal

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import PointerType, Var
 from tvm.tirx import IntImm
 
-from usmp.analysis.addresses import is_op
+from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.nodes import mentions
 from usmp.codegen.c_expression import ExpressionPrinter
 from usmp.codegen.c_helpers import Helpers

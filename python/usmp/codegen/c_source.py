@@ -7,7 +7,7 @@ from tvm import tirx
 from tvm.ir import Call, IRModule
 from tvm.target import Target
 
-from usmp.analysis.calls import CallResolver
+from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c_entry_points import (
     MainFunction,
     print_entry_point_source,

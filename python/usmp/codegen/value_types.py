@@ -5,8 +5,8 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.ir import PointerType
 
-from usmp.analysis.access import Access, declared_access
-from usmp.analysis.addresses import is_op
+from usmp.analysis.memory.access import Access, declared_access
+from usmp.analysis.memory.addresses import is_op
 from usmp.codegen.c_types import c_type, memory_type
 
 

@@ -8,9 +8,9 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, TensorLoad, Var
 
-from usmp.analysis.access import Access, declared_access
-from usmp.analysis.addresses import address_of
-from usmp.analysis.calls import CallResolver
+from usmp.analysis.memory.access import Access, declared_access
+from usmp.analysis.memory.addresses import address_of
+from usmp.analysis.memory.calls import CallResolver
 
 _READS = ("tirx.address_of", "tirx.buffer_data")
 

@@ -16,7 +16,7 @@ from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, TensorLoad
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 
-from usmp.analysis.addresses import is_op
+from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.nodes import nodes_of
 
 

@@ -19,7 +19,7 @@ import tvm_ffi
 from tvm import sym, tirx
 from tvm.ir import Call, TensorLoad
 
-from usmp.analysis.addresses import is_op
+from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.nodes import mentions, nodes_of
 
 _IF_THEN_ELSE = "prim.if_then_else"

@@ -11,10 +11,10 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.analysis.access import Access, MemoryUse
 from usmp.analysis.extract_buffer_info import PLANNED_SCOPES, annotated_pools
 from usmp.analysis.function_targets import function_targets
-from usmp.analysis.liveness import ModuleLiveness
+from usmp.analysis.memory.access import Access, MemoryUse
+from usmp.analysis.memory.facts import ModuleFacts, module_facts
 from usmp.objects import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -67,7 +67,7 @@ class AssignPoolInfo(ModulePass):
             ConstantPoolInfo(DEFAULT_CONSTANT_POOL_NAME, known_targets, None, _internal())
         ]
         annotated = IRModule(mod.functions, attrs=mod.attrs)
-        assignment = _Assignment(targets, workspace, constants, ModuleLiveness(mod))
+        assignment = _Assignment(targets, workspace, constants, module_facts(mod))
         for variable, func in mod.functions.items():
             if isinstance(func, tirx.PrimFunc):
                 annotated.update_func(variable, assignment.annotate(func, str(variable.name_hint)))
@@ -100,7 +100,7 @@ class _Assignment:
     targets: dict[str, Target | None]
     workspace: list[PoolInfo]
     constants: list[PoolInfo]
-    liveness: ModuleLiveness
+    facts: ModuleFacts
     _answers: dict[str, tuple[PoolInfo | None, bool]] = field(default_factory=dict)
     """By pool name, the pool that was asked for last and whether it is open."""
 
@@ -178,7 +178,7 @@ class _Assignment:
 
     def _needs(self, stmt: tirx.AllocBuffer, target: Target, name: str) -> list[_Need]:
         """What must be possible with `stmt`, by target; that of the allocating function first."""
-        use = self.liveness.liveness_of(name).allocation_use.get(stmt, MemoryUse())
+        use = self.facts.of(name).liveness.allocation_use.get(stmt, MemoryUse())
         needs = {str(target): _Need(target, name, Access.NONE)}
         accesses = dict(use.by_function)
         if INPUT_TENSOR_ATTR in stmt.annotations:  # the application writes it

@@ -12,9 +12,9 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, IRModule, PointerType, PrimType
 
-from usmp.analysis.buffer_size import size_bytes
-from usmp.analysis.call_graph import CallGraph
 from usmp.analysis.extract_buffer_info import byte_alignment
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.facts import module_facts
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,
@@ -104,7 +104,7 @@ class _Converter:
         self.mod = mod
         self.plan = plan
         self.executor = executor_of(mod)
-        self.graph = CallGraph(mod)
+        self.graph = module_facts(mod).graph
         self.functions = self.graph.functions
         pools = {
             allocation.pool_info.pool_name: allocation.pool_info for allocation in plan.values()

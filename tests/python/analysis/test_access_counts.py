@@ -17,9 +17,9 @@ from tir_interpreter import Interpreter
 from tir_programs import draw_program
 from tir_statements import Statements
 from usmp.analysis import extract_buffer_info
-from usmp.analysis.access import Access
 from usmp.analysis.access_counts import access_counts
-from usmp.analysis.liveness import analyse_liveness
+from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.facts import analyse_liveness
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.targets import accelerator_target

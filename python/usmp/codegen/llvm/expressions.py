@@ -15,7 +15,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad
 from tvm.tirx import Cast, Expr
 
-from usmp.analysis.calls import CallResolver
+from usmp.analysis.memory.calls import CallResolver
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_types import is_floating
 from usmp.codegen.calls import extern_name

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.buffer_size import size_bytes
 from usmp.analysis.extract_buffer_info import is_plannable
-from usmp.analysis.main_statements import MainStatement, PieceAccess, main_statements
-from usmp.analysis.safe_overlap import ModuleOverlap
-from usmp.analysis.side_effects import Effect
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.facts import module_facts
+from usmp.analysis.memory.main_statements import MainStatement, PieceAccess, main_statements
+from usmp.analysis.memory.side_effects import Effect
 from usmp.objects.attributes import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
@@ -50,7 +50,8 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     ------
     ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
-    found = main_statements(mod)
+    facts = module_facts(mod)
+    found = main_statements(facts)
     if found is None:
         return None
     orders = _Orders()
@@ -66,7 +67,6 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
             is_input = INPUT_TENSOR_ATTR in stmt.annotations
             at_exit = OUTPUT_TENSOR_ATTR in stmt.annotations or (is_input and preserve_inputs)
             tensors.append(Tensor(size_bytes(stmt.buffer), is_input, at_exit))
-    overlaps = ModuleOverlap(mod)
     calls = []
     for statement, before in zip(found.statements, after, strict=True):
         uses: list[TensorUse] = []
@@ -85,7 +85,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
                 tensors.append(Tensor(size_bytes(scratch.buffer)))
         savings: Mapping[tuple[int, int], int] = {}
         if overlap and statement.callee is not None:
-            savings = CallSavings(overlaps, statement.callee, memories, tensors)
+            savings = CallSavings(facts.of(statement.callee), memories, tensors)
         calls.append(OperatorCall(tuple(uses), tuple(sorted(before)), savings))
     return OperatorGraph(tuple(tensors), tuple(calls))
 

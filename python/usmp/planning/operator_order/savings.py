@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from usmp.analysis.safe_overlap import ModuleOverlap
-from usmp.analysis.traced_access import Memory
+from usmp.analysis.memory.facts import FunctionFacts
+from usmp.analysis.memory.traced_access import Memory
 from usmp.planning.operator_order.graph import Tensor
 
 
@@ -33,14 +33,12 @@ class CallSavings(Mapping[tuple[int, int], int]):
 
     Parameters
     ----------
-    overlaps: of the module.
-    callee: the PrimFunc that is called.
+    callee: what is known of the PrimFunc that is called.
     memories: the tensors that the call uses, as far as it is known what they are to the PrimFunc.
     tensors: by index.
     """
 
-    overlaps: ModuleOverlap
-    callee: str
+    callee: FunctionFacts
     memories: Mapping[int, Sequence[MemoryOfCallee]]
     tensors: Sequence[Tensor]
 
@@ -54,7 +52,7 @@ class CallSavings(Mapping[tuple[int, int], int]):
         y, x = pair
         if y == x:
             raise KeyError(pair)
-        found = self.overlaps.of(self.callee)
+        found = self.callee.overlap
         distance = max(
             found.relative_distance(dying.memory, written.memory)
             + written.byte_offset

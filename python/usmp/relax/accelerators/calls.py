@@ -6,7 +6,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
-from usmp.analysis.addresses import is_op
+from usmp.analysis.memory.addresses import is_op
 from usmp.objects.accelerator_function import AcceleratorFunction
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
 

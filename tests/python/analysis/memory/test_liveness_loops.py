@@ -5,7 +5,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from liveness_views import spans, unplannable
-from usmp.analysis.liveness import analyse_liveness
+from usmp.analysis.memory.facts import analyse_liveness
 
 # ---- loops
 

@@ -13,7 +13,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import Call
 
-from usmp.analysis.addresses import is_op
+from usmp.analysis.memory.addresses import is_op
 
 
 class Access(IntFlag):

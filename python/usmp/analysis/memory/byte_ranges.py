@@ -9,9 +9,9 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, TensorLoad
 
-from usmp.analysis.access import item_bytes
-from usmp.analysis.addresses import is_op
-from usmp.analysis.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.access import item_bytes
+from usmp.analysis.memory.addresses import is_op
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from odd_operators import BOUNDED, EXACT
 from overlapped_runs import Operator, differing, run
 from tir_programs import draw_program
 from usmp.analysis import safe_overlap
-from usmp.analysis.buffer_size import size_bytes
+from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.nodes import nodes_of
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 

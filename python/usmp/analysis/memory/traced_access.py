@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tvm import tirx
 
-from usmp.analysis.iterations import TracedLoop
+from usmp.analysis.memory.iterations import TracedLoop
 
 Memory: TypeAlias = tirx.Var
 """A parameter of a PrimFunc, or the buffer of an AllocBuffer."""

@@ -13,62 +13,60 @@ RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, IRModule, Op, PointerType, PrimType, TensorLoad
+from tvm.ir import Call, Op, PointerType, PrimType, TensorLoad
 
-from usmp.analysis.access import Access, MemoryUse, Movement, declared_access, item_bytes
-from usmp.analysis.addresses import address_of, is_constant, is_op
-from usmp.analysis.call_graph import CallGraph
-from usmp.analysis.calls import PrimFuncCall
-from usmp.analysis.effects import (
+from usmp.analysis.memory.access import Access, MemoryUse, Movement, declared_access, item_bytes
+from usmp.analysis.memory.addresses import address_of, is_constant, is_op
+from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
+from usmp.analysis.memory.effects import (
     ASYNCHRONOUS_ATTRIBUTES,
     CONCURRENT_ATTRIBUTES,
     KEEP_A_POINTER,
 )
-from usmp.analysis.function_liveness import FunctionLiveness
-from usmp.analysis.memory_root import Loop, Root, Roots
-from usmp.analysis.statement_walk import StatementWalk
-from usmp.analysis.trip_count import UNKNOWN_TRIP_COUNT, trip_count
+from usmp.analysis.memory.function_liveness import (
+    FunctionLiveness,
+    Piece,
+    Span,
+    StatementLiveness,
+)
+from usmp.analysis.memory.memory_root import Loop, Outermost, Root, Roots
+from usmp.analysis.memory.statement_walk import StatementWalk
+from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 
 
-def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:
-    """The liveness of `main` with everything that it calls in `mod`, to any depth.
+def walk_liveness(
+    name: str, calls: CallResolver, callees: Mapping[str, FunctionLiveness]
+) -> FunctionLiveness:
+    """The liveness of a PrimFunc with everything that it calls.
+
+    Parameters
+    ----------
+    name: of the PrimFunc.
+    calls: has it, and those that it may call.
+    callees: the liveness of those that it calls, by name.
 
     Raises
     ------
-    ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    ValueError: TIR that is not flat.
     """
-    return ModuleLiveness(mod).liveness_of(main)
+    return _Walk(name, calls, callees).run()
 
 
-class ModuleLiveness:
-    """The PrimFuncs of a module by name, each walked when it is asked for, and once."""
-
-    def __init__(self, mod: IRModule) -> None:
-        self.graph = CallGraph(mod)
-        self.finished: dict[str, FunctionLiveness] = {}
-
-    def liveness_of(self, name: str) -> FunctionLiveness:
-        """As `analyse_liveness`."""
-        if name not in self.finished:
-            for function in self.graph.callees_first(name):
-                if function not in self.finished:
-                    self.finished[function] = FunctionWalk(self, function).run()
-        return self.finished[name]
-
-
-class FunctionWalk(StatementWalk):
+class _Walk(StatementWalk):
     """One walk over one PrimFunc, whose callees are finished."""
 
-    def __init__(self, program: ModuleLiveness, name: str) -> None:
+    def __init__(
+        self, name: str, calls: CallResolver, callees: Mapping[str, FunctionLiveness]
+    ) -> None:
         super().__init__(name)
-        self.program = program
-        self.func = program.graph.functions[name]
-        self.result = FunctionLiveness(len(self.func.params))
+        self.calls = calls
+        self.callees = callees
+        self.func = calls.functions[name]
         self.position = 0
         self.loops: list[Loop] = []
         self.times = 1
@@ -77,47 +75,70 @@ class FunctionWalk(StatementWalk):
         """What the memory behind each buffer or pointer variable may be."""
         self.layouts: dict[tirx.Var, Roots] = {}
         """What is read to find an element of a buffer: its shape, strides or offset say so."""
+        self.allocations: dict[tirx.AllocBuffer, list[Span]] = {}
+        self.allocation_use: dict[tirx.AllocBuffer, MemoryUse] = {}
+        self.functions: dict[tirx.AllocBuffer, str] = {}
+        self.unplannable: set[tirx.AllocBuffer] = set()
+        self.statements: list[Outermost] = []
         self.roots: list[Root] = []
         for index, param in enumerate(self.func.params):
-            root = Root(loop_depth=0, index=index)
+            root = Root(index, loop_depth=0, index=index)
             self.roots.append(root)
             self.pointers[param] = frozenset([root])
 
     def run(self) -> FunctionLiveness:
         """Walk the body, and note what each parameter and allocation has seen."""
-        self.statement(self.func.body)
-        self.result.length = max(self.position, 1)
+        for stmt in tirx.stmt_list(self.func.body):
+            self.current = Outermost(stmt, self.position)
+            self.statements.append(self.current)
+            self.statement(stmt)
+        length = max(self.position, 1)
+        spans = self._spans(length)
         for root in self.roots:
-            self._record(root)
-        return self.result
+            if root.stmt is not None:
+                if root in spans:
+                    self.allocations[root.stmt].append(spans[root])
+                # One AllocBuffer may stand in two places of the text.
+                self.allocation_use.setdefault(root.stmt, MemoryUse()).add_call(root.use)
+        params = [root for root in self.roots if root.index is not None]
+        return FunctionLiveness(
+            len(params),
+            length,
+            {root.number: spans[root] for root in params if root in spans},
+            {root.number: root.use for root in params},
+            {root.number for root in params if root.escapes},
+            self.allocations,
+            self.allocation_use,
+            self.functions,
+            self.unplannable,
+            [Piece(root.index, root.stmt, root.escapes) for root in self.roots],
+            [_finished(statement) for statement in self.statements],
+            bool(self.layouts),
+        )
 
-    def _record(self, root: Root) -> None:
-        if root.escapes:
-            root.touch(0, self.result.length)
-        if root.stmt is not None:
-            spans = self.result.allocations[root.stmt]
-            if root.span is not None:
-                spans.append(root.span)
-            # One AllocBuffer may stand in two places of the text.
-            self.result.allocation_use.setdefault(root.stmt, MemoryUse()).add_call(root.use)
-        elif root.index is not None:
-            self.result.parameter_use[root.index] = root.use
-            if root.span is not None:
-                self.result.parameters[root.index] = root.span
-            if root.escapes:
-                self.result.escaping_parameters.add(root.index)
+    def _spans(self, length: int) -> dict[Root, Span]:
+        """From the first to the last access of each piece of memory; what escapes is accessed at
+        any time."""
+        found: dict[Root, Span] = {}
+        for statement in self.statements:
+            for root, (start, stop) in statement.spans.items():
+                # Statements follow each other, so this one ends last.
+                found[root] = (found.get(root, (start, stop))[0], stop)
+        return found | {root: (0, length) for root in self.roots if root.escapes}
 
     # ---- statements
 
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
-        self.result.allocations.setdefault(stmt, [])
-        self.result.functions.setdefault(stmt, self.name)
-        root = Root(loop_depth=len(self.loops), stmt=stmt)
+        self.allocations.setdefault(stmt, [])
+        self.functions.setdefault(stmt, self.name)
+        self.current.allocations.setdefault(stmt, [])
+        root = Root(len(self.roots), loop_depth=len(self.loops), stmt=stmt)
         self.roots.append(root)
+        self.current.roots.append(root)
         self.pointers[stmt.buffer] = frozenset([root])
         self._lay_out(stmt.buffer, [])
         if any(loop.concurrent for loop in self.loops):
-            self.result.unplannable.add(stmt)
+            self.unplannable.add(stmt)
 
     def _declare(self, stmt: tirx.DeclBuffer) -> None:
         address = address_of(stmt.data)
@@ -248,7 +269,7 @@ class FunctionWalk(StatementWalk):
                 mentioned[root] = mentioned.get(root, Access.NONE) | Access.READ
 
         def on_call(call: Call) -> tvm_ffi.WalkResult:
-            callee = self.program.graph.calls.resolve(call)
+            callee = self.calls.resolve(call)
             if callee is not None:
                 calls.append(callee)
                 return tvm_ffi.WalkResult.SKIP
@@ -315,6 +336,7 @@ class FunctionWalk(StatementWalk):
             self._touch(root, self.position, self.position + 1)
             if access:
                 root.use.add(self.name, access)
+                self.current.access(root, access)
         self.position += 1
 
     def _roots(self, variables: Iterable[tirx.Var]) -> Roots:
@@ -325,37 +347,57 @@ class FunctionWalk(StatementWalk):
         for root in self._roots(address_of(expr).bases):
             root.escapes = True
             root.use.add(self.name, Access.UNKNOWN)
+            self.current.access(root, Access.UNKNOWN)
 
     def _splice(self, call: PrimFuncCall) -> None:
         """Put the liveness of the called PrimFunc in at this position, after its arguments."""
-        callee = self.program.finished[call.callee]
+        callee = self.callees[call.callee]
         addresses = [address_of(argument) for argument in call.arguments]
         computed = [part for address in addresses for part in address.computed]
         if computed:
             self.use(*computed)
         start = self.position
         self.position += callee.length
-        for index, address in enumerate(addresses):
+        pointed = [self._roots(address.bases) for address in addresses]
+        self.current.arguments.append(pointed)
+        for index, roots in enumerate(pointed):
             if index < callee.number_of_parameters:
                 span, use = callee.parameters.get(index), callee.parameter_use[index]
             else:
                 span, use = (0, callee.length), MemoryUse.unknown(call.callee)
-            for root in self._roots(address.bases):
+            for root in roots:
                 if span is not None:
                     self._touch(root, start + span[0], start + span[1])
                 root.use.add_call(use, self.times)
+                self.current.access(root, use.access)
                 root.escapes |= index in callee.escaping_parameters
         concurrent = any(loop.concurrent for loop in self.loops)
         for stmt, spans in callee.allocations.items():
             shifted = [(start + low, start + high) for low, high in spans]
-            self.result.allocations.setdefault(stmt, []).extend(shifted)
-            self.result.functions.setdefault(stmt, callee.functions[stmt])
+            self.allocations.setdefault(stmt, []).extend(shifted)
+            self.current.allocations.setdefault(stmt, []).extend(shifted)
+            self.functions.setdefault(stmt, callee.functions[stmt])
             use = callee.allocation_use[stmt]
-            self.result.allocation_use.setdefault(stmt, MemoryUse()).add_call(use, self.times)
+            self.allocation_use.setdefault(stmt, MemoryUse()).add_call(use, self.times)
             if concurrent or stmt in callee.unplannable:
-                self.result.unplannable.add(stmt)
+                self.unplannable.add(stmt)
 
     def _touch(self, root: Root, start: int, stop: int) -> None:
-        root.touch(start, stop)
+        self.current.touch(root, start, stop)
         for loop in self.loops:
             loop.touched.add(root)
+
+
+def _finished(statement: Outermost) -> StatementLiveness:
+    return StatementLiveness(
+        statement.stmt,
+        statement.start,
+        {root.number: span for root, span in statement.spans.items()},
+        {root.number: access for root, access in statement.accesses.items() if access},
+        [root.number for root in statement.roots],
+        statement.allocations,
+        [
+            [frozenset(root.number for root in roots) for roots in arguments]
+            for arguments in statement.arguments
+        ],
+    )

@@ -1,7 +1,7 @@
 """What each statement of a main function does to memory.
 
-The statements are walked one by one with the walk that finds live ranges (see `liveness`), so that
-both agree on who may access what through views, pointers and calls of any depth.
+All is taken from the walk that finds live ranges (see `liveness`), so that both agree on who may
+access what through views, pointers and calls of any depth.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvm import tirx
-from tvm.ir import Call, IRModule, PrimType
+from tvm.ir import Call, PrimType
 
-from usmp.analysis.access import Access, MemoryUse
-from usmp.analysis.addresses import address_of
-from usmp.analysis.buffer_size import has_static_size, size_bytes
-from usmp.analysis.byte_ranges import Views, parameter_bytes
-from usmp.analysis.calls import PrimFuncCall
-from usmp.analysis.function_liveness import Span
-from usmp.analysis.liveness import FunctionWalk, ModuleLiveness
-from usmp.analysis.memory_root import Loop, Root
-from usmp.analysis.side_effects import Effect, SideEffects
+from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.addresses import address_of
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.byte_ranges import Views
+from usmp.analysis.memory.calls import PrimFuncCall
+from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
+from usmp.analysis.memory.function_liveness import Span, StatementLiveness
+from usmp.analysis.memory.side_effects import Effect
 from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR, MAIN_FUNCTION_NAME, STATE_TENSOR_ATTR
 
 
@@ -97,7 +96,7 @@ class MainStatements:
     pieces: list[tirx.AllocBuffer | None]
 
 
-def main_statements(mod: IRModule) -> MainStatements | None:
+def main_statements(facts: ModuleFacts) -> MainStatements | None:
     """The statements of `__tvm_main__`; None if it is not known what they do, because a pointer to
     some memory is kept, or a declaration needs the content of memory.
 
@@ -105,52 +104,51 @@ def main_statements(mod: IRModule) -> MainStatements | None:
     ------
     ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
-    liveness = ModuleLiveness(mod)
-    for name in liveness.graph.callees(MAIN_FUNCTION_NAME):
-        liveness.liveness_of(name)
-    reader = _Reader(liveness)
-    for stmt in tirx.stmt_list(mod[MAIN_FUNCTION_NAME].body):
-        if not isinstance(stmt, tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind):
-            reader.read(stmt)
-        elif not reader.declare(stmt):
+    main = facts.of(MAIN_FUNCTION_NAME)
+    reader = _Reader(main)
+    for statement in main.liveness.statements:
+        if not isinstance(statement.stmt, tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind):
+            reader.read(statement)
+        elif not reader.declare(statement, statement.stmt):
             return None
-    memory = [r for r in reader.walk.roots if r in reader.numbers or r.stmt is not None]
-    return None if any(root.escapes for root in memory) else reader.found
+    pieces = enumerate(main.liveness.pieces)
+    memory = [p for number, p in pieces if number in reader.numbers or p.stmt is not None]
+    return None if any(piece.escapes for piece in memory) else reader.found
 
 
 class _Reader:
     """Reads one statement after the other."""
 
-    def __init__(self, liveness: ModuleLiveness) -> None:
-        self.liveness = liveness
-        self.walk = FunctionWalk(liveness, MAIN_FUNCTION_NAME)
-        self.effects = SideEffects(liveness.graph)
+    def __init__(self, main: FunctionFacts) -> None:
+        self.main = main
         self.numbers = {
-            root: number
-            for number, root in enumerate(self.walk.roots)
-            if _may_be_memory(self.walk.func.params[number])
+            number: number for number, param in enumerate(main.func.params) if _may_be_memory(param)
         }
-        """Of the pieces of memory that main knows."""
+        """Piece of memory of the liveness -> number of a piece of memory that main knows."""
         self.kept: dict[tirx.AllocBuffer, int] = {}
         """Of memory that callees keep from one call to the next."""
         self.sizes: dict[int, int] = {}
         """Bytes of pieces of memory."""
         self.views = Views()
-        self.used_bytes: dict[tuple[str, int], int | None] = {}
         self.declared: set[tirx.Var] = set()
-        self.found = MainStatements([], [], [None for _ in self.walk.roots])
+        self.found = MainStatements([], [], [None for _ in main.func.params])
 
-    def declare(self, stmt: tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind) -> bool:
+    def declare(
+        self,
+        statement: StatementLiveness,
+        stmt: tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind,
+    ) -> bool:
         """Note a declaration; False if it does more, or declares again."""
         var = stmt.var if isinstance(stmt, tirx.Bind) else stmt.buffer
-        if var in self.declared or self.effects.of_main_statement(stmt):
+        if var in self.declared or self.main.effect_of_main_statement(stmt):
             return False
-        if any(root in self.numbers for root in self.step(stmt)):
+        if any(piece in self.numbers for piece in statement.spans):
             return False
         self.declared.add(var)
         self.found.declarations.append(stmt)
         if isinstance(stmt, tirx.AllocBuffer):
-            self.numbers[self.walk.roots[-1]] = len(self.found.pieces)
+            (piece,) = statement.pieces
+            self.numbers[piece] = len(self.found.pieces)
             if has_static_size(stmt.buffer):
                 self.sizes[len(self.found.pieces)] = size_bytes(stmt.buffer)
             self.found.pieces.append(stmt)
@@ -158,42 +156,33 @@ class _Reader:
             self.views.declare(var, stmt.value if isinstance(stmt, tirx.Bind) else stmt.data)
         return True
 
-    def step(self, stmt: tirx.Stmt) -> set[Root]:
-        """Walk a statement; what it touches is noted at these pieces of memory."""
-        around = Loop(self.walk.position, concurrent=False)
-        self.walk.loops.append(around)
-        self.walk.statement(stmt)
-        self.walk.loops.pop()
-        return around.touched
-
-    def read(self, stmt: tirx.Stmt) -> None:
+    def read(self, statement: StatementLiveness) -> None:
         """Note what a statement does."""
-        start, known = self.walk.position, len(self.walk.roots)
-        self.walk.result.allocations.clear()
-        spans: dict[int, Span] = {}
-        uses: dict[int, Access] = {}
-        for root in self.step(stmt):
-            if root in self.numbers and root.span is not None:
-                number = self.numbers[root]
-                spans[number] = (root.span[0] - start, root.span[1] - start)
-                uses[number] = root.use.access
-                root.span, root.use = None, MemoryUse()
-        call = self._call_of(stmt)
-        arguments = [] if call is None else self._arguments(call)
+        spans = {
+            self.numbers[piece]: (first - statement.start, stop - statement.start)
+            for piece, (first, stop) in statement.spans.items()
+            if piece in self.numbers
+        }
+        call = self._call_of(statement.stmt)
+        arguments = [] if call is None else self._arguments(call, statement)
         accesses = [
             access
-            for piece, use in sorted(uses.items())
+            for piece, use in sorted(
+                (self.numbers[piece], use)
+                for piece, use in statement.accesses.items()
+                if piece in self.numbers
+            )
             for access in self._accesses(piece, use, call, arguments)
         ]
         self.found.statements.append(
             MainStatement(
-                stmt,
+                statement.stmt,
                 dict(sorted(spans.items())),
-                accesses + self._kept_by_callees(),
-                self._scratch(start, known),
+                accesses + self._kept_by_callees(statement),
+                self._scratch(statement),
                 None if call is None else call.callee,
                 arguments,
-                self.effects.of_main_statement(stmt),
+                self.main.effect_of_main_statement(statement.stmt),
             )
         )
 
@@ -201,30 +190,25 @@ class _Reader:
         """The call of a PrimFunc, if the statement is nothing else."""
         if not (isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, Call)):
             return None
-        call = self.liveness.graph.calls.resolve(stmt.value)
-        if call is None or self.walk.layouts:
+        call = self.main.calls.resolve(stmt.value)
+        if call is None or self.main.liveness.has_loaded_layouts:
             return None
         is_plain = not any(address_of(argument).computed for argument in call.arguments)
         return call if is_plain else None
 
-    def _arguments(self, call: PrimFuncCall) -> list[Argument]:
+    def _arguments(self, call: PrimFuncCall, statement: StatementLiveness) -> list[Argument]:
         """Where arguments point to; all of those that point to a piece of memory, or none."""
         arguments: list[Argument] = []
         unknown: set[int] = set()
-        callee = self.liveness.finished[call.callee]
+        params = self.main.callees[call.callee].func.params
+        (pointed,) = statement.arguments
         for index, expr in enumerate(call.arguments):
-            pieces = [
-                self.numbers[root]
-                for var in address_of(expr).bases
-                for root in self.walk.pointers.get(var, ())
-                if root in self.numbers
-            ]
+            pieces = [self.numbers[piece] for piece in pointed[index] if piece in self.numbers]
             place = self.views.place_of(expr)
-            if len(pieces) != 1 or place is None or index >= callee.number_of_parameters:
+            if len(pieces) != 1 or place is None or index >= len(params):
                 unknown.update(pieces)
             else:
-                parameter = self.liveness.graph.functions[call.callee].params[index]
-                arguments.append(Argument(index, parameter, pieces[0], place.byte_offset))
+                arguments.append(Argument(index, params[index], pieces[0], place.byte_offset))
         return [argument for argument in arguments if argument.piece not in unknown]
 
     def _accesses(
@@ -232,17 +216,14 @@ class _Reader:
     ) -> list[PieceAccess]:
         """What a statement accesses of a piece of memory; all of it unless arguments tell."""
         passed = [argument for argument in arguments if argument.piece == piece]
-        if not use:
-            return []
         if call is None or not passed:
             return [PieceAccess(piece, use.may_write)]
-        uses = self.liveness.finished[call.callee].parameter_use
-        func = self.liveness.graph.functions[call.callee]
+        callee = self.main.callees[call.callee]
         accesses = []
         for argument in passed:
-            access = uses[argument.index].access
+            access = callee.liveness.parameter_use[argument.index].access
             if access:
-                used_bytes = self._parameter_bytes(func, call.callee, argument.index)
+                used_bytes = callee.used_bytes(argument.index)
                 start = argument.byte_offset
                 stop = None if used_bytes is None else start + used_bytes
                 if start == 0 and stop == self.sizes.get(piece):
@@ -250,15 +231,10 @@ class _Reader:
                 accesses.append(PieceAccess(piece, access.may_write, start, stop))
         return accesses
 
-    def _parameter_bytes(self, func: tirx.PrimFunc, name: str, index: int) -> int | None:
-        if (name, index) not in self.used_bytes:
-            self.used_bytes[name, index] = parameter_bytes(func, index)
-        return self.used_bytes[name, index]
-
-    def _kept_by_callees(self) -> list[PieceAccess]:
-        """Accesses to memory that lives throughout, in what the last statement has called."""
+    def _kept_by_callees(self, statement: StatementLiveness) -> list[PieceAccess]:
+        """Accesses to memory that lives throughout, in what the statement calls."""
         accesses = []
-        for stmt in self.walk.result.allocations:
+        for stmt in statement.allocations:
             if STATE_TENSOR_ATTR in stmt.annotations or LIVE_THROUGHOUT_ATTR in stmt.annotations:
                 if stmt not in self.kept:
                     self.kept[stmt] = len(self.found.pieces)
@@ -266,19 +242,17 @@ class _Reader:
                 accesses.append(PieceAccess(self.kept[stmt], may_write=True))
         return accesses
 
-    def _scratch(self, start: int, known: int) -> list[tuple[tirx.AllocBuffer, Span]]:
-        """Allocations in the last statement, and in what it has called."""
-        spans = [(stmt, s) for stmt, found in self.walk.result.allocations.items() for s in found]
-        spans += [
-            (root.stmt, root.span)
-            for root in self.walk.roots[known:]
-            if root.stmt is not None and root.span is not None
-        ]
-        unplannable = self.walk.result.unplannable
+    def _scratch(self, statement: StatementLiveness) -> list[tuple[tirx.AllocBuffer, Span]]:
+        """Allocations in the statement, and in what it calls."""
+        spans = [(stmt, s) for stmt, found in statement.allocations.items() for s in found]
+        for piece in statement.pieces:
+            stmt = self.main.liveness.pieces[piece].stmt
+            if stmt is not None and piece in statement.spans:
+                spans.append((stmt, statement.spans[piece]))
         return [
-            (stmt, (first - start, stop - start))
+            (stmt, (first - statement.start, stop - statement.start))
             for stmt, (first, stop) in spans
-            if stmt not in unplannable
+            if stmt not in self.main.liveness.unplannable
         ]
 
 

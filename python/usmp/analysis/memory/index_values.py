@@ -19,7 +19,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import Call
 
-from usmp.analysis.addresses import is_constant, is_op
+from usmp.analysis.memory.addresses import is_constant, is_op
 from usmp.analysis.nodes import nodes_of
 
 Values = npt.NDArray[np.int64]

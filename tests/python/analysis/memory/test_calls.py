@@ -4,7 +4,7 @@ import pytest
 from tvm import tirx
 from tvm.ir import PointerType, PrimType
 
-from usmp.analysis.calls import CallResolver
+from usmp.analysis.memory.calls import CallResolver
 
 POINTER = tirx.Var("p", PointerType(PrimType("float32")))
 NUMBER = tirx.Var("x", "float32")

@@ -18,22 +18,20 @@ such distances by hand for convolutions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from math import prod
 
 import numpy as np
 from tvm import tirx
-from tvm.ir import IRModule
 
-from usmp.analysis.accessed_bytes import accessed_bytes, greatest_difference
-from usmp.analysis.buffer_size import has_static_size, size_bytes
-from usmp.analysis.call_graph import CallGraph
-from usmp.analysis.index_values import MOST_VALUES, NotKnown, Values
-from usmp.analysis.iterations import TracedLoop
-from usmp.analysis.memory_trace import trace_function
-from usmp.analysis.traced_access import (
+from usmp.analysis.memory.accessed_bytes import greatest_difference
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.index_values import MOST_VALUES, NotKnown, Values
+from usmp.analysis.memory.iterations import TracedLoop
+from usmp.analysis.memory.kept_bytes import AccessedBytes, KeptBytes, values_of
+from usmp.analysis.memory.traced_access import (
     UNBOUNDED,
     CalleeReach,
     Memory,
@@ -49,52 +47,8 @@ _MOST_PAIRS = 10000
 _MOST_COMPARED = 1 << 25
 """Iterations that are compared for two memories, by all pairs of their accesses together."""
 
-_MOST_KEPT = 1 << 12
-"""Values of an access that are kept for other pairs of memories."""
-
 _DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
-
-
-def safe_overlap(func: tirx.PrimFunc, mod: IRModule | None = None) -> SafeOverlap:
-    """The safe distances between the memories of a PrimFunc.
-
-    Parameters
-    ----------
-    func: flat TIR.
-    mod: the module with the PrimFuncs that it calls; without one, calls are unknown functions.
-
-    Raises
-    ------
-    ValueError: recursion; TIR that is not flat.
-    """
-    name = "main"
-    functions = {} if mod is None else dict(mod.functions.items())
-    for variable, other in functions.items():
-        if other.same_as(func):
-            name = str(variable.name_hint)
-            break
-    else:
-        mod = IRModule({name: func})
-    assert mod is not None
-    return ModuleOverlap(mod).of(name)
-
-
-class ModuleOverlap:
-    """The safe distances of the PrimFuncs of a module, each found once."""
-
-    def __init__(self, mod: IRModule) -> None:
-        self.graph = CallGraph(mod)
-        self.finished: dict[str, SafeOverlap] = {}
-
-    def of(self, name: str) -> SafeOverlap:
-        """As `safe_overlap`."""
-        for function in self.graph.callees_first(name):
-            if function not in self.finished:
-                callees = [self.finished[callee] for callee in self.graph.callees(function)]
-                height = max((callee.height for callee in callees), default=-1) + 1
-                self.finished[function] = SafeOverlap(function, self, height)
-        return self.finished[name]
 
 
 class SafeOverlap:
@@ -103,23 +57,30 @@ class SafeOverlap:
 
     Parameters
     ----------
-    name: of the PrimFunc.
-    program: has it, and those that it calls.
-    height: how many PrimFuncs stand below it, each called by the one before.
+    func: the PrimFunc.
+    trace: its accesses.
+    callees: the safe distances of those that it calls, by name.
+    accessed: keeps the bytes of accesses, of several PrimFuncs together.
     """
 
-    def __init__(self, name: str, program: ModuleOverlap, height: int) -> None:
-        self.func = program.graph.functions[name]
-        self.program = program
-        self.height = height
-        self.trace: MemoryTrace = trace_function(
-            name, program.graph.calls, lambda callee: program.finished[callee].reach
-        )
+    def __init__(
+        self,
+        func: tirx.PrimFunc,
+        trace: MemoryTrace,
+        callees: Mapping[str, SafeOverlap],
+        accessed: KeptBytes,
+    ) -> None:
+        self.func = func
+        self.trace = trace
+        self.callees = callees
+        self.height: int = max((callee.height for callee in callees.values()), default=-1) + 1
+        """How many PrimFuncs stand below it, each called by the one before."""
+        self._accessed = accessed
         self._distances: dict[tuple[Memory, Memory], int] = {}
-        self._accessed: dict[tuple[TracedAccess, int], tuple[Values, Values] | None] = {}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
-        """Elements of what was computed, kept or not."""
-        self._kept_for_now: list[tuple[TracedAccess, int]] = []
+        """Values of what was found, kept or not."""
+        self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
+        """For one pair of memories; too much to keep."""
 
     def distance(self, dying: Memory, written: Memory) -> int:
         """By how many bytes `written` must start below `dying` at least, if they share bytes.
@@ -201,9 +162,7 @@ class SafeOverlap:
                     distance = max(distance, self._pair_distance(write, access, most))
             ends = (self._hull(write)[1] for write in writes.get(group, ()))
             end_before = max([end_before, *ends])
-        for key in self._kept_for_now:
-            del self._accessed[key]
-        self._kept_for_now.clear()
+        self._found_for_now.clear()
         return _limited(distance)
 
     def _hull(self, access: TracedAccess) -> tuple[int, int]:
@@ -211,22 +170,16 @@ class SafeOverlap:
         found = self._bytes(access, 0)
         return (-UNBOUNDED, UNBOUNDED) if found is None else (int(found[0]), int(found[1]))
 
-    def _bytes(
-        self, access: TracedAccess, common: int, most: int = _MOST_KEPT
-    ) -> tuple[Values, Values] | None:
-        """As `accessed_bytes`; None if they are not known. Arrays of `most` values are kept."""
+    def _bytes(self, access: TracedAccess, common: int, most: int = 0) -> AccessedBytes:
+        """As `accessed_bytes`; None if they are not known. Arrays of up to `most` values are kept
+        for the pair of memories that is looked at."""
         key = access, common
-        if key in self._accessed:
-            return self._accessed[key]
-        try:
-            found = accessed_bytes(access, self.trace.bound, common)
-        except NotKnown:
-            found = None
-        self._sizes[key] = 0 if found is None else found[0].size
-        if self._sizes[key] <= max(most, _MOST_KEPT):
-            self._accessed[key] = found
-            if self._sizes[key] > _MOST_KEPT:
-                self._kept_for_now.append(key)
+        if key in self._found_for_now:
+            return self._found_for_now[key]
+        found = self._accessed.of(access, self.trace.bound, common)
+        self._sizes[key] = values_of(found)
+        if common and self._sizes[key] <= most:
+            self._found_for_now[key] = found
         return found
 
     def _pair_distance(self, write: TracedAccess, access: TracedAccess, most: int) -> int:
@@ -270,7 +223,7 @@ class SafeOverlap:
 
     def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
         """What the callee's own accesses ask for, its arguments being where they are."""
-        callee = self.program.finished[str(write.statement.callee)]
+        callee = self.callees[str(write.statement.callee)]
         assert write.in_callee is not None and access.in_callee is not None
         if callee.height >= _DEEPEST_CALLS:
             return UNBOUNDED

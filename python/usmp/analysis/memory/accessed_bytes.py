@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from tvm import tirx
 
-from usmp.analysis.index_values import (
+from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Course,
     Definitions,
@@ -21,8 +21,8 @@ from usmp.analysis.index_values import (
     may_be,
     variables_of,
 )
-from usmp.analysis.iterations import TracedLoop, definitions_in
-from usmp.analysis.traced_access import UNBOUNDED, Condition, Term, TracedAccess
+from usmp.analysis.memory.iterations import TracedLoop, definitions_in
+from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, Term, TracedAccess
 
 Bound = Mapping[tirx.Var, tirx.Expr]
 

@@ -7,26 +7,25 @@ where an address is kept for later, the memory is `lost`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, PointerType, TensorLoad
 
-from usmp.analysis.access import Access, declared_access, item_bytes
-from usmp.analysis.addresses import address_of, is_constant, is_op
-from usmp.analysis.calls import CallResolver, PrimFuncCall
-from usmp.analysis.effects import (
+from usmp.analysis.memory.access import Access, declared_access, item_bytes
+from usmp.analysis.memory.addresses import address_of, is_constant, is_op
+from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
+from usmp.analysis.memory.effects import (
     ASYNCHRONOUS_ATTRIBUTES,
     CONCURRENT_ATTRIBUTES,
     KEEP_A_POINTER,
 )
-from usmp.analysis.element_terms import element_terms
-from usmp.analysis.iterations import TracedLoop, trace_loop
-from usmp.analysis.nodes import nodes_of
-from usmp.analysis.statement_walk import StatementWalk
-from usmp.analysis.traced_access import (
+from usmp.analysis.memory.element_terms import element_terms
+from usmp.analysis.memory.iterations import TracedLoop, trace_loop
+from usmp.analysis.memory.statement_walk import StatementWalk
+from usmp.analysis.memory.traced_access import (
     UNBOUNDED,
     CalleeReach,
     Condition,
@@ -36,10 +35,11 @@ from usmp.analysis.traced_access import (
     TracedAccess,
     TracedStatement,
 )
+from usmp.analysis.nodes import nodes_of
 
 
 def trace_function(
-    name: str, calls: CallResolver, callee: Callable[[str], CalleeReach]
+    name: str, calls: CallResolver, callees: Mapping[str, CalleeReach]
 ) -> MemoryTrace:
     """The accesses of a PrimFunc.
 
@@ -47,23 +47,21 @@ def trace_function(
     ----------
     name: of the PrimFunc.
     calls: has it, and those that it may call.
-    callee: what a PrimFunc accesses, by name.
+    callees: what those access that it calls, by name.
 
     Raises
     ------
     ValueError: TIR that is not flat.
     """
-    return _Walk(name, calls, callee).run()
+    return _Walk(name, calls, callees).run()
 
 
 class _Walk(StatementWalk):
-    def __init__(
-        self, name: str, calls: CallResolver, callee: Callable[[str], CalleeReach]
-    ) -> None:
+    def __init__(self, name: str, calls: CallResolver, callees: Mapping[str, CalleeReach]) -> None:
         super().__init__(name)
         self.func = calls.functions[name]
         self.calls = calls
-        self.callee = callee
+        self.callees = callees
         self.trace = MemoryTrace()
         self.places: dict[tirx.Var, tuple[Place, ...]] = {p: (Place(p),) for p in self.func.params}
         self.loops: list[TracedLoop] = []
@@ -267,7 +265,7 @@ class _Walk(StatementWalk):
 
     def _call(self, call: PrimFuncCall) -> bool:
         """Note what a call of a PrimFunc accesses; False if its arguments are not followed."""
-        callee = self.callee(call.callee)
+        callee = self.callees[call.callee]
         if len(call.arguments) != len(callee.params):
             return False
         for argument in call.arguments:
@@ -349,7 +347,7 @@ class _Walk(StatementWalk):
             keeps = isinstance(call.op, Op) and call.op.name in KEEP_A_POINTER
             called = self.calls.resolve(call)
             if called is not None:
-                allocated = self.callee(called.callee).allocated
+                allocated = self.callees[called.callee].allocated
                 self.trace.allocated |= allocated
                 self._lose(allocated)
             if keeps or called is not None:

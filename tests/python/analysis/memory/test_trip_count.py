@@ -3,7 +3,7 @@
 import pytest
 from tvm import tirx
 
-from usmp.analysis.trip_count import UNKNOWN_TRIP_COUNT, trip_count
+from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 
 i, j = tirx.Var("i", "int32"), tirx.Var("j", "int32")
 memory = tirx.decl_buffer((4,), "int32", "memory")

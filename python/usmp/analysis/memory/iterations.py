@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import tirx
 
-from usmp.analysis.index_values import (
+from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Definitions,
     Truth,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, StringImm
 
@@ -73,6 +74,19 @@ class CallResolver:
     def passed(self, call: PrimFuncCall) -> list[tirx.Expr]:
         """The arguments for the parameters of the called PrimFunc, without a resource handle."""
         return list(call.arguments[: len(self.functions[call.callee].params)])
+
+
+def possible_calls(body: tirx.Stmt) -> list[Call]:
+    """The calls of a body that may be calls of PrimFuncs, in whatever module it is."""
+    found: list[Call] = []
+
+    def on_call(call: Call) -> None:
+        by_name = isinstance(call.op, Op) and call.op.name in _CALLS_BY_NAME
+        if by_name or isinstance(call.op, GlobalVar):
+            found.append(call)
+
+    tvm_ffi.structural_walk(body, (Call, on_call), order="pre")
+    return found
 
 
 def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:

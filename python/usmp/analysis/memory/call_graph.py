@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-import tvm_ffi
-from tvm.ir import Call, IRModule
+from tvm import tirx
+from tvm.ir import Call
 
-from usmp.analysis.calls import CallResolver, prim_funcs
+from usmp.analysis.memory.calls import CallResolver, PrimFuncCall, possible_calls
 
 
 class CallGraph:
@@ -15,27 +16,31 @@ class CallGraph:
 
     Parameters
     ----------
-    mod: the module.
+    functions: the PrimFuncs of the module, by the names of their GlobalVars.
+    calls_in: as `possible_calls`.
     """
 
-    def __init__(self, mod: IRModule) -> None:
-        self.calls = CallResolver(prim_funcs(mod))
+    def __init__(
+        self,
+        functions: Mapping[str, tirx.PrimFunc],
+        calls_in: Callable[[tirx.Stmt], Sequence[Call]] = possible_calls,
+    ) -> None:
+        self.calls = CallResolver(functions)
         self.functions = self.calls.functions
-        self._callees: dict[str, list[str]] = {}
+        self._calls_in = calls_in
+        self._resolved: dict[str, list[PrimFuncCall | None]] = {}
+
+    def resolved(self, name: str) -> list[PrimFuncCall | None]:
+        """What each of the `possible_calls` in `name` calls."""
+        if name not in self._resolved:
+            calls = self._calls_in(self.functions[name].body)
+            self._resolved[name] = [self.calls.resolve(call) for call in calls]
+        return self._resolved[name]
 
     def callees(self, name: str) -> list[str]:
         """The PrimFuncs that `name` calls, each once, in the order of the text."""
-        if name not in self._callees:
-            found: dict[str, None] = {}
-
-            def on_call(call: Call) -> None:
-                callee = self.calls.resolve(call)
-                if callee is not None:
-                    found[callee.callee] = None
-
-            tvm_ffi.structural_walk(self.functions[name].body, (Call, on_call), order="pre")
-            self._callees[name] = list(found)
-        return self._callees[name]
+        found = (call.callee for call in self.resolved(name) if call is not None)
+        return list(dict.fromkeys(found))
 
     @cached_property
     def callers(self) -> dict[str, list[str]]:

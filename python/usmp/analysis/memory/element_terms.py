@@ -8,8 +8,8 @@ import tvm
 import tvm_ffi
 from tvm import tirx
 
-from usmp.analysis.access import item_bytes
-from usmp.analysis.traced_access import Term
+from usmp.analysis.memory.access import item_bytes
+from usmp.analysis.memory.traced_access import Term
 
 
 def element_terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...] | None:

@@ -4,8 +4,8 @@ import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from usmp.analysis.access import Access
-from usmp.analysis.liveness import analyse_liveness
+from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.facts import analyse_liveness
 
 READ, WRITE, UNKNOWN = Access.READ, Access.WRITE, Access.UNKNOWN
 

@@ -8,7 +8,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from buffer_views import conflicts
-from usmp.analysis.call_graph import CallGraph
+from usmp.analysis.memory.facts import module_facts
 
 
 @I.ir_module
@@ -34,7 +34,7 @@ class Diamond:
 
 
 def test_callees_and_callers():
-    graph = CallGraph(Diamond)
+    graph = module_facts(Diamond).graph
     assert {name: graph.callees(name) for name in graph.functions} == {
         "bottom": [],
         "left": ["bottom"],
@@ -50,8 +50,8 @@ def test_callees_and_callers():
 
 
 def test_callees_come_first_and_once():
-    assert CallGraph(Diamond).callees_first("top") == ["bottom", "left", "right", "top"]
-    assert CallGraph(Diamond).callees_first("right") == ["bottom", "right"]
+    assert module_facts(Diamond).graph.callees_first("top") == ["bottom", "left", "right", "top"]
+    assert module_facts(Diamond).graph.callees_first("right") == ["bottom", "right"]
 
 
 @pytest.mark.parametrize(("root", "chain"), [("a", "a -> b -> c -> a"), ("own", "own -> own")])
@@ -75,7 +75,7 @@ def test_recursion(root, chain):
             Mod.own()
 
     with pytest.raises(ValueError) as error:
-        CallGraph(Mod).callees_first(root)
+        module_facts(Mod).graph.callees_first(root)
     assert str(error.value) == f"recursion cannot be planned statically: {chain}"
 
 

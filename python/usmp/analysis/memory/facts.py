@@ -1,0 +1,235 @@
+"""What is known of PrimFuncs and the memory that they access: found once for all who ask.
+
+A PrimFunc is known by its body and parameters, its name, and what is known of those that it calls.
+So what is found for it in one module holds in all modules in which it calls the same PrimFuncs, and
+one that calls another PrimFunc of the same name than before is another one. Facts are kept as long
+as `shared_facts` lasts, and are never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from tvm import tirx
+from tvm.ir import Call, IRModule
+
+from usmp.analysis.memory.byte_ranges import parameter_bytes
+from usmp.analysis.memory.call_graph import CallGraph
+from usmp.analysis.memory.calls import CallResolver, possible_calls, prim_funcs
+from usmp.analysis.memory.function_liveness import FunctionLiveness
+from usmp.analysis.memory.kept_bytes import KeptBytes
+from usmp.analysis.memory.liveness import walk_liveness
+from usmp.analysis.memory.memory_trace import trace_function
+from usmp.analysis.memory.safe_overlap import SafeOverlap
+from usmp.analysis.memory.side_effects import Effect, effect_of, effect_of_main_statement
+
+
+class FunctionFacts:
+    """What is known of a PrimFunc, each fact from when it is first asked for.
+
+    Parameters
+    ----------
+    name: of its GlobalVar.
+    calls: knows which PrimFuncs it calls.
+    callees: the facts of those that it calls, by name.
+    accessed: keeps the bytes of accesses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        calls: CallResolver,
+        callees: Mapping[str, FunctionFacts],
+        accessed: KeptBytes,
+    ) -> None:
+        self.name = name
+        self.func: tirx.PrimFunc = calls.functions[name]
+        self.calls = calls
+        self.callees = callees
+        self._accessed = accessed
+        self._liveness: FunctionLiveness | None = None
+        self._overlap: SafeOverlap | None = None
+        self._effect: Effect | None = None
+        self._used_bytes: dict[int, int | None] = {}
+
+    @property
+    def liveness(self) -> FunctionLiveness:
+        """When its memory is in use.
+
+        Raises
+        ------
+        ValueError: TIR that is not flat; so do all the others.
+        """
+        for facts in self._callees_first("_liveness"):
+            callees = {name: callee.liveness for name, callee in facts.callees.items()}
+            facts._liveness = walk_liveness(facts.name, facts.calls, callees)
+        assert self._liveness is not None
+        return self._liveness
+
+    @property
+    def overlap(self) -> SafeOverlap:
+        """Its accesses in their order, and the safe distances between its memories."""
+        for facts in self._callees_first("_overlap"):
+            callees = {name: callee.overlap for name, callee in facts.callees.items()}
+            reach = {name: callee.reach for name, callee in callees.items()}
+            trace = trace_function(facts.name, facts.calls, reach)
+            facts._overlap = SafeOverlap(facts.func, trace, callees, facts._accessed)
+        assert self._overlap is not None
+        return self._overlap
+
+    @property
+    def effect(self) -> Effect:
+        """What it does beside reading and writing memory."""
+        for facts in self._callees_first("_effect"):
+            facts._effect = effect_of(facts.func.body, facts.calls, facts._effects_of_callees())
+        assert self._effect is not None
+        return self._effect
+
+    def effect_of_main_statement(self, stmt: tirx.Stmt) -> Effect:
+        """The same of one of its statements, if it is the main function."""
+        return effect_of_main_statement(stmt, self.calls, self._effects_of_callees())
+
+    def used_bytes(self, index: int) -> int | None:
+        """As `parameter_bytes`."""
+        if index not in self._used_bytes:
+            self._used_bytes[index] = parameter_bytes(self.func, index)
+        return self._used_bytes[index]
+
+    def _effects_of_callees(self) -> dict[str, Effect]:
+        return {name: callee.effect for name, callee in self.callees.items()}
+
+    def _callees_first(self, fact: str) -> Iterator[FunctionFacts]:
+        """This PrimFunc and all that it calls, to any depth, which lack a fact: each after those
+        that it calls."""
+        pending = [self]
+        while pending:
+            facts = pending[-1]
+            missing = [c for c in facts.callees.values() if getattr(c, fact) is None]
+            if getattr(facts, fact) is None and missing:
+                pending += reversed(missing)
+                continue
+            pending.pop()
+            if getattr(facts, fact) is None:
+                yield facts
+
+
+class FactStore:
+    """The facts of PrimFuncs of any modules."""
+
+    def __init__(self) -> None:
+        self._facts: dict[object, FunctionFacts] = {}
+        self._calls: dict[tirx.Stmt, list[Call]] = {}
+        self._accessed = KeptBytes()
+
+    def possible_calls(self, body: tirx.Stmt) -> Sequence[Call]:
+        """As the function of this name."""
+        if body not in self._calls:
+            self._calls[body] = possible_calls(body)
+        return self._calls[body]
+
+    def facts_of(
+        self, name: str, graph: CallGraph, callees: Mapping[str, FunctionFacts]
+    ) -> FunctionFacts:
+        """The facts of a PrimFunc of a module.
+
+        Parameters
+        ----------
+        name: of the PrimFunc.
+        graph: of the module.
+        callees: the facts of those that it calls, by name.
+        """
+        func = graph.functions[name]
+        called = tuple(None if c is None else callees[c.callee] for c in graph.resolved(name))
+        key = name, func.body, tuple(func.params), called
+        if key not in self._facts:
+            self._facts[key] = FunctionFacts(name, graph.calls, callees, self._accessed)
+        return self._facts[key]
+
+
+class ModuleFacts:
+    """The facts of the PrimFuncs of a module as it is now.
+
+    Parameters
+    ----------
+    mod: the module.
+    store: has the facts.
+    """
+
+    def __init__(self, mod: IRModule, store: FactStore) -> None:
+        self.graph = CallGraph(prim_funcs(mod), store.possible_calls)
+        self._store = store
+        self._found: dict[str, FunctionFacts] = {}
+
+    def of(self, name: str) -> FunctionFacts:
+        """The facts of a PrimFunc.
+
+        Raises
+        ------
+        ValueError: a PrimFunc that calls itself, directly or through others.
+        """
+        if name not in self._found:
+            for function in self.graph.callees_first(name):
+                if function not in self._found:
+                    callees = {c: self._found[c] for c in self.graph.callees(function)}
+                    self._found[function] = self._store.facts_of(function, self.graph, callees)
+        return self._found[name]
+
+
+_SHARED: ContextVar[FactStore | None] = ContextVar("shared_facts", default=None)
+
+
+@contextmanager
+def shared_facts() -> Iterator[None]:
+    """Within, all analyses share what they find; one that is within another one shares its facts.
+
+    PrimFuncs are kept as long as it lasts.
+    """
+    if _SHARED.get() is not None:
+        yield
+        return
+    token = _SHARED.set(FactStore())
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+
+
+def module_facts(mod: IRModule) -> ModuleFacts:
+    """The facts of a module, shared as `shared_facts` says."""
+    return ModuleFacts(mod, _SHARED.get() or FactStore())
+
+
+def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:
+    """The liveness of `main` with everything that it calls in `mod`, to any depth.
+
+    Raises
+    ------
+    ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    """
+    return module_facts(mod).of(main).liveness
+
+
+def safe_overlap(func: tirx.PrimFunc, mod: IRModule | None = None) -> SafeOverlap:
+    """The safe distances between the memories of a PrimFunc.
+
+    Parameters
+    ----------
+    func: flat TIR.
+    mod: the module with the PrimFuncs that it calls; without one, calls are unknown functions.
+
+    Raises
+    ------
+    ValueError: recursion; TIR that is not flat.
+    """
+    name = "main"
+    functions = {} if mod is None else dict(mod.functions.items())
+    for variable, other in functions.items():
+        if other.same_as(func):
+            name = str(variable.name_hint)
+            break
+    else:
+        mod = IRModule({name: func})
+    assert mod is not None
+    return module_facts(mod).of(name).overlap

@@ -1,0 +1,77 @@
+"""What does a statement do beside reading and writing memory?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from functools import cache
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, Op
+
+from usmp.analysis.memory.calls import CallResolver
+
+_HARMLESS = (0, 1, 4, 5)
+"""Of TVM's `CallEffectKind`: annotations, pure functions, and what stands in arguments only."""
+_JUMP = 6
+
+
+class Effect(IntEnum):
+    """The later ones include those before."""
+
+    NONE = 0
+    UNKNOWN = 1
+    """Something that others like it may depend on: a function outside of the module is called."""
+    MAY_END = 2
+    """It may end the run, so that what follows relies on it."""
+
+
+def effect_of_main_statement(
+    stmt: tirx.Stmt, calls: CallResolver, callees: Mapping[str, Effect]
+) -> Effect:
+    """Of a statement of the main function, where a return ends the run; parameters as for
+    `effect_of`."""
+    found: list[tirx.Stmt] = []
+    tvm_ffi.structural_walk(stmt, (tirx.Return, found.append))
+    return Effect.MAY_END if found else effect_of(stmt, calls, callees)
+
+
+def effect_of(stmt: tirx.Stmt, calls: CallResolver, callees: Mapping[str, Effect]) -> Effect:
+    """The effect of a statement or body.
+
+    Parameters
+    ----------
+    calls: has the PrimFuncs that it may call.
+    callees: the effects of those that it calls, by name.
+    """
+    found = Effect.NONE
+
+    def on_call(call: Call) -> None:
+        nonlocal found
+        callee = calls.resolve(call)
+        found = max(found, _of_call(call) if callee is None else callees[callee.callee])
+
+    def on_assertion(_: tirx.AssertStmt) -> None:
+        nonlocal found
+        found = Effect.MAY_END
+
+    callbacks = [(Call, on_call), (tirx.AssertStmt, on_assertion)]
+    tvm_ffi.structural_walk(stmt, callbacks, order="pre")
+    return found
+
+
+def _of_call(call: Call) -> Effect:
+    if not isinstance(call.op, Op):
+        return Effect.UNKNOWN
+    kind = _effect_kind(call.op.name)
+    if kind == _JUMP:
+        return Effect.MAY_END
+    return Effect.NONE if kind in _HARMLESS else Effect.UNKNOWN
+
+
+@cache
+def _effect_kind(operator: str) -> int | None:
+    """None where TVM does not say."""
+    kind = Op.get(operator).get_attr("TCallEffectKind")
+    return None if kind is None else int(kind)
