@@ -1,41 +1,91 @@
 """Unified static memory planning for Apache TVM.
 
-`usmp.build` compiles a Relax module to plain C with every byte of memory planned; importing this
-package registers the pass options `tir.usmp.*`.
+`usmp.build` compiles a Relax module to plain C with every byte of memory planned. Importing this
+package loads no TVM: a name comes when it is first asked for. The pass options `tir.usmp.*` are
+known wherever TVM is, whichever of the two is imported first.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 
 # Not from typing: the command line has to be quick up to where it takes care of signals.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from usmp._public import *  # noqa: F403
 
 __version__ = "0.1.0"
 
+__all__ = [
+    "AOTExecutorFactoryModule",
+    "AllocatedPoolInfo",
+    "BufferInfo",
+    "BufferInfoAnalysis",
+    "ConstantInfo",
+    "ConstantMemoryPools",
+    "ConstantPoolInfo",
+    "Executor",
+    "PoolAllocation",
+    "PoolInfo",
+    "PoolInfoProperties",
+    "Runtime",
+    "StateInfo",
+    "UnsupportedModelError",
+    "WorkspaceMemoryPools",
+    "WorkspacePoolInfo",
+    "build",
+    "export_model_library_format",
+    "get_include",
+    "import_model",
+    "load_archive",
+]
 
-def _is_command_line() -> bool:
-    """Whether this process is `tvmc`, or `python -m usmp`."""
-    program = sys.argv[0] if sys.argv else ""
-    stem, _ = os.path.splitext(os.path.basename(program))
-    return stem == "tvmc" or (program == "-m" and "usmp" in sys.orig_argv)
+_MODULE = sys.modules[__name__]
 
 
-def __getattr__(name: str) -> Any:
-    """What the command line needs of this package comes when it first asks."""
-    if not name.startswith("_") and "_public" not in globals():
-        from usmp import _public
+class _Package(type(sys)):  # type: ignore[misc]
+    """The type of this package, in which `build` is the function: Python would put the module
+    `usmp.build` in its place when that is loaded."""
 
-        globals().update({public: getattr(_public, public) for public in _public.__all__})
-    if name in globals():
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "build" or not isinstance(value, type(sys)):
+            super().__setattr__(name, value)
 
 
-# TVM takes seconds to load: help, wrong usage and completion of the command line do without it.
-if TYPE_CHECKING or not _is_command_line():
-    from usmp._public import *  # noqa: F403
-    from usmp._public import __all__ as __all__
+_MODULE.__class__ = _Package
+
+# Type checkers would take any name for one of this package, if they saw that function.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A public name, or a module of this package, when it is first asked for."""
+        if name in __all__:
+            from usmp import _public
+
+            globals().update({public: getattr(_public, public) for public in __all__})
+            return globals()[name]
+        if not name.startswith("_"):
+            from importlib import import_module
+
+            try:
+                return import_module(f"{__name__}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{__name__}.{name}":
+                    raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What can be asked for, loaded or not."""
+    from pkgutil import iter_modules
+
+    # The C++ library is among them: Python takes it for a module.
+    names = (module.name for module in iter_modules(__path__))
+    modules = (name for name in names if not name.startswith(("_", "lib")))
+    return sorted({*globals(), *__all__, *modules})
+
+
+if sys.modules.get("tvm") is not None:
+    from usmp.pass_config import register_options
+
+    register_options()

@@ -1,49 +1,25 @@
-"""What `import usmp` offers; loading it loads TVM and registers the pass options `tir.usmp.*`."""
+"""Where the names of this package come from; loading them loads TVM."""
 
 from usmp import _ffi as _ffi
-from usmp.build import AOTExecutorFactoryModule, build
-from usmp.export import export_model_library_format
-from usmp.include import get_include
+from usmp.build import AOTExecutorFactoryModule as AOTExecutorFactoryModule, build as build
+from usmp.export import export_model_library_format as export_model_library_format
+from usmp.include import get_include as get_include
 from usmp.objects import (
-    AllocatedPoolInfo,
-    BufferInfo,
-    BufferInfoAnalysis,
-    ConstantInfo,
-    ConstantMemoryPools,
-    ConstantPoolInfo,
-    Executor,
-    PoolAllocation,
-    PoolInfo,
-    PoolInfoProperties,
-    Runtime,
-    StateInfo,
-    UnsupportedModelError,
-    WorkspaceMemoryPools,
-    WorkspacePoolInfo,
+    AllocatedPoolInfo as AllocatedPoolInfo,
+    BufferInfo as BufferInfo,
+    BufferInfoAnalysis as BufferInfoAnalysis,
+    ConstantInfo as ConstantInfo,
+    ConstantMemoryPools as ConstantMemoryPools,
+    ConstantPoolInfo as ConstantPoolInfo,
+    Executor as Executor,
+    PoolAllocation as PoolAllocation,
+    PoolInfo as PoolInfo,
+    PoolInfoProperties as PoolInfoProperties,
+    Runtime as Runtime,
+    StateInfo as StateInfo,
+    UnsupportedModelError as UnsupportedModelError,
+    WorkspaceMemoryPools as WorkspaceMemoryPools,
+    WorkspacePoolInfo as WorkspacePoolInfo,
 )
-from usmp.relax import import_model
-from usmp.runtime import load_archive
-
-__all__ = [
-    "AOTExecutorFactoryModule",
-    "AllocatedPoolInfo",
-    "BufferInfo",
-    "BufferInfoAnalysis",
-    "ConstantInfo",
-    "ConstantMemoryPools",
-    "ConstantPoolInfo",
-    "Executor",
-    "PoolAllocation",
-    "PoolInfo",
-    "PoolInfoProperties",
-    "Runtime",
-    "StateInfo",
-    "UnsupportedModelError",
-    "WorkspaceMemoryPools",
-    "WorkspacePoolInfo",
-    "build",
-    "export_model_library_format",
-    "get_include",
-    "import_model",
-    "load_archive",
-]
+from usmp.relax import import_model as import_model
+from usmp.runtime import load_archive as load_archive

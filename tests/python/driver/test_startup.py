@@ -13,12 +13,12 @@ TVMC = str(Path(sys.executable).with_name("tvmc"))
 HEAVY = {"numpy", "rich", "torch", "tvm", "tvm_ffi"}
 
 
-def loaded(*arguments: str) -> set[str]:
-    """The top-level packages that a process of the command loads."""
+def loaded(*arguments: str, **settings: str) -> set[str]:
+    """The top-level packages that a process loads, with these settings of the environment."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", *arguments],
         # Else the command keeps what it loads late out of stderr.
-        env={**os.environ, "TVM_LOG_DEBUG": "1"},
+        env={**os.environ, "TVM_LOG_DEBUG": "1", **settings},
         capture_output=True,
         text=True,
         check=False,
@@ -60,28 +60,34 @@ def test_command_that_needs_tvm(digits_model):
     assert {"numpy", "rich", "tvm", "tvm_ffi"} <= loaded(TVMC, "plan", str(digits_model))
 
 
-def test_elsewhere_importing_the_package_registers_its_options():
-    script = (
-        "import usmp\n"
-        "from tvm.ir.transform import PassContext\n"
-        "PassContext(config={'tir.usmp.enable': True})\n"
-        "assert callable(usmp.build) and 'build' in usmp.__all__\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
-@pytest.mark.parametrize("name", ["tvmc.py", "tvmc"])
-def test_a_script_of_the_same_name_gets_the_package_when_it_asks(tmp_path, name):
+@pytest.mark.parametrize("name", ["tvmc.py", "tvmc", "flash", "__main__.py", "-m", "python"])
+def test_whatever_the_program_is_called(tmp_path, name):
+    """The installed script, renamed as in an application that brings it along."""
     script = tmp_path / name
-    script.write_text(
-        "import usmp.build\n"
-        "from usmp import Executor\n"
-        "assert callable(usmp.build) and usmp.Executor is Executor\n"
-        "assert usmp.__version__\n"
-        "try:\n"
-        "    usmp.nothing\n"
-        "except AttributeError as error:\n"
-        "    print(error)\n"
-    )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert done.stdout == "module 'usmp' has no attribute 'nothing'\n"
+    script.write_text(Path(TVMC).read_text())
+    packages = loaded(str(script), "list")
+    assert "usmp" in packages
+    assert not packages & HEAVY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "sys.argv[:] = ['tvmc']",
+        "sys.argv[:] = ['/usr/lib/application.cgi', 'serve']",
+        "sys.argv.clear()",
+        "del sys.argv, sys.orig_argv",
+    ],
+)
+def test_where_the_interpreter_is_part_of_another_program(arguments):
+    command = "from usmp.driver import tvmc; tvmc.main(['list']); tvmc.main(['nope'])"
+    packages = loaded("-c", f"import sys; {arguments}; {command}")
+    assert "usmp" in packages
+    assert not packages & HEAVY
+
+
+def test_completion_of_shells_that_needs_no_tvm():
+    settings = {"_ARGCOMPLETE": "1", "COMP_LINE": "tvmc compile --boa", "COMP_POINT": "18"}
+    packages = loaded(TVMC, **settings)
+    assert "argcomplete" in packages
+    assert not packages & HEAVY

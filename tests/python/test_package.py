@@ -1,0 +1,145 @@
+"""`import usmp` loads no TVM; names and pass options are there when they are asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import usmp
+from usmp import _public
+
+HEAVY = ("numpy", "rich", "torch", "tvm", "tvm_ffi")
+
+
+def done(script: str, *arguments: str, **settings: str) -> str:
+    """What a process of its own prints, with these arguments and settings of the environment."""
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *arguments],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (finished.returncode, finished.stderr) == (0, "")
+    return finished.stdout
+
+
+LOADED = f"print(sorted(set({HEAVY}) & set(sys.modules)))"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import usmp",
+        "import usmp; assert 'build' in usmp.__all__ and usmp.__version__",
+        "import usmp; assert {'build', 'transform'} <= set(dir(usmp))",
+        "import usmp; assert not hasattr(usmp, 'nothing') and not hasattr(usmp, '_nothing')",
+        "import usmp; usmp.plain_text.shown('x')",
+        "from usmp.termination import end",
+        "import usmp.driver.tvmc",
+    ],
+)
+def test_what_needs_no_tvm_loads_none(statement):
+    assert done(f"import sys; {statement}; {LOADED}") == "[]\n"
+
+
+def test_solver_loads_no_tvm():
+    loaded = "print({'tvm', 'usmp'} & set(sys.modules))"
+    assert done(f"import sys; from usmp_solver.solve import solve; {loaded}") == "set()\n"
+
+
+def test_package_is_there_where_tvm_is_not():
+    assert done("import sys; sys.modules['tvm'] = None; import usmp; print(usmp.__name__)")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import tvm, usmp",
+        "import usmp, tvm, importlib; importlib.reload(usmp)",
+        "import usmp.termination, importlib.util; assert importlib.util.find_spec('tvm.ir')",
+        "from usmp import *; assert callable(build)",
+        "import tvm",
+    ],
+)
+def test_options_are_registered_in_every_order_of_imports(statement):
+    context = "from tvm.ir.transform import PassContext as C; C(config={'tir.usmp.enable': True})"
+    assert done(f"{statement}\n{context}") == ""
+
+
+def test_options_are_registered_if_import_of_tvm_fails_first():
+    script = (
+        "import sys, usmp\n"
+        "sys.modules['tvm.libinfo'] = None\n"
+        "try:\n"
+        "    import tvm\n"
+        "except ImportError:\n"
+        "    del sys.modules['tvm.libinfo']\n"
+        "from tvm.ir.transform import PassContext\n"
+        "PassContext(config={'tir.usmp.enable': True})\n"
+    )
+    assert done(script) == ""
+
+
+def test_options_are_registered_from_two_threads():
+    script = (
+        "import threading, usmp\n"
+        "def first(): import tvm\n"
+        "def second(): usmp.build\n"
+        "threads = [threading.Thread(target=work) for work in (first, second)]\n"
+        "[thread.start() for thread in threads]\n"
+        "[thread.join() for thread in threads]\n"
+        "from tvm.ir.transform import PassContext\n"
+        "PassContext(config={'tir.usmp.enable': True})\n"
+        "print(callable(usmp.build))\n"
+    )
+    assert done(script) == "True\n"
+
+
+def test_options_are_registered_with_the_first_name_where_tvm_loads_no_extensions():
+    script = (
+        "import usmp, tvm\n"
+        "usmp.Executor\n"
+        "tvm.transform.PassContext(config={'tir.usmp.enable': True})\n"
+    )
+    assert done(script, TVM_DEVICE_BACKEND_AUTOLOAD="0") == ""
+
+
+def test_tvm_without_compiler_is_left_alone():
+    assert done("import usmp, tvm; print(tvm.base._RUNTIME_ONLY)", TVM_USE_RUNTIME_LIB="1") == (
+        "True\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from usmp.build import AOTExecutorFactoryModule",
+        "import usmp.build, importlib; importlib.reload(usmp)",
+        "import usmp; usmp.Executor",
+    ],
+)
+def test_build_is_the_function_whoever_loads_the_module(statement):
+    assert done(f"{statement}; import usmp; print(usmp.build.__name__)") == "build\n"
+
+
+def test_every_name():
+    exported = {name for name in vars(_public) if not name.startswith("_")}
+    assert exported == set(usmp.__all__)
+    assert all(getattr(usmp, name) is getattr(_public, name) for name in usmp.__all__)
+    assert usmp.__all__ == sorted(usmp.__all__)
+    assert set(usmp.__all__) <= set(dir(usmp))
+
+
+def test_what_dir_tells_is_there():
+    assert all(getattr(usmp, name) is not None for name in dir(usmp))
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match=r"^module 'usmp' has no attribute 'nothing'$"):
+        usmp.nothing  # noqa: B018
+    with pytest.raises(ImportError, match=r"^cannot import name 'nothing' from 'usmp'"):
+        exec("from usmp import nothing")
