@@ -11,6 +11,7 @@ from tvm.ir import Call, GlobalVar, IRModule
 from usmp.analysis.nodes import nodes_of
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.define_arithmetic import define_arithmetic
+from usmp.relax.fold_exact_calls import fold_exact_calls
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
 
@@ -23,8 +24,8 @@ def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """A module pass: TVM's FoldConstant, but for operators that call C functions, for those that
     compute for long, and for integer arithmetic that LLVM does not define, as division by zero.
 
-    TVM runs what it folds in this process, and there only the emitted C has these functions; a
-    division by zero would end it.
+    TVM compiles what it folds and runs it in this process, but for what NumPy knows to the bit;
+    there only the emitted C has these functions, and a division by zero would end it.
     """
     apart = _take_long(mod) | _undefined(mod)
     hidden = {
@@ -35,7 +36,7 @@ def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable in hidden:
         folded.update_func(variable, relax.ExternFunc(variable.name_hint))
-    folded = relax.transform.FoldConstant()(folded)
+    folded = relax.transform.FoldConstant()(fold_exact_calls(folded))
     for variable, func in hidden.items():
         folded.update_func(variable, func)
     return folded

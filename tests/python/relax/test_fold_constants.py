@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from tvm import relax
@@ -113,3 +115,21 @@ def test_arithmetic_on_constants_is_that_of_the_emitted_c(model, operation, left
     factory = usmp.build(model(body, ("x", (4,), "int32")))
     (result,) = factory.run({"x": np.full(4, -(2**31), np.int32)}).values()
     np.testing.assert_array_equal(result, np.full(4, expected))
+
+
+def test_what_is_only_moved_is_folded_without_compiling(model, monkeypatch):
+    """Compiling and linking each reshape and transpose took most of the time of some builds."""
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+    def body(b, x):
+        moved = b.emit(relax.op.permute_dims(relax.const(values), [2, 0, 1]))
+        rooted = b.emit(relax.op.sqrt(b.emit(relax.op.reshape(moved, (4, 6)))))
+        return relax.op.maximum(x, b.emit(relax.op.broadcast_to(rooted, (2, 4, 6))))
+
+    monkeypatch.setattr(sys.modules["tvm.tirx.build"], "codegen_build", None)
+    factory = usmp.build(model(body, ("x", (2, 4, 6), "float32")))
+    functions = factory.metadata["modules"]["default"]["memory"]["functions"]
+    assert [f["function_name"] for f in functions["operator_functions"]] == ["maximum"]
+    (result,) = factory.run({"x": np.zeros((2, 4, 6), "f4")}).values()
+    expected = np.sqrt(values.transpose(2, 0, 1).reshape(4, 6))
+    np.testing.assert_array_equal(result, np.broadcast_to(expected, (2, 4, 6)))
