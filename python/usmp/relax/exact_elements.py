@@ -14,8 +14,8 @@ import numpy.typing as npt
 from tvm import s_tir, tirx
 from tvm.ir import TensorLoad
 
-from usmp.analysis.addresses import is_op
-from usmp.analysis.index_values import Definitions, known_values
+from usmp.analysis.memory.addresses import is_op
+from usmp.analysis.memory.index_values import Definitions, known_values
 
 Elements = npt.NDArray[Any]
 
