@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.algorithms.placement import PREFERENCE
+from usmp.names import PREFERENCE
 from usmp.transform import OrderOperators
 from usmp.transform.compare_plans import planned_peaks
 

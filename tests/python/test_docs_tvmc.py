@@ -17,8 +17,8 @@ import tvm_ffi
 
 from conftest import ROOT
 from usmp.driver import tvmc
-from usmp.driver.catalogue import PASS_OPTIONS
 from usmp.driver.tvmc import main
+from usmp.names import PASS_OPTIONS
 from usmp.report import CSV_COLUMNS
 
 BOARD_TOOLS = shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm")

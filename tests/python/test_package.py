@@ -40,6 +40,7 @@ LOADED = f"print(sorted(set({HEAVY}) & set(sys.modules)))"
         "import usmp; usmp.plain_text.shown('x')",
         "from usmp.termination import end",
         "import usmp.driver.tvmc",
+        "import usmp.names",
     ],
 )
 def test_what_needs_no_tvm_loads_none(statement):

@@ -13,11 +13,8 @@ from dataclasses import dataclass
 from usmp.algorithms.access_cost import AccessCosts
 from usmp.algorithms.assign_by_cost import assign_by_cost
 from usmp.algorithms.registry import Algorithm, Plan, get_algorithm
+from usmp.names import COST, PLACEMENTS, PREFERENCE
 from usmp.objects import AccessEstimate, BufferInfo
-
-PREFERENCE, COST = "preference", "cost"
-PLACEMENTS: tuple[str, ...] = (PREFERENCE, COST)
-"""Values of the option ``tir.usmp.placement``."""
 
 _FIRST_FIT = ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
 """Algorithms that are fast enough to try many assignments with."""

@@ -9,8 +9,8 @@ import argparse
 import os
 from typing import Any
 
-from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 from usmp.driver.help import add_command
+from usmp.names import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from usmp.driver.catalogue import TARGET_OPTIONS
 from usmp.driver.errors import UsageError
+from usmp.names import TARGET_OPTIONS
 
 _OF_A_TARGET = re.compile(rf"unrecognized arguments: .*-({'|'.join(TARGET_OPTIONS['llvm'])})=")
 

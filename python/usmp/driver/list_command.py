@@ -8,8 +8,8 @@ import sys
 from typing import Any, TypeAlias
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
-from usmp.driver.catalogue import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 from usmp.driver.help import add_command
+from usmp.names import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
 
 Rows: TypeAlias = list[dict[str, Any]]
 

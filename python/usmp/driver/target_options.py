@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from usmp.driver.catalogue import TARGET_OPTIONS
 from usmp.driver.errors import UsageError
+from usmp.names import TARGET_OPTIONS
 
 
 def add_target_options(parser: Any) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from usmp import names
+
 KIBIBYTE = 1 << 10
 MEBIBYTE = 1 << 20
 
@@ -179,7 +181,7 @@ _MPS2_MEMORIES = (
 
 _MPS2_AN385 = Board(
     name="mps2-an385",
-    description="Arm MPS2 with Cortex-M3",
+    description=names.BOARDS["mps2-an385"],
     architecture="cortex-m",
     toolchain=_ARM,
     cpu_flags=("-mcpu=cortex-m3", "-mthumb"),
@@ -194,7 +196,7 @@ _MPS2_AN385 = Board(
 
 _MPS2_AN500 = Board(
     name="mps2-an500",
-    description="Arm MPS2 with Cortex-M7 and its double-precision FPU",
+    description=names.BOARDS["mps2-an500"],
     architecture="cortex-m",
     toolchain=_ARM,
     cpu_flags=("-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-d16"),
@@ -209,7 +211,7 @@ _MPS2_AN500 = Board(
 
 _MPS3_AN547 = Board(
     name="mps3-an547",
-    description="Arm MPS3 with Corstone-300: Cortex-M55 with its vector unit",
+    description=names.BOARDS["mps3-an547"],
     architecture="cortex-m",
     toolchain=_ARM,
     cpu_flags=("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
@@ -231,7 +233,7 @@ _MPS3_AN547 = Board(
 
 _RISCV32_VIRT = Board(
     name="riscv32-virt",
-    description="QEMU's RISC-V machine: RV32IMAFC",
+    description=names.BOARDS["riscv32-virt"],
     architecture="riscv",
     toolchain=_RISCV,
     cpu_flags=("-march=rv32imafc", "-misa-spec=2.2", "-mabi=ilp32f", "-mcmodel=medany"),
@@ -254,7 +256,6 @@ _RISCV32_VIRT = Board(
 )
 
 BOARDS: Sequence[Board] = (_MPS2_AN385, _MPS2_AN500, _MPS3_AN547, _RISCV32_VIRT)
-BOARD_NAMES: Sequence[str] = tuple(board.name for board in BOARDS)
 
 
 def workspace_section(memory: str) -> str:
@@ -278,4 +279,4 @@ def board_named(name: str) -> Board:
     for board in BOARDS:
         if board.name == name:
             return board
-    raise ValueError(f'unknown board "{name}"; boards: {", ".join(BOARD_NAMES)}')
+    raise ValueError(f'unknown board "{name}"; boards: {", ".join(names.BOARDS)}')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tvm_ffi
 from tvm_ffi.dataclasses import field, py_class
 
+from usmp.names import PREFERENCE
 from usmp.objects.buffers import LiveRange
 
 
@@ -89,7 +90,7 @@ class MemoryPlan(tvm_ffi.Object):
     memory_pressure: largest number of workspace bytes live at once, over all pools; where live
         buffers overlap, a plan may need less.
     buffers: every planned buffer, in program order; of identical constants the first.
-    placement: how pools were chosen, "preference" or "cost".
+    placement: how pools were chosen, one of `usmp.names.PLACEMENTS`.
     access_estimate: what accesses take; None if no pool says how fast it is.
     pool_bounds: pool name to what is proved of its peak.
     search_ended_by: of `auto` and `exact`, "proof", "work", "time" or "interrupt".
@@ -98,7 +99,7 @@ class MemoryPlan(tvm_ffi.Object):
     algorithm: str
     memory_pressure: int
     buffers: list[PlacedBuffer]
-    placement: str = "preference"
+    placement: str = PREFERENCE
     access_estimate: AccessEstimate | None = None
     pool_bounds: dict[str, PoolBound] = field(default_factory=dict)
     search_ended_by: str | None = None

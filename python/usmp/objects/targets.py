@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 
 from tvm.target import Target
 
-CPU_TARGETS = ("c", "llvm")
-"""Kinds of targets that code can be made for."""
+from usmp.names import TARGET_OPTIONS, TARGETS
 
-TARGET_OPTIONS = ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")
-"""What can be said of such a target, as "-mcpu=cortex-m3"."""
+_OPTIONS = TARGET_OPTIONS["llvm"]
+"""What can be said of either target, as "-mcpu=cortex-m3"."""
 
 _ACCELERATOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _LISTS = ("mattr",)
@@ -61,7 +60,7 @@ def parse_targets(targets: OneTarget | Sequence[OneTarget] | BuildTargets) -> Bu
             raise ValueError(f'the target "{parsed}" is named twice')
         else:
             accelerators.append(parsed)
-    supported = ", ".join(CPU_TARGETS)
+    supported = ", ".join(TARGETS)
     if not cpus:
         unknown = f'unknown target "{accelerators[0]}"' if accelerators else "no target"
         raise ValueError(
@@ -92,7 +91,7 @@ def target_text(target: Target) -> str:
     accelerator = accelerator_of(target)
     if accelerator is not None:
         return accelerator
-    given = {name: target.attrs[name] for name in TARGET_OPTIONS if target.attrs.get(name)}
+    given = {name: target.attrs[name] for name in _OPTIONS if target.attrs.get(name)}
     options = [
         f"-{name}={value if isinstance(value, str) else ','.join(value)}"
         for name, value in given.items()
@@ -129,7 +128,7 @@ def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
             return [targets]
         return [part.strip() for part in re.split(r",(?![+-])", targets)]
     if not isinstance(targets, Sequence):
-        raise ValueError(f'unknown target "{targets}"; supported: {", ".join(CPU_TARGETS)}')
+        raise ValueError(f'unknown target "{targets}"; supported: {", ".join(TARGETS)}')
     return [part for target in targets for part in split_targets(target)]
 
 
@@ -139,12 +138,12 @@ def _parse_one(target: OneTarget) -> Target | str:
         parsed: Target | str = _target(target, str(target))
     else:
         parsed = target if isinstance(target, Target) else _parse_text(target)
-    if isinstance(parsed, Target) and parsed.kind.name not in CPU_TARGETS:
+    if isinstance(parsed, Target) and parsed.kind.name not in TARGETS:
         accelerator = accelerator_of(parsed)
         if accelerator is not None:
             return accelerator
         raise ValueError(
-            f'target "{parsed.kind.name}" is not supported; supported: {", ".join(CPU_TARGETS)}'
+            f'target "{parsed.kind.name}" is not supported; supported: {", ".join(TARGETS)}'
         )
     return parsed
 
@@ -153,12 +152,12 @@ def _parse_text(text: str) -> Target | str:
     kind, *options = text.split() or [""]
     if kind.startswith("{"):
         return _target(text, text)
-    if kind in CPU_TARGETS:
+    if kind in TARGETS:
         return _target({"kind": kind, **dict(_option(option, text) for option in options)}, text)
     if kind in Target.list_kinds():
         return _target(kind, text)
     if options or not _ACCELERATOR_NAME.fullmatch(kind):
-        raise ValueError(f'unknown target "{text}"; supported: {", ".join(CPU_TARGETS)}')
+        raise ValueError(f'unknown target "{text}"; supported: {", ".join(TARGETS)}')
     return kind
 
 
@@ -168,16 +167,16 @@ def _target(description: object, text: str) -> Target:
     except Exception as error:
         raise ValueError(
             f'unknown target "{text}": {str(error).splitlines()[0]}; '
-            f"supported: {', '.join(CPU_TARGETS)}"
+            f"supported: {', '.join(TARGETS)}"
         ) from error
 
 
 def _option(option: str, text: str) -> tuple[str, object]:
     """One "-name=value" of a target."""
     name, separator, value = option.lstrip("-").partition("=")
-    if not option.startswith("-") or not separator or name not in TARGET_OPTIONS:
+    if not option.startswith("-") or not separator or name not in _OPTIONS:
         raise ValueError(
             f'target "{text}": unknown option "{option}"; supported: '
-            + ", ".join(f"-{known}=" for known in TARGET_OPTIONS)
+            + ", ".join(f"-{known}=" for known in _OPTIONS)
         )
     return name, value.split(",") if name in _LISTS else value

@@ -18,7 +18,7 @@ from usmp.algorithms import (
     get_custom_algorithm,
 )
 from usmp.algorithms.access_cost import AccessCosts, access_costs, has_speed
-from usmp.algorithms.placement import PREFERENCE, check_placement, place
+from usmp.algorithms.placement import check_placement, place
 from usmp.algorithms.registry import Plan, check_takes_no_time
 from usmp.analysis import (
     assign_stmt_pool_allocations,
@@ -30,6 +30,7 @@ from usmp.analysis.access_counts import access_counts
 from usmp.analysis.check_plan import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.analysis.used_overlaps import used_overlaps
+from usmp.names import PREFERENCE
 from usmp.objects import BufferInfo, MemoryPlan, PlacedBuffer, PoolAllocation
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compilers import require
-from usmp.driver.catalogue import ALGORITHMS, PASS_OPTIONS, TARGETS
+from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
 COMMANDS = {"compile", "plan", "run", "info", "list", "completion"}

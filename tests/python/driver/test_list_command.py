@@ -11,7 +11,7 @@ from tvm.relax.backend.pattern_registry import register_patterns
 from tvm.relax.dpl import is_op, wildcard
 
 from usmp.algorithms import BUILTIN_ALGORITHMS
-from usmp.driver.catalogue import BOARDS, PASS_OPTIONS
+from usmp.names import BOARDS, PASS_OPTIONS
 
 
 def listed(tvmc, *arguments):

@@ -6,9 +6,9 @@ import argparse
 
 import pytest
 
-from usmp.driver.catalogue import TARGET_OPTIONS
 from usmp.driver.errors import UsageError
 from usmp.driver.target_options import add_target_options, full_target
+from usmp.names import TARGET_OPTIONS
 from usmp.objects.targets import parse_targets
 
 

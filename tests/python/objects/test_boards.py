@@ -10,12 +10,12 @@ import pytest
 
 from board_programs import every_board
 from compilers import require
-from usmp.objects.boards import BOARD_NAMES, BOARDS, board_named
+from usmp.objects.boards import BOARDS, board_named
 
 
 def test_the_boards():
-    assert BOARD_NAMES == ("mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt")
-    assert [board_named(name) for name in BOARD_NAMES] == list(BOARDS)
+    names = ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"]
+    assert [board_named(name) for name in names] == list(BOARDS)
 
 
 def test_an_unknown_board_is_refused_with_the_known_ones():

@@ -1,7 +1,7 @@
-"""What a build can choose from, in words.
+"""What a build can choose from, by name: targets, algorithms, placements, boards, pass options.
 
-Nothing here loads TVM, so that help, lists and completions come at once; tests hold the names
-against those that `objects`, `algorithms` and the pass context know.
+The one place of these names and of the lines that describe them. Nothing here loads TVM, so that
+help, lists and completions of the command line come at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ TARGETS = {
 """Targets that run a model's main function."""
 
 TARGET_OPTIONS = {"c": ("mcpu",), "llvm": ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")}
-"""What can be said of each, as "-mcpu=cortex-m3"."""
+"""What `--target-c-mcpu` and the like can say of each, as "-mcpu=cortex-m3"."""
+
+DEFAULT_ALGORITHM = "auto"
 
 ALGORITHMS = {
     "auto": "heuristics, local and exact search within fixed work; the smallest, and the default",
@@ -25,8 +27,12 @@ ALGORITHMS = {
     "hill_climb": "changes the order again and again and keeps the best; TVM's",
     "no_sharing": "bytes of its own for every buffer, for comparison and debugging",
 }
-"""Built-in values of `tir.usmp.algorithm`."""
+"""Values of `tir.usmp.algorithm`: those of `usmp_solver`, which knows nothing of this package."""
 
+PREFERENCE, COST = "preference", "cost"
+
+PLACEMENTS = (PREFERENCE, COST)
+"""Values of `tir.usmp.placement`, the default first."""
 
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
@@ -34,7 +40,7 @@ BOARDS = {
     "mps3-an547": "Arm MPS3 with Corstone-300: Cortex-M55 with its vector unit",
     "riscv32-virt": "QEMU's RISC-V machine: RV32IMAFC",
 }
-"""Values of `--board`."""
+"""Values of `--board`; `usmp.objects.boards` has what they consist of."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,9 @@ _SWITCH = ("0", "1")
 
 PASS_OPTIONS = {
     "tir.usmp.enable": PassOption("bool", _SWITCH, "1", "0 gives every buffer bytes of its own"),
-    "tir.usmp.algorithm": PassOption("str", tuple(ALGORITHMS), "auto", "what places the buffers"),
+    "tir.usmp.algorithm": PassOption(
+        "str", tuple(ALGORITHMS), DEFAULT_ALGORITHM, "what places the buffers"
+    ),
     "tir.usmp.use_workspace_io": PassOption(
         "bool", _SWITCH, "0", "1 places inputs and outputs in the workspace too"
     ),
@@ -80,8 +88,8 @@ PASS_OPTIONS = {
     ),
     "tir.usmp.placement": PassOption(
         "str",
-        ("preference", "cost"),
-        "preference",
+        PLACEMENTS,
+        PREFERENCE,
         "cost puts buffers where their accesses take the fewest cycles",
     ),
     "tir.usmp.time_budget": PassOption(
@@ -91,4 +99,4 @@ PASS_OPTIONS = {
         "bool", _SWITCH, "0", "1 for debugging: the code overwrites dead bytes after each operator"
     ),
 }
-"""The planner's own."""
+"""The planner's own; C++ registers them with their types (`src/usmp/pass_config.cc`)."""
