@@ -1,6 +1,7 @@
 #include "usmp_solver/bounds/clique_bound.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -19,11 +20,27 @@ using Words = std::vector<uint64_t>;
 void Set(Words* words, size_t bit) { (*words)[bit / 64] |= uint64_t{1} << (bit % 64); }
 void Clear(Words* words, size_t bit) { (*words)[bit / 64] &= ~(uint64_t{1} << (bit % 64)); }
 
+/*!
+ * \brief Which bit of the word is its lowest; the word is not 0.
+ *
+ * The lowest bit times a de Bruijn number has six bits of its own on top (Leiserson, Prokop and
+ * Randall, 1998).
+ */
+int32_t LowestBit(uint64_t word) {
+  constexpr uint64_t kDeBruijn = 0x03f79d71b4cb0a89;
+  static constexpr auto kBits = [] {
+    std::array<int8_t, 64> bits{};
+    for (int8_t bit = 0; bit < 64; ++bit) bits[(kDeBruijn << bit) >> 58] = bit;
+    return bits;
+  }();
+  return kBits[((word & (~word + 1)) * kDeBruijn) >> 58];
+}
+
 /*! \brief The lowest bit from word `*word` on; -1 if there is none. */
 int32_t First(const Words& words, size_t* word) {
   while (*word < words.size() && words[*word] == 0) ++*word;
   if (*word == words.size()) return -1;
-  return static_cast<int32_t>(*word * 64 + __builtin_ctzll(words[*word]));
+  return static_cast<int32_t>(*word * 64) + LowestBit(words[*word]);
 }
 
 /*!
@@ -178,12 +195,13 @@ int64_t CliqueBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   const size_t n = problem.items.size();
   if (n == 0 || n > kMaxItems || SectionsAreAllCliques(problem)) return bound;
   int64_t unit = 0;
-  int64_t total = 0;
+  std::optional<int64_t> total = 0;
   for (const PoolProblem::Item& item : problem.items) unit = std::gcd(unit, item.alignment);
   std::vector<int64_t> rounded(n);
   for (size_t i = 0; i < n; ++i) {
     const std::optional<int64_t> size = AlignUp(problem.items[i].size, unit);
-    if (!size || __builtin_add_overflow(total, *size, &total)) return bound;
+    total = size && total ? CheckedAdd(*total, *size) : std::nullopt;
+    if (!total) return bound;
     rounded[i] = *size;
   }
   std::vector<int32_t> order(n);

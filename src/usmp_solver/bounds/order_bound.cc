@@ -113,7 +113,7 @@ int64_t MostWasted(const PoolProblem& problem) {
     if (item.fixed_offset >= 0) return kNoLimit;
     alignment = std::max(alignment, item.alignment);
   }
-  return Clamp(WideBytes{2} * (alignment - 1));
+  return Clamp(WideBytes{alignment - 1} + (alignment - 1));
 }
 
 /*!

@@ -32,7 +32,8 @@ std::optional<int64_t> CommonAlignment(const std::vector<Item>& items) {
   int64_t common = 1;
   for (const Item& item : items) {
     const int64_t factor = item.alignment / std::gcd(common, item.alignment);
-    if (__builtin_mul_overflow(common, factor, &common)) return std::nullopt;
+    if (factor > kNoLimit / common) return std::nullopt;
+    common *= factor;
   }
   return common;
 }

@@ -7,7 +7,6 @@
 
 #include "usmp_solver/heuristics/greedy.h"
 #include "usmp_solver/heuristics/ordered_plan.h"
-#include "usmp_solver/model/wide_bytes.h"
 
 namespace usmp {
 
@@ -161,8 +160,16 @@ class Climber {
   /*! \brief Of a hundred. */
   size_t Chance(const Outcome& outcome, int64_t attempt) const {
     if (outcome.total <= current_.total) return 0;
-    const WideBytes worse = WideBytes{outcome.total} - current_.total;
-    return static_cast<size_t>(50 * worse / outcome.total / attempt);
+    const int64_t worse = outcome.total - current_.total;
+    // 50 * worse / outcome.total, by steps that do not overflow.
+    int64_t chance = 0;
+    int64_t rest = 0;
+    for (int step = 0; step < 50; ++step) {
+      const bool is_whole = rest >= outcome.total - worse;
+      rest += is_whole ? worse - outcome.total : worse;
+      chance += is_whole;
+    }
+    return static_cast<size_t>(chance / attempt);
   }
 
   /*!

@@ -3,9 +3,10 @@
 namespace usmp {
 
 std::optional<int64_t> CheckedAdd(int64_t lhs, int64_t rhs) {
-  int64_t sum;
-  if (__builtin_add_overflow(lhs, rhs, &sum)) return std::nullopt;
-  return sum;
+  // Unsigned numbers wrap, where the overflow of signed ones is undefined.
+  const auto sum = static_cast<int64_t>(static_cast<uint64_t>(lhs) + static_cast<uint64_t>(rhs));
+  const bool overflows = ((lhs ^ sum) & (rhs ^ sum)) < 0;
+  return overflows ? std::nullopt : std::optional(sum);
 }
 
 int64_t ClampedAdd(int64_t lhs, int64_t rhs) { return CheckedAdd(lhs, rhs).value_or(kNoLimit); }

@@ -10,12 +10,44 @@
 
 namespace usmp {
 
-/*! \brief Holds the sum of as many sizes as there can be. */
-using WideBytes = __int128;
+/*! \brief The sum of as many sizes as there can be; not every compiler has 128-bit numbers. */
+class WideBytes {
+ public:
+  /*! \brief Implicit, as from any narrower number. */
+  constexpr WideBytes(int64_t bytes)
+      : high_(bytes < 0 ? -1 : 0), low_(static_cast<uint64_t>(bytes)) {}
 
-/*! \brief As int64; kNoLimit for what is larger. */
-inline int64_t Clamp(WideBytes bytes) {
-  return bytes > kNoLimit ? kNoLimit : static_cast<int64_t>(bytes);
+  constexpr WideBytes& operator+=(WideBytes other) {
+    low_ += other.low_;
+    high_ += other.high_ + (low_ < other.low_ ? 1 : 0);
+    return *this;
+  }
+  constexpr WideBytes& operator-=(WideBytes other) {
+    high_ -= other.high_ + (low_ < other.low_ ? 1 : 0);
+    low_ -= other.low_;
+    return *this;
+  }
+  friend constexpr WideBytes operator+(WideBytes lhs, WideBytes rhs) { return lhs += rhs; }
+  friend constexpr WideBytes operator-(WideBytes lhs, WideBytes rhs) { return lhs -= rhs; }
+  constexpr WideBytes operator-() const { return WideBytes(0) - *this; }
+
+  friend constexpr bool operator<(WideBytes lhs, WideBytes rhs) {
+    return lhs.high_ != rhs.high_ ? lhs.high_ < rhs.high_ : lhs.low_ < rhs.low_;
+  }
+  friend constexpr bool operator>(WideBytes lhs, WideBytes rhs) { return rhs < lhs; }
+  friend constexpr bool operator<=(WideBytes lhs, WideBytes rhs) { return !(rhs < lhs); }
+  friend constexpr bool operator>=(WideBytes lhs, WideBytes rhs) { return !(lhs < rhs); }
+
+  friend constexpr int64_t Clamp(WideBytes bytes);
+
+ private:
+  int64_t high_;
+  uint64_t low_;
+};
+
+/*! \brief As int64; kNoLimit for what is larger. What is below any int64 must not be asked for. */
+constexpr int64_t Clamp(WideBytes bytes) {
+  return bytes > kNoLimit ? kNoLimit : static_cast<int64_t>(bytes.low_);
 }
 
 /*! \brief By section, the sum of its differences to the ones before: one more than sections. */
