@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "usmp_solver/explain/infeasible_subset.h"
 #include "usmp_solver/heuristics/first_fit.h"
 #include "usmp_solver/model/budget.h"
 #include "usmp_solver/model/validate.h"
+#include "usmp_solver/pools/infeasible_subset.h"
 #include "usmp_solver/pools/pool_group.h"
 
 namespace usmp {
@@ -142,7 +142,9 @@ SolverResult SolveProblem(const Problem& problem, const SolverOptions& options) 
   const Groups groups = PoolGroups(problem);
   Search(groups, options.effort, &budget, &watch);
   result.status = StatusOf(groups);
-  for (const std::unique_ptr<PoolGroup>& group : groups) group->Write(&result);
+  for (const std::unique_ptr<PoolGroup>& group : groups) {
+    group->Write(&result.placements, &result.lower_bounds);
+  }
   for (size_t pool = 0; pool < problem.pools.size(); ++pool) {
     int64_t& bound = result.lower_bounds[pool];
     bound = std::min(bound, problem.pools[pool].limit);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "usmp_solver/model/effort.h"
 #include "usmp_solver/model/problem.h"
 
 namespace usmp {
@@ -26,16 +27,6 @@ struct Progress {
   std::optional<int64_t> peak;
   /*! \brief The sum of the proved lower bounds, likewise. */
   int64_t lower_bound;
-};
-
-constexpr int64_t kDefaultWorkBudget = 200'000'000;
-
-enum class SolverEffort {
-  /*! \brief Bounds, heuristics, local search and exact search in turn, until a plan is proved best
-   *         or the budget ends. */
-  kAuto,
-  /*! \brief Bounds and heuristics, then exact search until it ends. */
-  kExact,
 };
 
 struct SolverOptions {

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
+#include "usmp_solver/bounds/two_satisfiability.h"
 #include "usmp_solver/model/separations.h"
 #include "usmp_solver/model/wide_bytes.h"
-#include "usmp_solver/pools/two_satisfiability.h"
 
 namespace usmp {
 

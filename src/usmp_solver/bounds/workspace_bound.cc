@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "usmp_solver/bounds/lower_bound.h"
-#include "usmp_solver/solver.h"
+#include "usmp_solver/model/effort.h"
 
 namespace usmp {
 

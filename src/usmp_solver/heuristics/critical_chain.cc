@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "usmp_solver/heuristics/fit.h"
+#include "usmp_solver/heuristics/orders.h"
 #include "usmp_solver/model/decompose.h"
-#include "usmp_solver/model/orders.h"
 #include "usmp_solver/model/separations.h"
 
 namespace usmp {

@@ -6,10 +6,10 @@
 
 #include "usmp_solver/heuristics/fit.h"
 #include "usmp_solver/heuristics/hot_first.h"
+#include "usmp_solver/heuristics/orders.h"
 #include "usmp_solver/heuristics/repair.h"
 #include "usmp_solver/heuristics/skyline.h"
 #include "usmp_solver/model/live_index.h"
-#include "usmp_solver/model/orders.h"
 #include "usmp_solver/model/separations.h"
 
 namespace usmp {

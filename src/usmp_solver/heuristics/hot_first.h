@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "usmp_solver/heuristics/orders.h"
 #include "usmp_solver/model/budget.h"
-#include "usmp_solver/model/orders.h"
 #include "usmp_solver/model/pool_problem.h"
 
 namespace usmp {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "usmp_solver/heuristics/bisect_peak.h"
 #include "usmp_solver/model/live_index.h"
-#include "usmp_solver/search/bisect_peak.h"
 
 namespace usmp {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "usmp_solver/heuristics/bisect_peak.h"
 #include "usmp_solver/model/decompose.h"
-#include "usmp_solver/search/bisect_peak.h"
 #include "usmp_solver/search/exact.h"
 
 namespace usmp {

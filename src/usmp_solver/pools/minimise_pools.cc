@@ -7,7 +7,7 @@
 #include "usmp_solver/bounds/lower_bound.h"
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/model/scale.h"
-#include "usmp_solver/search/portfolio.h"
+#include "usmp_solver/pools/portfolio.h"
 
 namespace usmp {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "usmp_solver/model/budget.h"
+#include "usmp_solver/model/effort.h"
 #include "usmp_solver/pools/pool_search.h"
+#include "usmp_solver/pools/portfolio.h"
 #include "usmp_solver/pools/spill.h"
-#include "usmp_solver/search/portfolio.h"
-#include "usmp_solver/solver.h"
 
 namespace usmp {
 

@@ -6,9 +6,9 @@
 
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/model/extent.h"
-#include "usmp_solver/model/huge.h"
+#include "usmp_solver/pools/huge.h"
 #include "usmp_solver/pools/minimise_pools.h"
-#include "usmp_solver/search/portfolio.h"
+#include "usmp_solver/pools/portfolio.h"
 
 namespace usmp {
 
@@ -32,12 +32,12 @@ class OnePool : public PoolGroup {
   bool infeasible() const override { return portfolio_.infeasible(); }
   bool ended() const override { return portfolio_.ended(); }
   bool optimal() const override { return found() && portfolio_.closed(); }
-  void Write(SolverResult* result) const override {
-    result->lower_bounds[pool_] = portfolio_.lower_bound();
+  void Write(std::vector<Placement>* by_buffer, std::vector<int64_t>* by_pool) const override {
+    (*by_pool)[pool_] = portfolio_.lower_bound();
     if (!found()) return;
     const Offsets offsets = portfolio_.offsets();
     for (size_t i = 0; i < offsets.size(); ++i) {
-      result->placements[problem_.buffers[i]] = {pool_, offsets[i]};
+      (*by_buffer)[problem_.buffers[i]] = {pool_, offsets[i]};
     }
   }
   std::vector<size_t> culprits() const override {
@@ -77,9 +77,9 @@ class SeveralPools : public PoolGroup {
   bool infeasible() const override { return minimiser_.infeasible(); }
   bool ended() const override { return minimiser_.ended(); }
   bool optimal() const override { return found() && minimiser_.closed(); }
-  void Write(SolverResult* result) const override {
-    for (size_t pool : pools_) result->lower_bounds[pool] = minimiser_.lower_bounds()[pool];
-    if (found()) minimiser_.Write(&result->placements);
+  void Write(std::vector<Placement>* by_buffer, std::vector<int64_t>* by_pool) const override {
+    for (size_t pool : pools_) (*by_pool)[pool] = minimiser_.lower_bounds()[pool];
+    if (found()) minimiser_.Write(by_buffer);
   }
   std::vector<size_t> culprits() const override { return minimiser_.culprits(); }
 
@@ -111,10 +111,10 @@ class HugePools : public PoolGroup {
   bool infeasible() const override { return verdict_ == Verdict::kInfeasible; }
   bool ended() const override { return true; }
   bool optimal() const override { return found() && pools_.size() == 1 && peak_ == bound_; }
-  void Write(SolverResult* result) const override {
-    if (pools_.size() == 1) result->lower_bounds[pools_.front()] = bound_;
+  void Write(std::vector<Placement>* by_buffer, std::vector<int64_t>* by_pool) const override {
+    if (pools_.size() == 1) (*by_pool)[pools_.front()] = bound_;
     if (!found()) return;
-    for (size_t b : members_) result->placements[b] = plan_[b];
+    for (size_t b : members_) (*by_buffer)[b] = plan_[b];
   }
   std::vector<size_t> culprits() const override { return members_; }
 

@@ -2,13 +2,16 @@
 #ifndef USMP_SOLVER_POOLS_POOL_GROUP_H_
 #define USMP_SOLVER_POOLS_POOL_GROUP_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "usmp_solver/model/budget.h"
-#include "usmp_solver/solver.h"
+#include "usmp_solver/model/effort.h"
+#include "usmp_solver/model/problem.h"
 
 namespace usmp {
 
@@ -30,8 +33,8 @@ class PoolGroup {
   /*! \brief The plan is proved best, or it is proved that there is none; or nothing can be done. */
   virtual bool ended() const = 0;
   virtual bool optimal() const = 0;
-  /*! \brief Write the places of its buffers, and what is proved of its pools. */
-  virtual void Write(SolverResult* result) const = 0;
+  /*! \brief Write the places of its buffers, and what is proved of its pools' peaks. */
+  virtual void Write(std::vector<Placement>* by_buffer, std::vector<int64_t>* by_pool) const = 0;
   /*! \brief If nothing fits: buffers of which that is proved. */
   virtual std::vector<size_t> culprits() const = 0;
 };

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "usmp_solver/explain/deletion_filter.h"
 #include "usmp_solver/model/decompose.h"
+#include "usmp_solver/pools/deletion_filter.h"
 #include "usmp_solver/pools/fit_pool.h"
 
 namespace usmp {

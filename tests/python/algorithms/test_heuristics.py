@@ -8,7 +8,7 @@ CHECKS = r"""
 #include <usmp_solver/heuristics/fit.h>
 #include <usmp_solver/heuristics/heuristics.h>
 #include <usmp_solver/bounds/lower_bound.h>
-#include <usmp_solver/model/orders.h>
+#include <usmp_solver/heuristics/orders.h>
 #include <usmp_solver/heuristics/repair.h>
 #include <usmp_solver/heuristics/skyline.h>
 

@@ -7,7 +7,7 @@ RANDOM = r"""
 #include <usmp_solver/heuristics/fit.h>
 #include <usmp_solver/heuristics/local_search.h>
 #include <usmp_solver/bounds/lower_bound.h>
-#include <usmp_solver/model/orders.h>
+#include <usmp_solver/heuristics/orders.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "usmp_solver/search/portfolio.h"
+#include "usmp_solver/pools/portfolio.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,15 +1,15 @@
-#include "usmp_solver/explain/infeasible_subset.h"
+#include "usmp_solver/pools/infeasible_subset.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "usmp_solver/explain/deletion_filter.h"
 #include "usmp_solver/heuristics/fit.h"
 #include "usmp_solver/model/extent.h"
-#include "usmp_solver/model/huge.h"
 #include "usmp_solver/model/pool_problem.h"
 #include "usmp_solver/model/separations.h"
+#include "usmp_solver/pools/deletion_filter.h"
+#include "usmp_solver/pools/huge.h"
 #include "usmp_solver/pools/minimise_pools.h"
 
 namespace usmp {

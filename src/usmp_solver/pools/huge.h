@@ -1,6 +1,6 @@
 // Placement of buffers whose sizes, added up, do not fit 64 bits.
-#ifndef USMP_SOLVER_MODEL_HUGE_H_
-#define USMP_SOLVER_MODEL_HUGE_H_
+#ifndef USMP_SOLVER_POOLS_HUGE_H_
+#define USMP_SOLVER_POOLS_HUGE_H_
 
 #include <vector>
 
@@ -20,4 +20,4 @@ Verdict PlaceHuge(const Problem& problem, const std::vector<size_t>& members,
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_MODEL_HUGE_H_
+#endif  // USMP_SOLVER_POOLS_HUGE_H_

@@ -1,6 +1,6 @@
 // What a set loses without becoming feasible.
-#ifndef USMP_SOLVER_EXPLAIN_DELETION_FILTER_H_
-#define USMP_SOLVER_EXPLAIN_DELETION_FILTER_H_
+#ifndef USMP_SOLVER_POOLS_DELETION_FILTER_H_
+#define USMP_SOLVER_POOLS_DELETION_FILTER_H_
 
 #include <algorithm>
 #include <vector>
@@ -46,4 +46,4 @@ std::vector<Member> DeletionFilter(std::vector<Member> members, const Test& test
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_EXPLAIN_DELETION_FILTER_H_
+#endif  // USMP_SOLVER_POOLS_DELETION_FILTER_H_

@@ -1,6 +1,6 @@
 // Why nothing fits: few buffers that do not fit together.
-#ifndef USMP_SOLVER_EXPLAIN_INFEASIBLE_SUBSET_H_
-#define USMP_SOLVER_EXPLAIN_INFEASIBLE_SUBSET_H_
+#ifndef USMP_SOLVER_POOLS_INFEASIBLE_SUBSET_H_
+#define USMP_SOLVER_POOLS_INFEASIBLE_SUBSET_H_
 
 #include <vector>
 
@@ -22,4 +22,4 @@ InfeasibleSubset ShrinkInfeasible(const Problem& problem, std::vector<size_t> in
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_EXPLAIN_INFEASIBLE_SUBSET_H_
+#endif  // USMP_SOLVER_POOLS_INFEASIBLE_SUBSET_H_

@@ -1,6 +1,6 @@
 // Lowering a plan towards peaks between a bound and its own.
-#ifndef USMP_SOLVER_SEARCH_BISECT_PEAK_H_
-#define USMP_SOLVER_SEARCH_BISECT_PEAK_H_
+#ifndef USMP_SOLVER_HEURISTICS_BISECT_PEAK_H_
+#define USMP_SOLVER_HEURISTICS_BISECT_PEAK_H_
 
 #include <cstdint>
 
@@ -36,4 +36,4 @@ void BisectPeak(const PoolProblem& problem, int64_t lower_bound, int64_t precisi
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_SEARCH_BISECT_PEAK_H_
+#endif  // USMP_SOLVER_HEURISTICS_BISECT_PEAK_H_

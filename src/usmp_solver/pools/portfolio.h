@@ -1,6 +1,6 @@
 // The best placement in one pool: bounds, heuristics, local search and exact search together.
-#ifndef USMP_SOLVER_SEARCH_PORTFOLIO_H_
-#define USMP_SOLVER_SEARCH_PORTFOLIO_H_
+#ifndef USMP_SOLVER_POOLS_PORTFOLIO_H_
+#define USMP_SOLVER_POOLS_PORTFOLIO_H_
 
 #include <functional>
 #include <memory>
@@ -11,9 +11,9 @@
 #include "usmp_solver/heuristics/local_search.h"
 #include "usmp_solver/model/budget.h"
 #include "usmp_solver/model/decompose.h"
+#include "usmp_solver/model/effort.h"
 #include "usmp_solver/model/pool_problem.h"
 #include "usmp_solver/search/exact.h"
-#include "usmp_solver/solver.h"
 
 namespace usmp {
 
@@ -89,4 +89,4 @@ class Portfolio {
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_SEARCH_PORTFOLIO_H_
+#endif  // USMP_SOLVER_POOLS_PORTFOLIO_H_

@@ -1,4 +1,4 @@
-#include "usmp_solver/model/orders.h"
+#include "usmp_solver/heuristics/orders.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "usmp_solver/model/huge.h"
+#include "usmp_solver/pools/huge.h"
 
 #include <algorithm>
 #include <numeric>
