@@ -35,7 +35,8 @@ SOLVER = ROOT / "src/usmp_solver"
 def compiled(folder: Path) -> Path:
     """The program, built into the folder."""
     compiler = shutil.which("c++") or sys.exit("no C++ compiler; install g++")
-    sources = [*sorted(SOLVER.rglob("*.cc")), Path(__file__).with_suffix(".cc")]
+    solver = [path for path in sorted(SOLVER.rglob("*.cc")) if path.parent.name != "tests"]
+    sources = [*solver, Path(__file__).with_suffix(".cc")]
 
     def compile_one(source: Path) -> Path:
         target = folder / f"{source.stem}.o"

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "draw_problem.h"
-#include "reference.h"
 #include "usmp_solver/solver.h"
+#include "usmp_solver/tests/reference.h"
 
 namespace usmp {
 

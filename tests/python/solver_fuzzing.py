@@ -53,7 +53,9 @@ def build(folder: Path) -> Path:
         subprocess.run([*COMPILE, *includes, "-c", source, "-o", target], check=True)
         return target
 
-    sources = sorted(SOLVER.rglob("*.cc")) + sorted(HARNESS.glob("*.cc"))
+    of_tests = SOLVER / "tests"
+    sources = [path for path in sorted(SOLVER.rglob("*.cc")) if path.parent != of_tests]
+    sources += [of_tests / "reference.cc", *sorted(HARNESS.glob("*.cc"))]
     with ThreadPoolExecutor(os.cpu_count()) as workers:
         objects = list(workers.map(compiled, sources))
     program = folder / "fuzz_solver"

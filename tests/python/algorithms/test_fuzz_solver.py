@@ -1,4 +1,4 @@
-"""The solver on problems that libFuzzer makes up, judged by the reference in tests/fuzz.
+"""The solver on problems that libFuzzer makes up, judged by the reference of its unit tests.
 
 `benchmarks/fuzz_solver.py` does the same for as long as you like.
 """

@@ -1,4 +1,4 @@
-#include "reference.h"
+#include "usmp_solver/tests/reference.h"
 
 #include <algorithm>
 #include <map>

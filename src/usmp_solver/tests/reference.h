@@ -2,8 +2,8 @@
 //
 // Shares no code with the solver, knows no sections and no canonical placements, and takes time
 // quadratic in the number of buffers, or exponential where it searches.
-#ifndef USMP_TESTS_FUZZ_REFERENCE_H_
-#define USMP_TESTS_FUZZ_REFERENCE_H_
+#ifndef USMP_SOLVER_TESTS_REFERENCE_H_
+#define USMP_SOLVER_TESTS_REFERENCE_H_
 
 #include <cstdint>
 #include <optional>
@@ -46,4 +46,4 @@ Problem Restrict(const Problem& problem, const std::vector<size_t>& buffers);
 
 }  // namespace usmp
 
-#endif  // USMP_TESTS_FUZZ_REFERENCE_H_
+#endif  // USMP_SOLVER_TESTS_REFERENCE_H_

@@ -1,31 +1,32 @@
-"""Single-pass placements, repair and the critical chain on random problems with every feature."""
+// Single-pass placements, repair and the critical chain on random problems with every feature.
+#include "usmp_solver/heuristics/heuristics.h"
 
-from cpp_programs import run_with_reference
+#include <doctest/doctest.h>
 
-CHECKS = r"""
-#include <one_pool.h>
-#include <usmp_solver/heuristics/critical_chain.h>
-#include <usmp_solver/heuristics/fit.h>
-#include <usmp_solver/heuristics/heuristics.h>
-#include <usmp_solver/bounds/lower_bound.h>
-#include <usmp_solver/heuristics/orders.h>
-#include <usmp_solver/heuristics/repair.h>
-#include <usmp_solver/heuristics/skyline.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
+#include <iterator>
+#include <string>
 
-using namespace usmp;
+#include "usmp_solver/bounds/lower_bound.h"
+#include "usmp_solver/heuristics/critical_chain.h"
+#include "usmp_solver/heuristics/fit.h"
+#include "usmp_solver/heuristics/orders.h"
+#include "usmp_solver/heuristics/repair.h"
+#include "usmp_solver/heuristics/skyline.h"
+#include "usmp_solver/tests/fail.h"
+#include "usmp_solver/tests/one_pool.h"
+
+namespace usmp {
+
+namespace {
 
 constexpr int64_t kSteps = 200'000;
 
-[[noreturn]] void Fail(int seed, const char* what, const char* reason) {
-  std::printf("problem %d, %s: %s", seed, what, reason);
-  std::exit(0);
+void Fail(int seed, const char* what, const std::string& reason) {
+  usmp::Fail(seed, std::string(what) + ": " + reason);
 }
 
-// The plan, which is sound and the same when it is asked for again; empty if there is none.
+/*! \brief The plan, which is sound and the same when it is asked for again; may be none. */
 Offsets PlaceTwice(int seed, const char* what, const OnePool& drawn,
                    const std::function<Offsets(Budget*)>& place) {
   Budget first(kSteps);
@@ -34,14 +35,10 @@ Offsets PlaceTwice(int seed, const char* what, const OnePool& drawn,
   if (place(&second) != offsets) Fail(seed, what, "another plan at the second time");
   if (first.spent() != second.spent()) Fail(seed, what, "other work at the second time");
   if (offsets.empty()) return offsets;
-  if (const auto fault = FindFault(drawn, offsets)) Fail(seed, what, fault->c_str());
+  if (const auto fault = FindFault(drawn, offsets)) Fail(seed, what, *fault);
   return offsets;
 }
-"""
 
-SINGLE_PASSES = (
-    CHECKS
-    + r"""
 bool IsPinnedAt(const PoolProblem& problem, int64_t end) {
   for (const PoolProblem::Item& item : problem.items) {
     if (item.fixed_offset >= 0 && item.fixed_offset + item.size == end) return true;
@@ -49,7 +46,9 @@ bool IsPinnedAt(const PoolProblem& problem, int64_t end) {
   return false;
 }
 
-int main() {
+}  // namespace
+
+TEST_CASE("single passes are sound, repeatable and mostly best of few") {
   int best_of_small = 0;
   int small = 0;
   for (int seed = 0; seed < 3000; ++seed) {
@@ -96,15 +95,10 @@ int main() {
     ++small;
     best_of_small += Peak(pool, best) == LowestPeak(drawn);
   }
-  std::printf("%d", best_of_small > small * 85 / 100);
+  CHECK(best_of_small > small * 85 / 100);
 }
-"""
-)
 
-IMPROVEMENTS = (
-    CHECKS
-    + r"""
-int main() {
+TEST_CASE("repair and the critical chain only lower a plan") {
   int lowered[] = {0, 0};
   for (int seed = 0; seed < 1500; ++seed) {
     const OnePool drawn = DrawOnePool(seed, seed % 2 == 0 ? 12 : 60);
@@ -115,8 +109,7 @@ int main() {
     const int64_t bound = LowerBound(pool, &unlimited);
     const ItemMeasures measures(pool);
     const auto order = measures.Order({ItemMeasures::kStart});
-    const Offsets start =
-        PlaceInOrder(pool, separations, order, Fit::kFirst, kNoLimit, &unlimited);
+    const Offsets start = PlaceInOrder(pool, separations, order, Fit::kFirst, kNoLimit, &unlimited);
     const int64_t peak = Peak(pool, start);
     const auto lower = [&](int which, const char* what,
                            const std::function<void(Budget*, Offsets*)>& improve) {
@@ -145,22 +138,15 @@ int main() {
       if (RepairTo(pool, separations, target, &budget, &offsets)) {
         if (target < bound) Fail(seed, "repair", "a plan below the bound");
         const auto fault = FindFault(drawn, offsets, target);
-        if (fault) Fail(seed, "repair", fault->c_str());
+        if (fault) Fail(seed, "repair", *fault);
       } else {
         if (target == peak) Fail(seed, "repair", "the plan is what was asked for");
         if (offsets != start) Fail(seed, "repair", "changed the plan without success");
       }
     }
   }
-  std::printf("%d %d", lowered[0] > 400, lowered[1] > 400);
+  CHECK(lowered[0] > 400);
+  CHECK(lowered[1] > 400);
 }
-"""
-)
 
-
-def test_single_passes_are_sound_repeatable_and_mostly_best_of_few(tmp_path):
-    assert run_with_reference(SINGLE_PASSES, tmp_path) == "1"
-
-
-def test_repair_and_the_critical_chain_only_lower_a_plan(tmp_path):
-    assert run_with_reference(IMPROVEMENTS, tmp_path) == "1 1"
+}  // namespace usmp

@@ -1,18 +1,19 @@
-"""Conflicts that are found in live ranges against conflicts of every pair, one by one."""
+// Conflicts that are found in live ranges against conflicts of every pair, one by one.
+#include <doctest/doctest.h>
 
-from cpp_programs import run_with_solver
-
-# Random problems, half of them with several live ranges, with listed pairs, overlaps and pins.
-RANDOM = r"""
-#include <usmp_solver/heuristics/greedy.h>
-#include <usmp_solver/heuristics/hill_climb.h>
-
-#include <cstdio>
 #include <map>
 #include <random>
+#include <string>
+#include <utility>
 
-using namespace usmp;
+#include "usmp_solver/heuristics/greedy.h"
+#include "usmp_solver/heuristics/hill_climb.h"
 
+namespace usmp {
+
+namespace {
+
+/*! \brief Half of them with several live ranges, with listed pairs, overlaps and pins. */
 Problem RandomProblem(uint64_t seed, size_t count) {
   std::mt19937_64 random(seed);
   const auto draw = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -34,16 +35,12 @@ Problem RandomProblem(uint64_t seed, size_t count) {
   }
   for (int64_t k = draw(count); k > 0; --k) {
     const size_t output = draw(count);
-    problem.overlaps.push_back({output, size_t(draw(count)),
-                                draw(problem.buffers[output].size + 1)});
+    problem.overlaps.push_back(
+        {output, size_t(draw(count)), draw(problem.buffers[output].size + 1)});
   }
   return problem;
 }
-"""
 
-AGAINST_EVERY_PAIR = (
-    RANDOM
-    + r"""
 using Distances = std::map<size_t, std::pair<int64_t, int64_t>>;
 
 bool LiveTogether(const Problem::Buffer& lhs, const Problem::Buffer& rhs) {
@@ -80,7 +77,9 @@ Distances Expected(const Problem& problem, size_t buffer) {
   return expected;
 }
 
-int main() {
+}  // namespace
+
+TEST_CASE("neighbours and distances are those of every pair") {
   size_t conflicts = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const Problem problem = RandomProblem(seed, 1 + seed % 40);
@@ -94,23 +93,22 @@ int main() {
           found[neighbour.buffer] = {neighbour.below, neighbour.above};
           ++visits;
         });
-        if (found != expected || visits != expected.size() || graph.Degree(b) != visits) return 1;
+        REQUIRE(found == expected);
+        REQUIRE(visits == expected.size());
+        REQUIRE(graph.Degree(b) == visits);
         size_t rank = 0;
         for (const auto& [other, distances] : expected) {
-          if (graph.NeighbourAt(b, rank++) != other) return 2;
+          REQUIRE(graph.NeighbourAt(b, rank++) == other);
         }
         conflicts += visits;
       }
     }
   }
-  std::printf("%d", conflicts > 50000);
+  CHECK(conflicts > 50000);
 }
-"""
-)
 
-SAME_PLANS = (
-    RANDOM
-    + r"""
+namespace {
+
 bool Same(const Solution& lhs, const Solution& rhs) {
   for (size_t b = 0; b < lhs.placements.size(); ++b) {
     if (lhs.placements[b].has_value() != rhs.placements[b].has_value()) return false;
@@ -121,7 +119,9 @@ bool Same(const Solution& lhs, const Solution& rhs) {
   return lhs.unplaced == rhs.unplaced && lhs.refused == rhs.refused && lhs.work == rhs.work;
 }
 
-int main() {
+}  // namespace
+
+TEST_CASE("plans are the same whether or not conflicts are stored") {
   size_t placed = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = RandomProblem(seed, 1 + seed % 60);
@@ -131,19 +131,11 @@ int main() {
     for (const Algorithm& algorithm : {Algorithm(GreedyBySize), Algorithm(GreedyByConflicts),
                                        Algorithm(NoSharing), Algorithm(climb)}) {
       const Solution solution = algorithm(problem, stored);
-      if (!Same(solution, algorithm(problem, in_the_tree))) return 1;
+      REQUIRE(Same(solution, algorithm(problem, in_the_tree)));
       placed += !solution.unplaced;
     }
   }
-  std::printf("%d", placed > 600);
+  CHECK(placed > 600);
 }
-"""
-)
 
-
-def test_neighbours_and_distances_are_those_of_every_pair(tmp_path):
-    assert run_with_solver(AGAINST_EVERY_PAIR, tmp_path) == "1"
-
-
-def test_plans_are_the_same_whether_or_not_conflicts_are_stored(tmp_path):
-    assert run_with_solver(SAME_PLANS, tmp_path) == "1"
+}  // namespace usmp

@@ -1,25 +1,20 @@
-"""Search that learns from failures, by itself, against the optimum and against branch and bound."""
+// Search that learns from failures, by itself, against the optimum and against branch and bound.
+#include "usmp_solver/search/clause_learning.h"
 
-from cpp_programs import run_with_reference
-
-PRELUDE = r"""
-#include <one_pool.h>
-#include <usmp_solver/search/clause_learning.h>
-#include <usmp_solver/search/exact.h>
-#include <usmp_solver/search/placing_rules.h>
+#include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
-using namespace usmp;
+#include "usmp_solver/search/exact.h"
+#include "usmp_solver/search/placing_rules.h"
+#include "usmp_solver/tests/fail.h"
+#include "usmp_solver/tests/one_pool.h"
+
+namespace usmp {
+
+namespace {
 
 constexpr int64_t kSteps = 20'000'000;
-
-[[noreturn]] void Fail(int seed, const char* reason) {
-  std::printf("problem %d: %s", seed, reason);
-  std::exit(0);
-}
 
 Verdict Run(ClauseLearning* search, int64_t capacity, int64_t slice) {
   Verdict verdict = Verdict::kUndecided;
@@ -29,28 +24,28 @@ Verdict Run(ClauseLearning* search, int64_t capacity, int64_t slice) {
   }
   return verdict;
 }
-"""
 
-AGAINST_OPTIMUM = r"""
 constexpr int64_t kAmple = 1'000'000;
 
-// From an ample capacity to the lowest peak, then below it, where nothing fits; and up again.
+/*! \brief From an ample capacity to the lowest peak, then below it, and up again. */
 void Descend(int seed, const OnePool& drawn, int64_t lowest, int64_t slice) {
   ClauseLearning search(drawn.pool);
   for (int64_t capacity = kAmple; capacity >= lowest;) {
     if (Run(&search, capacity, slice) != Verdict::kPlaced) Fail(seed, "not placed");
     if (const auto fault = FindFault(drawn, search.offsets(), capacity)) {
-      Fail(seed, fault->c_str());
+      Fail(seed, *fault);
     }
     capacity = Peak(drawn.pool, search.offsets()) - 1;
   }
   if (Run(&search, lowest - 1, slice) != Verdict::kInfeasible) Fail(seed, "not refused");
   if (Run(&search, lowest / 2, slice) != Verdict::kInfeasible) Fail(seed, "not refused again");
   if (Run(&search, lowest, slice) != Verdict::kPlaced) Fail(seed, "not placed again");
-  if (const auto fault = FindFault(drawn, search.offsets(), lowest)) Fail(seed, fault->c_str());
+  if (const auto fault = FindFault(drawn, search.offsets(), lowest)) Fail(seed, *fault);
 }
 
-int main() {
+}  // namespace
+
+TEST_CASE("search that learns finds and proves the optimum") {
   int tried = 0;
   int impossible = 0;
   for (int seed = 0; seed < 4000; ++seed) {
@@ -67,11 +62,13 @@ int main() {
     Descend(seed, drawn, lowest, kSteps);
     Descend(seed, drawn, lowest, 16);
   }
-  std::printf("%d", tried > 2000 && 20 < impossible && impossible < 1000);
+  CHECK(tried > 2000);
+  CHECK(impossible > 20);
+  CHECK(impossible < 1000);
 }
-"""
 
-AGAINST_BRANCH_AND_BOUND = r"""
+namespace {
+
 Verdict Other(const PoolProblem& problem, int64_t capacity) {
   ExactRules rules;
   rules.clause_learning = false;
@@ -80,7 +77,9 @@ Verdict Other(const PoolProblem& problem, int64_t capacity) {
   return PlaceWithin(problem, capacity, &budget, &offsets, rules);
 }
 
-int main() {
+}  // namespace
+
+TEST_CASE("its verdicts are those of branch and bound") {
   int decided = 0;
   for (int seed = 0; seed < 1000; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 15);
@@ -96,7 +95,7 @@ int main() {
     Verdict verdict;
     while ((verdict = Run(&search, peak - 1, kSteps)) == Verdict::kPlaced) {
       if (const auto fault = FindFault(drawn, search.offsets(), peak - 1)) {
-        Fail(seed, fault->c_str());
+        Fail(seed, *fault);
       }
       peak = Peak(drawn.pool, search.offsets());
     }
@@ -106,14 +105,7 @@ int main() {
     if (Other(drawn.pool, peak) == Verdict::kInfeasible) Fail(seed, "placed, but refused there");
     decided += below == Verdict::kInfeasible;
   }
-  std::printf("%d", decided > 500);
+  CHECK(decided > 500);
 }
-"""
 
-
-def test_the_optimum_is_found_and_proved(tmp_path):
-    assert run_with_reference(PRELUDE + AGAINST_OPTIMUM, tmp_path) == "1"
-
-
-def test_verdicts_are_those_of_branch_and_bound(tmp_path):
-    assert run_with_reference(PRELUDE + AGAINST_BRANCH_AND_BOUND, tmp_path) == "1"
+}  // namespace usmp

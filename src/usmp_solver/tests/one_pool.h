@@ -1,6 +1,6 @@
 // Random problems of one pool, with every feature, and the reference's word on answers to them.
-#ifndef USMP_TESTS_FUZZ_ONE_POOL_H_
-#define USMP_TESTS_FUZZ_ONE_POOL_H_
+#ifndef USMP_SOLVER_TESTS_ONE_POOL_H_
+#define USMP_SOLVER_TESTS_ONE_POOL_H_
 
 #include <cstdint>
 #include <optional>
@@ -36,4 +36,4 @@ std::optional<std::string> FindFault(const OnePool& drawn, const Offsets& offset
 
 }  // namespace usmp
 
-#endif  // USMP_TESTS_FUZZ_ONE_POOL_H_
+#endif  // USMP_SOLVER_TESTS_ONE_POOL_H_

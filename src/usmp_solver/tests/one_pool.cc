@@ -1,4 +1,4 @@
-#include "one_pool.h"
+#include "usmp_solver/tests/one_pool.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "reference.h"
+#include "usmp_solver/tests/reference.h"
 
 namespace usmp {
 

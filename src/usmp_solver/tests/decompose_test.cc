@@ -1,25 +1,20 @@
-"""Problems that fall apart: the parts are all of it, and their best plans a best plan of it."""
+// Problems that fall apart: the parts are all of it, and their best plans a best plan of it.
+#include "usmp_solver/model/decompose.h"
 
-from cpp_programs import run_with_reference
-
-HELPERS = r"""
-#include <one_pool.h>
-#include <usmp_solver/model/decompose.h>
-#include <usmp_solver/search/exact.h>
+#include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
 
-using namespace usmp;
+#include "usmp_solver/search/exact.h"
+#include "usmp_solver/tests/fail.h"
+#include "usmp_solver/tests/one_pool.h"
 
-[[noreturn]] void Fail(int seed, const char* reason) {
-  std::printf("problem %d: %s", seed, reason);
-  std::exit(0);
-}
+namespace usmp {
+
+namespace {
 
 std::set<int32_t> SectionsOf(const PoolProblem& problem, int32_t i) {
   std::set<int32_t> sections;
@@ -46,7 +41,7 @@ std::map<std::pair<int32_t, int32_t>, int64_t> Distances(const PoolProblem& prob
   return distances;
 }
 
-// Whether `selected` says of its items what `problem` says of these.
+/*! \brief Whether `selected` says of its items what `problem` says of these. */
 void CompareSelected(int seed, const PoolProblem& problem, const std::vector<int32_t>& items,
                      const PoolProblem& selected) {
   const auto count = static_cast<int32_t>(items.size());
@@ -82,12 +77,10 @@ void CompareSelected(int seed, const PoolProblem& problem, const std::vector<int
     Fail(seed, "a section of no item");
   }
 }
-"""
 
-SELECTION = (
-    HELPERS
-    + r"""
-int main() {
+}  // namespace
+
+TEST_CASE("selections and components keep all conflicts and overlaps") {
   int several = 0;
   for (int seed = 0; seed < 2000; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 16);
@@ -135,15 +128,10 @@ int main() {
       if (!left.empty()) Fail(seed, "a component that falls apart");
     }
   }
-  std::printf("%d", several > 100);
+  CHECK(several > 100);
 }
-"""
-)
 
-PARTS = (
-    HELPERS
-    + r"""
-int main() {
+TEST_CASE("best plans of the parts are a best plan of the whole") {
   int raised = 0;
   for (int seed = 0; seed < 3000; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 7);
@@ -170,19 +158,11 @@ int main() {
         offsets[part.items[i]] = part.base + best[i];
       }
     }
-    if (const auto fault = FindFault(drawn, offsets)) Fail(seed, fault->c_str());
+    if (const auto fault = FindFault(drawn, offsets)) Fail(seed, *fault);
     if (peak != lowest || Peak(pool, offsets) != lowest) Fail(seed, "not the best plan");
     raised += has_base;
   }
-  std::printf("%d", raised > 300);
+  CHECK(raised > 300);
 }
-"""
-)
 
-
-def test_selections_and_components_keep_all_conflicts_and_overlaps(tmp_path):
-    assert run_with_reference(SELECTION, tmp_path) == "1"
-
-
-def test_best_plans_of_the_parts_are_a_best_plan_of_the_whole(tmp_path):
-    assert run_with_reference(PARTS, tmp_path) == "1"
+}  // namespace usmp

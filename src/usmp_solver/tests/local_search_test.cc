@@ -1,0 +1,63 @@
+// Local search in one pool: sound, never worse, repeatable, and mostly best of a few buffers.
+#include "usmp_solver/heuristics/local_search.h"
+
+#include <doctest/doctest.h>
+
+#include "usmp_solver/bounds/lower_bound.h"
+#include "usmp_solver/heuristics/fit.h"
+#include "usmp_solver/heuristics/orders.h"
+#include "usmp_solver/tests/fail.h"
+#include "usmp_solver/tests/one_pool.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief The search stops after each slice and goes on. */
+Offsets Search(int seed, const OnePool& drawn, int64_t bound, const Offsets& start, int64_t slice,
+               int slices) {
+  Offsets best = start;
+  int64_t told = Peak(drawn.pool, start);
+  LocalSearch search(drawn.pool);
+  for (int i = 0; i < slices; ++i) {
+    Budget budget(slice);
+    search.Run(bound, &budget, &best, [&](int64_t peak) {
+      if (peak >= told || peak != Peak(drawn.pool, best)) Fail(seed, "told a wrong peak");
+      if (const auto fault = FindFault(drawn, best)) Fail(seed, *fault);
+      told = peak;
+    });
+    if (told != Peak(drawn.pool, best)) Fail(seed, "a plan that nobody was told of");
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("local search only lowers a plan and mostly finds the best of few") {
+  int small = 0;
+  int best_of_small = 0;
+  int lowered = 0;
+  for (int seed = 0; seed < 1200; ++seed) {
+    const bool is_small = seed % 2 == 0;
+    const OnePool drawn = DrawOnePool(seed, is_small ? 6 : 40);
+    if (PinsCollide(drawn)) continue;
+    const PoolProblem& pool = drawn.pool;
+    Budget unlimited;
+    const int64_t bound = LowerBound(pool, &unlimited);
+    const auto order = ItemMeasures(pool).Order({ItemMeasures::kStart});
+    const Offsets start =
+        PlaceInOrder(pool, Separations(pool), order, Fit::kFirst, kNoLimit, &unlimited);
+    const Offsets best = Search(seed, drawn, bound, start, 200'000, 1);
+    if (Search(seed, drawn, bound, start, 200'000, 1) != best) Fail(seed, "not repeatable");
+    const Offsets in_slices = Search(seed, drawn, bound, start, 2'000, 100);
+    if (const auto fault = FindFault(drawn, in_slices)) Fail(seed, *fault);
+    lowered += Peak(pool, best) < Peak(pool, start);
+    if (!is_small) continue;
+    ++small;
+    best_of_small += Peak(pool, best) == LowestPeak(drawn);
+  }
+  CHECK(lowered > 300);
+  CHECK(best_of_small > small * 95 / 100);
+}
+
+}  // namespace usmp

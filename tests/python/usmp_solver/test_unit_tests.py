@@ -1,0 +1,41 @@
+"""The unit tests of the solver, in C++, with the library that is installed here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+from solver_projects import INSTALLED, build, tool
+
+TESTS = ROOT / "src/usmp_solver/tests"
+
+
+def require_doctest(folder) -> None:
+    """Skip the test where doctest is not installed, but not in continuous integration."""
+    source = folder / "nothing.cc"
+    source.write_text("#include <doctest/doctest.h>\n")
+    command = ["g++", "-std=c++17", "-fsyntax-only", source]
+    if subprocess.run(command, capture_output=True).returncode != 0:
+        report = pytest.fail if "CI" in os.environ else pytest.skip
+        report("doctest is not installed (apt-get install doctest-dev)")
+
+
+def test_all_pass(tmp_path):
+    ctest = tool("ctest")
+    require_doctest(tmp_path)
+    build(
+        TESTS,
+        tmp_path / "build",
+        f"CMAKE_PREFIX_PATH={INSTALLED}",
+        "CMAKE_COMPILE_WARNING_AS_ERROR=ON",
+        "CMAKE_CXX_FLAGS=-O1",
+    )
+    processors = str(len(os.sched_getaffinity(0)))
+    subprocess.run(
+        [ctest, "--output-on-failure", "--no-tests=error", "--parallel", processors],
+        cwd=tmp_path / "build",
+        check=True,
+    )
