@@ -12,15 +12,14 @@ from onnx import TensorProto, numpy_helper
 
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
+from usmp.relax.onnx.error_message import message_of
 from usmp.relax.onnx.external_data import load_external_data
 from usmp.relax.onnx.functions import check_function_calls
 from usmp.relax.onnx.nodes import all_nodes
+from usmp.relax.onnx.opsets import opset_version
 
 _UNKNOWN_DOMAIN = "usmp.unregistered"
 """Stands for the domain of operators that the checker does not know, so that it skips them."""
-
-_ONNX_DOMAINS = ("", "ai.onnx")
-_LONGEST_MESSAGE = 400
 
 
 def read_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> onnx.ModelProto:
@@ -46,12 +45,6 @@ def read_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> 
     _fix_input_shapes(model.graph)
     _check(model)
     return model
-
-
-def opset_version(model: onnx.ModelProto) -> int:
-    """The version of the ONNX operators that the model uses."""
-    versions = (o.version for o in model.opset_import if o.domain in _ONNX_DOMAINS)
-    return int(next(versions, 1))
 
 
 def model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
@@ -160,9 +153,3 @@ def _is_fixed(dim: Any) -> bool:
 def _shown(dims: Iterable[Any]) -> str:
     extents = (str(d.dim_value) if d.dim_value else d.dim_param or "?" for d in dims)
     return f"[{', '.join(extents)}]"
-
-
-def message_of(error: Exception) -> str:
-    """The message of an error of the ONNX package, without its context."""
-    text = " ".join(str(error).split("==> Context")[0].split()) or type(error).__name__
-    return text[:_LONGEST_MESSAGE]

@@ -108,7 +108,7 @@ def _tflite_tensor(tensor: Any) -> DescribedTensor:
 
 def _describe_onnx(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
     from usmp.relax.check_onnx import read_onnx
-    from usmp.relax.fold_onnx import known_shapes
+    from usmp.relax.onnx.known_shapes import known_shapes
 
     model = read_onnx(content, folder, limits)
     initialised = {tensor.name for tensor in model.graph.initializer}

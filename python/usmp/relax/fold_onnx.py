@@ -14,6 +14,7 @@ from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from usmp.relax.onnx.asked_sizes import asked_size
+from usmp.relax.onnx.known_shapes import known_shapes
 
 _MOST_ELEMENTS = 1024
 """More is no shape but a weight, which TVM folds itself."""
@@ -41,23 +42,6 @@ def fold_shape_arithmetic(model: onnx.ModelProto) -> onnx.ModelProto:
             break
     _drop_unused(model.graph)
     return model
-
-
-def static_shape(value: onnx.ValueInfoProto) -> list[int] | None:
-    """The shape if all its extents are numbers."""
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        return None
-    dims = tensor.shape.dim
-    return [d.dim_value for d in dims] if all(d.HasField("dim_value") for d in dims) else None
-
-
-def known_shapes(graph: onnx.GraphProto) -> dict[str, list[int]]:
-    """The shapes that consist of numbers, by the names of the tensors."""
-    values = (*graph.input, *graph.output, *graph.value_info)
-    shapes = {value.name: static_shape(value) for value in values}
-    shapes |= {tensor.name: list(tensor.dims) for tensor in graph.initializer}
-    return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
 def _infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:

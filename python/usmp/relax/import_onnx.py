@@ -16,7 +16,7 @@ from tvm.relax.frontend.onnx import onnx_frontend
 
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.check_onnx import opset_version, read_onnx
+from usmp.relax.check_onnx import read_onnx
 from usmp.relax.check_static_shapes import flatten_types, has_static_shape
 from usmp.relax.fold_onnx import fold_shape_arithmetic
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
@@ -26,7 +26,7 @@ from usmp.relax.onnx.compared import why_refused
 from usmp.relax.onnx.convert import convert_operator
 from usmp.relax.onnx.imported_types import TensorTypes
 from usmp.relax.onnx.node import NotSupported, OnnxNode
-from usmp.relax.onnx.opsets import to_compared_opset
+from usmp.relax.onnx.opsets import opset_version, to_compared_opset
 from usmp.relax.onnx.sizes import check_onnx_sizes, computed_size, parts_made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx
 from onnx import numpy_helper
 
-from usmp.relax.fold_onnx import known_shapes
+from usmp.relax.onnx.known_shapes import known_shapes
 from usmp.relax.onnx.nodes import all_nodes
 
 _PADDED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})

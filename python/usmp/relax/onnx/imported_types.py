@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.ir import TupleType, Type
 
 from usmp.relax.check_static_shapes import has_static_shape
-from usmp.relax.fold_onnx import known_shapes
+from usmp.relax.onnx.known_shapes import known_shapes
 from usmp.relax.onnx.node import NotSupported
 
 

@@ -6,8 +6,16 @@ import onnx
 from onnx import version_converter
 
 from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.check_onnx import message_of, opset_version
 from usmp.relax.onnx.compared import NEWEST_OPSET, OLDEST_OPSET
+from usmp.relax.onnx.error_message import message_of
+
+_ONNX_DOMAINS = ("", "ai.onnx")
+
+
+def opset_version(model: onnx.ModelProto) -> int:
+    """The version of the ONNX operators that the model uses."""
+    versions = (o.version for o in model.opset_import if o.domain in _ONNX_DOMAINS)
+    return int(next(versions, 1))
 
 
 def to_compared_opset(model: onnx.ModelProto) -> onnx.ModelProto:

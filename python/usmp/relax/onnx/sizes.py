@@ -11,9 +11,9 @@ from onnx import TensorProto, helper
 from tvm.ir import GenericConst
 
 from usmp.relax.check_static_shapes import has_static_shape
-from usmp.relax.fold_onnx import known_shapes
 from usmp.relax.limits import Limits
 from usmp.relax.onnx.asked_sizes import Size, asked_size
+from usmp.relax.onnx.known_shapes import known_shapes
 
 
 def check_onnx_sizes(graph: onnx.GraphProto, limits: Limits) -> None:
