@@ -91,8 +91,8 @@ def _algorithms() -> Rows:
 
 
 def _registered_algorithms() -> list[str]:
-    """Nobody can have registered one where TVM is not loaded."""
-    if "tvm" not in sys.modules:
+    """Nobody can have registered one where tvm-ffi is not loaded."""
+    if "tvm_ffi" not in sys.modules:
         return []
     from usmp.algorithms import registered_algorithms
 

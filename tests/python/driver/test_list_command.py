@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,14 @@ def test_extension_is_loaded_first(tvmc, refused):
     finally:
         tvm_ffi.remove_global_func("tir.usmp.algo.of_extension")
     assert refused("list", "--extension=no.py") == "--extension no.py: No such file or directory"
+
+
+def test_algorithm_of_an_extension_that_loads_no_tvm(tmp_path):
+    extension = tmp_path / "mine.py"
+    extension.write_text(
+        "import tvm_ffi\n"
+        "tvm_ffi.register_global_func('tir.usmp.algo.of_extension', lambda b, p: {})\n"
+    )
+    command = [Path(sys.executable).with_name("tvmc"), "list", "algorithms"]
+    done = subprocess.run([*command, "--extension", extension], capture_output=True, text=True)
+    assert "\n  of_extension " in done.stdout
