@@ -16,6 +16,7 @@ from tvm.ir import Call, IRModule, Op, Var
 from usmp.analysis.nodes import nodes_of
 from usmp.relax.contiguous_parts import part_offsets
 from usmp.relax.quantised.emit import shape_of
+from usmp.relax.replace_main import with_main_body
 
 
 def cut_before_joining(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -40,9 +41,9 @@ def _joins_cut(mod: IRModule) -> IRModule | None:
         cuts |= _cuts(joined, joins[joined], readers)
     if not cuts:
         return None
-    return _with_body(
-        mod, tvm_ffi.structural_map(main.body, (Call, lambda call: cuts.get(call, call)))
-    )
+    body = tvm_ffi.structural_map(main.body, (Call, lambda call: cuts.get(call, call)))
+    # What was joined has no reader.
+    return relax.transform.DeadCodeElimination()(with_main_body(mod, body))
 
 
 def _readers(joins: dict[Var, Call], exprs: list[relax.Expr]) -> dict[Var, list[relax.Expr]]:
@@ -102,12 +103,3 @@ def _pieces(reader: relax.Expr, joined: Var, concat: Call) -> list[relax.Expr]:
             part if is_whole else relax.op.strided_slice(part, axes, begins, ends, strides)
         )
     return pieces
-
-
-def _with_body(mod: IRModule, body: relax.Expr) -> IRModule:
-    main = mod["main"]
-    changed = IRModule(mod.functions, attrs=mod.attrs)
-    func = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
-    changed.update_func(changed.get_global_var("main"), func)
-    # Calls that are made here have no type yet, and what was joined has no reader.
-    return relax.transform.DeadCodeElimination()(relax.transform.Normalize()(changed))

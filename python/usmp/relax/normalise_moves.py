@@ -14,6 +14,7 @@ from tvm.ir import Call, GenericConst, IRModule, Op
 
 from usmp.relax.check_static_shapes import main_function
 from usmp.relax.quantised.emit import shape_of
+from usmp.relax.replace_main import with_main_body
 
 
 def normalise_moves(mod: IRModule) -> IRModule:
@@ -37,11 +38,8 @@ def normalise_moves(mod: IRModule) -> IRModule:
     body = tvm_ffi.structural_map(main.body, [(Call, _normalised), (relax.TupleGetItem, item_of)])
     if body.same_as(main.body):
         return mod
-    normalised = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
-    result = mod.clone()
-    result.update_func(result.get_global_var("main"), normalised)
-    # A call that is made here has no type yet, and what was dropped may have no reader.
-    return relax.transform.DeadCodeElimination()(relax.transform.Normalize()(result))
+    # What was dropped may have no reader.
+    return relax.transform.DeadCodeElimination()(with_main_body(mod, body))
 
 
 def _normalised(call: Call) -> relax.Expr:

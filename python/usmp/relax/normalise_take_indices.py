@@ -12,6 +12,7 @@ from tvm.ir import Call, GenericConst, IRModule, Op
 from usmp.objects.errors import UnsupportedModelError
 from usmp.relax.check_static_shapes import has_static_shape, main_function
 from usmp.relax.quantised.emit import shape_of
+from usmp.relax.replace_main import with_main_body
 
 
 def normalise_take_indices(mod: IRModule) -> IRModule:
@@ -29,11 +30,7 @@ def normalise_take_indices(mod: IRModule) -> IRModule:
     body = tvm_ffi.structural_map(main.body, (Call, _normalised))
     if body.same_as(main.body):
         return mod
-    normalised = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
-    result = mod.clone()
-    result.update_func(result.get_global_var("main"), normalised)
-    # A call that is made here has no type yet.
-    return relax.transform.Normalize()(result)
+    return with_main_body(mod, body)
 
 
 def _normalised(call: Call) -> Call:
