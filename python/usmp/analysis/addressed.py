@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, TensorLoad, Var
@@ -14,36 +17,35 @@ def addressed(body: tirx.Stmt) -> set[Var]:
     that are no buffers."""
     found: set[Var] = set()
 
-    def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
+    def on_load(load: TensorLoad, visitor: tvm_ffi.StructuralVisitor) -> None:
         for index in load.indices:
-            tvm_ffi.structural_walk(index, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
+            visitor.visit(index)
 
-    def on_store(store: tirx.BufferStore) -> tvm_ffi.WalkResult:
+    def on_store(store: tirx.BufferStore, visitor: tvm_ffi.StructuralVisitor) -> None:
         for expr in (store.value, *store.indices):
-            tvm_ffi.structural_walk(expr, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
+            visitor.visit(expr)
 
-    def on_allocation(_: tirx.AllocBuffer) -> tvm_ffi.WalkResult:
-        return tvm_ffi.WalkResult.SKIP
+    def on_allocation(_: tirx.AllocBuffer, __: tvm_ffi.StructuralVisitor) -> None:
+        """It allocates, and does no more."""
 
-    def on_block(block: s_tir.SBlock) -> tvm_ffi.WalkResult:
+    def on_block(block: s_tir.SBlock, visitor: tvm_ffi.StructuralVisitor) -> None:
         """What is listed of a block, its body does; but views of other buffers are declared."""
         for region in block.match_buffers:
             found.add(region.source.source)
         for part in (block.init, block.body):
             if part is not None:
-                tvm_ffi.structural_walk(part, callbacks, order="pre")
-        return tvm_ffi.WalkResult.SKIP
+                visitor.visit(part)
 
-    def on_call(call: Call) -> None:
+    def on_call(call: Call, visitor: tvm_ffi.StructuralVisitor) -> None:
         if is_op(call, "tirx.address_of"):
             found.add(call.args[0].source)
+        visitor.default_visit(call)
 
-    def on_variable(var: Var) -> None:
+    def on_variable(var: Var, visitor: tvm_ffi.StructuralVisitor) -> None:
         found.add(var)
+        visitor.default_visit(var)
 
-    callbacks = [
+    callbacks: list[tuple[type, Callable[[Any, tvm_ffi.StructuralVisitor], None]]] = [
         (TensorLoad, on_load),
         (tirx.BufferStore, on_store),
         (tirx.AllocBuffer, on_allocation),
@@ -51,5 +53,5 @@ def addressed(body: tirx.Stmt) -> set[Var]:
         (Call, on_call),
         (Var, on_variable),
     ]
-    tvm_ffi.structural_walk(body, callbacks, order="pre")
+    tvm_ffi.structural_visit(body, callbacks)
     return found

@@ -10,6 +10,7 @@ operations of an output element does not change: results stay bit-identical.
 from __future__ import annotations
 
 from contextlib import suppress
+from inspect import unwrap
 
 import tvm_ffi
 from tvm import s_tir, tirx
@@ -18,6 +19,13 @@ from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.nodes import nodes_of
+
+# TVM checks the types of all arguments by their annotations, which takes longer than the calls do.
+_get = unwrap(s_tir.Schedule.get)
+_get_child_blocks = unwrap(s_tir.Schedule.get_child_blocks)
+_get_consumers = unwrap(s_tir.Schedule.get_consumers)
+_get_loops = unwrap(s_tir.Schedule.get_loops)
+_get_sblock = unwrap(s_tir.Schedule.get_sblock)
 
 
 def schedule_operators(mod: IRModule) -> IRModule:
@@ -32,6 +40,8 @@ def schedule_operators(mod: IRModule) -> IRModule:
 
 
 def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    if _is_one_map(func.body.block):
+        return func
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
     for block in _stages(schedule):
         _compute_where_read(schedule, block)
@@ -39,17 +49,23 @@ def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
         _accumulate_apart(schedule, block)
     # Consumers first: a reduction follows its consumer into the consumer's final place.
     for block in reversed(_stages(schedule)):
-        if schedule.get_consumers(block):
+        if _get_consumers(schedule, block):
             _compute_where_consumed(schedule, block)
     for block in _stages(schedule):
         _initialise_before_reducing(schedule, block)
     return schedule.mod["main"].with_attrs(dict(func.attrs))
 
 
+def _is_one_map(root: s_tir.SBlock) -> bool:
+    """Whether the PrimFunc has a single stage and no accumulator: there is nothing to choose."""
+    blocks = nodes_of(root.body, s_tir.SBlock)
+    return len(blocks) == 1 and blocks[0].init is None and not root.alloc_buffers
+
+
 def _stages(schedule: s_tir.Schedule) -> list[SBlockRV]:
     """The blocks of the PrimFunc in program order; none if its only block stands around nothing."""
     root = schedule.mod["main"].body.block.name_hint
-    return list(schedule.get_child_blocks(schedule.get_sblock(root)))
+    return list(_get_child_blocks(schedule, _get_sblock(schedule, root)))
 
 
 def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
@@ -66,15 +82,16 @@ def _is_dear_to_repeat(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
     A reader repeats it if it has more iterations than the stage has elements, or, as the only
     reader, reads it in several places.
     """
-    stage = schedule.get(block)
+    stage = _get(schedule, block)
     if not _is_dear(stage.body):
         return False
     elements = sum(_number_of_elements(region.source) for region in stage.writes)
-    readers = list(schedule.get_consumers(block))
-    if len(readers) == 1 and _number_of_loads(schedule.get(readers[0]), stage) > 1:
+    readers = list(_get_consumers(schedule, block))
+    if len(readers) == 1 and _number_of_loads(_get(schedule, readers[0]), stage) > 1:
         return True
     return any(
-        _product([int(schedule.get(loop).extent) for loop in schedule.get_loops(reader)]) > elements
+        _product([int(_get(schedule, loop).extent) for loop in _get_loops(schedule, reader)])
+        > elements
         for reader in readers
     )
 
@@ -99,19 +116,19 @@ def _accumulate_apart(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Let a reduction that nothing follows have an accumulator of its own, as others have: in the
     output it would be stored in each iteration, and from the first of them on destroy an input that
     the output may overwrite."""
-    stage = schedule.get(block)
-    if stage.init is not None and len(stage.writes) == 1 and not schedule.get_consumers(block):
+    stage = _get(schedule, block)
+    if stage.init is not None and len(stage.writes) == 1 and not _get_consumers(schedule, block):
         schedule.cache_write(block, 0, "global")
 
 
 def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Move a stage into the loops of its last consumer, as deep as nothing is computed twice."""
-    written = [region.source for region in schedule.get(block).writes]
-    loops = _loops_that_select(schedule, list(schedule.get_consumers(block)), written)
+    written = [region.source for region in _get(schedule, block).writes]
+    loops = _loops_that_select(schedule, list(_get_consumers(schedule, block)), written)
     while loops and not _is_moved(schedule, block, loops[-1]):
         # The loop does not enclose all consumers; one around it may.
         loops.pop()
-    extents = [int(schedule.get(loop).extent) for loop in loops]
+    extents = [int(_get(schedule, loop).extent) for loop in loops]
     for index, buffer in enumerate(written):
         if _number_of_elements(buffer) == _product(extents):
             # One element is left of the buffer: a C local, which compilers keep in a register.
@@ -128,15 +145,15 @@ def _is_moved(schedule: s_tir.Schedule, block: SBlockRV, loop: LoopRV) -> bool:
 
 def _initialise_before_reducing(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Set an accumulator once before its reduction loops, instead of asking in each iteration."""
-    if schedule.get(block).init is None:
+    if _get(schedule, block).init is None:
         return
     reduced = {
         value
         for iter_var, value in _bound_iter_vars(schedule, block)
         if iter_var.iter_type == tirx.IterVar.CommReduce
     }
-    for loop in schedule.get_loops(block):
-        if schedule.get(loop).loop_var in reduced:
+    for loop in _get_loops(schedule, block):
+        if _get(schedule, loop).loop_var in reduced:
             schedule.decompose_reduction(block, loop)
             return
 
@@ -146,7 +163,7 @@ def _bound_iter_vars(
 ) -> list[tuple[tirx.IterVar, tirx.Expr]]:
     """What each block variable is bound to, usually the variable of one loop."""
     realize = tvm_ffi.get_global_func("s_tir.schedule.GetSBlockRealize")(schedule, block)
-    return list(zip(schedule.get(block).iter_vars, realize.iter_values, strict=True))
+    return list(zip(_get(schedule, block).iter_vars, realize.iter_values, strict=True))
 
 
 def _loops_that_select(
@@ -160,8 +177,8 @@ def _loops_that_select(
     """
     reads = [indices for consumer in consumers for indices in _indices(schedule, consumer, buffers)]
     selecting: list[LoopRV] = []
-    for loop in schedule.get_loops(consumers[-1]):
-        node = schedule.get(loop)
+    for loop in _get_loops(schedule, consumers[-1]):
+        node = _get(schedule, loop)
         dimensions = [
             {
                 dimension
@@ -186,7 +203,7 @@ def _indices(
             values.get(r.min) if isinstance(r.min, tirx.Var) and _is_one(r.extent) else None
             for r in region.region
         ]
-        for region in schedule.get(consumer).reads
+        for region in _get(schedule, consumer).reads
         if any(region.source.same_as(buffer) for buffer in buffers)
     ]
 
