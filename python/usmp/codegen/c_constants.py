@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from usmp.codegen.c_literals import float_literal, integer_literal
+from usmp.codegen.c_literals import element_literals
 from usmp.codegen.c_small_floats import as_integers
-from usmp.codegen.c_types import c_type, is_floating, is_small_float
+from usmp.codegen.c_types import c_type, is_small_float
 from usmp.codegen.names import Scope
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo
 
@@ -87,13 +87,10 @@ def _with_gaps(pool: AllocatedPoolInfo, size: int) -> Iterator[tuple[ConstantInf
 
 def _values(data: np.ndarray, dtype: str) -> str:
     """The elements as initialisers, as many a line as fit."""
-    flat = data.reshape(-1)
-    if is_small_float(dtype):
-        words = [str(int(value)) for value in as_integers(flat)]
-    elif is_floating(dtype):
-        words = [float_literal(value, dtype) for value in flat]
-    else:
-        words = [integer_literal(int(value), dtype) for value in flat]
+    small = is_small_float(dtype)
+    words = (
+        element_literals(as_integers(data), "uint16") if small else element_literals(data, dtype)
+    )
     lines: list[str] = []
     line = ""
     for word in words:

@@ -28,3 +28,20 @@ def float_literal(value: float, dtype: str) -> str:
     if np.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
     return str(number) + ("f" if dtype == "float32" else "")
+
+
+def element_literals(elements: np.ndarray, dtype: str) -> list[str]:
+    """The literals of all elements of an array, whose TIR type is `dtype`.
+
+    They are those of the functions above, which ask more of each element than its text takes.
+    """
+    if dtype in ("float32", "float64"):
+        numbers = elements.reshape(-1).astype(dtype, copy=False)
+        if np.isfinite(numbers).all():
+            suffix = "f" if dtype == "float32" else ""
+            return [f"{number!s}{suffix}" for number in numbers]
+        return [float_literal(number, dtype) for number in numbers]
+    numbers = elements.reshape(-1).astype(np.int64 if dtype == "bool" else dtype, copy=False)
+    if numbers.itemsize < 4:
+        return list(map(str, numbers.tolist()))
+    return [integer_literal(number, dtype) for number in numbers.tolist()]

@@ -11,6 +11,7 @@ from usmp.codegen.c_constants import (
     print_constant_pool,
     struct_size_bytes,
 )
+from usmp.codegen.c_literals import element_literals, float_literal, integer_literal
 from usmp.codegen.c_types import COMPILER_MACROS
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo
 
@@ -55,6 +56,23 @@ def test_long_constants_are_broken_into_lines():
     text = print_constant_pool(pool(400, ("x", 0, data)), "flash", ALIGNED)
     assert max(map(len, text.split("\n"))) <= 100
     assert text.count("\n") < 20
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("special", [1.0, np.nan, -np.inf])
+def test_literals_of_floats_are_those_of_each_one(dtype, special):
+    bits = np.random.default_rng(0).integers(0, 256, 8000, np.uint8).view(dtype)
+    numbers = np.append(bits[np.isfinite(bits)], [special, 0.0, -0.0]).astype(dtype)
+    expected = [float_literal(number, dtype) for number in numbers]
+    assert element_literals(numbers, dtype) == expected
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+def test_literals_of_integers_are_those_of_each_one(dtype):
+    limits = np.iinfo(dtype)
+    numbers = np.array([[limits.min, limits.max, 0], [1, 5, limits.min + 1]], dtype)
+    expected = [integer_literal(int(number), dtype) for number in numbers.reshape(-1)]
+    assert element_literals(numbers, dtype) == expected
 
 
 def compiled(compile_c, info):
