@@ -7,6 +7,8 @@ that no run reads or writes elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from tvm import relax, te, tirx
@@ -98,39 +100,58 @@ def _index(operator: Operator) -> Expr:
         return _taken(operator, data, index, axis)
     axes = [axis for axis, _ in given]
     extents = shape_of(data)
-    before, picked, after = axes_of_result(data, given)
-    place = len(before)
-    shape = (*(extents[a] for a in before), *picked, *(extents[a] for a in after))
+    picked = picked_part(data, given)
 
     def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
-            own = i[place : place + len(picked)]
-            places = dict(zip(before, i[:place], strict=True))
-            places |= dict(zip(after, i[place + len(picked) :], strict=True))
+            places, own = picked.places(i)
             for axis, index in zip(axes, tensors, strict=True):
                 places[axis] = _inside(_broadcast(index, own), extents[axis])
             return data[tuple(places[axis] for axis in range(len(extents)))]
 
-        return te.compute(shape, element, "output")
+        return te.compute(picked.shape, element, "output")
 
     tensors = [index for _, index in given]
     return call_operator(operator.builder, "index", compute, [data, *tensors])
 
 
-def axes_of_result(
-    data: Expr, given: Sequence[tuple[int, Expr]]
-) -> tuple[list[int], tuple[int, ...], list[int]]:
-    """Of `data[indices]`: the axes of `data` in front, the extents of the indices, the axes behind.
+@dataclass(frozen=True)
+class PickedPart:
+    """What `data[indices]` picks.
+
+    Parameters
+    ----------
+    shape: of the result.
+    first, last: the axes of the result from `first` up to `last` are those of the indices.
+    kept: the axes of `data` that the other axes of the result are.
+    """
+
+    shape: tuple[int, ...]
+    first: int
+    last: int
+    kept: list[int]
+
+    def places(self, i: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
+        """The coordinates of an element `i` of the result in the axes of `data` that are kept, and
+        its coordinates in the indices."""
+        others = (*i[: self.first], *i[self.last :])
+        return dict(zip(self.kept, others, strict=True)), i[self.first : self.last]
+
+
+def picked_part(data: Expr, given: Sequence[tuple[int, Expr]]) -> PickedPart:
+    """Which part of `data` the indices pick.
 
     Parameters
     ----------
     given: axes of `data` and their indices.
     """
     axes = [axis for axis, _ in given]
-    picked = np.broadcast_shapes(*(shape_of(index) for _, index in given))
-    place = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
+    extents = np.broadcast_shapes(*(shape_of(index) for _, index in given))
+    first = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
     kept = [axis for axis in range(rank_of(data)) if axis not in axes]
-    return kept[:place], picked, kept[place:]
+    others = [shape_of(data)[axis] for axis in kept]
+    shape = (*others[:first], *extents, *others[first:])
+    return PickedPart(shape, first, first + len(extents), kept)
 
 
 def _broadcast(tensor: te.Tensor, indices: tuple[tirx.Var, ...]) -> tirx.Expr:

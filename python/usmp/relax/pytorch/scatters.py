@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from tvm import relax, tirx
 from tvm.ir import Expr
 
-from usmp.relax.pytorch.indexing import axes_of_result
+from usmp.relax.pytorch.indexing import picked_part
 from usmp.relax.pytorch.operator import (
     Operator,
     cast,
@@ -125,21 +124,16 @@ def _index_put(operator: Operator) -> Expr:
     if any(dtype_of(index) in ("bool", "uint8") for _, index in given):
         return _put_under_mask(operator, given, reduction)
     axes = [axis for axis, _ in given]
-    extents = shape_of(data)
-    before, picked, after = axes_of_result(data, given)
-    place = len(before)
-    shape = (*(extents[a] for a in before), *picked, *(extents[a] for a in after))
+    picked = picked_part(data, given)
 
     def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
-        own = i[place : place + len(picked)]
-        places: dict[int, Any] = dict(zip(before, i[:place], strict=True))
-        places |= dict(zip(after, i[place + len(picked) :], strict=True))
+        places, own = picked.places(tuple(i))
         for axis, buffer in zip(axes, buffers, strict=True):
             places[axis] = broadcast_element(buffer, own)
-        return [places[axis] for axis in range(len(extents))]
+        return [places[axis] for axis in range(rank_of(data))]
 
     tensors = [data, *(index for _, index in given), operator["values"]]
-    return _combined(operator, tensors, shape, coordinates, reduction)
+    return _combined(operator, tensors, picked.shape, coordinates, reduction)
 
 
 def _put_under_mask(operator: Operator, given: Sequence[tuple[int, Expr]], reduction: str) -> Expr:
