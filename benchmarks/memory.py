@@ -28,9 +28,10 @@ from tflite_micro.python.tflite_micro import runtime
 from tvm.ir.transform import PassContext
 
 import usmp
-from usmp.algorithms import Progress, watched
+from usmp.algorithms import watched
 from usmp.algorithms.search import Watch
 from usmp.objects import MemoryPlan
+from usmp_solver import Progress
 
 ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts", "hill_climb", "auto")
 ARENA_BYTES = 16 << 20

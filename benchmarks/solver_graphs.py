@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 from rich.console import Console
 from rich.table import Table
 
-from usmp.algorithms import Buffer, Problem, solve
+from usmp_solver import Buffer, Problem, solve
 
 MOST_BYTES = 100_000
 GRAPHS = ((30, 0.5), (40, 0.5), (50, 0.5), (60, 0.2), (80, 0.2), (100, 0.1), (200, 0.05))

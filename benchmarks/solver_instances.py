@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from usmp.algorithms import Buffer, Pool, Problem, solve
+from usmp_solver import Buffer, Pool, Problem, solve
 
 FOLDER = (
     Path(os.environ.get("USMP_SHARED", Path(__file__).resolve().parents[2] / "shared"))

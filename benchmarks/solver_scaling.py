@@ -23,8 +23,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from usmp.algorithms import Pool as MemoryPool
-from usmp.algorithms import Problem, solve
+from usmp_solver import Pool as MemoryPool
+from usmp_solver import Problem, solve
 
 COUNTS = (1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
 CONFLICTS_OF_A_BUFFER = 74

@@ -1,4 +1,4 @@
-"""Where the C++ headers are, of plans and of the solver."""
+"""Where the C++ headers of buffers and plans are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 def get_include() -> str:
     """The folder of the C++ headers, to be given to a C++ compiler with ``-I``.
 
-    ``usmp/objects.h`` is for algorithms in C++, and needs the headers of tvm-ffi.
-    ``usmp_solver/solver.h`` needs nothing: with it, and with ``../lib/libusmp_solver.a`` beside
-    this folder, other compilers place their own buffers.
+    ``usmp/objects.h`` is for algorithms in C++, and needs the headers of tvm-ffi. Those of the
+    solver by itself are in the folder of `usmp_solver.get_include`.
 
     Raises
     ------

@@ -1,14 +1,13 @@
-"""The independent judge of a plan in columns."""
+"""The independent judge of plans."""
 
 from __future__ import annotations
 
-import numpy as np
-from tvm_ffi import from_dlpack, get_global_func
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from usmp_solver.library import LIBRARY as _LIBRARY  # noqa: F401
-from usmp_solver.problem import Column, Problem
-
-_check = get_global_func("usmp_solver.check")
+from usmp_solver.columns import Column
+from usmp_solver.library import function, tensors
+from usmp_solver.problem import Problem
 
 _REASONS = {
     "pool": "is in a pool that is not one of its candidates",
@@ -19,18 +18,46 @@ _REASONS = {
 }
 
 
-def find_fault(problem: Problem, offsets: Column, pools: Column) -> tuple[str, int, int]:
-    """A key of what is wrong, and the buffers; an empty key if the plan is sound."""
-    columns = {**problem.columns(), "offsets": offsets, "pools": pools}
-    given = {name: from_dlpack(np.ascontiguousarray(values)) for name, values in columns.items()}
-    reason, first, second = _check(given)
-    return str(reason), int(first), int(second)
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a plan.
+
+    Parameters
+    ----------
+    reason: "unplaced", "pool", "negative", "alignment", "pin", "limit", "conflict" or "live".
+    first, second: rows of the buffers; -1 where there is none.
+    time: the first time at which both are live; -1 if that is not the reason.
+    """
+
+    reason: str
+    first: int
+    second: int
+    time: int
+
+
+def judge(columns: Mapping[str, Column]) -> Fault | None:
+    """What is wrong with the plan, whoever made it; None if it is sound.
+
+    The judge (``src/usmp/check_columns.cc``) shares no code with the solvers.
+
+    Parameters
+    ----------
+    columns: those of `Problem`, and `offsets`, `pools` and `candidate_limits`: by candidate of a
+        buffer, the bytes that it may use there, -1 for no limit.
+    """
+    fault = Fault(*function("check")(tensors(columns)))
+    return fault if fault.reason else None
+
+
+def find_fault(problem: Problem, offsets: Column, pools: Column) -> Fault | None:
+    """What is wrong with this plan of the problem; see `check_columns`."""
+    columns = problem.columns()
+    limits = columns["pool_limits"][problem.candidates]
+    return judge({**columns, "candidate_limits": limits, "offsets": offsets, "pools": pools})
 
 
 def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
-    """Return if the plan is sound, whoever made it: the rule of `usmp.analysis.check_plan`.
-
-    The check (``src/usmp/check_columns.cc``) shares no code with the solvers.
+    """Return if the plan is sound, whoever made it.
 
     Parameters
     ----------
@@ -43,13 +70,14 @@ def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
     ValueError
         The plan is not sound; the message names the buffers, the pool and the bytes.
     """
-    reason, first, second = find_fault(problem, offsets, pools)
-    if not reason:
+    fault = find_fault(problem, offsets, pools)
+    if fault is None:
         return
-    if reason == "unplaced":
+    first = fault.first
+    if fault.reason == "unplaced":
         raise ValueError("plan check: not every buffer has a place")
-    if reason in _REASONS:
-        words = _REASONS[reason].format(
+    if fault.reason in _REASONS:
+        words = _REASONS[fault.reason].format(
             alignment=problem.alignments[first], pin=problem.fixed_offsets[first]
         )
         raise ValueError(
@@ -58,9 +86,9 @@ def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
         )
     spans = [
         f'"{problem.names[b]}" at bytes [{offsets[b]}, {offsets[b] + problem.sizes[b]})'
-        for b in (first, second)
+        for b in (first, fault.second)
     ]
-    why = "they conflict" if reason == "conflict" else "they are live at one time"
+    why = "they conflict" if fault.reason == "conflict" else "they are live at one time"
     raise ValueError(
         f"plan check: buffers {spans[0]} and {spans[1]} share bytes of pool "
         f'"{problem.pools[pools[first]].name}", but {why}'

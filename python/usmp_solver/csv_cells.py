@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from usmp_solver.problem import Column
+from usmp_solver.columns import Column
 
 _NAMES = {
     "id": "id",

@@ -1,10 +1,41 @@
-"""Loads the solver's C++ library, once. It needs tvm-ffi, but not TVM."""
+"""The solver's C++ library, loaded when it is first needed. It needs tvm-ffi, but not TVM."""
+
+from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from tvm_ffi.libinfo import load_lib_module
+import numpy as np
 
-_FOLDERS = [Path(folder) for folder in sys.modules["usmp_solver"].__path__]
+from usmp_solver.columns import Column
 
-LIBRARY = load_lib_module("tvm-usmp", "usmp_solver", extra_lib_paths=_FOLDERS)
+
+@cache
+def function(name: str) -> Callable[..., Any]:
+    """The function that the library has registered as ``usmp_solver.<name>``."""
+    from tvm_ffi import get_global_func
+
+    _load()
+    found: Callable[..., Any] = get_global_func(f"usmp_solver.{name}")
+    return found
+
+
+def tensors(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """The columns as the library reads them."""
+    from tvm_ffi import from_dlpack
+
+    return {name: from_dlpack(np.ascontiguousarray(values)) for name, values in columns.items()}
+
+
+@cache
+def _load() -> Any:
+    from tvm_ffi import register_error
+    from tvm_ffi.libinfo import load_lib_module
+
+    # Ctrl-C is seen where C++ calls Python, and would come out of C++ as a RuntimeError.
+    register_error("KeyboardInterrupt", KeyboardInterrupt)
+    folders = [Path(folder) for folder in sys.modules["usmp_solver"].__path__]
+    return load_lib_module("tvm-usmp", "usmp_solver", extra_lib_paths=folders)

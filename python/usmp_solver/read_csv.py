@@ -5,6 +5,7 @@ Facts of the format are from `src/converter.cc` of google/minimalloc.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -13,17 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from usmp_solver.buffers import DEFAULT_POOL, Pool, preferred_first
+from usmp_solver.check import find_fault
+from usmp_solver.columns import Column, column, first_of
 from usmp_solver.csv_cells import NO_OFFSET, Cells, CsvError, read_cells
 from usmp_solver.csv_gaps import Lifespan, live_ranges
-from usmp_solver.problem import (
-    DEFAULT_POOL,
-    Column,
-    Pool,
-    Problem,
-    column,
-    first_of,
-    preferred_first,
-)
+from usmp_solver.problem import Problem
 
 _INT64_MAX = (1 << 63) - 1
 _SEPARATOR = "|"
@@ -47,9 +43,22 @@ class CsvProblem:
     problem: Problem
 
 
-def read_csv(path: str, capacity: int | Mapping[str, int] | None = None) -> CsvProblem:
-    """Read a file; see `parse_csv`."""
-    return parse_csv(path, Path(path).read_bytes(), capacity)
+def read_csv(
+    path: str | os.PathLike[str], capacity: int | Mapping[str, int] | None = None
+) -> CsvProblem:
+    """Read a file with the columns id, lower, upper, size, and others that docs/solver.md names.
+
+    Parameters
+    ----------
+    path: the file.
+    capacity: bytes of the only pool, or of each pool by name; None is no limit.
+
+    Raises
+    ------
+    ValueError
+        The file is no problem; the message names line and buffer.
+    """
+    return parse_csv(os.fspath(path), Path(path).read_bytes(), capacity)
 
 
 def parse_csv(
@@ -263,8 +272,6 @@ def _check_pins(table: CsvProblem) -> None:
     pinned = np.flatnonzero((problem.fixed_offsets >= 0) & (candidates == 1))
     if len(pinned) < 2:
         return
-    from usmp_solver.check import find_fault
-
     ranges = np.diff(problem.live_first)
     of_pinned = np.repeat(np.isin(np.arange(len(problem)), pinned), ranges)
     pools = problem.candidates[problem.candidate_first[pinned]]
@@ -279,10 +286,10 @@ def _check_pins(table: CsvProblem) -> None:
         live_starts=problem.live_starts[of_pinned],
         live_stops=problem.live_stops[of_pinned],
     )
-    _, *pair = find_fault(only, only.fixed_offsets, pools)
-    if pair[0] < 0:
+    fault = find_fault(only, only.fixed_offsets, pools)
+    if fault is None:
         return
-    first, second = sorted(int(pinned[buffer]) for buffer in pair)
+    first, second = sorted(int(pinned[buffer]) for buffer in (fault.first, fault.second))
     bytes_of = [
         f"bytes {problem.fixed_offsets[b]} to {problem.fixed_offsets[b] + problem.sizes[b]}"
         for b in (first, second)

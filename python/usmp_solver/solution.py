@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from usmp_solver.problem import Column, Problem
+from usmp_solver.columns import Column
+from usmp_solver.problem import Problem
 
 
 class Status(str, Enum):
@@ -28,6 +29,7 @@ class Solution:
     Parameters
     ----------
     problem: that it solves.
+    algorithm, memory_pressure: what `solve` was asked.
     status: what is proved of it.
     offsets: bytes, by buffer; empty if there is no plan.
     pools: by buffer, index of the pool in `problem.pools`; empty if there is no plan.
@@ -40,6 +42,8 @@ class Solution:
     """
 
     problem: Problem
+    algorithm: str
+    memory_pressure: int | None
     status: Status
     offsets: Column
     pools: Column

@@ -1,4 +1,4 @@
-"""`usmp.algorithms.solve`: a problem in, a checked plan and what is proved of it out."""
+"""`solve`: a problem in, a checked plan and what is proved of it out."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tvm_ffi import from_dlpack, get_global_func, register_error
 
 from usmp_solver.check import check_columns
-from usmp_solver.library import LIBRARY as _LIBRARY  # noqa: F401
-from usmp_solver.problem import Column, Problem
+from usmp_solver.columns import Column
+from usmp_solver.library import function, tensors
+from usmp_solver.problem import Problem
 from usmp_solver.solution import Solution, Status
 
-_solve = get_global_func("usmp_solver.solve")
 _MOST_WORK = (1 << 63) - 1
-
-# Ctrl-C is seen where C++ calls Python, and would come out of C++ as a RuntimeError.
-register_error("KeyboardInterrupt", KeyboardInterrupt)
 
 SEARCHES = ("auto", "exact")
 """The algorithms that say what is proved, and that a budget ends."""
 ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
-"""All of them; also the values of the option ``tir.usmp.algorithm``."""
+"""All of them."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,8 @@ def solve(
     work_budget: int | None = None,
     time_budget: float | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
+    memory_pressure: int | None = None,
+    fill_preferred: bool = False,
 ) -> Solution:
     """Place the buffers; of all plans within the limits, the best has the lowest peak in the least
     preferred pool, then in the one before it, and so on.
@@ -59,6 +57,11 @@ def solve(
         second, and are the budget of "auto" where no budget is given.
     time_budget: seconds after which the same happens.
     progress: called some times a second; False ends the search with the best plan so far.
+    memory_pressure: bytes at which "hill_climb" is content; None stands for those that are proved
+        to be needed. Every number that no plan is below gives the same plan.
+    fill_preferred: "auto" and "exact" move what fits to a pool that it prefers, if no less
+        preferred pool has a higher peak then. So pools that are preferred may be used more than the
+        lower bound says, and less preferred ones less. The other algorithms begin there.
 
     Raises
     ------
@@ -77,24 +80,24 @@ def solve(
         # Called even if nobody watches: Python raises KeyboardInterrupt here.
         return progress is None or progress(Progress(peak, lower_bound)) is not False
 
-    columns = {
-        name: from_dlpack(np.ascontiguousarray(values))
-        for name, values in problem.columns().items()
-    }
     # Names decide ties in TVM's orders only; a million of them cost as much as the search.
-    names = [] if algorithm in SEARCHES else list(problem.names)
-    found = _solve(
-        columns,
-        names,
+    is_ordered = algorithm not in SEARCHES or fill_preferred
+    found = function("solve")(
+        tensors(problem.columns()),
+        list(problem.names) if is_ordered else [],
         algorithm,
+        memory_pressure,
+        fill_preferred,
         None if work_budget is None else int(min(work_budget, _MOST_WORK)),
         None if time_budget is None else float(time_budget),
         watch,
     )
-    return _checked(problem, found)
+    return _checked(problem, algorithm, memory_pressure, found)
 
 
-def _checked(problem: Problem, found: Mapping[str, Any]) -> Solution:
+def _checked(
+    problem: Problem, algorithm: str, memory_pressure: int | None, found: Mapping[str, Any]
+) -> Solution:
     def numbers(name: str) -> Column:
         return np.array(np.from_dlpack(found[name]), np.int64)
 
@@ -103,6 +106,8 @@ def _checked(problem: Problem, found: Mapping[str, Any]) -> Solution:
 
     solution = Solution(
         problem=problem,
+        algorithm=algorithm,
+        memory_pressure=memory_pressure,
         status=Status(str(found["status"])),
         offsets=offsets,
         pools=pools,
@@ -123,3 +128,8 @@ def _peaks(problem: Problem, offsets: Column, pools: Column) -> dict[str, int]:
     if len(offsets):
         np.maximum.at(peaks, pools, np.where(problem.sizes > 0, offsets + problem.sizes, 0))
     return dict(zip((pool.name for pool in problem.pools), peaks.tolist(), strict=True))
+
+
+def lower_bound(problem: Problem) -> int:
+    """Bytes that one pool without a limit needs to hold all buffers, whatever their candidates."""
+    return int(function("lower_bound")(tensors(problem.columns())))

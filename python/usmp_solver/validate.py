@@ -2,75 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from usmp_solver.problem import Column, Problem
+from usmp_solver.buffers import Pool
+from usmp_solver.columns import Column
 
 _INT64_MAX = (1 << 63) - 1
 
 
-def validate(problem: Problem) -> None:
-    """Return if the problem is well formed.
+def check_pools(pools: Sequence[Pool]) -> None:
+    """Return if there is a pool, each has a name of its own, and its limit can be.
 
     Raises
     ------
     ValueError
-        It is not; the message names the buffer.
+        That is not so; the message names the pool.
     """
-    _check_pools(problem)
-    _check_shapes(problem)
-    sizes, alignments, pins = problem.sizes, problem.alignments, problem.fixed_offsets
-    _refuse(problem, sizes < 0, "its size, {}, is negative", sizes)
-    _refuse(problem, alignments < 1, "its alignment, {}, is less than 1", alignments)
-    _refuse(problem, pins < -1, "it is pinned to {}, which is no byte of a pool", pins)
-    _refuse(
-        problem,
-        (pins >= 0) & (pins % alignments != 0),
-        "it is pinned to {}, which is no multiple of its alignment, {}",
-        pins,
-        alignments,
-    )
-    ends_too_late = (pins >= 0) & (sizes > _INT64_MAX - np.maximum(pins, 0))
-    _refuse(problem, ends_too_late, "pinned to {}, it ends beyond 64 bits", pins)
-    _refuse(problem, np.diff(problem.candidate_first) == 0, "no pool may hold it")
-    of_range = np.repeat(np.arange(len(problem)), np.diff(problem.live_first))
-    _refuse_of(
-        problem,
-        of_range,
-        problem.live_starts >= problem.live_stops,
-        "its live range from {} to {} is empty",
-        problem.live_starts,
-        problem.live_stops,
-    )
-    if len(problem.candidates) > len(problem):  # Some have several.
-        of_candidate = np.repeat(np.arange(len(problem)), np.diff(problem.candidate_first))
-        twice = _is_repeated(of_candidate, problem.candidates)
-        _refuse_of(problem, of_candidate, twice, "it names a pool twice")
-    firsts, seconds = problem.conflict_firsts, problem.conflict_seconds
-    _refuse_of(problem, firsts, firsts == seconds, "it conflicts with itself")
-    outputs, inputs = problem.overlap_outputs, problem.overlap_inputs
-    distances = problem.overlap_distances
-    _refuse_of(problem, outputs, outputs == inputs, "it overlaps itself")
-    twice = _is_repeated(outputs, inputs)
-    _refuse_of(problem, outputs, twice, "it has two distances to one input")
-    _refuse_of(
-        problem,
-        outputs,
-        (distances < 0) | (distances > sizes[outputs]),
-        "the distance of its overlap, {}, is negative or beyond its size",
-        distances,
-    )
-
-
-def _check_pools(problem: Problem) -> None:
-    if not problem.pools:
+    if not pools:
         raise ValueError("there is no pool; name at least one")
-    names = [pool.name for pool in problem.pools]
-    for pool in problem.pools:
+    names = [pool.name for pool in pools]
+    for pool in pools:
         if names.count(pool.name) > 1:
             raise ValueError(f'two pools are called "{pool.name}"')
         is_whole = isinstance(pool.limit, (int, np.integer))
@@ -78,16 +32,86 @@ def _check_pools(problem: Problem) -> None:
             raise ValueError(f'pool "{pool.name}": a limit of {pool.limit} bytes cannot be')
 
 
-def _check_shapes(problem: Problem) -> None:
-    count = len(problem.sizes)
-    for name, values in problem.columns().items():
+def validate(names: Sequence[str], pools: Sequence[Pool], columns: Mapping[str, Column]) -> None:
+    """Return if the problem of these columns is well formed, whose pools `check_pools` has seen.
+
+    Raises
+    ------
+    ValueError
+        It is not; the message names the buffer.
+    """
+    _check_shapes(names, pools, columns)
+    _check_numbers(names, columns)
+    _check_candidates(names, columns)
+    _check_pairs(names, columns)
+
+
+def _check_numbers(names: Sequence[str], columns: Mapping[str, Column]) -> None:
+    sizes, alignments, pins = (columns[name] for name in ("sizes", "alignments", "fixed_offsets"))
+    everyone = np.arange(len(sizes))
+    _refuse(names, everyone, sizes < 0, "its size, {}, is negative", sizes)
+    _refuse(names, everyone, alignments < 1, "its alignment, {}, is less than 1", alignments)
+    _refuse(names, everyone, pins < -1, "it is pinned to {}, which is no byte of a pool", pins)
+    _refuse(
+        names,
+        everyone,
+        (pins >= 0) & (pins % alignments != 0),
+        "it is pinned to {}, which is no multiple of its alignment, {}",
+        pins,
+        alignments,
+    )
+    ends_too_late = (pins >= 0) & (sizes > _INT64_MAX - np.maximum(pins, 0))
+    _refuse(names, everyone, ends_too_late, "pinned to {}, it ends beyond 64 bits", pins)
+    starts, stops = columns["live_starts"], columns["live_stops"]
+    of_range = np.repeat(everyone, np.diff(columns["live_first"]))
+    words = "its live range from {} to {} is empty"
+    _refuse(names, of_range, starts >= stops, words, starts, stops)
+
+
+def _check_candidates(names: Sequence[str], columns: Mapping[str, Column]) -> None:
+    counts, candidates = np.diff(columns["candidate_first"]), columns["candidates"]
+    everyone = np.arange(len(counts))
+    _refuse(names, everyone, counts == 0, "no pool may hold it")
+    if len(candidates) > len(counts):  # Some have several.
+        of_candidate = np.repeat(everyone, counts)
+        twice = _is_repeated(of_candidate, candidates)
+        _refuse(names, of_candidate, twice, "it names a pool twice")
+
+
+def _check_pairs(names: Sequence[str], columns: Mapping[str, Column]) -> None:
+    firsts, seconds = columns["conflict_firsts"], columns["conflict_seconds"]
+    _refuse(names, firsts, firsts == seconds, "it conflicts with itself")
+    outputs, inputs = columns["overlap_outputs"], columns["overlap_inputs"]
+    distances = columns["overlap_distances"]
+    _refuse(names, outputs, outputs == inputs, "it overlaps itself")
+    twice = _is_repeated(outputs, inputs)
+    _refuse(names, outputs, twice, "it has two distances to one input")
+    _refuse(
+        names,
+        outputs,
+        (distances < 0) | (distances > columns["sizes"][outputs]),
+        "the distance of its overlap, {}, is negative or beyond its size",
+        distances,
+    )
+
+
+def _check_shapes(
+    names: Sequence[str], pools: Sequence[Pool], columns: Mapping[str, Column]
+) -> None:
+    count = len(columns["sizes"])
+    for name, values in columns.items():
         if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
             raise ValueError(f"{name} must be a vector of numpy.int64")
-    for name in ("names", "alignments", "fixed_offsets"):
-        if len(getattr(problem, name)) != count:
+    of_buffers: dict[str, Sequence[str] | Column] = {
+        "names": names,
+        "alignments": columns["alignments"],
+        "fixed_offsets": columns["fixed_offsets"],
+    }
+    for name, each in of_buffers.items():
+        if len(each) != count:
             raise ValueError(f"{name} must have one entry for each of the {count} buffers")
     for first, lists in (("candidate_first", "candidates"), ("live_first", "live_starts")):
-        begins, length = getattr(problem, first), len(getattr(problem, lists))
+        begins, length = columns[first], len(columns[lists])
         if (
             len(begins) != count + 1
             or begins[0] != 0
@@ -104,16 +128,16 @@ def _check_shapes(problem: Problem) -> None:
         ("overlap_outputs", "overlap_inputs"),
         ("overlap_outputs", "overlap_distances"),
     ):
-        if len(getattr(problem, one)) != len(getattr(problem, other)):
+        if len(columns[one]) != len(columns[other]):
             raise ValueError(f"{one} and {other} must be equally long")
     for name, end in (
-        ("candidates", len(problem.pools)),
+        ("candidates", len(pools)),
         ("conflict_firsts", count),
         ("conflict_seconds", count),
         ("overlap_outputs", count),
         ("overlap_inputs", count),
     ):
-        values = getattr(problem, name)
+        values = columns[name]
         if ((values < 0) | (values >= end)).any():
             raise ValueError(f"{name} must be from 0 to {end - 1}")
 
@@ -127,15 +151,11 @@ def _is_repeated(firsts: Column, seconds: Column) -> NDArray[np.bool_]:
     return repeated
 
 
-def _refuse(problem: Problem, wrong: NDArray[np.bool_], text: str, *numbers: Column) -> None:
-    _refuse_of(problem, np.arange(len(problem)), wrong, text, *numbers)
-
-
-def _refuse_of(
-    problem: Problem, buffers: Column, wrong: NDArray[np.bool_], text: str, *numbers: Column
+def _refuse(
+    names: Sequence[str], buffers: Column, wrong: NDArray[np.bool_], text: str, *numbers: Column
 ) -> None:
     """Refuse the first row that is wrong; `buffers` says whose row it is."""
     if wrong.any():
         row = int(np.argmax(wrong))
         words = text.format(*(int(column[row]) for column in numbers))
-        raise ValueError(f'buffer "{problem.names[int(buffers[row])]}": {words}')
+        raise ValueError(f'buffer "{names[int(buffers[row])]}": {words}')

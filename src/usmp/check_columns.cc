@@ -1,4 +1,14 @@
-// The independent judge of a plan in columns, the same rule as `check.h`.
+// The independent judge of plans.
+//
+// A plan is sound if all of this holds:
+// - every buffer is in one of its candidate pools;
+// - its offset is a non-negative multiple of its alignment, and the one that it is pinned to if it
+//   is pinned;
+// - it ends within the limit that this candidate has;
+// - two buffers share a byte of a pool only if neither is listed as a conflict of the other and no
+//   live range of one meets a live range of the other, or one is an output that starts at least the
+//   distance of its safe overlap below the other.
+// A buffer of no bytes shares none. A buffer without live ranges is judged by its conflicts alone.
 //
 // It reads the columns directly and shares no code with the solvers; a mistake would have to be
 // made twice to pass. Time is near n log n, and one step more for each two live ranges that meet
@@ -20,11 +30,12 @@ namespace usmp {
 
 namespace {
 
-/*! \brief What is wrong, and with which buffers; nothing if `reason` is empty. */
+/*! \brief What is wrong, with which buffers, and when; nothing if `reason` is empty. */
 struct Fault {
   std::string reason;
   int64_t first = -1;
   int64_t second = -1;
+  int64_t time = -1;
 };
 
 /*! \brief The plan beside the columns that judge it. */
@@ -67,23 +78,20 @@ struct Judged {
 Fault CheckAlone(const ColumnMap& columns, const Judged& plan) {
   const Column alignments(columns, "alignments"), fixed_offsets(columns, "fixed_offsets");
   const Column candidate_first(columns, "candidate_first"), candidates(columns, "candidates");
-  const Column limits(columns, "pool_limits");
+  const Column limits(columns, "candidate_limits");
   if (plan.offsets.size() != plan.sizes.size() || plan.pools.size() != plan.sizes.size()) {
     return {"unplaced"};
   }
   for (size_t b = 0; b < plan.sizes.size(); ++b) {
     const int64_t buffer = static_cast<int64_t>(b);
     const int64_t offset = plan.offsets[b];
-    bool is_candidate = false;
-    for (int64_t c = candidate_first[b]; c < candidate_first[b + 1]; ++c) {
-      is_candidate = is_candidate || candidates[c] == plan.pools[b];
-    }
-    if (!is_candidate) return {"pool", buffer};
+    int64_t c = candidate_first[b];
+    while (c < candidate_first[b + 1] && candidates[c] != plan.pools[b]) ++c;
+    if (c == candidate_first[b + 1]) return {"pool", buffer};
     if (offset < 0) return {"negative", buffer};
     if (offset % alignments[b] != 0) return {"alignment", buffer};
     if (fixed_offsets[b] >= 0 && fixed_offsets[b] != offset) return {"pin", buffer};
-    const int64_t limit = limits[plan.pools[b]];
-    const int64_t end = limit < 0 ? std::numeric_limits<int64_t>::max() : limit;
+    const int64_t end = limits[c] < 0 ? std::numeric_limits<int64_t>::max() : limits[c];
     if (offset > end || plan.sizes[b] > end - offset) return {"limit", buffer};
   }
   return {};
@@ -181,7 +189,9 @@ Fault CheckPool(const Judged& plan, std::vector<Range> ranges) {
       other = ranges[rank].buffer;
       return other != buffer && plan.Clash(buffer, other);
     };
-    if (open.Find(above - lows.begin(), low, clashes)) return {"live", buffer, other};
+    if (open.Find(above - lows.begin(), low, clashes)) {
+      return {"live", buffer, other, event.time};
+    }
     open.Set(event.rank, high);
   }
   return {};
@@ -204,13 +214,13 @@ Fault CheckLiveRanges(const Judged& plan) {
   return {};
 }
 
-/*! \brief The reason, and the buffers; an empty reason if the plan is sound. */
+/*! \brief The reason, the buffers and the time; an empty reason if the plan is sound. */
 ffi::Array<ffi::Any> CheckColumns(const ColumnMap& columns) {
   const Judged plan(columns);
   Fault fault = CheckAlone(columns, plan);
   if (fault.reason.empty()) fault = CheckConflicts(columns, plan);
   if (fault.reason.empty()) fault = CheckLiveRanges(plan);
-  return {ffi::String(fault.reason), fault.first, fault.second};
+  return {ffi::String(fault.reason), fault.first, fault.second, fault.time};
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {

@@ -9,9 +9,13 @@
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/optional.h>
 #include <tvm/ffi/string.h>
 
 #include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace usmp {
 
@@ -41,6 +45,23 @@ class Column {
   const int64_t* values_;
   size_t size_;
 };
+
+/*! \brief Memory of a tensor that is a vector. */
+struct VectorData {
+  std::vector<int64_t> values;
+  void AllocData(DLTensor* tensor) { tensor->data = values.data(); }
+  void FreeData(DLTensor*) {}
+};
+
+inline ffi::Tensor ToColumn(std::vector<int64_t> values) {
+  const ffi::Shape shape{static_cast<int64_t>(values.size())};
+  return ffi::Tensor::FromNDAlloc(VectorData{std::move(values)}, shape, DLDataType{kDLInt, 64, 1},
+                                  DLDevice{kDLCPU, 0});
+}
+
+inline std::optional<int64_t> ToStd(const ffi::Optional<int64_t>& number) {
+  return number.has_value() ? std::optional<int64_t>(*number) : std::nullopt;
+}
 
 }  // namespace usmp
 

@@ -1,69 +1,28 @@
 // The solver for other languages: columns of numbers in, columns of numbers out.
 //
-// This and `check_columns.cc` make a library that needs tvm-ffi but nothing of the compiler.
+// With `check_columns.cc` and `explain_columns.cc` this makes a library that needs tvm-ffi but
+// nothing of the compiler.
 #include <tvm/ffi/any.h>
-#include <tvm/ffi/container/array.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/registry.h>
-#include <tvm/ffi/string.h>
 
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "columns.h"
+#include "named_algorithms.h"
+#include "read_columns.h"
 #include "usmp_solver/bounds/lower_bound.h"
-#include "usmp_solver/heuristics/greedy.h"
-#include "usmp_solver/heuristics/hill_climb.h"
+#include "usmp_solver/bounds/workspace_bound.h"
+#include "usmp_solver/pools/fill_preferred.h"
 #include "usmp_solver/solver.h"
 
 namespace usmp {
 
 namespace {
-
-using Names = ffi::Array<ffi::String>;
-
-Problem ReadProblem(const ColumnMap& columns, const Names& names) {
-  const Column sizes(columns, "sizes"), alignments(columns, "alignments");
-  const Column fixed_offsets(columns, "fixed_offsets");
-  const Column candidate_first(columns, "candidate_first"), candidates(columns, "candidates");
-  const Column live_first(columns, "live_first");
-  const Column starts(columns, "live_starts"), stops(columns, "live_stops");
-  const Column limits(columns, "pool_limits");
-  Problem problem;
-  for (size_t p = 0; p < limits.size(); ++p) {
-    problem.pools.push_back({"", limits[p] < 0 ? kNoLimit : limits[p]});
-  }
-  problem.buffers.resize(sizes.size());
-  for (size_t b = 0; b < sizes.size(); ++b) {
-    Problem::Buffer& buffer = problem.buffers[b];
-    if (!names.empty()) buffer.name = names[b];
-    buffer.size = sizes[b];
-    buffer.alignment = alignments[b];
-    if (fixed_offsets[b] >= 0) buffer.fixed_offset = fixed_offsets[b];
-    buffer.pools.reserve(candidate_first[b + 1] - candidate_first[b]);
-    for (int64_t c = candidate_first[b]; c < candidate_first[b + 1]; ++c) {
-      buffer.pools.push_back(static_cast<size_t>(candidates[c]));
-    }
-    buffer.live_ranges.reserve(live_first[b + 1] - live_first[b]);
-    for (int64_t r = live_first[b]; r < live_first[b + 1]; ++r) {
-      buffer.live_ranges.push_back({starts[r], stops[r]});
-    }
-  }
-  const Column firsts(columns, "conflict_firsts"), seconds(columns, "conflict_seconds");
-  for (size_t i = 0; i < firsts.size(); ++i) {
-    problem.conflicts.push_back({static_cast<size_t>(firsts[i]), static_cast<size_t>(seconds[i])});
-  }
-  const Column outputs(columns, "overlap_outputs"), inputs(columns, "overlap_inputs");
-  const Column distances(columns, "overlap_distances");
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    problem.overlaps.push_back(
-        {static_cast<size_t>(outputs[i]), static_cast<size_t>(inputs[i]), distances[i]});
-  }
-  return problem;
-}
 
 /*! \brief By pool, a lower bound of the peak in every plan: what has no other candidate. */
 std::vector<int64_t> LowerBounds(const Problem& problem, int64_t work_budget) {
@@ -97,36 +56,6 @@ SolverResult PlaceWith(const Problem& problem, const Algorithm& algorithm, int64
   const bool is_optimal = result.peaks == result.lower_bounds;
   result.status = is_optimal ? SolverStatus::kOptimal : SolverStatus::kFeasible;
   return result;
-}
-
-SolverResult SolveWith(const std::string& algorithm, const Problem& problem,
-                       SolverOptions options) {
-  const auto climb = [](const Problem& climbed, const ConflictGraph& conflicts) {
-    return HillClimb(climbed, conflicts, 0);
-  };
-  if (algorithm == "exact") options.effort = SolverEffort::kExact;
-  if (algorithm == "auto" || algorithm == "exact") return SolveProblem(problem, options);
-  const int64_t work_budget = options.work_budget.value_or(kDefaultWorkBudget);
-  if (algorithm == "greedy_by_size") return PlaceWith(problem, GreedyBySize, work_budget);
-  if (algorithm == "greedy_by_conflicts") {
-    return PlaceWith(problem, GreedyByConflicts, work_budget);
-  }
-  if (algorithm == "hill_climb") return PlaceWith(problem, climb, work_budget);
-  if (algorithm == "no_sharing") return PlaceWith(problem, NoSharing, work_budget);
-  throw std::invalid_argument("unknown algorithm " + algorithm);
-}
-
-/*! \brief Memory of a tensor that is a vector. */
-struct VectorData {
-  std::vector<int64_t> values;
-  void AllocData(DLTensor* tensor) { tensor->data = values.data(); }
-  void FreeData(DLTensor*) {}
-};
-
-ffi::Tensor ToColumn(std::vector<int64_t> values) {
-  const ffi::Shape shape{static_cast<int64_t>(values.size())};
-  return ffi::Tensor::FromNDAlloc(VectorData{std::move(values)}, shape, DLDataType{kDLInt, 64, 1},
-                                  DLDevice{kDLCPU, 0});
 }
 
 const char* StatusName(SolverStatus status) {
@@ -169,14 +98,17 @@ ffi::Map<ffi::String, ffi::Any> ToMap(const SolverResult& result) {
  *
  * \param names of the buffers, which decide ties in the orders of `greedy.h`; none if these are not
  *        asked for.
- * \param algorithm "auto" and "exact" are `SolveProblem`; others are those of `greedy.h` and
- *        `hill_climb.h`.
+ * \param algorithm see `named_algorithms.h`.
+ * \param memory_pressure see `AlgorithmNamed`.
+ * \param fill_preferred whether a search moves what fits to pools that it prefers; the other
+ *        algorithms begin there.
  * \param watch called some times a second with the peak, or nothing, and the lower bound; the
  * search ends when it returns false, and what it throws ends the call.
  */
 ffi::Map<ffi::String, ffi::Any> SolveColumns(
     const ColumnMap& columns, const Names& names, const ffi::String& algorithm,
-    ffi::Optional<int64_t> work_budget, ffi::Optional<double> time_budget_seconds,
+    ffi::Optional<int64_t> memory_pressure, bool fill_preferred, ffi::Optional<int64_t> work_budget,
+    ffi::Optional<double> time_budget_seconds,
     const ffi::TypedFunction<bool(ffi::Optional<int64_t>, int64_t)>& watch) {
   SolverOptions options;
   if (work_budget.has_value()) options.work_budget = *work_budget;
@@ -187,15 +119,37 @@ ffi::Map<ffi::String, ffi::Any> SolveColumns(
     return watch(peak, progress.lower_bound);
   };
   try {
-    return ToMap(SolveWith(algorithm, ReadProblem(columns, names), options));
+    const Problem problem = ReadColumns(columns, names);
+    const std::optional<SolverEffort> effort = SearchNamed(algorithm);
+    if (!effort) {
+      return ToMap(PlaceWith(problem, AlgorithmNamed(algorithm, ToStd(memory_pressure)),
+                             options.work_budget.value_or(kDefaultWorkBudget)));
+    }
+    options.effort = *effort;
+    SolverResult result = SolveProblem(problem, options);
+    if (fill_preferred && !result.placements.empty()) {
+      result.placements = FillPreferred(problem, std::move(result.placements));
+    }
+    return ToMap(result);
   } catch (const std::invalid_argument& error) {
     TVM_FFI_THROW(ValueError) << error.what();
   }
   TVM_FFI_UNREACHABLE();
 }
 
+/*! \brief Bytes that one pool without a limit needs to hold all buffers, whatever their
+ *         candidates. */
+int64_t LowerBoundOfColumns(const ColumnMap& columns) {
+  const Problem problem = ReadColumns(columns, {});
+  std::vector<size_t> members(problem.buffers.size());
+  std::iota(members.begin(), members.end(), 0);
+  return BoundOfOnePool(problem, members);
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
-  tvm::ffi::reflection::GlobalDef().def("usmp_solver.solve", SolveColumns);
+  tvm::ffi::reflection::GlobalDef()
+      .def("usmp_solver.solve", SolveColumns)
+      .def("usmp_solver.lower_bound", LowerBoundOfColumns);
 }
 
 }  // namespace

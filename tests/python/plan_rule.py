@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from usmp.algorithms import Buffer
+from usmp_solver import Buffer
 
 
 def live_together(a: Buffer, b: Buffer) -> bool:

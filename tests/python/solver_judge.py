@@ -14,7 +14,7 @@ from solver_problems import (
     problem_of,
     without,
 )
-from usmp.algorithms import Solution, solve
+from usmp_solver import Solution, solve
 
 
 def drawn(seed: int) -> DrawnProblem:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 
-from usmp.algorithms import Buffer, Pool, Problem, Solution
+from usmp_solver import Buffer, Pool, Problem, Solution
 
 
 @dataclass(frozen=True)

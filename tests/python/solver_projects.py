@@ -11,11 +11,11 @@ from typing import NoReturn
 
 import pytest
 
-import usmp
+import usmp_solver
 from compilers import require
 
 # Where the C++ library is installed: headers, archive and CMake package.
-INSTALLED = Path(usmp.get_include()).parent
+INSTALLED = Path(usmp_solver.get_include()).parent
 
 
 def tool(name: str) -> str:

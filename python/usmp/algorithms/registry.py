@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from tvm_ffi import get_global_func
+from tvm_ffi import get_global_func, register_global_func
 from tvm_ffi.registry import list_global_func_names
 
-from usmp import _ffi as _ffi
-from usmp.algorithms.search import SearchedPlan, search
+from usmp.algorithms.search import search
+from usmp.algorithms.solver import places_of, solve_buffers
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp_solver.solve import ALGORITHMS, SEARCHES
+from usmp.planning.does_not_fit import DoesNotFitError
+from usmp_solver import ALGORITHMS, SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
 
@@ -30,7 +31,8 @@ BUILTIN_ALGORITHMS = ALGORITHMS
 def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algorithm:
     """Return the built-in algorithm that the option ``tir.usmp.algorithm`` names.
 
-    Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which tells what is proved.
+    Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which tells what is proved. What
+    does not fit is a :class:`DoesNotFitError`.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algori
     if name in SEARCHES:
         return partial(_search, name, time_budget_seconds)
     check_takes_no_time(name, time_budget_seconds)
-    return get_global_func(_PREFIX + name)
+    return partial(_place, name)
 
 
 def check_takes_no_time(name: str, time_budget_seconds: float | None) -> None:
@@ -73,8 +75,36 @@ def check_takes_no_time(name: str, time_budget_seconds: float | None) -> None:
 
 def _search(
     name: str, time_budget_seconds: float | None, buffers: Sequence[BufferInfo], _pressure: int
-) -> SearchedPlan:
+) -> Plan:
+    # The memory pressure belongs to TVM's signature; the searches have their own bounds.
     return search(name, buffers, time_budget_seconds)
+
+
+def _place(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
+    buffers = list(buffers)
+    if not buffers:
+        return {}
+    solution = solve_buffers(buffers, name, memory_pressure=int(memory_pressure))
+    return places_of(buffers, solution)
+
+
+def _register_builtin(name: str) -> None:
+    """Let C++ and custom algorithms call the built-in one by the name that TVM gives it."""
+    algorithm = get_algorithm(name)
+
+    def registered(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
+        try:
+            return dict(algorithm(buffers, memory_pressure))
+        except DoesNotFitError as error:
+            # What is told to C++ is told by the kind of the error and by its text.
+            raise ValueError(str(error)) from error
+
+    register_global_func(_PREFIX + name, registered, override=True)
+
+
+for _name in BUILTIN_ALGORITHMS:
+    _register_builtin(_name)
+_REGISTERED_HERE = {name: get_global_func(_PREFIX + name) for name in BUILTIN_ALGORITHMS}
 
 
 def get_custom_algorithm(name: str) -> Algorithm:
@@ -95,6 +125,9 @@ def get_custom_algorithm(name: str) -> Algorithm:
             f"Please register it as {_PREFIX}{name}. "
             f"Registered algorithms: {', '.join(registered_algorithms())}"
         )
+
+    if name in _REGISTERED_HERE and algorithm.same_as(_REGISTERED_HERE[name]):
+        return get_algorithm(name)
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
         return _checked_plan(algorithm(buffers, memory_pressure), name)

@@ -12,11 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeAlias
 
-from tvm_ffi import get_global_func
-
-from usmp import _ffi as _ffi
+from usmp.algorithms.solver import places_of, solve_buffers
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp_solver.solve import Progress
+from usmp_solver import Progress
 
 PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
 """What ends a search: nothing is better, the fixed amount of work, the time budget, who watches."""
@@ -83,25 +81,26 @@ def search(
 
     Raises
     ------
-    ValueError: the buffers do not fit, or no plan was found.
+    DoesNotFitError: the buffers do not fit, or no plan was found.
     """
+    if not buffers:
+        return SearchedPlan({}, {}, PROOF, 0)
     is_ended = False
     with _WATCHING.get()() as watch:
 
-        def go_on(peak: int | None, lower_bound: int) -> bool:
+        def go_on(progress: Progress) -> bool:
             nonlocal is_ended
-            is_ended = not watch(Progress(peak, lower_bound))
+            is_ended = not watch(progress)
             return not is_ended
 
-        plan, lower_bounds, is_optimal, work = get_global_func("usmp.solve_buffers")(
-            list(buffers), name == "exact", time_budget_seconds, go_on
+        solution = solve_buffers(
+            list(buffers), name, time_budget=time_budget_seconds, progress=go_on
         )
-    if is_optimal:
+    if solution.is_optimal:
         ended_by = PROOF
     elif is_ended:
         ended_by = WATCHER
     else:
         ended_by = WORK if time_budget_seconds is None else TIME
-    return SearchedPlan(
-        plan, {str(pool): int(bound) for pool, bound in lower_bounds.items()}, ended_by, int(work)
-    )
+    plan = places_of(list(buffers), solution)
+    return SearchedPlan(plan, solution.lower_bounds, ended_by, solution.work)

@@ -8,11 +8,15 @@ from typing import Any, TypeAlias
 from tvm_ffi import get_global_func
 
 from usmp.objects import BufferInfo, PoolAllocation
+from usmp.objects.buffer_problem import columns_of
+from usmp_solver.check import Fault, judge
+
+_INT64_MAX = (1 << 63) - 1
 
 Relations: TypeAlias = Sequence[Any]
 """By buffer, its conflicts and its safe overlaps as they were."""
 
-_check_plan = get_global_func("usmp.check_plan")
+_judged_columns = get_global_func("usmp.judged_columns")
 _relations_of = get_global_func("usmp.relations_of")
 _check_relations = get_global_func("usmp.check_relations")
 
@@ -24,8 +28,8 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     non-negative multiple of its alignment, within the pool's size hint; and if two buffers share a
     byte only where neither lists the other as a conflict and none of their live ranges meet, or
     where one starts below the other by at least the distance of its safe overlap. Buffers of no
-    bytes share none. The check (``src/usmp/check.cc``) shares no code with the
-    algorithms, so a mistake would have to be made twice to pass.
+    bytes share none. The judge shares no code with the algorithms, nor do the columns that it reads
+    (``src/usmp/judged_columns.cc``), so a mistake would have to be made twice to pass.
 
     Parameters
     ----------
@@ -39,7 +43,55 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     ValueError
         The plan is not sound; the message names the buffers, the pool and the bytes.
     """
-    _check_plan(list(buffers), plan)
+    buffers = list(buffers)
+    fault = judge(columns_of(_judged_columns(buffers, plan)))
+    if fault is not None:
+        told = _of_one if fault.second < 0 else _of_two
+        raise ValueError(f"USMP plan check: {told(buffers, plan, fault)}")
+
+
+def _of_one(
+    buffers: Sequence[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation], fault: Fault
+) -> str:
+    buffer = buffers[fault.first]
+    offset, name = int(plan[buffer].byte_offset), str(plan[buffer].pool_info.pool_name)
+    end = offset + int(buffer.size_bytes)
+    if fault.reason == "limit" and end > _INT64_MAX:
+        reason = "ends beyond the largest 64-bit offset"
+    elif fault.reason == "limit":
+        hint = next(p.size_hint_bytes for p in buffer.pool_candidates if p.pool_name == name)
+        reason = f"ends at byte {end}, but the size hint of the pool is {hint} bytes"
+    else:
+        reason = {
+            "pool": "is in a pool that is not one of its candidates",
+            "negative": "starts before the pool",
+            "alignment": "is not aligned",
+            "pin": f"is pinned to offset {buffer.fixed_offset}",
+        }[fault.reason]
+    return (
+        f'buffer "{buffer.name_hint}" ({buffer.size_bytes} bytes, alignment {buffer.alignment}) at '
+        f'offset {offset} of pool "{name}" {reason}'
+    )
+
+
+def _of_two(
+    buffers: Sequence[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation], fault: Fault
+) -> str:
+    pair = [fault.first, fault.second]
+    if fault.reason == "live":
+        pair.sort(key=lambda row: (plan[buffers[row]].byte_offset, row))
+    starts = [int(plan[buffers[row]].byte_offset) for row in pair]
+    ends = [at + int(buffers[row].size_bytes) for row, at in zip(pair, starts, strict=True)]
+    first, second = (
+        f'"{buffers[row].name_hint}" at bytes [{start}, {end})'
+        for row, start, end in zip(pair, starts, ends, strict=True)
+    )
+    conflict = fault.reason == "conflict"
+    why = "they conflict" if conflict else f"both are live at position {fault.time}"
+    return (
+        f"buffers {first} and {second} share bytes [{max(starts)}, {min(ends)}) of pool "
+        f'"{plan[buffers[pair[0]]].pool_info.pool_name}", but {why}'
+    )
 
 
 def relations_of(buffers: Iterable[BufferInfo]) -> Relations:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from tvm_ffi import get_global_func
-
 from usmp.objects import BufferInfo, PoolAllocation, PoolBound
-
-_lower_bound = get_global_func("usmp.lower_bound")
+from usmp.objects.buffer_problem import problem_of
+from usmp_solver import lower_bound
 
 
 def pool_bounds(
@@ -47,7 +45,12 @@ def pool_bounds(
         if lower_bounds is not None:
             bound = proved = lower_bounds[name]
         else:
-            bound = int(_lower_bound(members))
-            proved = int(_lower_bound([b for b in members if is_tied_to(name, b)]))
+            bound = _bound(members)
+            proved = _bound([b for b in members if is_tied_to(name, b)])
         bounds[name] = PoolBound(bound, proved == peak)
     return bounds
+
+
+def _bound(members: Sequence[BufferInfo]) -> int:
+    """Bytes that one pool needs to hold these buffers, whatever its size hint."""
+    return lower_bound(problem_of(members)) if members else 0

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from usmp.driver.errors import UsageError
 
 if TYPE_CHECKING:
-    from usmp_solver.problem import Pool, Problem
-    from usmp_solver.read_csv import CsvProblem
-    from usmp_solver.solution import Solution
+    from usmp_solver import CsvProblem, Pool, Problem, Solution
 
 _SHOWN = 20
 """Buffers that a message names."""

@@ -13,8 +13,8 @@ from usmp.driver.progress import Stage
 from usmp_solver.durations import parse_duration
 
 if TYPE_CHECKING:
-    from usmp.algorithms import Progress
     from usmp.algorithms.search import Watch
+    from usmp_solver import Progress
 
 
 def add_time_budget_option(parser: argparse._ActionsContainer) -> None:

@@ -11,9 +11,9 @@ from usmp.algorithms import DEFAULT_ALGORITHM
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo
+from usmp.objects.buffer_problem import problem_of
 from usmp.transform.buffers_to_plan import buffers_to_plan
-from usmp_solver.problem import Problem
-from usmp_solver.solve import ALGORITHMS, solve
+from usmp_solver import ALGORITHMS, solve
 
 
 def is_better_planned(mod: IRModule, other: IRModule) -> bool:
@@ -44,7 +44,7 @@ def planned_peaks(mod: IRModule) -> list[int] | None:
     buffers = _workspace_buffers(mod)
     if not buffers:
         return []
-    solution = solve(Problem.from_buffer_infos(buffers), algorithm=_algorithm())
+    solution = solve(problem_of(buffers), algorithm=_algorithm())
     if not solution.has_plan:
         return None
     return [solution.peaks[pool.name] for pool in reversed(solution.problem.pools)]

@@ -1,25 +1,53 @@
-// What to tell the user when a buffer fits nowhere.
+// What does not fit, as data. Whoever tells it to users finds the words.
 #ifndef USMP_SOLVER_EXPLAIN_DOES_NOT_FIT_H_
 #define USMP_SOLVER_EXPLAIN_DOES_NOT_FIT_H_
 
-#include <string>
-
-#include "usmp_solver/heuristics/first_fit.h"
-#include "usmp_solver/model/conflict_graph.h"
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace usmp {
 
-/*!
- * \brief Name the buffer, its bytes, and every candidate pool with its limit and what was taken of
- *        it; then the smallest size hints with which the same algorithm succeeds.
- *
- * The algorithm is run again for that, with larger limits. Every decision that depends on a limit
- * is the comparison with the end of a buffer, so between one limit and the smallest end that it
- * refused (`Solution::refused`) nothing changes, and trying these ends in turn misses no limit.
- * Where that takes more than a fixed amount of work, a size hint that is enough is named instead.
- */
-std::string ExplainMisfit(const Problem& problem, const ConflictGraph& conflicts,
-                          const Solution& solution, const Algorithm& algorithm);
+/*! \brief A candidate pool of the buffer that found no place. */
+struct RefusingPool {
+  size_t pool;
+  /*! \brief Bytes that were taken; nothing if the solver did not place one buffer after another. */
+  std::optional<int64_t> taken;
+  /*! \brief Where the buffer would have ended without a limit; nothing if it could be nowhere, or
+   *         the solver did not place one buffer after another. */
+  std::optional<int64_t> end;
+  /*! \brief The placed buffer whose bytes a pinned one would take, and its offset. */
+  std::optional<size_t> occupant;
+  int64_t occupant_offset = 0;
+};
+
+/*! \brief A limit with which there is a plan. */
+struct EnoughBytes {
+  size_t pool;
+  int64_t bytes;
+  /*! \brief No smaller limit of the pool does; proved. */
+  bool is_smallest;
+};
+
+struct DoesNotFit {
+  /*! \brief A buffer that found no place. */
+  size_t buffer;
+  std::vector<RefusingPool> pools;
+  /*! \brief Buffers that do not fit together; empty if nothing is proved. */
+  std::vector<size_t> proved;
+  /*! \brief Without any one of them the others fit; proved. */
+  bool is_irreducible = false;
+  /*! \brief They would fit together if no pool had a limit. */
+  bool fits_without_limits = true;
+  /*! \brief Bytes that they need at least of the only pool that may hold them; nothing if they
+   *         have several, or fit nowhere. */
+  std::optional<int64_t> needed;
+  /*! \brief Limits of one pool, any of which alone is enough. */
+  std::vector<EnoughBytes> alone;
+  /*! \brief Limits that are enough together, where none is alone. */
+  std::vector<EnoughBytes> together;
+};
 
 }  // namespace usmp
 

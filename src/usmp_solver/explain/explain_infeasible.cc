@@ -1,20 +1,11 @@
 #include "usmp_solver/explain/explain_infeasible.h"
 
 #include <algorithm>
-#include <sstream>
 #include <vector>
 
 namespace usmp {
 
 namespace {
-
-constexpr size_t kNamedBuffers = 8;
-
-std::string Quoted(const std::string& name) { return "\"" + name + "\""; }
-
-std::string PoolName(const Problem& problem, size_t pool) {
-  return "pool " + Quoted(problem.pools[pool].name);
-}
 
 bool HasPlan(const SolverResult& result) {
   return result.status == SolverStatus::kOptimal || result.status == SolverStatus::kFeasible;
@@ -79,116 +70,63 @@ SolverResult WithoutLimits(Problem problem) {
   return SolveProblem(problem);
 }
 
-/*! \brief "need at least 30 bytes" for the buffers of the proof. */
-std::string Need(const Problem& problem, const std::vector<size_t>& members) {
+/*! \brief What the buffers that do not fit together would need. */
+void AddNeed(const Problem& problem, DoesNotFit* misfit) {
+  const std::vector<size_t>& members = misfit->proved;
   const std::vector<size_t>& pools = problem.buffers[members[0]].pools;
+  const SolverResult roomy = WithoutLimits(Subset(problem, members));
+  misfit->fits_without_limits = HasPlan(roomy);
   const bool one_pool = std::all_of(members.begin(), members.end(), [&](size_t b) {
     return problem.buffers[b].pools.size() == 1 && problem.buffers[b].pools == pools;
   });
-  const bool is_one = members.size() == 1;
-  const SolverResult roomy = WithoutLimits(Subset(problem, members));
-  if (!HasPlan(roomy)) {
-    return "cannot be placed, whatever the size hints";
-  }
-  if (one_pool) {
-    return (is_one ? "needs at least " : "need at least ") +
-           std::to_string(roomy.lower_bounds[pools[0]]) + " bytes";
-  }
-  return is_one ? "is larger than each of its pools" : "have no place in their pools";
+  if (HasPlan(roomy) && one_pool) misfit->needed = roomy.lower_bounds[pools[0]];
 }
 
-std::string Proof(const Problem& problem, const SolverResult& result) {
-  const std::vector<size_t>& members = result.infeasible_subset;
-  std::ostringstream os;
-  if (members.empty()) return os.str();
-  os << "\nNo plan fits: "
-     << (members.size() == 1 ? "one buffer alone"
-                             : std::to_string(members.size()) + " buffers together")
-     << " " << Need(problem, members) << ":";
-  for (size_t i = 0; i < std::min(members.size(), kNamedBuffers); ++i) {
-    const Problem::Buffer& buffer = problem.buffers[members[i]];
-    os << (i > 0 ? ", " : " ") << Quoted(buffer.name) << " (" << buffer.size << " bytes";
-    if (buffer.fixed_offset) os << " at offset " << *buffer.fixed_offset;
-    os << ")";
-  }
-  if (members.size() > kNamedBuffers) os << " and " << members.size() - kNamedBuffers << " more";
-  if (result.is_irreducible && members.size() > 1) os << "; without any one of them the rest fits";
-  os << ".";
-  return os.str();
-}
-
-/*! \brief The pools whose size hint alone, made larger, would do. */
-std::string SizeHintOfOnePool(const Problem& problem) {
-  std::ostringstream smallest;
-  std::ostringstream enough;
+/*! \brief Limits of one pool that are enough alone. */
+std::vector<EnoughBytes> OfOnePool(const Problem& problem) {
+  std::vector<EnoughBytes> enough;
   for (size_t p = 0; p < problem.pools.size(); ++p) {
     if (problem.pools[p].limit == kNoLimit) continue;
     Problem trial = WithLeastPreferred(problem, p);
     trial.pools.back().limit = kNoLimit;
     const SolverResult result = SolveProblem(trial);
-    // With more work than before, a plan within the size hint may be found.
+    // With more work than before, a plan within the limit may be found.
     if (!HasPlan(result) || result.peaks.back() <= problem.pools[p].limit) continue;
-    const bool proved = result.lower_bounds.back() == result.peaks.back();
-    std::ostringstream& os = proved ? smallest : enough;
-    os << (os.tellp() > 0 ? ", or " : "") << result.peaks.back() << " for " << PoolName(problem, p);
+    const bool is_smallest = result.lower_bounds.back() == result.peaks.back();
+    enough.push_back({p, result.peaks.back(), is_smallest});
   }
-  std::string text;
-  if (smallest.tellp() > 0) {
-    text += " The smallest size_hint_bytes with which a plan fits: " + smallest.str() + ".";
-  }
-  if (enough.tellp() > 0) text += " Enough is size_hint_bytes=" + enough.str() + ".";
-  return text;
+  return enough;
 }
 
-/*! \brief Size hints that do together, where none does alone. */
-std::string SizeHintsOfAllPools(const Problem& problem) {
+/*! \brief Limits that do together, where none does alone. */
+std::vector<EnoughBytes> OfAllPools(const Problem& problem) {
   const SolverResult result = WithoutLimits(problem);
-  if (!HasPlan(result)) return "";
-  std::ostringstream os;
-  size_t listed = 0;
+  std::vector<EnoughBytes> enough;
+  if (!HasPlan(result)) return enough;
   for (size_t p = 0; p < result.peaks.size(); ++p) {
-    if (result.peaks[p] <= problem.pools[p].limit) continue;
-    os << (listed++ > 0 ? " and " : "") << result.peaks[p] << " for " << PoolName(problem, p);
+    if (result.peaks[p] > problem.pools[p].limit) enough.push_back({p, result.peaks[p], false});
   }
-  if (listed == 0) return "";
-  return " Enough is size_hint_bytes=" + os.str() + (listed > 1 ? " together." : ".");
+  return enough;
 }
 
 }  // namespace
 
-std::string ExplainInfeasible(const Problem& problem, const SolverResult& result) {
+DoesNotFit ExplainInfeasible(const Problem& problem, const SolverResult& result) {
   const std::vector<size_t> suspects = Suspects(problem, result);
+  DoesNotFit misfit{};
   // The largest is the one that users look for first.
-  const Problem::Buffer& buffer =
-      problem
-          .buffers[*std::max_element(suspects.begin(), suspects.end(), [&](size_t lhs, size_t rhs) {
-            return problem.buffers[lhs].size < problem.buffers[rhs].size;
-          })];
-  std::string hints = SizeHintOfOnePool(problem);
-  if (hints.empty()) hints = SizeHintsOfAllPools(problem);
-  std::ostringstream os;
-  os << "TVM USMP Error: the space available in the provided pools exceeded when trying to "
-        "allocate the buffer : "
-     << buffer.name << " (" << buffer.size << " bytes, alignment " << buffer.alignment;
-  if (buffer.fixed_offset) os << ", pinned to offset " << *buffer.fixed_offset;
-  os << ")";
-  for (size_t p : buffer.pools) {
-    const int64_t limit = problem.pools[p].limit;
-    os << "\n  " << PoolName(problem, p)
-       << ": size_hint_bytes=" << (limit == kNoLimit ? -1 : limit);
+  misfit.buffer = *std::max_element(suspects.begin(), suspects.end(), [&](size_t lhs, size_t rhs) {
+    return problem.buffers[lhs].size < problem.buffers[rhs].size;
+  });
+  for (size_t p : problem.buffers[misfit.buffer].pools) {
+    misfit.pools.push_back({p, std::nullopt, std::nullopt, std::nullopt});
   }
-  os << Proof(problem, result);
-  if (result.status == SolverStatus::kUnknown) {
-    os << "\nNo plan was found, and none is proved impossible: more work may find one "
-          "(tir.usmp.algorithm=exact or a longer tir.usmp.time_budget).";
-  }
-  if (hints.empty() && result.status == SolverStatus::kInfeasible) {
-    os << "\nNo size hint helps. Give the buffers other pools, or another fixed_offset.";
-  } else if (!hints.empty()) {
-    os << "\nPlease increase the size_hints for memory pools." << hints
-       << " Another pool among the candidates of the buffers may also help.";
-  }
-  return os.str();
+  misfit.proved = result.infeasible_subset;
+  misfit.is_irreducible = result.is_irreducible;
+  if (!misfit.proved.empty()) AddNeed(problem, &misfit);
+  misfit.alone = OfOnePool(problem);
+  if (misfit.alone.empty()) misfit.together = OfAllPools(problem);
+  return misfit;
 }
 
 }  // namespace usmp

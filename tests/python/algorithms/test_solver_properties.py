@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from solver_judge import assert_answer
 from solver_problems import draw_problem, places_of, problem_of, scaled, shuffled, without
-from usmp.algorithms import solve
+from usmp_solver import solve
 
 EXAMPLES = 100
 

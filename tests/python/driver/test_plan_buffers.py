@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from plan_rule import faults
-from usmp.algorithms import Buffer, Pool, Problem
-from usmp_solver.read_csv import parse_csv
+from usmp_solver import Buffer, Pool, Problem, parse_csv, read_csv
+from usmp_solver.library import function
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 EXAMPLE = """\
@@ -193,6 +193,7 @@ def test_what_plain_and_other_files_say_is_the_same():
         "overlap_inputs": [],
         "overlap_distances": [],
         "pool_limits": [-1, -1],
+        "pool_is_constant": [0, 0],
     }
 
 
@@ -262,17 +263,19 @@ def test_columns_that_the_plan_fills_in(tvmc, tmp_path):
 
 
 def test_interrupted_search_gives_the_best_plan_so_far(tvmc, example, monkeypatch):
-    from usmp_solver import solve as module
+    original = function("solve")
 
-    original = module._solve
-
-    def interrupted(columns, names, algorithm, work, seconds, watch):
+    def interrupted(*arguments):
+        *asked, watch = arguments
         os.kill(os.getpid(), signal.SIGINT)
         assert watch(12, 8) is False
-        found = original(columns, names, algorithm, work, seconds, lambda *_: True)
-        return {**found, "status": "feasible"}
+        return {**original(*asked, lambda *_: True), "status": "feasible"}
 
-    monkeypatch.setattr(sys.modules["usmp_solver.solve"], "_solve", interrupted)
+    monkeypatch.setattr(
+        sys.modules["usmp_solver.solve"],
+        "function",
+        lambda name: interrupted if name == "solve" else function(name),
+    )
     outcome = tvmc("plan", "--buffers", example, "--format=csv")
     assert outcome.status == 0
     assert len(rows(outcome.stdout)) == 5
@@ -293,6 +296,6 @@ def test_public_instances_are_read(letter):
     path = SHARED / f"instances/minimalloc-{letter}.1048576.csv"
     if not path.exists():
         pytest.skip(f"{path} is not there")
-    problem = Problem.from_csv(path, 1 << 20)
+    problem = read_csv(path, 1 << 20).problem
     assert list(problem.names) == [row["id"] for row in rows(path.read_text())]
     assert problem.sizes.sum() == sum(int(row["size"]) for row in rows(path.read_text()))

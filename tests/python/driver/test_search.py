@@ -20,26 +20,33 @@ from usmp.driver.search import watched_search
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 UNLIMITED = {"tir.usmp.time_budget": "60s"}
 
-# A search that never ends by itself; ctrl-C comes when it begins, as often as the first line says.
+# Searches that never end by themselves; ctrl-C comes when one begins, as often as the first line
+# says. Where others are asked for, orders are still compared by those that do end.
 _ENDLESS = """
 import os
 import signal
+import sys
 
-import tvm_ffi
+from usmp_solver.library import function
 
-solve = tvm_ffi.get_global_func("usmp.solve_buffers")
+solve = function("solve")
 
 
-def endless(buffers, is_exact, seconds, watch):
+def endless(*arguments):
+    *asked, watch = arguments
+    _, _, algorithm, _, _, _, seconds = asked
+    if algorithm == "auto" and seconds is None and COMPARES_BY_AUTO:
+        return solve(*arguments)
     for _ in range(INTERRUPTS):
         os.kill(os.getpid(), signal.SIGINT)
     while watch(None, 0):
         pass
-    plan, bounds, _, work = solve(buffers, False, None, None)
-    return plan, bounds, False, work
+    return {**solve(*asked, lambda *_: True), "status": "feasible"}
 
 
-tvm_ffi.register_global_func("usmp.solve_buffers", endless, override=True)
+sys.modules["usmp_solver.solve"].function = lambda name: {"solve": endless}.get(name) or function(
+    name
+)
 """
 
 
@@ -65,7 +72,9 @@ def extended(digits_model, tmp_path):
 
     def run(interrupts: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         extension = tmp_path / "endless.py"
-        extension.write_text(f"INTERRUPTS = {interrupts}\n{_ENDLESS}")
+        compares = any("usmp" in argument for argument in arguments)
+        values = f"INTERRUPTS = {interrupts}\nCOMPARES_BY_AUTO = {compares}\n"
+        extension.write_text(values + _ENDLESS)
         return subprocess.run(
             [TVMC, arguments[0], str(digits_model), *arguments[1:], "--extension", str(extension)],
             capture_output=True,

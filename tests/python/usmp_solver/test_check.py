@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from plan_rule import faults
-from usmp.algorithms import Buffer, Pool, Problem
-from usmp_solver.check import check_columns
-from usmp_solver.problem import column
+from usmp_solver import Buffer, Pool, Problem, check_columns
+from usmp_solver.columns import column
 
 MEMORY = (Pool("memory"),)
 LIMITED = (Pool("x", 10), Pool("y"))

@@ -1,7 +1,6 @@
-#include "usmp_solver/explain/does_not_fit.h"
+#include "usmp_solver/explain/explain_unplaced.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace usmp {
 
@@ -10,13 +9,9 @@ namespace {
 /*! \brief Placed buffers that all trials together may look at. */
 constexpr int64_t kTrialWork = 100'000'000;
 
-std::string Quoted(const Problem& problem, size_t pool) {
-  return "pool \"" + problem.pools[pool].name + "\"";
-}
-
-/*! \brief The placed buffer whose bytes a pinned one would take. */
-std::string WhoIsThere(const Problem& problem, const ConflictGraph& conflicts,
-                       const Solution& solution, size_t pool) {
+/*! \brief The placed buffer whose bytes a pinned one would take; nothing if there is none. */
+std::optional<size_t> Occupant(const Problem& problem, const ConflictGraph& conflicts,
+                               const Solution& solution, size_t pool) {
   const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
   std::optional<size_t> first;
   conflicts.ForEach(*solution.unplaced, [&](const ConflictGraph::Neighbour& neighbour) {
@@ -26,35 +21,26 @@ std::string WhoIsThere(const Problem& problem, const ConflictGraph& conflicts,
     if (neighbour.below <= distance || neighbour.above <= -distance) return;
     first = std::min(first.value_or(neighbour.buffer), neighbour.buffer);
   });
-  if (!first) return "the buffer would end beyond the largest 64-bit offset";
-  const int64_t offset = solution.placements[*first]->offset;
-  std::ostringstream os;
-  os << "buffer \"" << problem.buffers[*first].name << "\" is at bytes [" << offset << ", "
-     << offset + problem.buffers[*first].size << ")";
-  return os.str();
+  return first;
 }
 
-/*! \brief The limit as users set it. */
-int64_t SizeHint(const Problem::Pool& pool) { return pool.limit == kNoLimit ? -1 : pool.limit; }
-
-std::string ListPools(const Problem& problem, const ConflictGraph& conflicts,
-                      const Solution& solution) {
+std::vector<RefusingPool> RefusingPools(const Problem& problem, const ConflictGraph& conflicts,
+                                        const Solution& solution) {
   const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
   const std::vector<int64_t> peaks = Peaks(problem, solution.placements);
-  std::ostringstream os;
+  std::vector<RefusingPool> refusing;
   for (size_t i = 0; i < buffer.pools.size(); ++i) {
     const size_t p = buffer.pools[i];
-    os << "\n  " << Quoted(problem, p) << ": size_hint_bytes=" << SizeHint(problem.pools[p]) << ", "
-       << peaks[p] << " bytes already taken, ";
+    RefusingPool pool{p, peaks[p], std::nullopt, std::nullopt};
     if (const std::optional<int64_t> offset = solution.unplaced_offsets[i]) {
-      os << "the buffer would end at byte " << *offset + buffer.size;
+      pool.end = *offset + buffer.size;
     } else if (buffer.fixed_offset) {
-      os << WhoIsThere(problem, conflicts, solution, p);
-    } else {
-      os << "the buffer would end beyond the largest 64-bit offset";
+      pool.occupant = Occupant(problem, conflicts, solution, p);
+      if (pool.occupant) pool.occupant_offset = solution.placements[*pool.occupant]->offset;
     }
+    refusing.push_back(pool);
   }
-  return os.str();
+  return refusing;
 }
 
 /*! \brief Runs of the algorithm with other limits, as long as there is work left. */
@@ -64,43 +50,33 @@ class Trials {
          const Algorithm& algorithm)
       : problem_(problem), conflicts_(conflicts), solution_(solution), algorithm_(algorithm) {}
 
-  /*! \brief The pools whose size hint alone, made larger, would do, and the smallest that does. */
-  std::string SizeHintOfOnePool() {
-    std::ostringstream smallest;
-    std::ostringstream enough;
+  /*! \brief Limits of one pool that are enough alone: the smallest, if there is work enough. */
+  std::vector<EnoughBytes> OfOnePool() {
+    std::vector<EnoughBytes> enough;
     for (size_t p = 0; p < problem_.pools.size(); ++p) {
       if (solution_.refused[p] == kNoLimit) continue;
       if (const std::optional<int64_t> limit = SmallestLimit(p)) {
-        smallest << (smallest.tellp() > 0 ? ", or " : "") << *limit << " for "
-                 << Quoted(problem_, p);
+        enough.push_back({p, *limit, true});
       } else if (const std::optional<int64_t> limit =
                      work_left_ < 0 ? SufficientLimit(p) : std::nullopt) {
-        enough << (enough.tellp() > 0 ? ", or " : "") << *limit << " for " << Quoted(problem_, p);
+        enough.push_back({p, *limit, false});
       }
     }
-    std::string text;
-    if (smallest.tellp() > 0) {
-      text += " The smallest size_hint_bytes with which the same algorithm succeeds: " +
-              smallest.str() + ".";
-    }
-    if (enough.tellp() > 0) text += " Enough is size_hint_bytes=" + enough.str() + ".";
-    return text;
+    return enough;
   }
 
-  /*! \brief Size hints that do together, where none does alone. */
-  std::string SizeHintsOfAllPools() {
+  /*! \brief Limits that do together, where none does alone. */
+  std::vector<EnoughBytes> OfAllPools() {
     Problem trial = problem_;
     for (Problem::Pool& pool : trial.pools) pool.limit = kNoLimit;
     const Solution solution = algorithm_(trial, conflicts_);
-    if (solution.unplaced) return "";
+    std::vector<EnoughBytes> enough;
+    if (solution.unplaced) return enough;
     const std::vector<int64_t> limits = SufficientLimits(solution);
-    std::ostringstream os;
-    size_t listed = 0;
     for (size_t p = 0; p < limits.size(); ++p) {
-      if (limits[p] <= problem_.pools[p].limit) continue;
-      os << (listed++ > 0 ? " and " : "") << limits[p] << " for " << Quoted(problem_, p);
+      if (limits[p] > problem_.pools[p].limit) enough.push_back({p, limits[p], false});
     }
-    return " Enough is size_hint_bytes=" + os.str() + (listed > 1 ? " together." : ".");
+    return enough;
   }
 
  private:
@@ -150,27 +126,15 @@ class Trials {
 
 }  // namespace
 
-std::string ExplainMisfit(const Problem& problem, const ConflictGraph& conflicts,
-                          const Solution& solution, const Algorithm& algorithm) {
-  const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
+DoesNotFit ExplainUnplaced(const Problem& problem, const ConflictGraph& conflicts,
+                           const Solution& solution, const Algorithm& algorithm) {
+  DoesNotFit misfit{};
+  misfit.buffer = *solution.unplaced;
+  misfit.pools = RefusingPools(problem, conflicts, solution);
   Trials trials(problem, conflicts, solution, algorithm);
-  std::string hints = trials.SizeHintOfOnePool();
-  if (hints.empty()) hints = trials.SizeHintsOfAllPools();
-  std::ostringstream os;
-  os << "TVM USMP Error: the space available in the provided pools exceeded when trying to "
-        "allocate the buffer : "
-     << buffer.name << " (" << buffer.size << " bytes, alignment " << buffer.alignment;
-  if (buffer.fixed_offset) os << ", pinned to offset " << *buffer.fixed_offset;
-  os << ")" << ListPools(problem, conflicts, solution) << "\n";
-  if (hints.empty()) {
-    os << "No size hint helps. Give the buffer another pool"
-       << (buffer.fixed_offset ? ", or another fixed_offset." : ".");
-  } else {
-    os << "Please increase the size_hints for memory pools." << hints
-       << " Another pool among the candidates of the buffer, or another tir.usmp.algorithm, may "
-          "also help.";
-  }
-  return os.str();
+  misfit.alone = trials.OfOnePool();
+  if (misfit.alone.empty()) misfit.together = trials.OfAllPools();
+  return misfit;
 }
 
 }  // namespace usmp

@@ -1,0 +1,58 @@
+"""BufferInfos as the problem that the solver reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from tvm_ffi import get_global_func
+
+from usmp import _ffi as _ffi
+from usmp.objects.buffers import BufferInfo
+from usmp.objects.pools import ConstantPoolInfo, PoolInfo
+from usmp_solver import Pool, Problem
+from usmp_solver.buffers import preferred_first
+from usmp_solver.columns import Column
+
+_problem_columns = get_global_func("usmp.problem_columns")
+
+
+def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
+    """The problem of at least one buffer, in the order of the buffers.
+
+    Pools are told by their names, since the name is what the emitted code will know them by. Their
+    order is one in which every buffer's candidates stand in the order of its own list, first named
+    first where there is a choice; if the lists contradict each other, first named first.
+
+    Conflicts that live ranges tell are not listed. Conflicts and overlaps with other buffers are
+    dropped: they constrain nothing.
+
+    Raises
+    ------
+    ValueError
+        A buffer has no candidate or is listed twice; two pools of one name differ in kind or size
+        hint (the emitted code would give both the same memory); or a pin ends beyond 64 bits.
+    """
+    told = dict(_problem_columns(list(buffers)))
+    names, infos = list(map(str, told.pop("names"))), list(told.pop("pools"))
+    columns = columns_of(told)
+    first, candidates = columns["candidate_first"].tolist(), columns["candidates"].tolist()
+    lists = dict.fromkeys(tuple(candidates[begin:end]) for begin, end in pairwise(first))
+    order = preferred_first(lists)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    columns["candidates"] = ranks[columns["candidates"]]
+    return Problem(names=names, pools=tuple(_pool(infos[number]) for number in order), **columns)
+
+
+def columns_of(told: Mapping[str, Any]) -> dict[str, Column]:
+    """The columns that C++ wrote."""
+    return {str(name): np.asarray(np.from_dlpack(each), np.int64) for name, each in told.items()}
+
+
+def _pool(info: PoolInfo) -> Pool:
+    limit = int(info.size_hint_bytes)
+    is_constant = isinstance(info, ConstantPoolInfo)
+    return Pool(str(info.pool_name), None if limit < 0 else limit, is_constant)

@@ -1,0 +1,147 @@
+"""What does not fit, in words. The data is the solver's (`usmp_solver.DoesNotFit`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from usmp_solver import SEARCHES, DoesNotFit, EnoughBytes, RefusingPool, Solution, Unplaced
+
+_PROVED_NAMED = 8
+"""Buffers of a proof that a message names."""
+
+
+class DoesNotFitError(ValueError):
+    """The buffers do not fit, or no plan was found.
+
+    What does not fit is found out, by further searches, when it is first asked for; `str` of the
+    error says it in words.
+
+    Parameters
+    ----------
+    explain: finds it out.
+    solution: that has no plan; None if there is no problem to be solved.
+    """
+
+    def __init__(self, explain: Callable[[], DoesNotFit], solution: Solution | None = None) -> None:
+        super().__init__()
+        self._explain = explain
+        self.solution = solution
+
+    @cached_property
+    def does_not_fit(self) -> DoesNotFit:
+        """What does not fit."""
+        return self._explain()
+
+    def __str__(self) -> str:
+        return text_of(self.does_not_fit)
+
+
+def text_of(misfit: DoesNotFit) -> str:
+    """What does not fit and what to do, in words of size hints of memory pools."""
+    is_search = misfit.algorithm in SEARCHES
+    lines = [
+        "TVM USMP Error: the space available in the provided pools exceeded when trying to "
+        f"allocate the buffer : {_described(misfit.buffer)}",
+        *(_pool(misfit, pool) for pool in misfit.pools),
+        *([_proof(misfit)] if misfit.proved else []),
+    ]
+    if is_search and not misfit.is_proved:
+        lines.append(
+            "No plan was found, and none is proved impossible: more work may find one "
+            "(tir.usmp.algorithm=exact or a longer tir.usmp.time_budget)."
+        )
+    advice = _searched_advice(misfit) if is_search else _placed_advice(misfit)
+    return "\n".join([*lines, *([advice] if advice else [])])
+
+
+def _described(buffer: Unplaced) -> str:
+    pinned = "" if buffer.offset is None else f", pinned to offset {buffer.offset}"
+    return f"{buffer.name} ({buffer.size} bytes, alignment {buffer.alignment}{pinned})"
+
+
+def _pool(misfit: DoesNotFit, refusing: RefusingPool) -> str:
+    """A line for a candidate pool."""
+    limit = -1 if refusing.pool.limit is None else refusing.pool.limit
+    text = f'  pool "{refusing.pool.name}": size_hint_bytes={limit}'
+    if refusing.taken is None:
+        return text
+    text += f", {refusing.taken} bytes already taken, "
+    if refusing.end is not None:
+        return f"{text}the buffer would end at byte {refusing.end}"
+    if refusing.occupant is None:
+        return f"{text}the buffer would end beyond the largest 64-bit offset"
+    start = refusing.occupant_offset
+    return (
+        f'{text}buffer "{refusing.occupant.name}" is at bytes '
+        f"[{start}, {start + refusing.occupant.size})"
+    )
+
+
+def _proof(misfit: DoesNotFit) -> str:
+    buffers = misfit.proved
+    which = "one buffer alone" if len(buffers) == 1 else f"{len(buffers)} buffers together"
+    named = ", ".join(
+        f'"{each.name}" ({each.size} bytes'
+        + ("" if each.offset is None else f" at offset {each.offset}")
+        + ")"
+        for each in buffers[:_PROVED_NAMED]
+    )
+    more = len(buffers) - _PROVED_NAMED
+    text = f"No plan fits: {which} {_need(misfit)}: {named}"
+    text += f" and {more} more" if more > 0 else ""
+    if misfit.is_irreducible and len(buffers) > 1:
+        text += "; without any one of them the rest fits"
+    return f"{text}."
+
+
+def _need(misfit: DoesNotFit) -> str:
+    is_one = len(misfit.proved) == 1
+    if not misfit.fits_without_limits:
+        return "cannot be placed, whatever the size hints"
+    if misfit.needed is not None:
+        return f"{'needs' if is_one else 'need'} at least {misfit.needed} bytes"
+    return "is larger than each of its pools" if is_one else "have no place in their pools"
+
+
+def _searched_advice(misfit: DoesNotFit) -> str:
+    hints = _hints(misfit, "a plan fits")
+    if hints:
+        return (
+            f"Please increase the size_hints for memory pools.{hints} Another pool among the "
+            "candidates of the buffers may also help."
+        )
+    if misfit.is_proved:
+        return "No size hint helps. Give the buffers other pools, or another fixed_offset."
+    return ""
+
+
+def _placed_advice(misfit: DoesNotFit) -> str:
+    hints = _hints(misfit, "the same algorithm succeeds")
+    if hints:
+        return (
+            f"Please increase the size_hints for memory pools.{hints} Another pool among the "
+            "candidates of the buffer, or another tir.usmp.algorithm, may also help."
+        )
+    pinned = "" if misfit.buffer.offset is None else ", or another fixed_offset"
+    return f"No size hint helps. Give the buffer another pool{pinned}."
+
+
+def _hints(misfit: DoesNotFit, succeeds: str) -> str:
+    """Size hints that would do; empty if none would."""
+    smallest = [each for each in misfit.alone if each.is_smallest]
+    enough = [each for each in misfit.alone if not each.is_smallest]
+    text = ""
+    if smallest:
+        named = _limits(smallest, ", or ")
+        text += f" The smallest size_hint_bytes with which {succeeds}: {named}."
+    if enough:
+        text += f" Enough is size_hint_bytes={_limits(enough, ', or ')}."
+    if misfit.together:
+        together = " together" if len(misfit.together) > 1 else ""
+        text += f" Enough is size_hint_bytes={_limits(misfit.together, ' and ')}{together}."
+    return text
+
+
+def _limits(limits: Iterable[EnoughBytes], separator: str) -> str:
+    return separator.join(f'{limit.bytes} for pool "{limit.pool}"' for limit in limits)

@@ -1,0 +1,91 @@
+"""What does not fit, as data; whoever tells it to users finds the words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from usmp_solver.buffers import Pool
+
+
+@dataclass(frozen=True)
+class Unplaced:
+    """A buffer that has no place, or no place beside others.
+
+    Parameters
+    ----------
+    number: its row in the problem.
+    name: for messages.
+    size: bytes.
+    alignment: bytes of which the offset must be a multiple.
+    offset: the byte that it is pinned to; None if it is not.
+    """
+
+    number: int
+    name: str
+    size: int
+    alignment: int
+    offset: int | None
+
+
+@dataclass(frozen=True)
+class RefusingPool:
+    """A candidate pool in which the buffer found no place.
+
+    Parameters
+    ----------
+    pool: its name and limit.
+    taken: bytes that were taken of it; None if the algorithm did not place one buffer after
+        another.
+    end: where the buffer would have ended without a limit; None if it could be nowhere, or the
+        algorithm did not place one buffer after another.
+    occupant, occupant_offset: the placed buffer whose bytes a pinned one would take, and the byte
+        at which it starts; None if there is none.
+    """
+
+    pool: Pool
+    taken: int | None = None
+    end: int | None = None
+    occupant: Unplaced | None = None
+    occupant_offset: int = 0
+
+
+@dataclass(frozen=True)
+class EnoughBytes:
+    """A limit of the pool of this name with which there is a plan; the smallest if that is
+    proved."""
+
+    pool: str
+    bytes: int
+    is_smallest: bool
+
+
+@dataclass(frozen=True)
+class DoesNotFit:
+    """Why there is no plan.
+
+    Parameters
+    ----------
+    algorithm: that found none.
+    buffer: a buffer that found no place: the first, or of several that do not fit together the
+        largest.
+    pools: its candidates.
+    is_proved: there is no plan within the limits.
+    proved: buffers that do not fit together, whatever else there is; empty if none are known.
+    is_irreducible: without any one of them the others fit.
+    fits_without_limits: they would fit together if no pool had a limit.
+    needed: bytes that they need at least of the only pool that may hold them; None if they have
+        several, or fit nowhere.
+    alone: limits of one pool, any of which is enough.
+    together: limits that are enough together, where none is alone.
+    """
+
+    algorithm: str
+    buffer: Unplaced
+    pools: tuple[RefusingPool, ...]
+    is_proved: bool = False
+    proved: tuple[Unplaced, ...] = ()
+    is_irreducible: bool = False
+    fits_without_limits: bool = True
+    needed: int | None = None
+    alone: tuple[EnoughBytes, ...] = ()
+    together: tuple[EnoughBytes, ...] = ()

@@ -1,0 +1,128 @@
+// A plan and its BufferInfos as the columns that judge it.
+//
+// The judge (`check_columns.cc`) trusts nobody: not the algorithm (user-registered ones included),
+// not that conflicts are mutual, not that conflicts cover all live ranges that meet. So these
+// columns are not those that the solver was given, and are written from BufferInfo and
+// PoolAllocation by code that shares nothing with `problem_columns.cc`: every conflict that is
+// listed, by one side or both, and every live range; a limit for each candidate of each buffer, not
+// for each pool. A mistake would have to be made twice to pass.
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "columns.h"
+#include "objects.h"
+
+namespace usmp {
+
+namespace {
+
+/*! \brief The columns while they grow. */
+struct Judged {
+  ffi::Map<ffi::String, ffi::Tensor> ToMap() const {
+    return {{"sizes", ToColumn(sizes)},
+            {"alignments", ToColumn(alignments)},
+            {"fixed_offsets", ToColumn(fixed_offsets)},
+            {"candidate_first", ToColumn(candidate_first)},
+            {"candidates", ToColumn(candidates)},
+            {"candidate_limits", ToColumn(candidate_limits)},
+            {"live_first", ToColumn(live_first)},
+            {"live_starts", ToColumn(live_starts)},
+            {"live_stops", ToColumn(live_stops)},
+            {"conflict_firsts", ToColumn(conflict_firsts)},
+            {"conflict_seconds", ToColumn(conflict_seconds)},
+            {"overlap_outputs", ToColumn(overlap_outputs)},
+            {"overlap_inputs", ToColumn(overlap_inputs)},
+            {"overlap_distances", ToColumn(overlap_distances)},
+            {"pools", ToColumn(pools)},
+            {"offsets", ToColumn(offsets)}};
+  }
+
+  std::vector<int64_t> sizes, alignments, fixed_offsets;
+  std::vector<int64_t> candidate_first{0}, candidates, candidate_limits;
+  std::vector<int64_t> live_first{0}, live_starts, live_stops;
+  std::vector<int64_t> conflict_firsts, conflict_seconds;
+  std::vector<int64_t> overlap_outputs, overlap_inputs, overlap_distances;
+  std::vector<int64_t> pools, offsets;
+};
+
+int64_t Count(const std::vector<int64_t>& values) { return static_cast<int64_t>(values.size()); }
+
+/*! \brief A number for each name. */
+class Numbering {
+ public:
+  int64_t Of(const std::string& name) {
+    return numbers_.emplace(name, static_cast<int64_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, int64_t> numbers_;
+};
+
+void AddBuffer(const BufferInfo& buffer, Numbering* pools, Judged* judged) {
+  judged->sizes.push_back(buffer->size_bytes);
+  judged->alignments.push_back(buffer->alignment);
+  judged->fixed_offsets.push_back(buffer->fixed_offset.has_value() ? *buffer->fixed_offset : -1);
+  for (const PoolInfo& pool : buffer->pool_candidates) {
+    judged->candidates.push_back(pools->Of(pool->pool_name));
+    judged->candidate_limits.push_back(pool->size_hint_bytes);
+  }
+  judged->candidate_first.push_back(Count(judged->candidates));
+  for (const LiveRange& range : buffer->live_ranges) {
+    judged->live_starts.push_back(range->start);
+    judged->live_stops.push_back(range->stop);
+  }
+  judged->live_first.push_back(Count(judged->live_starts));
+}
+
+void AddRelations(const ffi::Array<BufferInfo>& buffers, Judged* judged) {
+  std::unordered_map<const BufferInfoObj*, int64_t> rows;
+  for (size_t row = 0; row < buffers.size(); ++row) {
+    rows.emplace(buffers[row].get(), static_cast<int64_t>(row));
+  }
+  for (size_t row = 0; row < buffers.size(); ++row) {
+    for (const BufferInfo& conflict : GetConflicts(buffers[row])) {
+      const auto other = rows.find(conflict.get());
+      if (other == rows.end()) continue;
+      judged->conflict_firsts.push_back(static_cast<int64_t>(row));
+      judged->conflict_seconds.push_back(other->second);
+    }
+    for (const auto& [input, distance] : GetOverlaps(buffers[row])) {
+      const auto other = rows.find(input.get());
+      if (other == rows.end()) continue;
+      judged->overlap_outputs.push_back(static_cast<int64_t>(row));
+      judged->overlap_inputs.push_back(other->second);
+      judged->overlap_distances.push_back(distance);
+    }
+  }
+}
+
+/*! \brief Throws ValueError if a buffer has no allocation; allocations of others are ignored. */
+ffi::Map<ffi::String, ffi::Tensor> JudgedColumns(const ffi::Array<BufferInfo>& buffers,
+                                                 const ffi::Map<BufferInfo, PoolAllocation>& plan) {
+  Judged judged;
+  Numbering pools;
+  for (const BufferInfo& buffer : buffers) {
+    const auto allocation = plan.find(buffer);
+    if (allocation == plan.end()) {
+      TVM_FFI_THROW(ValueError) << "USMP plan check: buffer \"" << buffer->name_hint
+                                << "\" has no allocation";
+    }
+    AddBuffer(buffer, &pools, &judged);
+    judged.pools.push_back(pools.Of((*allocation).second->pool_info->pool_name));
+    judged.offsets.push_back((*allocation).second->byte_offset);
+  }
+  AddRelations(buffers, &judged);
+  return judged.ToMap();
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef().def("usmp.judged_columns", JudgedColumns);
+}
+
+}  // namespace
+
+}  // namespace usmp

@@ -1,0 +1,58 @@
+"""The one door to the solver: BufferInfos in, places out."""
+
+from __future__ import annotations
+
+import pytest
+
+from usmp import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
+from usmp.algorithms import get_algorithm
+from usmp.objects import LiveRange
+from usmp.objects.buffer_problem import problem_of
+from usmp_solver import Pool, solve
+
+
+def test_buffers_of_a_module():
+    pool = WorkspacePoolInfo("sram", "c", PoolInfoProperties(100))
+    a = BufferInfo("a", 8, [pool], 4, [LiveRange(0, 2)])
+    b = BufferInfo("b", 8, [pool], 4, [LiveRange(1, 3)])
+    c = BufferInfo("c", 3, [pool], fixed_offset=40)
+    b.set_conflicts([a])
+    b.set_overlaps({a: 0})
+    c.set_conflicts([a, b])
+    problem = problem_of([a, b, c])
+    assert problem.pools == (Pool("sram", 100),)
+    assert problem.names == ["a", "b", "c"]
+    # That a and b conflict is told by their live ranges.
+    assert list(problem.conflict_firsts) == [2, 2]
+    assert list(problem.conflict_seconds) == [0, 1]
+    assert (list(problem.overlap_outputs), list(problem.overlap_inputs)) == ([1], [0])
+    assert list(problem.fixed_offsets) == [-1, -1, 40]
+    assert solve(problem).places == {"a": ("sram", 0), "b": ("sram", 0), "c": ("sram", 40)}
+    greedy = get_algorithm("greedy_by_size")([a, b, c], 0)
+    places = solve(problem, algorithm="greedy_by_size").places
+    assert {p.name_hint: greedy[p].byte_offset for p in (a, b, c)} == {
+        name: offset for name, (_, offset) in places.items()
+    }
+    with pytest.raises(ValueError, match='Buffer "a" is listed twice'):
+        problem_of([a, a])
+
+
+def test_pools_of_a_module_are_preferred_as_the_planner_prefers_them():
+    fast, slow = (WorkspacePoolInfo(name, "c") for name in ("fast", "slow"))
+    infos = [BufferInfo("a", 8, [slow]), BufferInfo("b", 8, [fast, slow])]
+    infos[0].set_conflicts([infos[1]])
+    assert solve(problem_of(infos)).peaks == {"fast": 8, "slow": 8}
+    assert problem_of(infos).pools == (Pool("fast"), Pool("slow"))
+    small = WorkspacePoolInfo("slow", "c", PoolInfoProperties(4))
+    with pytest.raises(ValueError, match='Two different memory pools are called "slow"'):
+        problem_of([*infos, BufferInfo("c", 8, [small])])
+
+
+@pytest.mark.parametrize("algorithm", ["greedy_by_size", "greedy_by_conflicts", "hill_climb"])
+def test_names_decide_ties_as_in_a_module(algorithm):
+    pool = WorkspacePoolInfo("sram", "c")
+    infos = [BufferInfo(name, 8, [pool], 4, [LiveRange(0, 2)]) for name in ("b", "c", "a")]
+    plan = get_algorithm(algorithm)(infos, 0)
+    assert [plan[info].byte_offset for info in infos] == [8, 0, 16]
+    places = solve(problem_of(infos), algorithm=algorithm).places
+    assert places == {"b": ("sram", 8), "c": ("sram", 0), "a": ("sram", 16)}
