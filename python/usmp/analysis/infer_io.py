@@ -126,7 +126,7 @@ def _views(func: tirx.PrimFunc, pointer: tirx.Var) -> list[tirx.Buffer | None]:
     views: list[tirx.Buffer | None] = []
 
     def on_declaration(stmt: tirx.DeclBuffer) -> None:
-        if address_of(stmt.data).bases == {pointer}:
+        if address_of(stmt.data).bases.keys() == {pointer}:
             views.append(stmt.buffer if isinstance(stmt.data, tirx.Var) else None)
 
     tvm_ffi.structural_walk(func.body, (tirx.DeclBuffer, on_declaration))

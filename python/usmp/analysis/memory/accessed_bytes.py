@@ -22,7 +22,8 @@ from usmp.analysis.memory.index_values import (
     variables_of,
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
-from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, Term, TracedAccess
+from usmp.analysis.memory.memories import Term
+from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, TracedAccess
 
 Bound = Mapping[tirx.Var, tirx.Expr]
 

@@ -25,11 +25,11 @@ class Address:
 
     Parameters
     ----------
-    bases: buffers and variables into whose memory it may point.
+    bases: buffers and variables into whose memory it may point, in the order of the text.
     computed: loads and calls that are made to compute it; taking an address accesses nothing.
     """
 
-    bases: set[tirx.Var] = field(default_factory=set)
+    bases: dict[tirx.Var, None] = field(default_factory=dict)
     computed: list[tirx.Expr] = field(default_factory=list)
 
 
@@ -38,7 +38,7 @@ def address_of(expr: tirx.Expr) -> Address:
     address, passed = _address_and_arguments(expr)
     while passed:
         found, arguments = _address_and_arguments(passed.pop())
-        address.bases |= found.bases
+        address.bases.update(found.bases)
         passed += arguments
     return address
 
@@ -48,7 +48,7 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
     if is_op(expr, "tirx.buffer_data"):
         expr = expr.args[0]
     if isinstance(expr, tirx.Var):
-        return Address({expr}), []
+        return Address({expr: None}), []
     address = Address()
     passed: list[tirx.Expr] = []
     if is_constant(expr):
@@ -56,7 +56,7 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
 
     def on_call(call: Call) -> tvm_ffi.WalkResult:
         if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
-            address.bases.add(call.args[0].source)
+            address.bases[call.args[0].source] = None
             address.computed += [i for i in call.args[0].indices if not is_constant(i)]
             return tvm_ffi.WalkResult.SKIP
         if isinstance(call.op, Op) and call.op.name in _POINTER_ARITHMETIC:
@@ -72,7 +72,7 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
         return tvm_ffi.WalkResult.SKIP
 
     def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
-        address.bases.add(var)
+        address.bases[var] = None
         return tvm_ffi.WalkResult.SKIP
 
     callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]

@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import tirx
 
 from usmp.analysis.memory.access import item_bytes
-from usmp.analysis.memory.traced_access import Term
+from usmp.analysis.memory.memories import Term
 
 
 def element_terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...] | None:

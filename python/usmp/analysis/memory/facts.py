@@ -11,19 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 
 from tvm import tirx
 from tvm.ir import Call, IRModule
 
-from usmp.analysis.memory.byte_ranges import parameter_bytes
 from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.calls import CallResolver, possible_calls, prim_funcs
 from usmp.analysis.memory.function_liveness import FunctionLiveness
 from usmp.analysis.memory.kept_bytes import KeptBytes
 from usmp.analysis.memory.liveness import walk_liveness
 from usmp.analysis.memory.memory_trace import trace_function
+from usmp.analysis.memory.points_to import PointsTo, points_to
 from usmp.analysis.memory.safe_overlap import SafeOverlap
 from usmp.analysis.memory.side_effects import Effect, effect_of, effect_of_main_statement
+from usmp.analysis.memory.used_bytes import used_bytes
 
 
 class FunctionFacts:
@@ -52,7 +54,6 @@ class FunctionFacts:
         self._liveness: FunctionLiveness | None = None
         self._overlap: SafeOverlap | None = None
         self._effect: Effect | None = None
-        self._used_bytes: dict[int, int | None] = {}
 
     @property
     def liveness(self) -> FunctionLiveness:
@@ -64,7 +65,7 @@ class FunctionFacts:
         """
         for facts in self._callees_first("_liveness"):
             callees = {name: callee.liveness for name, callee in facts.callees.items()}
-            facts._liveness = walk_liveness(facts.name, facts.calls, callees)
+            facts._liveness = walk_liveness(facts.name, facts.calls, facts.points_to, callees)
         assert self._liveness is not None
         return self._liveness
 
@@ -74,8 +75,9 @@ class FunctionFacts:
         for facts in self._callees_first("_overlap"):
             callees = {name: callee.overlap for name, callee in facts.callees.items()}
             reach = {name: callee.reach for name, callee in callees.items()}
-            trace = trace_function(facts.name, facts.calls, reach)
-            facts._overlap = SafeOverlap(facts.func, trace, callees, facts._accessed)
+            points = facts.points_to
+            trace = trace_function(facts.name, facts.calls, points, reach)
+            facts._overlap = SafeOverlap(facts.func, points, trace, callees, facts._accessed)
         assert self._overlap is not None
         return self._overlap
 
@@ -91,11 +93,14 @@ class FunctionFacts:
         """The same of one of its statements, if it is the main function."""
         return effect_of_main_statement(stmt, self.calls, self._effects_of_callees())
 
+    @cached_property
+    def points_to(self) -> PointsTo:
+        """Where its variables point to."""
+        return points_to(self.func)
+
     def used_bytes(self, index: int) -> int | None:
-        """As `parameter_bytes`."""
-        if index not in self._used_bytes:
-            self._used_bytes[index] = parameter_bytes(self.func, index)
-        return self._used_bytes[index]
+        """Of the memory of a parameter; see the function of this name."""
+        return used_bytes(self.func.params[index], self.points_to, self.liveness)
 
     def _effects_of_callees(self) -> dict[str, Effect]:
         return {name: callee.effect for name, callee in self.callees.items()}

@@ -9,44 +9,33 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from usmp.analysis.memory.access import Access, MemoryUse
+from usmp.analysis.memory.memories import Memory
 
 Span = tuple[int, int]
 """Half-open range of program positions."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A piece of memory that a PrimFunc knows: a parameter (`index`) or one execution of an
-    AllocBuffer (`stmt`). It escapes if its address is kept."""
-
-    index: int | None
-    stmt: tirx.AllocBuffer | None
-    escapes: bool
-
-
 @dataclass(frozen=True, eq=False)
 class StatementLiveness:
-    """What one of the outermost statements of a PrimFunc does to memory.
+    """What one of the outermost statements of a PrimFunc does to the memories that this knows.
 
     Parameters
     ----------
     stmt: the statement.
     start: the position at which it begins.
-    spans: number of a piece of memory -> the positions between first and last access.
-    accesses: what is done to these pieces.
-    pieces: those that are allocated in it.
+    spans: the positions between first and last access of each memory.
+    accesses: what is done to these memories.
+    allocated: the memories that are allocated in it.
     allocations: the AllocBuffers in it and in the PrimFuncs that it calls; with their positions
         those in the latter.
-    arguments: of the calls of PrimFuncs in it, for each argument the pieces it may point to.
     """
 
     stmt: tirx.Stmt
     start: int
-    spans: Mapping[int, Span]
-    accesses: Mapping[int, Access]
-    pieces: Sequence[int]
+    spans: Mapping[Memory, Span]
+    accesses: Mapping[Memory, Access]
+    allocated: Sequence[Memory]
     allocations: Mapping[tirx.AllocBuffer, Sequence[Span]]
-    arguments: Sequence[Sequence[frozenset[int]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,22 +45,21 @@ class FunctionLiveness:
 
     Parameters
     ----------
-    number_of_parameters: of the PrimFunc.
     length: positions, at least 1.
     parameters: index of a parameter that is accessed -> its first and last position.
-    parameter_use: what is done to each parameter.
+    parameter_use: what is done to each parameter, by index.
     escaping_parameters: those whose address is kept.
     allocations: in program order; several spans where the enclosing PrimFunc is called several
         times.
     allocation_use: what is done to each allocation.
     functions: the name of the PrimFunc that an allocation stands in.
     unplannable: allocations that several iterations may hold at the same time.
-    pieces: all that is known by a number, the parameters first.
+    escaping: the memories of this PrimFunc whose address is kept.
     statements: the outermost statements.
-    has_loaded_layouts: whether memory is read to find elements of some buffer.
+    passed: variables whose value is given to a PrimFunc, or to somebody unknown.
+    written: variables through which memory may be written.
     """
 
-    number_of_parameters: int
     length: int
     parameters: Mapping[int, Span]
     parameter_use: Mapping[int, MemoryUse]
@@ -80,9 +68,10 @@ class FunctionLiveness:
     allocation_use: Mapping[tirx.AllocBuffer, MemoryUse]
     functions: Mapping[tirx.AllocBuffer, str]
     unplannable: AbstractSet[tirx.AllocBuffer]
-    pieces: Sequence[Piece]
+    escaping: AbstractSet[Memory]
     statements: Sequence[StatementLiveness]
-    has_loaded_layouts: bool
+    passed: AbstractSet[tirx.Var]
+    written: AbstractSet[tirx.Var]
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

@@ -13,7 +13,7 @@ RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import tvm_ffi
@@ -30,17 +30,18 @@ from usmp.analysis.memory.effects import (
 )
 from usmp.analysis.memory.function_liveness import (
     FunctionLiveness,
-    Piece,
     Span,
     StatementLiveness,
 )
-from usmp.analysis.memory.memory_root import Loop, Outermost, Root, Roots
+from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.statement_walk import StatementWalk
 from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
+from usmp.analysis.memory.walk_state import Loop, MemoryState, Outermost
 
 
 def walk_liveness(
-    name: str, calls: CallResolver, callees: Mapping[str, FunctionLiveness]
+    name: str, calls: CallResolver, points: PointsTo, callees: Mapping[str, FunctionLiveness]
 ) -> FunctionLiveness:
     """The liveness of a PrimFunc with everything that it calls.
 
@@ -48,43 +49,43 @@ def walk_liveness(
     ----------
     name: of the PrimFunc.
     calls: has it, and those that it may call.
+    points: what its variables point to.
     callees: the liveness of those that it calls, by name.
 
     Raises
     ------
     ValueError: TIR that is not flat.
     """
-    return _Walk(name, calls, callees).run()
+    return _Walk(name, calls, points, callees).run()
 
 
 class _Walk(StatementWalk):
     """One walk over one PrimFunc, whose callees are finished."""
 
     def __init__(
-        self, name: str, calls: CallResolver, callees: Mapping[str, FunctionLiveness]
+        self,
+        name: str,
+        calls: CallResolver,
+        points: PointsTo,
+        callees: Mapping[str, FunctionLiveness],
     ) -> None:
         super().__init__(name)
         self.calls = calls
+        self.points = points
         self.callees = callees
         self.func = calls.functions[name]
         self.position = 0
         self.loops: list[Loop] = []
         self.times = 1
         """How often the current statement runs in one call, at the most."""
-        self.pointers: dict[tirx.Var, Roots] = {}
-        """What the memory behind each buffer or pointer variable may be."""
-        self.layouts: dict[tirx.Var, Roots] = {}
-        """What is read to find an element of a buffer: its shape, strides or offset say so."""
+        self.memories = {memory: MemoryState() for memory in points.memories}
         self.allocations: dict[tirx.AllocBuffer, list[Span]] = {}
         self.allocation_use: dict[tirx.AllocBuffer, MemoryUse] = {}
         self.functions: dict[tirx.AllocBuffer, str] = {}
         self.unplannable: set[tirx.AllocBuffer] = set()
+        self.passed: set[tirx.Var] = set()
+        self.written: set[tirx.Var] = set()
         self.statements: list[Outermost] = []
-        self.roots: list[Root] = []
-        for index, param in enumerate(self.func.params):
-            root = Root(index, loop_depth=0, index=index)
-            self.roots.append(root)
-            self.pointers[param] = frozenset([root])
 
     def run(self) -> FunctionLiveness:
         """Walk the body, and note what each parameter and allocation has seen."""
@@ -94,49 +95,49 @@ class _Walk(StatementWalk):
             self.statement(stmt)
         length = max(self.position, 1)
         spans = self._spans(length)
-        for root in self.roots:
-            if root.stmt is not None:
-                if root in spans:
-                    self.allocations[root.stmt].append(spans[root])
-                # One AllocBuffer may stand in two places of the text.
-                self.allocation_use.setdefault(root.stmt, MemoryUse()).add_call(root.use)
-        params = [root for root in self.roots if root.index is not None]
+        for memory, state in self.memories.items():
+            for stmt in state.allocations:
+                if memory in spans:
+                    self.allocations[stmt].append(spans[memory])
+                self.allocation_use.setdefault(stmt, MemoryUse()).add_call(state.use)
+        params = [(index, p, self.memories[p]) for index, p in enumerate(self.func.params)]
         return FunctionLiveness(
-            len(params),
             length,
-            {root.number: spans[root] for root in params if root in spans},
-            {root.number: root.use for root in params},
-            {root.number for root in params if root.escapes},
+            {index: spans[memory] for index, memory, _ in params if memory in spans},
+            {index: state.use for index, _, state in params},
+            {index for index, _, state in params if state.escapes},
             self.allocations,
             self.allocation_use,
             self.functions,
             self.unplannable,
-            [Piece(root.index, root.stmt, root.escapes) for root in self.roots],
+            {memory for memory, state in self.memories.items() if state.escapes},
             [_finished(statement) for statement in self.statements],
-            bool(self.layouts),
+            self.passed,
+            self.written,
         )
 
-    def _spans(self, length: int) -> dict[Root, Span]:
-        """From the first to the last access of each piece of memory; what escapes is accessed at
-        any time."""
-        found: dict[Root, Span] = {}
+    def _spans(self, length: int) -> dict[Memory, Span]:
+        """From the first to the last access of each memory; what escapes is always accessed."""
+        found: dict[Memory, Span] = {}
         for statement in self.statements:
-            for root, (start, stop) in statement.spans.items():
+            for memory, (start, stop) in statement.spans.items():
                 # Statements follow each other, so this one ends last.
-                found[root] = (found.get(root, (start, stop))[0], stop)
-        return found | {root: (0, length) for root in self.roots if root.escapes}
+                found[memory] = (found.get(memory, (start, stop))[0], stop)
+        return found | {m: (0, length) for m, state in self.memories.items() if state.escapes}
 
     # ---- statements
 
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
-        self.allocations.setdefault(stmt, [])
         self.functions.setdefault(stmt, self.name)
         self.current.allocations.setdefault(stmt, [])
-        root = Root(len(self.roots), loop_depth=len(self.loops), stmt=stmt)
-        self.roots.append(root)
-        self.current.roots.append(root)
-        self.pointers[stmt.buffer] = frozenset([root])
-        self._lay_out(stmt.buffer, [])
+        self.current.allocated.append(stmt.buffer)
+        self.allocations.setdefault(stmt, [])
+        state, depth = self.memories[stmt.buffer], len(self.loops)
+        # It may be allocated in another place of the text too.
+        state.loop_depth = min(state.loop_depth, depth) if state.allocations else depth
+        if stmt not in state.allocations:
+            state.allocations.append(stmt)
+        self._lay_out(stmt.buffer)
         if any(loop.concurrent for loop in self.loops):
             self.unplannable.add(stmt)
 
@@ -144,32 +145,21 @@ class _Walk(StatementWalk):
         address = address_of(stmt.data)
         if address.computed:
             self.use(*address.computed)
-        self.pointers[stmt.buffer] = self._roots(address.bases)
-        self._lay_out(stmt.buffer, address.bases)
+        self._lay_out(stmt.buffer)
 
-    def _lay_out(self, buffer: tirx.Var, bases: Iterable[tirx.Var]) -> None:
-        """Note what the layout of `buffer`, a view of `bases`, depends on; it is read now, and
-        again at every access."""
-        layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
-        loaded = [part for part in layout if part is not None and not is_constant(part)]
-        roots = {root for base in bases for root in self.layouts.get(base, ())}
-        if loaded:
-
-            def on_variable(var: tirx.Var) -> None:
-                roots.update(self.pointers.get(var, ()))
-
-            tvm_ffi.structural_walk(loaded, (tirx.Var, on_variable))
-        if roots:
-            self.layouts[buffer] = frozenset(roots)
-            self._touch_all(dict.fromkeys(roots, Access.READ))
+    def _lay_out(self, buffer: tirx.Var) -> None:
+        """What tells the layout of a buffer is read now, and again at every access."""
+        layout = self.points.layouts.get(buffer)
+        if layout:
+            self._touch_all(dict.fromkeys(layout, Access.READ))
 
     def _bind(self, stmt: tirx.Bind) -> None:
-        address = address_of(stmt.value)
         if not isinstance(stmt.value.ty, PointerType):
             self.use(stmt.value)
-        elif address.computed:
+            return
+        address = address_of(stmt.value)
+        if address.computed:
             self.use(*address.computed)
-        self.pointers[stmt.var] = self._roots(address.bases)
 
     def _store(self, stmt: tirx.BufferStore) -> None:
         self._escape(stmt.value)
@@ -196,8 +186,8 @@ class _Walk(StatementWalk):
         if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
             self._loop([], stmt.body, Loop(self.position, concurrent=True))
         elif str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
-            for root in self._loop([], stmt.body, Loop(self.position, concurrent=False)):
-                root.escapes = True
+            for memory in self._loop([], stmt.body, Loop(self.position, concurrent=False)):
+                self.memories[memory].escapes = True
         else:
             self.statement(stmt.body)
 
@@ -218,7 +208,7 @@ class _Walk(StatementWalk):
         loop = Loop(self.position, concurrent=False, trips=UNKNOWN_TRIP_COUNT)
         self._loop([stmt.condition], stmt.body, loop)
 
-    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, loop: Loop) -> set[Root]:
+    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, loop: Loop) -> set[Memory]:
         """Any iteration may follow any other: what exists before the loop and is touched in it
         lives through the whole loop. Returns what is touched."""
         times = self.times
@@ -230,9 +220,9 @@ class _Walk(StatementWalk):
         self.statement(body)
         self.times = times
         self.loops.pop()
-        for root in loop.touched:
-            if root.loop_depth <= len(self.loops):
-                self._touch(root, loop.start, self.position)
+        for memory in loop.touched:
+            if self.memories[memory].loop_depth <= len(self.loops):
+                self._touch(memory, loop.start, self.position)
         return loop.touched
 
     _STATEMENTS: ClassVar[dict[type, Callable[..., None]]] = {
@@ -258,15 +248,16 @@ class _Walk(StatementWalk):
         """Everything that `exprs` mention is accessed at the next position; calls follow it, and
         then the buffer `written` is stored to."""
         calls: list[PrimFuncCall] = []
-        mentioned: dict[Root, Access] = {}
+        mentioned: dict[Memory, Access] = {}
         loads: Counter[tirx.Var] = Counter()
         addressed: list[TensorLoad] = []
 
         def mention(var: tirx.Var, access: Access) -> None:
-            for root in self.pointers.get(var, ()):
-                mentioned[root] = mentioned.get(root, Access.NONE) | access
-            for root in self.layouts.get(var, ()):
-                mentioned[root] = mentioned.get(root, Access.NONE) | Access.READ
+            for memory in self.points.memories_behind.get(var, ()):
+                mentioned[memory] = mentioned.get(memory, Access.NONE) | access
+                self._note(var, access)
+            for memory in self.points.layouts.get(var, ()):
+                mentioned[memory] = mentioned.get(memory, Access.NONE) | Access.READ
 
         def on_call(call: Call) -> tvm_ffi.WalkResult:
             callee = self.calls.resolve(call)
@@ -283,6 +274,7 @@ class _Walk(StatementWalk):
                 for base in address.bases:
                     mention(base, declared)
                     self._move(base, declared)
+                    self.passed.add(base)
                 if address.computed:
                     tvm_ffi.structural_walk(address.computed, callbacks, order="pre")
                 return tvm_ffi.WalkResult.SKIP
@@ -328,26 +320,33 @@ class _Walk(StatementWalk):
     def _move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
         """Count a load or store of a `value`; without one, of the whole memory."""
         sizes = (item_bytes(str(var.dtype)), item_bytes(str(value.dtype))) if value else (1, 0)
-        for root in self.pointers.get(var, ()):
-            root.use.movements[Movement(self.name, access, *sizes)] += self.times
+        for memory in self.points.memories_behind.get(var, ()):
+            movements = self.memories[memory].use.movements
+            movements[Movement(self.name, access, *sizes)] += self.times
 
-    def _touch_all(self, accesses: dict[Root, Access]) -> None:
-        for root, access in accesses.items():
-            self._touch(root, self.position, self.position + 1)
+    def _touch_all(self, accesses: dict[Memory, Access]) -> None:
+        for memory, access in accesses.items():
+            self._touch(memory, self.position, self.position + 1)
             if access:
-                root.use.add(self.name, access)
-                self.current.access(root, access)
+                self.memories[memory].use.add(self.name, access)
+                self.current.access(memory, access)
         self.position += 1
 
-    def _roots(self, variables: Iterable[tirx.Var]) -> Roots:
-        return frozenset(root for var in variables for root in self.pointers.get(var, ()))
+    def _note(self, var: tirx.Var, access: Access) -> None:
+        """Something is done to memory through this variable."""
+        if access.may_write:
+            self.written.add(var)
+        if access & Access.UNKNOWN:
+            self.passed.add(var)
 
     def _escape(self, expr: tirx.Expr) -> None:
         """The value of `expr` is kept: what it may point to can be accessed from now on."""
-        for root in self._roots(address_of(expr).bases):
-            root.escapes = True
-            root.use.add(self.name, Access.UNKNOWN)
-            self.current.access(root, Access.UNKNOWN)
+        for base in address_of(expr).bases:
+            self._note(base, Access.UNKNOWN)
+            for memory in self.points.memories_behind.get(base, ()):
+                self.memories[memory].escapes = True
+                self.memories[memory].use.add(self.name, Access.UNKNOWN)
+                self.current.access(memory, Access.UNKNOWN)
 
     def _splice(self, call: PrimFuncCall) -> None:
         """Put the liveness of the called PrimFunc in at this position, after its arguments."""
@@ -358,19 +357,22 @@ class _Walk(StatementWalk):
             self.use(*computed)
         start = self.position
         self.position += callee.length
-        pointed = [self._roots(address.bases) for address in addresses]
-        self.current.arguments.append(pointed)
-        for index, roots in enumerate(pointed):
-            if index < callee.number_of_parameters:
+        for index, address in enumerate(addresses):
+            if index in callee.parameter_use:
                 span, use = callee.parameters.get(index), callee.parameter_use[index]
             else:
                 span, use = (0, callee.length), MemoryUse.unknown(call.callee)
-            for root in roots:
+            access = use.access
+            for base in address.bases:
+                self.passed.add(base)
+                self._note(base, access)
+            for memory in self.points.behind_all(address.bases):
+                state = self.memories[memory]
                 if span is not None:
-                    self._touch(root, start + span[0], start + span[1])
-                root.use.add_call(use, self.times)
-                self.current.access(root, use.access)
-                root.escapes |= index in callee.escaping_parameters
+                    self._touch(memory, start + span[0], start + span[1])
+                state.use.add_call(use, self.times)
+                self.current.access(memory, access)
+                state.escapes |= index in callee.escaping_parameters
         concurrent = any(loop.concurrent for loop in self.loops)
         for stmt, spans in callee.allocations.items():
             shifted = [(start + low, start + high) for low, high in spans]
@@ -382,22 +384,18 @@ class _Walk(StatementWalk):
             if concurrent or stmt in callee.unplannable:
                 self.unplannable.add(stmt)
 
-    def _touch(self, root: Root, start: int, stop: int) -> None:
-        self.current.touch(root, start, stop)
+    def _touch(self, memory: Memory, start: int, stop: int) -> None:
+        self.current.touch(memory, start, stop)
         for loop in self.loops:
-            loop.touched.add(root)
+            loop.touched.add(memory)
 
 
 def _finished(statement: Outermost) -> StatementLiveness:
     return StatementLiveness(
         statement.stmt,
         statement.start,
-        {root.number: span for root, span in statement.spans.items()},
-        {root.number: access for root, access in statement.accesses.items() if access},
-        [root.number for root in statement.roots],
+        statement.spans,
+        {memory: access for memory, access in statement.accesses.items() if access},
+        statement.allocated,
         statement.allocations,
-        [
-            [frozenset(root.number for root in roots) for roots in arguments]
-            for arguments in statement.arguments
-        ],
     )

@@ -22,16 +22,15 @@ from usmp.analysis.memory.effects import (
     CONCURRENT_ATTRIBUTES,
     KEEP_A_POINTER,
 )
-from usmp.analysis.memory.element_terms import element_terms
 from usmp.analysis.memory.iterations import TracedLoop, trace_loop
+from usmp.analysis.memory.memories import Memory, Place
+from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.statement_walk import StatementWalk
 from usmp.analysis.memory.traced_access import (
     UNBOUNDED,
     CalleeReach,
     Condition,
-    Memory,
     MemoryTrace,
-    Place,
     TracedAccess,
     TracedStatement,
 )
@@ -39,7 +38,7 @@ from usmp.analysis.nodes import nodes_of
 
 
 def trace_function(
-    name: str, calls: CallResolver, callees: Mapping[str, CalleeReach]
+    name: str, calls: CallResolver, points: PointsTo, callees: Mapping[str, CalleeReach]
 ) -> MemoryTrace:
     """The accesses of a PrimFunc.
 
@@ -47,23 +46,28 @@ def trace_function(
     ----------
     name: of the PrimFunc.
     calls: has it, and those that it may call.
+    points: what its variables point to.
     callees: what those access that it calls, by name.
 
     Raises
     ------
     ValueError: TIR that is not flat.
     """
-    return _Walk(name, calls, callees).run()
+    return _Walk(name, calls, points, callees).run()
 
 
 class _Walk(StatementWalk):
-    def __init__(self, name: str, calls: CallResolver, callees: Mapping[str, CalleeReach]) -> None:
+    def __init__(
+        self, name: str, calls: CallResolver, points: PointsTo, callees: Mapping[str, CalleeReach]
+    ) -> None:
         super().__init__(name)
         self.func = calls.functions[name]
         self.calls = calls
+        self.points = points
         self.callees = callees
         self.trace = MemoryTrace()
-        self.places: dict[tirx.Var, tuple[Place, ...]] = {p: (Place(p),) for p in self.func.params}
+        self.registers: set[Memory] = set()
+        """Memories that nobody else can have."""
         self.loops: list[TracedLoop] = []
         self.conditions: tuple[Condition, ...] = ()
         self.order = 0
@@ -75,47 +79,34 @@ class _Walk(StatementWalk):
     # ---- statements
 
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
-        # Registers and the like are nobody else's memory.
         if stmt.buffer.scope().startswith("global"):
-            self.places[stmt.buffer] = (Place(stmt.buffer),)
             self.trace.allocated.add(stmt.buffer)
+        else:
+            self.registers.add(stmt.buffer)
         self._lay_out(stmt.buffer)
 
     def _declare(self, stmt: tirx.DeclBuffer) -> None:
         self._evaluate_address(stmt.data)
-        self.places[stmt.buffer] = self._places_of(stmt.data)
-        for place in self.places[stmt.buffer]:
-            if place.terms == ():
-                self.trace.views.setdefault(place.memory, []).append(stmt.buffer)
         self._lay_out(stmt.buffer)
 
     def _lay_out(self, buffer: tirx.Var) -> None:
         """Where a layout is computed from memory, it is not followed when that is read."""
-        layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
-        parts = [part for part in layout if part is not None and not is_constant(part)]
-        for var in nodes_of(parts, tirx.Var) if parts else ():
-            self._lose(place.memory for place in self.places.get(var, ()))
+        self._lose(self.points.layouts.get(buffer, ()))
 
     def _bind(self, stmt: tirx.Bind) -> None:
         if isinstance(stmt.var.ty, PointerType):
             self._evaluate_address(stmt.value)
-            self.places[stmt.var] = self._places_of(stmt.value)
         else:
             self._read(self._new_statement(), stmt.value)
             self._define(stmt.var, stmt.value)
 
     def _define(self, var: tirx.Var, value: tirx.Expr) -> None:
-        """A number, which may be an address, as TIR can cast one to it."""
         is_other = var in self.trace.bound and not self.trace.bound[var].same_as(value)
         # What is bound twice is not known: a variable that nothing binds.
         self.trace.bound[var] = tirx.Var(var.name, var.ty) if is_other else value
-        bases = address_of(value).bases
-        places = [place for base in bases for place in self.places.get(base, ())]
-        if places:
-            self.places[var] = tuple(Place(place.memory, None) for place in places)
 
     def _store(self, stmt: tirx.BufferStore) -> None:
-        self._lose(self._bases(stmt.value))
+        self._lose(self.points.memories_of(stmt.value))
         statement = self._new_statement(loads_first=True)
         self._read(statement, stmt.value, *stmt.indices)
         self._access(statement, stmt.buffer, stmt.indices, self.conditions, is_write=True)
@@ -127,7 +118,7 @@ class _Walk(StatementWalk):
 
     def _return(self, stmt: tirx.Return) -> None:
         if stmt.value is not None:
-            self._lose(self._bases(stmt.value))
+            self._lose(self.points.memories_of(stmt.value))
             self._read(self._new_statement(), stmt.value)
 
     def _jump(self, stmt: tirx.Break | tirx.Continue) -> None:
@@ -145,7 +136,7 @@ class _Walk(StatementWalk):
         self.statement(stmt.body)
         if str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
             for var in nodes_of(stmt.body, tirx.Var):
-                self._lose(place.memory for place in self.places.get(var, ()))
+                self._lose(self.points.of(var))
 
     def _branch(self, stmt: tirx.IfThenElse) -> None:
         self._read(self._new_statement(), stmt.condition)
@@ -204,33 +195,6 @@ class _Walk(StatementWalk):
 
     # ---- addresses
 
-    def _bases(self, expr: tirx.Expr) -> list[Memory]:
-        """The memories into which the value of an expression may point."""
-        bases = address_of(expr).bases
-        return [place.memory for base in bases for place in self.places.get(base, ())]
-
-    def _places_of(self, data: tirx.Expr) -> tuple[Place, ...]:
-        """What the pointer `data` points to."""
-        if is_op(data, "tirx.buffer_data"):
-            data = data.args[0]
-        if isinstance(data, tirx.Var):
-            return self.places.get(data, ())
-        if is_op(data, "tirx.address_of") and isinstance(data.args[0], TensorLoad):
-            load = data.args[0]
-            return self._elements(load.source, list(load.indices))
-        return tuple(Place(memory, None) for memory in self._bases(data))
-
-    def _elements(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Place, ...]:
-        """The address of an element of a buffer."""
-        terms = element_terms(buffer, indices)
-        return tuple(
-            Place(
-                place.memory,
-                None if terms is None or place.terms is None else (*place.terms, *terms),
-            )
-            for place in self.places.get(buffer, ())
-        )
-
     def _evaluate_address(self, data: tirx.Expr) -> None:
         """Note what is read to compute a pointer; taking an address accesses nothing."""
         computed = address_of(data).computed
@@ -243,7 +207,8 @@ class _Walk(StatementWalk):
     # ---- accesses
 
     def _note(self, access: TracedAccess) -> None:
-        self.trace.accesses.setdefault(access.place.memory, []).append(access)
+        if access.place.memory not in self.registers:
+            self.trace.accesses.setdefault(access.place.memory, []).append(access)
 
     def _access(
         self,
@@ -254,13 +219,15 @@ class _Walk(StatementWalk):
         is_write: bool,
     ) -> None:
         size = item_bytes(str(buffer.dtype))
-        for place in self._elements(buffer, list(indices)):
+        if buffer in self.registers:
+            return
+        for place in self.points.element(buffer, list(indices)):
             self._note(TracedAccess(statement, place, 0, size, is_write, conditions))
 
     def _anywhere(self, statement: TracedStatement, var: tirx.Var, access: Access) -> None:
         """The address of `var` is given away: all of its memory may be accessed."""
-        for place in self.places.get(var, ()):
-            everywhere = Place(place.memory, None)
+        for memory in self.points.of(var):
+            everywhere = Place(memory, None)
             self._note(TracedAccess(statement, everywhere, 0, 0, access.may_write, ()))
 
     def _call(self, call: PrimFuncCall) -> bool:
@@ -272,7 +239,7 @@ class _Walk(StatementWalk):
             self._evaluate_address(argument)
         self.order += 1
         statement = TracedStatement(self.order, tuple(self.loops), callee=call.callee)
-        arguments = [self._places_of(argument) for argument in call.arguments]
+        arguments = [self.points.places_of(argument) for argument in call.arguments]
         for param, places in zip(callee.params, arguments, strict=True):
             if param in callee.lost:
                 self._lose(place.memory for place in places)
@@ -353,7 +320,7 @@ class _Walk(StatementWalk):
             if keeps or called is not None:
                 # A call that is a part of an expression is not followed.
                 for var in nodes_of(call, tirx.Var):
-                    self._lose(place.memory for place in self.places.get(var, ()))
+                    self._lose(self.points.of(var))
             return advance
 
         def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:

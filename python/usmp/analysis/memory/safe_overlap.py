@@ -31,10 +31,11 @@ from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.index_values import MOST_VALUES, NotKnown, Values
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.kept_bytes import AccessedBytes, KeptBytes, values_of
+from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.traced_access import (
     UNBOUNDED,
     CalleeReach,
-    Memory,
     MemoryTrace,
     Reach,
     TracedAccess,
@@ -58,6 +59,7 @@ class SafeOverlap:
     Parameters
     ----------
     func: the PrimFunc.
+    points: what its variables point to.
     trace: its accesses.
     callees: the safe distances of those that it calls, by name.
     accessed: keeps the bytes of accesses, of several PrimFuncs together.
@@ -66,11 +68,13 @@ class SafeOverlap:
     def __init__(
         self,
         func: tirx.PrimFunc,
+        points: PointsTo,
         trace: MemoryTrace,
         callees: Mapping[str, SafeOverlap],
         accessed: KeptBytes,
     ) -> None:
         self.func = func
+        self.points = points
         self.trace = trace
         self.callees = callees
         self.height: int = max((callee.height for callee in callees.values()), default=-1) + 1
@@ -135,7 +139,7 @@ class SafeOverlap:
         is_buffer = tirx.is_buffer_var(memory)
         if is_buffer and has_static_size(memory):
             return size_bytes(memory)
-        views = [] if is_buffer else self.trace.views.get(memory, [])
+        views = [] if is_buffer else self.points.views(memory)
         sizes = [size_bytes(view) for view in views if has_static_size(view)]
         if not sizes or len(sizes) < len(views):
             raise ValueError(f"the size of {memory.name} is not known")

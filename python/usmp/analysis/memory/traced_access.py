@@ -8,31 +8,13 @@ from typing import TypeAlias
 from tvm import tirx
 
 from usmp.analysis.memory.iterations import TracedLoop
-
-Memory: TypeAlias = tirx.Var
-"""A parameter of a PrimFunc, or the buffer of an AllocBuffer."""
+from usmp.analysis.memory.memories import Memory, Place
 
 Condition: TypeAlias = tuple[tirx.Expr, bool]
 """A guard, and whether it is true or false."""
 
 UNBOUNDED = 1 << 60
 """More bytes than there are: where an access begins or ends is not known."""
-
-
-@dataclass(frozen=True)
-class Term:
-    """A part of an address: an index, and the bytes of what it counts."""
-
-    index: tirx.Expr
-    unit_bytes: int
-
-
-@dataclass(frozen=True)
-class Place:
-    """An address: the sum of the `terms` in bytes, in a memory; None if that is not known."""
-
-    memory: Memory
-    terms: tuple[Term, ...] | None = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +93,9 @@ class MemoryTrace:
     bound: variables of `Bind` and `Let`, with what they are bound to.
     lost: memories whose address is kept.
     allocated: buffers of AllocBuffers, also of those in PrimFuncs that it calls.
-    views: the buffers that begin where each memory does, other than itself.
     """
 
     accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
     bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
     lost: set[Memory] = field(default_factory=set)
     allocated: set[Memory] = field(default_factory=set)
-    views: dict[Memory, list[tirx.Var]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The calls of `__tvm_main__` as a graph: which must come before which, and what each needs.
 
 A statement that reads what another one wrote stays after it, and so does one that overwrites what
-another one read or wrote; parts of a piece of memory count by themselves where it is known which
+another one read or wrote; parts of a memory count by themselves where it is known which
 bytes a call uses. Statements with effects outside of memory stay in order among themselves.
 """
 
@@ -16,7 +16,8 @@ from tvm.ir import IRModule
 from usmp.analysis.extract_buffer_info import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
-from usmp.analysis.memory.main_statements import MainStatement, PieceAccess, main_statements
+from usmp.analysis.memory.main_statements import MainStatement, MemoryAccess, main_statements
+from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
 from usmp.objects.attributes import (
     CONSTANT_DATA_ATTR,
@@ -59,11 +60,11 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     if all(index in before for index, before in enumerate(after[1:])):
         return None
     tensors: list[Tensor] = []
-    counted: dict[int, int] = {}
-    used = {piece for statement in found.statements for piece in statement.spans}
-    for piece, stmt in enumerate(found.pieces):
-        if piece in used and stmt is not None and _is_counted(stmt):
-            counted[piece] = len(tensors)
+    counted: dict[Memory, int] = {}
+    used = {memory for statement in found.statements for memory in statement.spans}
+    for memory, stmt in found.memories.items():
+        if memory in used and stmt is not None and _is_counted(stmt):
+            counted[memory] = len(tensors)
             is_input = INPUT_TENSOR_ATTR in stmt.annotations
             at_exit = OUTPUT_TENSOR_ATTR in stmt.annotations or (is_input and preserve_inputs)
             tensors.append(Tensor(size_bytes(stmt.buffer), is_input, at_exit))
@@ -71,13 +72,13 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     for statement, before in zip(found.statements, after, strict=True):
         uses: list[TensorUse] = []
         memories: dict[int, list[MemoryOfCallee]] = {}
-        for piece, (first, stop) in statement.spans.items():
-            if piece in counted:
-                uses.append(TensorUse(counted[piece], first, stop - 1))
+        for memory, (first, stop) in statement.spans.items():
+            if memory in counted:
+                uses.append(TensorUse(counted[memory], first, stop - 1))
         for argument in statement.arguments:
-            if argument.piece in counted:
+            if argument.memory in counted:
                 place = MemoryOfCallee(argument.parameter, argument.byte_offset)
-                memories.setdefault(counted[argument.piece], []).append(place)
+                memories.setdefault(counted[argument.memory], []).append(place)
         for scratch, (first, stop) in statement.scratch:
             if _is_counted(scratch):
                 uses.append(TensorUse(len(tensors), first, stop - 1))
@@ -99,9 +100,9 @@ class _Orders:
     """Which statements must come before the next one."""
 
     count: int = 0
-    reads: dict[int, list[tuple[int, PieceAccess]]] = field(default_factory=dict)
-    writes: dict[int, list[tuple[int, PieceAccess]]] = field(default_factory=dict)
-    """By piece of memory, statement and access, since the last write of the whole piece."""
+    reads: dict[Memory, list[tuple[int, MemoryAccess]]] = field(default_factory=dict)
+    writes: dict[Memory, list[tuple[int, MemoryAccess]]] = field(default_factory=dict)
+    """By memory, statement and access, since the last write of the whole memory."""
     effect: int | None = None
     """The last statement with an effect."""
     barrier: int | None = None
@@ -113,15 +114,15 @@ class _Orders:
         self.count += 1
         before = {other for other in (self.barrier,) if other is not None}
         for access in statement.accesses:
-            earlier = self.writes.get(access.piece, [])
+            earlier = self.writes.get(access.memory, [])
             if access.may_write:
-                earlier = earlier + self.reads.get(access.piece, [])
+                earlier = earlier + self.reads.get(access.memory, [])
             before.update(other for other, known in earlier if _meet(known, access))
         for access in statement.accesses:
             if access.may_write and access.start == 0 and access.stop is None:
-                self.reads[access.piece], self.writes[access.piece] = [], []
+                self.reads[access.memory], self.writes[access.memory] = [], []
             known = self.writes if access.may_write else self.reads
-            known.setdefault(access.piece, []).append((index, access))
+            known.setdefault(access.memory, []).append((index, access))
         if statement.effect:
             before.update(other for other in (self.effect,) if other is not None)
             self.effect = index
@@ -131,6 +132,6 @@ class _Orders:
         return before
 
 
-def _meet(a: PieceAccess, b: PieceAccess) -> bool:
-    """Whether two accesses of one piece have a byte in common."""
+def _meet(a: MemoryAccess, b: MemoryAccess) -> bool:
+    """Whether two accesses of one memory have a byte in common."""
     return (b.stop is None or a.start < b.stop) and (a.stop is None or b.start < a.stop)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from usmp.analysis.memory.facts import FunctionFacts
-from usmp.analysis.memory.traced_access import Memory
+from usmp.analysis.memory.memories import Memory
 from usmp.planning.operator_order.graph import Tensor
 
 

@@ -1,0 +1,172 @@
+"""Where do the variables of a PrimFunc point to?
+
+A variable points into the memory of a parameter or of an AllocBuffer, or to an address that was
+computed from others. What is declared again somewhere else in the text points wherever one of its
+declarations says; TIR in SSA form has none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import PointerType, TensorLoad
+
+from usmp.analysis.memory.addresses import address_of, is_constant, is_op
+from usmp.analysis.memory.element_terms import element_terms
+from usmp.analysis.memory.memories import Memory, Place
+from usmp.analysis.nodes import nodes_of
+
+
+@dataclass(frozen=True, eq=False)
+class PointsTo:
+    """The memories of a PrimFunc, and what its variables are in them.
+
+    Parameters
+    ----------
+    memories: its parameters, and the buffers of its AllocBuffers in the order of the text.
+    places: the addresses that a variable may have; none if it is a number.
+    layouts: the memories that are read to find an element of a buffer, because its shape, strides
+        or offset say so; for those buffers that have some.
+    """
+
+    memories: Sequence[Memory]
+    places: Mapping[tirx.Var, tuple[Place, ...]]
+    layouts: Mapping[tirx.Var, tuple[Memory, ...]]
+
+    def of(self, var: tirx.Var) -> tuple[Memory, ...]:
+        """The memories that a variable may point into."""
+        return _memories(self.places.get(var, ()))
+
+    @cached_property
+    def memories_behind(self) -> Mapping[tirx.Var, tuple[Memory, ...]]:
+        """`of`, for all variables that point to memory."""
+        return {var: self.of(var) for var in self.places}
+
+    def behind_all(self, variables: Iterable[tirx.Var]) -> Iterable[Memory]:
+        """The memories that any of some variables may point into, each once."""
+        return dict.fromkeys(m for var in variables for m in self.memories_behind.get(var, ()))
+
+    def views(self, memory: Memory) -> list[tirx.Var]:
+        """The buffers that begin where a memory does, other than itself."""
+        return [
+            var
+            for var, places in self.places.items()
+            if tirx.is_buffer_var(var) and not var.same_as(memory) and Place(memory) in places
+        ]
+
+    def memories_of(self, expr: tirx.Expr) -> tuple[Memory, ...]:
+        """The memories that the value of an expression may point into."""
+        bases = [expr] if isinstance(expr, tirx.Var) else address_of(expr).bases
+        return _memories(place for base in bases for place in self.places.get(base, ()))
+
+    def places_of(self, pointer: tirx.Expr) -> tuple[Place, ...]:
+        """The addresses that a pointer may have."""
+        if is_op(pointer, "tirx.buffer_data"):
+            pointer = pointer.args[0]
+        if isinstance(pointer, tirx.Var):
+            return self.places.get(pointer, ())
+        if is_op(pointer, "tirx.address_of") and isinstance(pointer.args[0], TensorLoad):
+            load = pointer.args[0]
+            return self.element(load.source, list(load.indices))
+        return tuple(Place(memory, None) for memory in self.memories_of(pointer))
+
+    def element(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Place, ...]:
+        """The addresses that an element of a buffer may have."""
+        places = self.places.get(buffer, ())
+        terms = element_terms(buffer, indices) if places else ()
+        return tuple(place.plus(terms) for place in places)
+
+
+def points_to(func: tirx.PrimFunc) -> PointsTo:
+    """What the variables of a PrimFunc point to.
+
+    Parameters
+    ----------
+    func: flat TIR.
+    """
+    declared = _declarations(func.body)
+    allocated = [var for var, addresses in declared.items() if None in addresses]
+    memories = list(dict.fromkeys([*func.params, *allocated]))
+    places: dict[tirx.Var, tuple[Place, ...]] = {memory: (Place(memory),) for memory in memories}
+    layouts: dict[tirx.Var, tuple[Memory, ...]] = {}
+    found = PointsTo(memories, places, layouts)
+    several = {v for v in declared if len(declared[v]) > 1} | _used_before(declared)
+    grows = True
+    while grows:
+        grows = False
+        for var, addresses in declared.items():
+            pointed = [_address(found, var, address) for address in addresses]
+            if var in several:
+                known = dict.fromkeys([*found.of(var), *_memories(chain(*pointed))])
+                pointed = [tuple(Place(memory, None) for memory in known)]
+                grows |= len(known) > len(found.of(var))
+            places[var] = pointed[0]
+            layout = _layout(found, var, addresses)
+            if layout:
+                grows |= bool(several) and layout != layouts.get(var)
+                layouts[var] = layout
+    return found
+
+
+def _declarations(body: tirx.Stmt) -> dict[tirx.Var, list[tirx.Expr | None]]:
+    """The addresses that variables are declared at, in the order of the text; None allocates."""
+    declared: dict[tirx.Var, list[tirx.Expr | None]] = {}
+
+    def declare(var: tirx.Var, address: tirx.Expr | None) -> None:
+        known = declared.setdefault(var, [])
+        if not any(tvm_ffi.structural_equal(address, other) for other in known):
+            known.append(address)
+
+    callbacks = [
+        (tirx.DeclBuffer, lambda stmt: declare(stmt.buffer, stmt.data)),
+        (tirx.AllocBuffer, lambda stmt: declare(stmt.buffer, None)),
+        ((tirx.Bind, tirx.Let), lambda bound: declare(bound.var, bound.value)),
+    ]
+    tvm_ffi.structural_walk(body, callbacks, order="pre")
+    return declared
+
+
+def _used_before(declared: Mapping[tirx.Var, Sequence[tirx.Expr | None]]) -> set[tirx.Var]:
+    """The variables that are computed from such as are declared later in the text."""
+    found: set[tirx.Var] = set()
+    pending = dict(declared)
+    for var, addresses in declared.items():
+        if any(base in pending for a in addresses if a is not None for base in address_of(a).bases):
+            found.add(var)
+        del pending[var]
+    return found
+
+
+def _address(found: PointsTo, var: tirx.Var, address: tirx.Expr | None) -> tuple[Place, ...]:
+    """What `var` points to if it is declared at `address`."""
+    if address is None:
+        return (Place(var),)
+    if tirx.is_buffer_var(var) or isinstance(var.ty, PointerType):
+        return found.places_of(address)
+    # A number, which may be an address, as TIR can cast one to it.
+    return tuple(Place(memory, None) for memory in found.memories_of(address))
+
+
+def _layout(
+    found: PointsTo, buffer: tirx.Var, addresses: Sequence[tirx.Expr | None]
+) -> tuple[Memory, ...]:
+    """The memories that the layout of a buffer, or of those that it is a view of, depends on."""
+    if not tirx.is_buffer_var(buffer):
+        return ()
+    layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+    loaded = [part for part in layout if part is not None and not is_constant(part)]
+    variables = nodes_of(loaded, tirx.Var) if loaded else []
+    read = [memory for var in variables for memory in found.of(var)]
+    for address in addresses if found.layouts else ():
+        if address is not None:
+            read += [m for base in address_of(address).bases for m in found.layouts.get(base, ())]
+    return tuple(dict.fromkeys(read))
+
+
+def _memories(places: Iterable[Place]) -> tuple[Memory, ...]:
+    return tuple(dict.fromkeys(place.memory for place in places))

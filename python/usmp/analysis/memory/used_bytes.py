@@ -1,0 +1,31 @@
+"""How many bytes of a parameter's memory does a PrimFunc use?"""
+
+from __future__ import annotations
+
+from tvm import tirx
+
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.function_liveness import FunctionLiveness
+from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.points_to import PointsTo
+
+
+def used_bytes(memory: Memory, points: PointsTo, liveness: FunctionLiveness) -> int | None:
+    """Bytes from the start of a memory to the end of all buffers that are declared in it, which
+    nothing accesses beyond their end; None if that is not known, because the PrimFunc gives away
+    its address, or that of something in it.
+    """
+    if memory in liveness.escaping:
+        return None
+    end = 0
+    for var, places in points.places.items():
+        if memory not in points.memories_behind[var]:
+            continue
+        (place, *others) = places
+        if others or place.byte_offset is None or var in liveness.passed:
+            return None
+        if tirx.is_buffer_var(var):
+            if not has_static_size(var):
+                return None
+            end = max(end, place.byte_offset + size_bytes(var))
+    return end

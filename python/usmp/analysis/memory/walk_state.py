@@ -1,0 +1,61 @@
+"""The memories, statements and loops that a walk over a PrimFunc is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tvm import tirx
+
+from usmp.analysis.memory.access import Access, MemoryUse
+from usmp.analysis.memory.function_liveness import Span
+from usmp.analysis.memory.memories import Memory
+
+
+@dataclass
+class MemoryState:
+    """What is known of a memory so far.
+
+    Parameters
+    ----------
+    loop_depth: of its AllocBuffer, the least if there are several; 0 for a parameter.
+    allocations: its AllocBuffers.
+    escapes: whether its address is kept.
+    use: what is done to it.
+    """
+
+    loop_depth: int = 0
+    allocations: list[tirx.AllocBuffer] = field(default_factory=list)
+    escapes: bool = False
+    use: MemoryUse = field(default_factory=MemoryUse)
+
+
+@dataclass
+class Outermost:
+    """An outermost statement, and what it has done to memory so far."""
+
+    stmt: tirx.Stmt
+    start: int
+    spans: dict[Memory, Span] = field(default_factory=dict)
+    accesses: dict[Memory, Access] = field(default_factory=dict)
+    allocated: list[Memory] = field(default_factory=list)
+    allocations: dict[tirx.AllocBuffer, list[Span]] = field(default_factory=dict)
+
+    def touch(self, memory: Memory, start: int, stop: int) -> None:
+        """The memory is accessed at these positions."""
+        low, high = self.spans.get(memory, (start, stop))
+        self.spans[memory] = (min(low, start), max(high, stop))
+
+    def access(self, memory: Memory, access: Access) -> None:
+        """Something is done to the memory."""
+        self.accesses[memory] = self.accesses.get(memory, Access.NONE) | access
+
+
+@dataclass
+class Loop:
+    """A loop that the walk is in; `stmt` if its bounds are known."""
+
+    start: int
+    concurrent: bool
+    trips: int = 1
+    stmt: tirx.For | None = None
+    touched: set[Memory] = field(default_factory=set)
