@@ -10,6 +10,7 @@ from tvm.ir import PointerType, Var
 from tvm.tirx import IntImm
 
 from usmp.analysis.memory.addresses import is_op
+from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.nodes import mentions
 from usmp.codegen.c_expression import ExpressionPrinter
 from usmp.codegen.c_helpers import Helpers
@@ -18,7 +19,6 @@ from usmp.codegen.calls import extern_names, may_have_effects, reads_memory
 from usmp.codegen.names import Scope
 from usmp.codegen.value_types import value_type
 from usmp.codegen.variables import scalar_allocations, used_variables, written_only
-from usmp.codegen.written_parameters import WrittenParameters, pointed
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.objects.tvm_errors import faults_told
 
@@ -28,21 +28,13 @@ _COMPOUND = {tirx.Add: "+=", tirx.Sub: "-=", tirx.Mul: "*="}
 """`x = x + y` as `x += y`: the same operation on the same operands in the same order."""
 
 
-def print_function(
-    name: str,
-    func: tirx.PrimFunc,
-    functions: Mapping[str, str],
-    written: WrittenParameters,
-    helpers: Helpers,
-) -> str:
-    """The definition of `func` as a static C function.
+def print_function(facts: FunctionFacts, functions: Mapping[str, str], helpers: Helpers) -> str:
+    """The definition of a PrimFunc as a static C function.
 
     Parameters
     ----------
-    name: name of its GlobalVar.
-    func: flat TIR after LowerIntrin for target "c".
+    facts: the PrimFunc, in flat TIR after LowerIntrin for target "c", and what is known of it.
     functions: C names of all PrimFuncs of the module, by the names of their GlobalVars.
-    written: which parameters of which PrimFunc are written.
     helpers: collects the helper functions that the code needs.
 
     Raises
@@ -50,10 +42,10 @@ def print_function(
     UnsupportedInC: the function has something that portable C99 lacks.
     """
     try:
-        with faults_told(f"to write operator {name} in C"):
-            return _FunctionPrinter(name, func, functions, written, helpers).print()
+        with faults_told(f"to write operator {facts.name} in C"):
+            return _FunctionPrinter(facts, functions, helpers).print()
     except UnsupportedInC as error:
-        raise UnsupportedInC(f"{name}: {error}") from error
+        raise UnsupportedInC(f"{facts.name}: {error}") from error
 
 
 def parameter_types(func: tirx.PrimFunc, written: set[int]) -> list[str]:
@@ -74,17 +66,11 @@ def _parameter_type(param: Var, is_written: bool) -> str:
 
 class _FunctionPrinter:
     def __init__(
-        self,
-        name: str,
-        func: tirx.PrimFunc,
-        functions: Mapping[str, str],
-        written: WrittenParameters,
-        helpers: Helpers,
+        self, facts: FunctionFacts, functions: Mapping[str, str], helpers: Helpers
     ) -> None:
-        self.func = func
-        self.c_name = functions[name]
-        self.written = written.of(name)
-        self.written_variables = written.variables(name)
+        self.facts = facts
+        self.func = func = facts.func
+        self.c_name = functions[facts.name]
         self.scope = Scope([*functions.values(), *extern_names(func.body)])
         self.names: dict[Var, str] = {}
         self.used = used_variables(func.body)
@@ -92,13 +78,13 @@ class _FunctionPrinter:
         self.never_read = written_only(func.body, self.scalars)
         self.declared_by_store: set[Var] = set()
         self.expressions = ExpressionPrinter(
-            self.names, self.scalars, functions, helpers, written.calls
+            self.names, self.scalars, functions, helpers, facts.calls
         )
         self.lines: list[str] = []
         self.indent = 1
 
     def print(self) -> str:
-        types = parameter_types(self.func, self.written)
+        types = parameter_types(self.func, self.facts.written_parameters)
         declared = []
         for param, type_name in zip(self.func.params, types, strict=True):
             self.names[param] = self.scope.unique(param.name)
@@ -169,9 +155,9 @@ class _FunctionPrinter:
         if stmt.buffer not in self.used:
             return
         _require_flat(stmt.buffer)
-        source = pointed(stmt.data)
-        is_plain = isinstance(stmt.data, Var) or is_op(stmt.data, "tirx.buffer_data")
-        if is_plain and source in self.names and self._element(source) == stmt.buffer.dtype:
+        source = stmt.data.args[0] if is_op(stmt.data, "tirx.buffer_data") else stmt.data
+        is_plain = isinstance(source, Var) and source in self.names
+        if is_plain and self._element(source) == stmt.buffer.dtype:
             self.names[stmt.buffer] = self.names[source]
             return
         pointer = self._pointer(stmt.buffer, str(stmt.buffer.dtype), stmt.data)
@@ -183,7 +169,7 @@ class _FunctionPrinter:
 
         The cast by way of `void*` tells compilers that the planner has seen to the alignment.
         """
-        const = "" if view in self.written_variables else "const "
+        const = "" if view in self.facts.written else "const "
         type_name = f"{const}{memory_type(dtype)}*"
         value = self.expressions.print(data)
         return type_name, f"({type_name})({const}void*)({value})"

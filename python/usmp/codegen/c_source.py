@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, IRModule
+from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.analysis.memory.calls import CallResolver
+from usmp.analysis.memory.facts import facts_of_functions
 from usmp.codegen.c_entry_points import (
     MainFunction,
     print_entry_point_source,
@@ -20,7 +19,6 @@ from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
-from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
 from usmp.objects.tvm_errors import apply_to_functions
 
@@ -37,14 +35,14 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     UnsupportedInC: the TIR has something that portable C99 lacks.
     """
     functions = lowered_functions(mod)
-    order = callees_first(functions)
+    facts = facts_of_functions(functions)
+    order = facts.graph.callees_first(MAIN_FUNCTION_NAME)
     c_names = function_symbols(interface, order)
-    written = WrittenParameters(functions)
     helpers = Helpers(declared=frozenset(str(f.symbol) for f in interface.accelerator_functions))
-    *operators, body = [print_function(n, functions[n], c_names, written, helpers) for n in order]
-    types = parameter_types(functions[MAIN_FUNCTION_NAME], written.of(MAIN_FUNCTION_NAME))
-    result = result_type(functions[MAIN_FUNCTION_NAME])
-    main = MainFunction(c_names[MAIN_FUNCTION_NAME], types, result)
+    *operators, body = [print_function(facts.of(name), c_names, helpers) for name in order]
+    known = facts.of(MAIN_FUNCTION_NAME)
+    types = parameter_types(known.func, known.written_parameters)
+    main = MainFunction(c_names[MAIN_FUNCTION_NAME], types, result_type(known.func))
     parts = [
         print_preamble(interface),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
@@ -88,26 +86,3 @@ def function_symbols(interface: Interface, functions: list[str]) -> dict[str, st
     symbols = [str(function.symbol) for function in interface.accelerator_functions]
     scope = Scope([*taken_symbols(interface), *symbols])
     return {name: scope.symbol(interface.prefix, name) for name in functions}
-
-
-def callees_first(functions: dict[str, tirx.PrimFunc]) -> list[str]:
-    """The PrimFuncs that `__tvm_main__` reaches, each after those that it calls."""
-    order: dict[str, None] = {}
-    calls = CallResolver(functions)
-
-    def visit(name: str) -> None:
-        called: dict[str, None] = {}
-
-        def on_call(call: Call) -> None:
-            callee = calls.resolve(call)
-            if callee is not None:
-                called[callee.callee] = None
-
-        tvm_ffi.structural_walk(functions[name].body, (Call, on_call), order="pre")
-        for callee in called:
-            if callee not in order:
-                visit(callee)
-        order[name] = None
-
-    visit(MAIN_FUNCTION_NAME)
-    return list(order)

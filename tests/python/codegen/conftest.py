@@ -9,13 +9,13 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from compilers import require
+from usmp.analysis.memory.facts import facts_of_functions
 from usmp.codegen.c_function import print_function
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_source import print_sources
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
 from usmp.codegen.interface import interface_of
-from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
 from usmp.transform import UnifiedStaticMemoryPlanner
@@ -41,8 +41,8 @@ def print_functions():
         mod = mod if isinstance(mod, IRModule) else IRModule({"f": mod})
         functions = {v.name_hint: f for v, f in lower_intrinsics(mod).functions.items()}
         names = {name: name for name in functions}
-        helpers, written = Helpers(), WrittenParameters(functions)
-        bodies = [print_function(n, f, names, written, helpers) for n, f in functions.items()]
+        helpers, facts = Helpers(), facts_of_functions(functions)
+        bodies = [print_function(facts.of(name), names, helpers) for name in functions]
         return "\n".join([*helpers.externs.values(), *helpers.definitions.values(), *bodies])
 
     return to_c

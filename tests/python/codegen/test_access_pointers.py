@@ -4,9 +4,9 @@ import pytest
 from tvm import tirx
 from tvm.ir import PointerType, PrimType
 
+from usmp.analysis.memory.facts import facts_of_functions
 from usmp.codegen.c_function import print_function
 from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.written_parameters import WrittenParameters
 
 
 def printed(mask: int, offset: tirx.Expr | int = 0) -> tuple[str, str]:
@@ -22,8 +22,8 @@ def printed(mask: int, offset: tirx.Expr | int = 0) -> tuple[str, str]:
         mask,
     )
     func = tirx.PrimFunc([data], tirx.Evaluate(tirx.call_extern("int32", "other", pointer)))
-    written, helpers = WrittenParameters({"f": func}), Helpers()
-    text = print_function("f", func, {"f": "f"}, written, helpers)
+    helpers = Helpers()
+    text = print_function(facts_of_functions({"f": func}).of("f"), {"f": "f"}, helpers)
     return text, helpers.externs["other"]
 
 

@@ -9,12 +9,13 @@ as `shared_facts` lasts, and are never changed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 
 from tvm import tirx
-from tvm.ir import Call, IRModule
+from tvm.ir import Call, IRModule, PointerType
 
 from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.calls import CallResolver, possible_calls, prim_funcs
@@ -98,6 +99,30 @@ class FunctionFacts:
         """Where its variables point to."""
         return points_to(self.func)
 
+    @cached_property
+    def written(self) -> AbstractSet[tirx.Var]:
+        """The pointers and buffers through which it, or a PrimFunc that it calls, may write, and
+        all that these were made from. A view of something that is written through another view
+        need not be one of them."""
+        found = set(self.liveness.written)
+        pending = list(found)
+        while pending:
+            new = set(self.points_to.sources.get(pending.pop(), ())) - found
+            found |= new
+            pending += new
+        return found
+
+    @property
+    def written_parameters(self) -> set[int]:
+        """The indices of the pointers and buffers among its parameters through which it may
+        write."""
+        return {
+            index
+            for index, param in enumerate(self.func.params)
+            if param in self.written
+            and (tirx.is_buffer_var(param) or isinstance(param.ty, PointerType))
+        }
+
     def used_bytes(self, index: int) -> int | None:
         """Of the memory of a parameter; see the function of this name."""
         return used_bytes(self.func.params[index], self.points_to, self.liveness)
@@ -154,16 +179,16 @@ class FactStore:
 
 
 class ModuleFacts:
-    """The facts of the PrimFuncs of a module as it is now.
+    """The facts of the PrimFuncs of a module.
 
     Parameters
     ----------
-    mod: the module.
+    functions: the PrimFuncs, by the names of their GlobalVars.
     store: has the facts.
     """
 
-    def __init__(self, mod: IRModule, store: FactStore) -> None:
-        self.graph = CallGraph(prim_funcs(mod), store.possible_calls)
+    def __init__(self, functions: Mapping[str, tirx.PrimFunc], store: FactStore) -> None:
+        self.graph = CallGraph(functions, store.possible_calls)
         self._store = store
         self._found: dict[str, FunctionFacts] = {}
 
@@ -202,8 +227,13 @@ def shared_facts() -> Iterator[None]:
 
 
 def module_facts(mod: IRModule) -> ModuleFacts:
-    """The facts of a module, shared as `shared_facts` says."""
-    return ModuleFacts(mod, _SHARED.get() or FactStore())
+    """The facts of a module as it is now, shared as `shared_facts` says."""
+    return facts_of_functions(prim_funcs(mod))
+
+
+def facts_of_functions(functions: Mapping[str, tirx.PrimFunc]) -> ModuleFacts:
+    """The same of PrimFuncs by the names of their GlobalVars."""
+    return ModuleFacts(functions, _SHARED.get() or FactStore())
 
 
 def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:

@@ -28,11 +28,7 @@ from usmp.analysis.memory.effects import (
     CONCURRENT_ATTRIBUTES,
     KEEP_A_POINTER,
 )
-from usmp.analysis.memory.function_liveness import (
-    FunctionLiveness,
-    Span,
-    StatementLiveness,
-)
+from usmp.analysis.memory.function_liveness import FunctionLiveness, Span, StatementLiveness
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.statement_walk import StatementWalk

@@ -30,12 +30,14 @@ class PointsTo:
     ----------
     memories: its parameters, and the buffers of its AllocBuffers in the order of the text.
     places: the addresses that a variable may have; none if it is a number.
+    sources: the variables that a variable was declared with the address of.
     layouts: the memories that are read to find an element of a buffer, because its shape, strides
         or offset say so; for those buffers that have some.
     """
 
     memories: Sequence[Memory]
     places: Mapping[tirx.Var, tuple[Place, ...]]
+    sources: Mapping[tirx.Var, tuple[tirx.Var, ...]]
     layouts: Mapping[tirx.Var, tuple[Memory, ...]]
 
     def of(self, var: tirx.Var) -> tuple[Memory, ...]:
@@ -94,22 +96,24 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
     memories = list(dict.fromkeys([*func.params, *allocated]))
     places: dict[tirx.Var, tuple[Place, ...]] = {memory: (Place(memory),) for memory in memories}
     layouts: dict[tirx.Var, tuple[Memory, ...]] = {}
-    found = PointsTo(memories, places, layouts)
-    several = {v for v in declared if len(declared[v]) > 1} | _used_before(declared)
-    grows = True
-    while grows:
-        grows = False
+    sources = {var: _sources(addresses) for var, addresses in declared.items()}
+    found = PointsTo(memories, places, sources, layouts)
+    several = {v for v in declared if len(declared[v]) > 1} | _used_before(sources)
+    changes = True
+    while changes:
+        changes = False
         for var, addresses in declared.items():
             pointed = [_address(found, var, address) for address in addresses]
             if var in several:
                 known = dict.fromkeys([*found.of(var), *_memories(chain(*pointed))])
                 pointed = [tuple(Place(memory, None) for memory in known)]
-                grows |= len(known) > len(found.of(var))
+            before = found.of(var), layouts.get(var, ())
             places[var] = pointed[0]
-            layout = _layout(found, var, addresses)
+            layout = _layout(found, var)
             if layout:
-                grows |= bool(several) and layout != layouts.get(var)
                 layouts[var] = layout
+            # What is declared after all that it is made from is known at once.
+            changes |= bool(several) and before != (found.of(var), layout)
     return found
 
 
@@ -131,14 +135,19 @@ def _declarations(body: tirx.Stmt) -> dict[tirx.Var, list[tirx.Expr | None]]:
     return declared
 
 
-def _used_before(declared: Mapping[tirx.Var, Sequence[tirx.Expr | None]]) -> set[tirx.Var]:
+def _sources(addresses: Sequence[tirx.Expr | None]) -> tuple[tirx.Var, ...]:
+    bases = (address_of(address).bases for address in addresses if address is not None)
+    return tuple(dict.fromkeys(chain(*bases)))
+
+
+def _used_before(sources: Mapping[tirx.Var, Sequence[tirx.Var]]) -> set[tirx.Var]:
     """The variables that are computed from such as are declared later in the text."""
     found: set[tirx.Var] = set()
-    pending = dict(declared)
-    for var, addresses in declared.items():
-        if any(base in pending for a in addresses if a is not None for base in address_of(a).bases):
+    pending = set(sources)
+    for var, bases in sources.items():
+        if not pending.isdisjoint(bases):
             found.add(var)
-        del pending[var]
+        pending.remove(var)
     return found
 
 
@@ -152,9 +161,7 @@ def _address(found: PointsTo, var: tirx.Var, address: tirx.Expr | None) -> tuple
     return tuple(Place(memory, None) for memory in found.memories_of(address))
 
 
-def _layout(
-    found: PointsTo, buffer: tirx.Var, addresses: Sequence[tirx.Expr | None]
-) -> tuple[Memory, ...]:
+def _layout(found: PointsTo, buffer: tirx.Var) -> tuple[Memory, ...]:
     """The memories that the layout of a buffer, or of those that it is a view of, depends on."""
     if not tirx.is_buffer_var(buffer):
         return ()
@@ -162,9 +169,7 @@ def _layout(
     loaded = [part for part in layout if part is not None and not is_constant(part)]
     variables = nodes_of(loaded, tirx.Var) if loaded else []
     read = [memory for var in variables for memory in found.of(var)]
-    for address in addresses if found.layouts else ():
-        if address is not None:
-            read += [m for base in address_of(address).bases for m in found.layouts.get(base, ())]
+    read += [m for var in found.sources[buffer] for m in found.layouts.get(var, ())]
     return tuple(dict.fromkeys(read))
 
 

@@ -11,14 +11,14 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType, Var
 from tvm.target import Target
 
+from usmp.analysis.memory.facts import facts_of_functions
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_function import parameter_types
-from usmp.codegen.c_source import callees_first, function_symbols, lowered_functions
+from usmp.codegen.c_source import function_symbols, lowered_functions
 from usmp.codegen.interface import Interface
 from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
-from usmp.codegen.written_parameters import WrittenParameters
 from usmp.objects.attributes import CONSTANT_DATA_ATTR, MAIN_FUNCTION_NAME
 from usmp.objects.tvm_errors import reason_of
 from usmp.temporary_folder import temporary_folder
@@ -54,9 +54,10 @@ def compile_module(mod: IRModule, interface: Interface, target: Target) -> LLVMM
     UnsupportedByLLVM: TVM's code generator refuses something in the TIR.
     """
     functions = lowered_functions(mod)
-    order = callees_first(functions)
+    facts = facts_of_functions(functions)
+    order = facts.graph.callees_first(MAIN_FUNCTION_NAME)
     symbol = function_symbols(interface, order)[MAIN_FUNCTION_NAME]
-    written = WrittenParameters(functions).of(MAIN_FUNCTION_NAME)
+    written = facts.of(MAIN_FUNCTION_NAME).written_parameters
     types = parameter_types(functions[MAIN_FUNCTION_NAME], written)
     variables = [variable for variable in mod.functions if variable.name_hint in order]
     reached = IRModule({variable: functions[variable.name_hint] for variable in variables})

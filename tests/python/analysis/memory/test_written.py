@@ -1,11 +1,10 @@
 """Which parameters does a PrimFunc write?"""
 
 import pytest
-from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from usmp.codegen.written_parameters import WrittenParameters, pointed
+from usmp.analysis.memory.facts import module_facts
 
 
 @I.ir_module(s_tir=True)
@@ -62,14 +61,4 @@ class Module:
     ],
 )
 def test_written_parameters(name, indices):
-    functions = {v.name_hint: f for v, f in Module.functions.items()}
-    assert WrittenParameters(functions).of(name) == indices
-
-
-def test_pointed():
-    data = tirx.decl_buffer((8,), "int32", "data")
-    assert pointed(data.data).same_as(data)
-    assert pointed(tirx.address_of(data[3])).same_as(data)
-    assert pointed(data[3]) is None
-    assert pointed(tirx.call_extern("handle", "allocate")) is None
-    assert pointed(None) is None
+    assert module_facts(Module).of(name).written_parameters == indices
