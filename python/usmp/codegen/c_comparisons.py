@@ -6,16 +6,17 @@ from tvm import tirx
 from tvm.tirx import IntImm
 
 from usmp.analysis.integer_ranges import type_range
+from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c_types import is_floating
 from usmp.codegen.calls import may_have_effects
 
 
-def comparison_with_limit(expr: tirx.Expr) -> str | None:
+def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
     """The value of a comparison with its type's least or greatest value, if that decides it.
 
     Compilers warn of such comparisons.
     """
-    if not isinstance(expr, (tirx.LT, tirx.LE, tirx.GT, tirx.GE)) or may_have_effects(expr):
+    if not isinstance(expr, (tirx.LT, tirx.LE, tirx.GT, tirx.GE)) or may_have_effects(expr, calls):
         return None
     dtype = str(expr.a.ty.dtype)
     if is_floating(dtype):

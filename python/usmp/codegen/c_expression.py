@@ -147,7 +147,7 @@ class ExpressionPrinter:
         _check_is_computable(str(expr.a.ty.dtype), expr)
         if isinstance(expr, _ARITHMETIC):
             return self._arithmetic(operator, level, expr, dtype)
-        known = comparison_with_limit(expr)
+        known = comparison_with_limit(expr, self.calls)
         if known is not None:
             return _Text(known)
         return self._infix(operator, level, self._visit(expr.a), self._visit(expr.b))
@@ -234,7 +234,7 @@ class ExpressionPrinter:
         return self.substitutions.get(var) or _Text(self._name(var))
 
     def _let(self, expr: tirx.Let) -> _Text:
-        if may_have_effects(expr.value):
+        if may_have_effects(expr.value, self.calls):
             raise UnsupportedInC(f"a Let whose value has side effects: {expr}")
         outer = self.substitutions
         self.substitutions = {**outer, expr.var: self._visit(expr.value)}
@@ -248,6 +248,9 @@ class ExpressionPrinter:
     def _call(self, expr: Call) -> _Text:
         if isinstance(expr.op, GlobalVar):
             return self._call_of(str(expr.op.name_hint), expr.args)
+        callee = self.calls.resolve(expr)
+        if callee is not None:
+            return self._call_of(callee.callee, self.calls.passed(callee))
         operator = expr.op.name if isinstance(expr.op, Op) else str(expr.op)
         if operator in _NOT_LOWERED:
             return self._library(_NOT_LOWERED[operator], str(expr.ty.dtype), *expr.args)
@@ -318,9 +321,6 @@ class ExpressionPrinter:
         return _Text(f"{function}({self.print(value)})")
 
     def _extern(self, expr: Call) -> _Text:
-        callee = self.calls.resolve(expr)
-        if callee is not None:
-            return self._call_of(callee.callee, self.calls.passed(callee))
         function = extern_function(expr)
         if is_low_bits_function(function):
             return self._cast(tirx.Cast(str(expr.ty.dtype), expr.args[1]))

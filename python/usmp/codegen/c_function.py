@@ -73,7 +73,7 @@ class _FunctionPrinter:
         self.c_name = functions[facts.name]
         self.scope = Scope([*functions.values(), *extern_names(func.body)])
         self.names: dict[Var, str] = {}
-        self.used = used_variables(func.body)
+        self.used = used_variables(func.body, facts.calls)
         self.scalars = scalar_allocations(func.body)
         self.never_read = written_only(func.body, self.scalars)
         self.declared_by_store: set[Var] = set()
@@ -180,7 +180,7 @@ class _FunctionPrinter:
 
     def _bind(self, stmt: tirx.Bind) -> None:
         if stmt.var not in self.used:
-            if may_have_effects(stmt.value):
+            if may_have_effects(stmt.value, self.facts.calls):
                 self._line(f"(void){self.expressions.print(stmt.value)};")
             return
         value = self.expressions.print(stmt.value)
@@ -211,7 +211,7 @@ class _FunctionPrinter:
         jump = next((word for name, word in _JUMPS.items() if is_op(stmt.value, name)), None)
         if jump:
             self._line(f"{jump};")
-        elif may_have_effects(stmt.value):
+        elif may_have_effects(stmt.value, self.facts.calls):
             self._line(f"{self.expressions.print(stmt.value)};")
         else:
             self._line(f"(void)({self.expressions.print(stmt.value)});")
@@ -244,7 +244,7 @@ class _FunctionPrinter:
     def _loop_constant(self, name: str, value: tirx.Expr) -> str:
         """`value`, in a variable if the loop's body could change it: TIR evaluates it once."""
         text = self.expressions.print(value)
-        if not reads_memory(value):
+        if not reads_memory(value, self.facts.calls):
             return text
         variable = self.scope.unique(name)
         self._line(f"const {c_type(str(value.ty.dtype))} {variable} = {text};")

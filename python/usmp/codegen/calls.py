@@ -7,6 +7,7 @@ import re
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
 
+from usmp.analysis.memory.calls import CallResolver
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_text import quoted
 from usmp.codegen.c_types import UnsupportedInC
@@ -15,19 +16,23 @@ from usmp.plain_text import printable
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
+_IMPURE_CALLS = ("tirx.call_extern", "tirx.tvm_call_cpacked", "tirx.tvm_call_packed")
 
 
-def may_have_effects(expr: tirx.Expr) -> bool:
-    """Whether it matters when, or how often, `expr` is evaluated."""
+def may_have_effects(expr: tirx.Expr, calls: CallResolver) -> bool:
+    """Whether it matters when, or how often, `expr` is evaluated: a PrimFunc may write to memory,
+    also one that is called as if it were a pure function."""
     return any(
-        isinstance(call.op, GlobalVar) or call.op.name == "tirx.call_extern"
+        isinstance(call.op, GlobalVar)
+        or call.op.name in _IMPURE_CALLS
+        or calls.resolve(call) is not None
         for call in nodes_of(expr, Call)
     )
 
 
-def reads_memory(expr: tirx.Expr) -> bool:
+def reads_memory(expr: tirx.Expr, calls: CallResolver) -> bool:
     """Whether the value of `expr` may differ after a store, or after a call."""
-    return bool(nodes_of(expr, TensorLoad)) or may_have_effects(expr)
+    return bool(nodes_of(expr, TensorLoad)) or may_have_effects(expr, calls)
 
 
 def extern_name(call: Call) -> str | None:

@@ -7,11 +7,12 @@ from tvm import tirx
 from tvm.ir import TensorLoad, Var
 
 from usmp.analysis.addressed import addressed
+from usmp.analysis.memory.calls import CallResolver
 from usmp.analysis.nodes import nodes_of
 from usmp.codegen.calls import may_have_effects
 
 
-def used_variables(body: tirx.Stmt) -> set[Var]:
+def used_variables(body: tirx.Stmt, calls: CallResolver) -> set[Var]:
     """Variables that something else mentions than their own and other unused declarations."""
     used: set[Var] = set()
     declared: dict[Var, tirx.Expr] = {}
@@ -22,7 +23,7 @@ def used_variables(body: tirx.Stmt) -> set[Var]:
 
     def on_bind(stmt: tirx.Bind) -> tvm_ffi.WalkResult:
         declared[stmt.var] = stmt.value
-        if may_have_effects(stmt.value):
+        if may_have_effects(stmt.value, calls):
             used.update(nodes_of(stmt.value, Var))
         return tvm_ffi.WalkResult.SKIP
 

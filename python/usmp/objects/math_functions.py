@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-_STEMS = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp
-    exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log
-    log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo
-    rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc""".split()
-MATH_FUNCTIONS = frozenset(stem + suffix for stem in _STEMS for suffix in ("", "f"))
+_STEMS = {
+    1: """acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor
+        ilogb lgamma llrint llround log log10 log1p log2 logb lrint lround nearbyint rint round sin
+        sinh sqrt tan tanh tgamma trunc""",
+    2: """atan2 copysign fdim fmax fmin fmod hypot ldexp nextafter nexttoward pow remainder scalbln
+        scalbn""",
+    3: "fma",
+}
+_WITH_POINTERS = "frexp modf nan remquo"
+NUMBERS_OF_MATH_FUNCTIONS = {
+    stem + suffix: count
+    for count, stems in _STEMS.items()
+    for stem in stems.split()
+    for suffix in ("", "f")
+}
+"""How many numbers a function of <math.h> takes, for those that take nothing else."""
+MATH_FUNCTIONS = frozenset(NUMBERS_OF_MATH_FUNCTIONS) | {
+    stem + suffix for stem in _WITH_POINTERS.split() for suffix in ("", "f")
+}
 """Functions that <math.h> declares, for double and float."""

@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, StringImm
 
-from usmp.objects.math_functions import MATH_FUNCTIONS
+from usmp.objects.math_functions import NUMBERS_OF_MATH_FUNCTIONS
 
 _CALLS_BY_NAME = (
     "tirx.call_extern",
@@ -56,7 +56,8 @@ class CallResolver:
 
         A PrimFunc may have the name of a function outside of the module. A call by that name is a
         call of the PrimFunc if the arguments are such as it takes, in number and in which of them
-        are pointers; but numbers alone go to a function of <math.h>, if there is one.
+        are pointers; but numbers alone go to a function of <math.h>, if there is one that takes so
+        many.
         """
         if isinstance(call.op, GlobalVar):
             name = str(call.op.name_hint)
@@ -100,7 +101,8 @@ def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:
 
 def _is_mathematical(name: str, arguments: Sequence[tirx.Expr]) -> bool:
     """Whether a call is of <math.h>: TVM itself lowers T.exp(x) to a call by this name."""
-    return name in MATH_FUNCTIONS and len(arguments) > 0 and not any(map(_is_pointer, arguments))
+    takes = NUMBERS_OF_MATH_FUNCTIONS.get(name)
+    return takes == len(arguments) and not any(map(_is_pointer, arguments))
 
 
 def _takes(func: tirx.PrimFunc, arguments: Sequence[tirx.Expr]) -> bool:

@@ -102,13 +102,13 @@ class Expressions:
         return self._extern(call)
 
     def _extern(self, call: Call) -> Expr:
-        name = extern_name(call)
-        if name is None:
-            return call
         callee = self._calls.resolve(call)
         if callee is not None:
             variable, arguments = self._functions[callee.callee], self._calls.passed(callee)
             return Call(variable, arguments, call.attrs, call.ty_args, call.span, call.ty)
+        name = extern_name(call)
+        if name is None:
+            return call
         if is_low_bits_function(name):
             return Cast(str(call.ty.dtype), call.args[1])
         if name in LLVM_INTRINSICS:

@@ -14,7 +14,15 @@ def prim_func(*params):
     return tirx.PrimFunc(params, tirx.Evaluate(tirx.const(0, "int32")))
 
 
-CALLS = CallResolver({"exp": prim_func(POINTER, NUMBER), "tan": prim_func(NUMBER)})
+CALLS = CallResolver(
+    {
+        "exp": prim_func(POINTER, NUMBER),
+        "tan": prim_func(NUMBER),
+        "sin": prim_func(NUMBER, NUMBER),
+        "fmaf": prim_func(NUMBER, NUMBER, NUMBER),
+        "nan": prim_func(NUMBER),
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +37,10 @@ CALLS = CallResolver({"exp": prim_func(POINTER, NUMBER), "tan": prim_func(NUMBER
         ("tan", (NUMBER,), None),
         ("tan", (NUMBER, POINTER), "tan"),
         ("log", (NUMBER,), None),
+        ("sin", (NUMBER, NUMBER), "sin"),
+        ("sin", (NUMBER,), None),
+        ("fmaf", (NUMBER, NUMBER, NUMBER), None),
+        ("nan", (NUMBER,), "nan"),
     ],
 )
 def test_arguments_tell_a_prim_func_from_a_namesake(name, arguments, callee):
