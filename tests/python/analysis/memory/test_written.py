@@ -1,6 +1,8 @@
 """Which parameters does a PrimFunc write?"""
 
 import pytest
+from tvm import tirx
+from tvm.ir import IRModule, PointerType, PrimType
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
@@ -62,3 +64,32 @@ class Module:
 )
 def test_written_parameters(name, indices):
     assert module_facts(Module).of(name).written_parameters == indices
+
+
+POINTER = PointerType(PrimType("int32"))
+
+
+def access_pointer(data):
+    """It says that it is for reading."""
+    kind = tirx.type_annotation("int32")
+    return tirx.call_intrin(POINTER, "tirx.tvm_access_ptr", kind, data, 2, 4, 1)
+
+
+def bytes_further_on(data):
+    return tirx.call_intrin(POINTER, "tirx.handle_add_byte_offset", data, 8)
+
+
+def module_with(pointer, use):
+    """A PrimFunc with a view of its first parameter, of which `use` makes a statement."""
+    data, out = tirx.Var("data", POINTER), tirx.decl_buffer((4,), "int32", "out")
+    view = tirx.decl_buffer((4,), "int32", "view")
+    body = tirx.SeqStmt([tirx.DeclBuffer(view, data=pointer(data)), use(view, out)])
+    return IRModule({"f": tirx.PrimFunc([data, out], body)})
+
+
+@pytest.mark.parametrize("pointer", [access_pointer, bytes_further_on])
+def test_a_view_at_a_computed_pointer(pointer):
+    stores = module_with(pointer, lambda view, out: tirx.BufferStore(view, out[0], [0]))
+    loads = module_with(pointer, lambda view, out: tirx.BufferStore(out, view[0], [0]))
+    assert module_facts(stores).of("f").written_parameters == {0}
+    assert module_facts(loads).of("f").written_parameters == {1}
