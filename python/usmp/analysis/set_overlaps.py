@@ -31,7 +31,7 @@ def set_overlaps(
     position = {info: index for index, (info, _) in enumerate(buffers)}
     overlaps: dict[BufferInfo, dict[BufferInfo, int]] = {info: {} for info, _ in buffers}
     for index, (info, stmt) in enumerate(buffers):
-        for other in info.conflicts:
+        for other in info.conflicts[:]:
             if position[other] > index:
                 _set_overlap(
                     (info, stmt), buffers[position[other]], distances, matters_later, overlaps

@@ -49,6 +49,8 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
         expr = expr.args[0]
     if isinstance(expr, tirx.Var):
         return Address({expr: None}), []
+    if is_op(expr, "tirx.address_of") and isinstance(expr.args[0], TensorLoad):
+        return _address_of_element(expr.args[0]), []
     address = Address()
     passed: list[tirx.Expr] = []
     if is_constant(expr):
@@ -56,8 +58,9 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
 
     def on_call(call: Call) -> tvm_ffi.WalkResult:
         if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
-            address.bases[call.args[0].source] = None
-            address.computed += [i for i in call.args[0].indices if not is_constant(i)]
+            element = _address_of_element(call.args[0])
+            address.bases.update(element.bases)
+            address.computed += element.computed
             return tvm_ffi.WalkResult.SKIP
         if isinstance(call.op, Op) and call.op.name in _POINTER_ARITHMETIC:
             return tvm_ffi.WalkResult.ADVANCE
@@ -78,6 +81,11 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
     callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
     tvm_ffi.structural_walk(expr, callbacks, order="pre")
     return address, passed
+
+
+def _address_of_element(load: TensorLoad) -> Address:
+    computed = [index for index in load.indices[:] if not is_constant(index)]
+    return Address({load.source: None}, computed)
 
 
 def _returns_a_number(call: Call) -> bool:

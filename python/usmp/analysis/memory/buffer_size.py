@@ -10,7 +10,7 @@ from tvm import tirx
 
 def has_static_size(buffer: tirx.Buffer) -> bool:
     """Whether `size_bytes` can tell how large the buffer is."""
-    layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+    layout = [*buffer.shape[:], *buffer.strides[:], buffer.elem_offset]
     static = all(part is None or isinstance(part, tirx.IntImm) for part in layout)
     return static and "vscale" not in str(buffer.dtype)
 
@@ -18,7 +18,7 @@ def has_static_size(buffer: tirx.Buffer) -> bool:
 def size_bytes(buffer: tirx.Buffer) -> int:
     """Bytes that a buffer of static shape takes, with the gaps that its strides and its element
     offset leave."""
-    extents = [int(extent) for extent in buffer.shape]
+    extents = [int(extent) for extent in buffer.shape[:]]
     elements = prod(extents)
     if buffer.strides and elements:
         steps = zip(extents, buffer.strides, strict=True)

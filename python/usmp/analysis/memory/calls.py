@@ -45,6 +45,8 @@ class CallResolver:
 
     def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:
         self.functions = dict(functions)
+        self._resolved: dict[Call, PrimFuncCall | None] = {}
+        """Calls by a GlobalVar or by name, since each is asked for several times."""
         self._by_symbol = {name: name for name in self.functions}
         for name, func in self.functions.items():
             symbol = func.attrs.get("global_symbol") if func.attrs else None
@@ -59,12 +61,19 @@ class CallResolver:
         are pointers; but numbers alone go to a function of <math.h>, if there is one that takes so
         many.
         """
+        if not _may_be_of_prim_func(call):
+            return None
+        if call not in self._resolved:
+            self._resolved[call] = self._resolve(call)
+        return self._resolved[call]
+
+    def _resolve(self, call: Call) -> PrimFuncCall | None:
         if isinstance(call.op, GlobalVar):
             name = str(call.op.name_hint)
             if name in self.functions:
-                return PrimFuncCall(name, tuple(call.args), first_argument=0)
-        elif isinstance(call.op, Op) and call.op.name in _CALLS_BY_NAME:
-            symbol, *arguments = call.args
+                return PrimFuncCall(name, tuple(call.args[:]), first_argument=0)
+        else:
+            symbol, *arguments = call.args[:]
             if isinstance(symbol, StringImm) and symbol.value in self._by_symbol:
                 name = self._by_symbol[symbol.value]
                 is_of_c = _is_mathematical(symbol.value, arguments)
@@ -82,12 +91,16 @@ def possible_calls(body: tirx.Stmt) -> list[Call]:
     found: list[Call] = []
 
     def on_call(call: Call) -> None:
-        by_name = isinstance(call.op, Op) and call.op.name in _CALLS_BY_NAME
-        if by_name or isinstance(call.op, GlobalVar):
+        if _may_be_of_prim_func(call):
             found.append(call)
 
     tvm_ffi.structural_walk(body, (Call, on_call), order="pre")
     return found
+
+
+def _may_be_of_prim_func(call: Call) -> bool:
+    op = call.op
+    return isinstance(op, GlobalVar) or (isinstance(op, Op) and op.name in _CALLS_BY_NAME)
 
 
 def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:

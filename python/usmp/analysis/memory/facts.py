@@ -25,7 +25,7 @@ from usmp.analysis.memory.liveness import walk_liveness
 from usmp.analysis.memory.memory_trace import trace_function
 from usmp.analysis.memory.points_to import PointsTo, points_to
 from usmp.analysis.memory.safe_overlap import SafeOverlap
-from usmp.analysis.memory.side_effects import Effect, effect_of, effect_of_main_statement
+from usmp.analysis.memory.side_effects import Effect, effect_of
 from usmp.analysis.memory.used_bytes import used_bytes
 
 
@@ -55,6 +55,7 @@ class FunctionFacts:
         self._liveness: FunctionLiveness | None = None
         self._overlap: SafeOverlap | None = None
         self._effect: Effect | None = None
+        self._used_bytes: dict[int, int | None] = {}
 
     @property
     def liveness(self) -> FunctionLiveness:
@@ -86,13 +87,13 @@ class FunctionFacts:
     def effect(self) -> Effect:
         """What it does beside reading and writing memory."""
         for facts in self._callees_first("_effect"):
-            facts._effect = effect_of(facts.func.body, facts.calls, facts._effects_of_callees())
+            facts._effect = effect_of(facts.func.body, facts.calls, facts._effects_of_callees)
         assert self._effect is not None
         return self._effect
 
     def effect_of_main_statement(self, stmt: tirx.Stmt) -> Effect:
         """The same of one of its statements, if it is the main function."""
-        return effect_of_main_statement(stmt, self.calls, self._effects_of_callees())
+        return effect_of(stmt, self.calls, self._effects_of_callees, is_main=True)
 
     @cached_property
     def points_to(self) -> PointsTo:
@@ -125,8 +126,12 @@ class FunctionFacts:
 
     def used_bytes(self, index: int) -> int | None:
         """Of the memory of a parameter; see the function of this name."""
-        return used_bytes(self.func.params[index], self.points_to, self.liveness)
+        if index not in self._used_bytes:
+            param = self.func.params[index]
+            self._used_bytes[index] = used_bytes(param, self.points_to, self.liveness)
+        return self._used_bytes[index]
 
+    @cached_property
     def _effects_of_callees(self) -> dict[str, Effect]:
         return {name: callee.effect for name, callee in self.callees.items()}
 

@@ -81,6 +81,7 @@ class SafeOverlap:
         """How many PrimFuncs stand below it, each called by the one before."""
         self._accessed = accessed
         self._distances: dict[tuple[Memory, Memory], int] = {}
+        self._sizes_of_memories: dict[Memory, int] = {}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
         """Values of what was found, kept or not."""
         self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
@@ -136,6 +137,11 @@ class SafeOverlap:
         return CalleeReach(params, allocated, reach, self.trace.lost)
 
     def _size_bytes(self, memory: Memory) -> int:
+        if memory not in self._sizes_of_memories:
+            self._sizes_of_memories[memory] = self._greatest_size(memory)
+        return self._sizes_of_memories[memory]
+
+    def _greatest_size(self, memory: Memory) -> int:
         is_buffer = tirx.is_buffer_var(memory)
         if is_buffer and has_static_size(memory):
             return size_bytes(memory)

@@ -27,23 +27,16 @@ class Effect(IntEnum):
     """It may end the run, so that what follows relies on it."""
 
 
-def effect_of_main_statement(
-    stmt: tirx.Stmt, calls: CallResolver, callees: Mapping[str, Effect]
+def effect_of(
+    stmt: tirx.Stmt, calls: CallResolver, callees: Mapping[str, Effect], is_main: bool = False
 ) -> Effect:
-    """Of a statement of the main function, where a return ends the run; parameters as for
-    `effect_of`."""
-    found: list[tirx.Stmt] = []
-    tvm_ffi.structural_walk(stmt, (tirx.Return, found.append))
-    return Effect.MAY_END if found else effect_of(stmt, calls, callees)
-
-
-def effect_of(stmt: tirx.Stmt, calls: CallResolver, callees: Mapping[str, Effect]) -> Effect:
     """The effect of a statement or body.
 
     Parameters
     ----------
     calls: has the PrimFuncs that it may call.
     callees: the effects of those that it calls, by name.
+    is_main: whether a return ends the run.
     """
     found = Effect.NONE
 
@@ -52,12 +45,12 @@ def effect_of(stmt: tirx.Stmt, calls: CallResolver, callees: Mapping[str, Effect
         callee = calls.resolve(call)
         found = max(found, _of_call(call) if callee is None else callees[callee.callee])
 
-    def on_assertion(_: tirx.AssertStmt) -> None:
+    def on_end(_: tirx.AssertStmt | tirx.Return) -> None:
         nonlocal found
         found = Effect.MAY_END
 
-    callbacks = [(Call, on_call), (tirx.AssertStmt, on_assertion)]
-    tvm_ffi.structural_walk(stmt, callbacks, order="pre")
+    ends = (tirx.AssertStmt, tirx.Return) if is_main else (tirx.AssertStmt,)
+    tvm_ffi.structural_walk(stmt, [(Call, on_call), (ends, on_end)], order="pre")
     return found
 
 

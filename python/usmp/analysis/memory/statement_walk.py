@@ -39,5 +39,5 @@ class StatementWalk:
 
     def sequence(self, stmt: tirx.SeqStmt) -> None:
         """Walk statements that follow each other."""
-        for child in stmt.seq:
+        for child in stmt.seq[:]:
             self.statement(child)
