@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,11 @@ from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.objects.tvm_errors import cannot, faults_told
 from usmp.plain_text import shown
 from usmp.plan_for_board import board_targets, check_board_executor, plan_for_board
-from usmp.plan_workspace_io import ram_with_workspace_io
-from usmp.relax import import_model, lower_to_aot
+from usmp.planning.candidates import fewest_bytes
+from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
+from usmp.planning.session import planning_session
+from usmp.planning.workspace_io import ram_with_workspace_io
+from usmp.relax import MainCandidates, import_model, lower_to_operators
 from usmp.relax.bind_params import bind_params
 from usmp.runtime import HostModule
 from usmp.transform import (
@@ -119,36 +122,40 @@ def build(
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
     mod = _imported(mod)
-    config = {"tir.usmp.use_workspace_io": board is not None, **PassContext.current().config}
+    options = planning_options(workspace_io=board is not None)
     if board is not None:
         check_board_executor(board, executor)
         names = targets.names
         workspace_memory_pools = board_workspace_pools(board, names, workspace_memory_pools)
         constant_memory_pools = board_constant_pools(board, names, constant_memory_pools)
-    check_workspace_io(executor, bool(config["tir.usmp.use_workspace_io"]))
+    check_workspace_io(executor, options.use_workspace_io)
     if params:
         mod = bind_params(mod, params)
-    with _planner_context(config):
-        mod = _lower(mod, targets, module_name)
-    _check_accelerators(mod, targets, executor)
-    mod = ConvertForLoopsToSerial()(mod)
-    mod = tirx.transform.BindTarget(targets.cpu)(mod)
-    mod = mod.with_attr(EXECUTOR_ATTR, executor)
-    if workspace_memory_pools is not None:
-        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
-    if constant_memory_pools is not None:
-        mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
-    with _planner_context(config), _planning(config):
-        if compare_workspace_io and not (config["tir.usmp.use_workspace_io"] or executor.is_packed):
-            ram_bytes = ram_with_workspace_io(mod)
-            if ram_bytes is not None:
-                mod = mod.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)
-        mod = OrderOperators()(mod)
-        if board is None:
-            mod = UnifiedStaticMemoryPlanner()(mod)
-        else:
-            mod = plan_for_board(mod.with_attr(BOARD_ATTR, board.name), board)
-    if config.get("tir.usmp.poison_dead_bytes", False):
+    with _pass_context(options), planning_session() as session:
+        with _lowering():
+            lowered = lower_to_operators(mod, targets.accelerators, symbol_prefix(module_name))
+            mod = tirx.transform.BindTarget(targets.cpu)(ConvertForLoopsToSerial()(lowered.mod))
+            mod = mod.with_attr(EXECUTOR_ATTR, executor)
+            if workspace_memory_pools is not None:
+                mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
+            if constant_memory_pools is not None:
+                mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
+            candidates = MainCandidates(
+                replace(lowered, mod=mod), lambda made: session.bind_targets(made, targets.cpu)
+            )
+        _check_accelerators(mod, targets, executor)
+        with _planning(options):
+            mod = fewest_bytes(session, options, candidates.make).mod
+            if compare_workspace_io and not (options.use_workspace_io or executor.is_packed):
+                ram_bytes = ram_with_workspace_io(session, mod, options)
+                if ram_bytes is not None:
+                    mod = mod.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)
+            mod = OrderOperators()(mod)
+            if board is None:
+                mod = UnifiedStaticMemoryPlanner()(mod)
+            else:
+                mod = plan_for_board(mod.with_attr(BOARD_ATTR, board.name), board)
+    if options.poison_dead_bytes:
         mod = PoisonDeadBytes()(mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
 
@@ -185,10 +192,11 @@ def _imported(mod: object) -> IRModule:
     return mod
 
 
-def _lower(mod: IRModule, targets: BuildTargets, module_name: str) -> IRModule:
-    """Lower; what TVM's own passes raise means that they cannot lower this model."""
+@contextmanager
+def _lowering() -> Iterator[None]:
+    """What TVM's own passes raise in here means that they cannot lower this model."""
     try:
-        return lower_to_aot(mod, targets.accelerators, symbol_prefix(module_name))
+        yield
     except (ValueError, FaultError):
         raise
     except Exception as error:
@@ -210,25 +218,22 @@ def _check_accelerators(mod: IRModule, targets: BuildTargets, executor: Executor
         )
 
 
-def _planning(config: dict[str, Any]) -> AbstractContextManager[None]:
+def _planning(options: PlanningOptions) -> AbstractContextManager[None]:
     """Faults in here are those of usmp, unless an algorithm of the user gives what is no plan."""
-    is_own = config.get("tir.usmp.custom_algorithm") is None
+    is_own = options.custom_algorithm is None
     return faults_told("to plan the memory") if is_own else nullcontext()
 
 
-def _planner_context(config: dict[str, Any]) -> PassContext:
-    """These options; with planning switched off, the algorithm that shares nothing."""
+def _pass_context(options: PlanningOptions) -> PassContext:
+    """The current one, with these options."""
     current = PassContext.current()
-    if not config.get("tir.usmp.enable", True):
-        config.pop("tir.usmp.custom_algorithm", None)
-        config.pop("tir.usmp.time_budget", None)
-        config["tir.usmp.algorithm"] = "no_sharing"
+    others = {k: v for k, v in current.config.items() if k not in OPTION_NAMES}
     return PassContext(
         opt_level=current.opt_level,
         required_pass=list(current.required_pass),
         disabled_pass=list(current.disabled_pass),
         instruments=list(current.instruments),
-        config=config,
+        config={**others, **options.config()},
     )
 
 

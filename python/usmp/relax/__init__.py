@@ -7,19 +7,22 @@ from collections.abc import Sequence
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.planning.candidates import fewest_bytes
+from usmp.planning.options import planning_options
+from usmp.planning.session import planning_session
 from usmp.relax.accelerators import (
     lower_accelerator_functions,
     partition_for_accelerators,
-    pass_devices,
+    take_devices,
 )
 from usmp.relax.check_static_shapes import check_static_shapes
-from usmp.relax.choose_moves import choose_moves
 from usmp.relax.count_iterations import check_iterations
 from usmp.relax.frontend import import_model
 from usmp.relax.fuse_operators import FuseOperators
-from usmp.relax.io_quantisation import io_quantisation, tell_quantisation
+from usmp.relax.io_quantisation import io_quantisation
 from usmp.relax.legalize_errors import apply_to_operators
 from usmp.relax.lower_operators import lower_operators
+from usmp.relax.main_candidates import LoweredOperators, MainCandidates
 from usmp.relax.name_parameters_apart import name_parameters_apart
 from usmp.relax.normalise_moves import normalise_moves
 from usmp.relax.normalise_take_indices import normalise_take_indices
@@ -34,7 +37,8 @@ def lower_to_aot(
 ) -> IRModule:
     """Lower the Relax `main` of `mod` to `__tvm_main__` and flat operator PrimFuncs.
 
-    How memory will be planned is read from the PassContext (see `choose_moves`).
+    How memory will be planned is read from the PassContext (see `fewest_bytes`). Where the code
+    will run, and in which pools its buffers will be, is not known yet.
 
     Parameters
     ----------
@@ -44,8 +48,18 @@ def lower_to_aot(
     Raises
     ------
     UnsupportedModelError: something in the model has no static C; the message names it.
-    ValueError: the module has a function for a target that is not among `accelerators`.
+    ValueError: the module has a function for a target that is not among `accelerators`; options
+        that the planner refuses.
     """
+    candidates = MainCandidates(lower_to_operators(mod, accelerators, symbol_prefix))
+    with planning_session() as session:
+        return fewest_bytes(session, planning_options(), candidates.make).mod
+
+
+def lower_to_operators(
+    mod: IRModule, accelerators: Sequence[str], symbol_prefix: str
+) -> LoweredOperators:
+    """Lower everything but `main`; parameters and errors as for `lower_to_aot`."""
     check_static_shapes(mod)
     mod = name_parameters_apart(mod)
     names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
@@ -57,9 +71,14 @@ def lower_to_aot(
     mod = apply_to_operators(FuseOperators, mod)
     check_iterations(mod)
     mod = schedule_operators(mod)
-    mod = lower_operators(mod)
-    mod = choose_moves(mod, [str(name) for name in names] if names else None)
-    return pass_devices(tell_quantisation(mod, quantisation))
+    mod = take_devices(lower_operators(mod))
+    return LoweredOperators(mod, [str(name) for name in names] if names else None, quantisation)
 
 
-__all__ = ["import_model", "lower_to_aot"]
+__all__ = [
+    "LoweredOperators",
+    "MainCandidates",
+    "import_model",
+    "lower_to_aot",
+    "lower_to_operators",
+]

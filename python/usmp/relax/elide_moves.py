@@ -81,34 +81,42 @@ def _elide_by_live_bytes(
     groups: dict[int, list[OperatorCall]] = {}
     for call, number in moves:
         groups.setdefault(number, []).append(call)
-    peak = _peak_bytes(calls, own, kept)
+    positions = {call: position for position, call in enumerate(calls.calls)}
+    live = _LiveBytes.of(calls, own, kept)
+    peak = live.peak()
     for group in groups.values():
         # Inputs of one concat may only pay off together.
         for together in [group, *([move] for move in group if len(group) > 1)]:
             before = list(calls.calls), dict(calls.views)
+            now = live
             for move in together:
-                _elide(calls, move, own - kept, overwritten)
-            now = _peak_bytes(calls, own, kept)
-            if now > peak:
+                merged = _elide(calls, move, own - kept, overwritten)
+                if merged is not None:
+                    now = now.merged(*merged, positions[move])
+            if now.peak() > peak:
                 calls.calls, calls.views = before
-            peak = min(now, peak)
+            else:
+                live, peak = now, now.peak()
 
 
 def _elide(
     calls: MainCalls, move: OperatorCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
-) -> None:
-    """Let the source or the destination of a copy lie in the other, if one of them may."""
+) -> tuple[tirx.Buffer, tirx.Buffer] | None:
+    """Let the source or the destination of a copy lie in the other, if one of them may; returns
+    which lies in which."""
     (source, begin), (target, place) = (calls.root(buffer) for buffer in move.arguments)
     if move not in calls.calls or source.same_as(target) or {source, target} & overwritten:
-        return
+        return None
     moved = _elements(move.arguments[0])
     if source in own and _elements(source) == moved:
-        calls.views[source] = View(target, place)
+        inner, view = source, View(target, place)
     elif target in own and _elements(target) == moved:
-        calls.views[target] = View(source, begin)
+        inner, view = target, View(source, begin)
     else:
-        return
+        return None
+    calls.views[inner] = view
     calls.calls.remove(move)
+    return inner, view.whole
 
 
 def _overwritten(calls: MainCalls, own: set[tirx.Buffer]) -> set[tirx.Buffer]:
@@ -126,19 +134,62 @@ def _overwritten(calls: MainCalls, own: set[tirx.Buffer]) -> set[tirx.Buffer]:
     return found
 
 
-def _peak_bytes(calls: MainCalls, own: set[tirx.Buffer], kept: set[tirx.Buffer]) -> int:
-    """The most bytes of the tensors in `own` that live through one call."""
-    spans: dict[tirx.Buffer, tuple[int, int]] = {}
-    for position, call in enumerate(calls.calls):
-        for root in {calls.root(buffer)[0] for buffer in call.arguments} & own:
-            last = len(calls.calls) - 1 if root in kept else position
-            spans[root] = (spans.get(root, (position, 0))[0], last)
-    changes = [0] * (len(calls.calls) + 1)
-    for root, (first, last) in spans.items():
-        size_bytes = _elements(root) * int(tvm.DataType(str(root.dtype)).itemsize)
-        changes[first] += size_bytes
-        changes[last + 1] -= size_bytes
-    return max(accumulate(changes))
+@dataclass(frozen=True)
+class _LiveBytes:
+    """The bytes of tensors that live through each call.
+
+    Parameters
+    ----------
+    sizes: tensors that count -> their bytes.
+    kept: those that live on after the last call.
+    mentions: tensors that lie in no other one -> the positions of the calls that take them, or what
+        lies in them.
+    changes: by position, how many bytes more are live than at the one before.
+    """
+
+    sizes: dict[tirx.Buffer, int]
+    kept: set[tirx.Buffer]
+    mentions: dict[tirx.Buffer, frozenset[int]]
+    changes: list[int]
+
+    @staticmethod
+    def of(calls: MainCalls, own: set[tirx.Buffer], kept: set[tirx.Buffer]) -> _LiveBytes:
+        """Those of the tensors in `own`."""
+        mentions: dict[tirx.Buffer, set[int]] = {}
+        for position, call in enumerate(calls.calls):
+            for buffer in call.arguments:
+                mentions.setdefault(calls.root(buffer)[0], set()).add(position)
+        sizes = {buffer: _size_bytes(buffer) for buffer in mentions.keys() & own}
+        live = _LiveBytes(sizes, kept, {}, [0] * (len(calls.calls) + 1))
+        for buffer, positions in mentions.items():
+            live.mentions[buffer] = frozenset(positions)
+            live._add(buffer, 1)
+        return live
+
+    def merged(self, inner: tirx.Buffer, whole: tirx.Buffer, position: int) -> _LiveBytes:
+        """With `inner` in `whole`, and without the call at `position`. At the gap that it leaves no
+        more is live than at the calls beside it."""
+        after = _LiveBytes(self.sizes, self.kept, dict(self.mentions), list(self.changes))
+        for buffer in (inner, whole):
+            after._add(buffer, -1)
+        after.mentions[whole] = (after.mentions.pop(inner) | after.mentions[whole]) - {position}
+        after._add(whole, 1)
+        return after
+
+    def peak(self) -> int:
+        """The most bytes that live through one call."""
+        return max(accumulate(self.changes))
+
+    def _add(self, buffer: tirx.Buffer, times: int) -> None:
+        positions = self.mentions[buffer]
+        if buffer in self.sizes and positions:
+            last = len(self.changes) - 2 if buffer in self.kept else max(positions)
+            self.changes[min(positions)] += times * self.sizes[buffer]
+            self.changes[last + 1] -= times * self.sizes[buffer]
+
+
+def _size_bytes(buffer: tirx.Buffer) -> int:
+    return _elements(buffer) * int(tvm.DataType(str(buffer.dtype)).itemsize)
 
 
 def _elements(buffer: tirx.Buffer) -> int:

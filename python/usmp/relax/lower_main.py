@@ -8,12 +8,12 @@ in order. Nothing has an address yet; that is the planner's work.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimType
 
@@ -28,9 +28,10 @@ from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.objects.unique_names import UniqueNames, names_apart
-from usmp.relax.check_static_shapes import flatten_types, has_static_shape
+from usmp.relax.check_static_shapes import flatten_types
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.elide_moves import Move, elide_moves
+from usmp.relax.main_bindings import bindings, last_uses, shape_and_dtype
 from usmp.relax.main_calls import MainCalls
 from usmp.relax.states import FLAG_NAME, copy_to_states, set_once, states_of, write_straight
 
@@ -45,8 +46,7 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
     ----------
     mod: a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes,
         and cuts and joins along the outermost axis, and these PrimFuncs, lowered to typed pointer
-        parameters. Its attribute `states` lists what
-        is kept between runs (see `StateInfo`).
+        parameters. Its attribute `states` lists what is kept between runs (see `StateInfo`).
     output_names: names of the outputs, in order; "output" or "output0", "output1", ... by default.
         One that comes again gets a number.
 
@@ -55,47 +55,59 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
     UnsupportedModelError: a call that is not an operator PrimFunc, or a shape that is not static.
     ValueError: a state that is not a parameter and a result of `main`.
     """
-    return lower_main_with(mod, output_names)[0]
+    return MainVersions(mod, output_names).version()[0]
 
 
-def lower_main_with(
-    mod: IRModule,
-    output_names: list[str] | None = None,
-    wanted: Collection[int] | None = None,
-) -> tuple[IRModule, list[Move]]:
-    """The same, and which moves of tensors are elided; `wanted` as for `elide_moves`."""
-    main = mod["main"]
-    states = {str(state.name): state for state in states_of(main)}
-    builder = _MainBuilder(_last_uses(main))
-    inputs: list[TensorInfo] = []
-    for param in main.params:
-        info = TensorInfo(param.name, *_shape_and_dtype(param.ty, param.name))
-        if info.name in states:
-            builder.values[param] = builder.state(info.name, param.ty, states[info.name])
-        else:
-            builder.values[param] = builder.parameter(info)
-            inputs.append(info)
-    for position, binding in enumerate(_bindings(main)):
-        builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
-    results = list(_flatten(builder.value_of(main.body.body)))
-    types = flatten_types(main.body.body.ty)
-    kept = {int(state.output) for state in states.values()}
-    returned = [index for index in range(len(results)) if index not in kept]
-    names = output_names or _default_output_names(len(returned), {info.name for info in inputs})
-    outputs = [
-        TensorInfo(name, *_shape_and_dtype(types[index], name))
-        for name, index in zip(names_apart(names), returned, strict=True)
-    ]
-    new_values = {buffer: results[state.output] for buffer, state in builder.states.items()}
-    own_results = [results[index] for index in returned]
-    moves = builder.elide_moves([*own_results, *new_values.values()], wanted)
-    func = builder.finish(own_results, outputs, new_values).with_attrs(
-        {INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}
-    )
-    functions = {var: f for var, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
-    functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
-    functions.update(builder.calls.functions)
-    return IRModule(functions, attrs=mod.attrs), moves
+class MainVersions:
+    """What `lower_main` can make of a module: with copies of parts of tensors, or without.
+
+    All versions have the same operator PrimFuncs. Parameters and errors are those of `lower_main`.
+    """
+
+    def __init__(self, mod: IRModule, output_names: list[str] | None = None) -> None:
+        main = mod["main"]
+        states = {str(state.name): state for state in states_of(main)}
+        builder = _MainBuilder(last_uses(main))
+        inputs: list[TensorInfo] = []
+        for param in main.params:
+            info = TensorInfo(param.name, *shape_and_dtype(param.ty, param.name))
+            if info.name in states:
+                builder.values[param] = builder.state(info.name, param.ty, states[info.name])
+            else:
+                builder.values[param] = builder.parameter(info)
+                inputs.append(info)
+        for position, binding in enumerate(bindings(main)):
+            builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
+        results = list(_flatten(builder.value_of(main.body.body)))
+        types = flatten_types(main.body.body.ty)
+        kept = {int(state.output) for state in states.values()}
+        returned = [index for index in range(len(results)) if index not in kept]
+        names = output_names or _default_output_names(len(returned), {i.name for i in inputs})
+        self._outputs = [
+            TensorInfo(name, *shape_and_dtype(types[index], name))
+            for name, index in zip(names_apart(names), returned, strict=True)
+        ]
+        self._mod = mod
+        self._builder = builder
+        self._inputs = inputs
+        self._results = [results[index] for index in returned]
+        self._new_values = {
+            buffer: results[state.output] for buffer, state in builder.states.items()
+        }
+
+    def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Move]]:
+        """A module, and which moves of tensors it elides; `wanted` as for `elide_moves`."""
+        builder = self._builder.version()
+        moves = builder.elide_moves([*self._results, *self._new_values.values()], wanted)
+        func = builder.finish(self._results, self._outputs, self._new_values).with_attrs(
+            {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
+        )
+        functions = {
+            var: f for var, f in self._mod.functions.items() if isinstance(f, tirx.PrimFunc)
+        }
+        functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
+        functions.update(builder.calls.functions)
+        return IRModule(functions, attrs=self._mod.attrs), moves
 
 
 @dataclass
@@ -112,6 +124,20 @@ class _MainBuilder:
     calls: MainCalls = field(default_factory=MainCalls)
     names: UniqueNames = field(default_factory=UniqueNames)
 
+    def version(self) -> _MainBuilder:
+        """The same, to be changed without this one."""
+        return _MainBuilder(
+            self.last_uses,
+            dict(self.values),
+            list(self.params),
+            list(self.declarations),
+            dict(self.allocations),
+            dict(self.constants),
+            dict(self.states),
+            self.calls.version(),
+            deepcopy(self.names),
+        )
+
     def parameter(self, info: TensorInfo) -> tirx.Buffer:
         """Add a typed pointer parameter and declare the tensor behind it."""
         buffer = _flat_buffer(self.names.unique(info.name), info.shape, info.dtype)
@@ -122,7 +148,7 @@ class _MainBuilder:
 
     def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
         """Allocate a tensor that is kept between runs."""
-        buffer = self.kept(name, *_shape_and_dtype(ty, name))
+        buffer = self.kept(name, *shape_and_dtype(ty, name))
         self.states[buffer] = info
         return buffer
 
@@ -250,7 +276,7 @@ class _MainBuilder:
         return self.allocate_tensor(name, ty)
 
     def allocate_tensor(self, name: str, ty: tvm.ir.Type) -> tirx.Buffer:
-        return self.allocate_flat(name, *_shape_and_dtype(ty, name))
+        return self.allocate_flat(name, *shape_and_dtype(ty, name))
 
     def allocate_flat(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
         buffer = _flat_buffer(self.names.unique(name), shape, dtype)
@@ -321,46 +347,12 @@ class _MainBuilder:
         return self.allocate_flat(f"{buffer.name}_copy", [int(buffer.shape[0])], str(buffer.dtype))
 
 
-def _last_uses(main: relax.Function) -> dict[tirx.Var, int]:
-    """The position of the last binding that mentions a Relax variable; the number of all bindings
-    for the variables of the result."""
-    last: dict[tirx.Var, int] = {}
-    values = [binding.value for binding in _bindings(main)]
-    for position, value in enumerate([*values, main.body.body]):
-
-        def on_variable(var: tirx.Var, position: int = position) -> None:
-            last[var] = position
-
-        tvm_ffi.structural_walk(value, (tirx.Var, on_variable))
-    return last
-
-
-def _bindings(main: relax.Function) -> Iterator[relax.VarBinding]:
-    for block in main.body.blocks:
-        for binding in block.bindings:
-            if not isinstance(binding, relax.VarBinding):
-                raise UnsupportedModelError(
-                    f"the model checks a shape at run time ({binding.var.name}); "
-                    "only static shapes can be planned"
-                )
-            yield binding
-
-
 def _flatten(value: Value) -> Iterator[tirx.Buffer]:
     if isinstance(value, tuple):
         for element in value:
             yield from _flatten(element)
     else:
         yield value
-
-
-def _shape_and_dtype(ty: tvm.ir.Type, name: str) -> tuple[list[int], str]:
-    if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
-        raise UnsupportedModelError(
-            f"tensor {name} has type {ty}; only tensors of static shape can be planned "
-            "(give the model fixed input shapes and try again)"
-        )
-    return [int(extent) for extent in ty.shape], str(ty.dtype)
 
 
 def _flat_buffer(name: str, shape: tuple[int, ...] | list[int], dtype: str) -> tirx.Buffer:

@@ -41,12 +41,25 @@ class MainCalls:
     Parameters
     ----------
     views: tensors that lie in another one, which may be a view itself.
+    functions: what the calls call beside operators.
     """
 
     calls: list[OperatorCall] = field(default_factory=list)
     views: dict[tirx.Buffer, View] = field(default_factory=dict)
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
     _by_content: dict[tuple[object, ...], GlobalVar] = field(default_factory=dict)
+    _made: dict[tuple[object, ...], tirx.PrimFunc] = field(default_factory=dict)
+    """The same PrimFuncs, and those of other versions."""
+
+    def version(self) -> MainCalls:
+        """The same calls, to be changed without these; a PrimFunc that both add is the same."""
+        calls = [
+            OperatorCall(call.operator, list(call.arguments), set(call.written), call.group)
+            for call in self.calls
+        ]
+        return MainCalls(
+            calls, dict(self.views), dict(self.functions), dict(self._by_content), self._made
+        )
 
     def append(
         self,
@@ -175,10 +188,11 @@ class MainCalls:
             for buffer, pointer in zip(buffers, pointers, strict=True)
         ]
         loop = tirx.For(index, 0, buffers[0].shape[0], tirx.ForKind.SERIAL, body)
+        func = tirx.PrimFunc(pointers, tirx.SeqStmt([*declarations, loop]))
         number = sum(other[0] == key[0] for other in self._by_content)
         variable = GlobalVar(f"usmp_{key[0]}_{number}")
         self._by_content[key] = variable
-        self.functions[variable] = tirx.PrimFunc(pointers, tirx.SeqStmt([*declarations, loop]))
+        self.functions[variable] = self._made.setdefault(key, func)
 
 
 def call_statement(operator: GlobalVar, tensors: Iterable[tirx.Buffer]) -> tirx.Stmt:

@@ -26,7 +26,8 @@ class ConvertForLoopsToSerial(ModulePass):
         for variable, func in mod.functions.items():
             if isinstance(func, tirx.PrimFunc):
                 body = tvm_ffi.structural_map(func.body, (tirx.For, _serial))
-                converted.update_func(variable, func.with_body(body))
+                if not body.same_as(func.body):
+                    converted.update_func(variable, func.with_body(body))
         return converted
 
 

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm
-import tvm_ffi
-from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.infer_io import IOParameter, check_told_io, infer_io
-from usmp.objects.attributes import (
-    INPUT_TENSOR_ATTR,
-    INPUT_TENSORS_ATTR,
-    LIVE_THROUGHOUT_ATTR,
-    MAIN_FUNCTION_NAME,
-    OUTPUT_TENSOR_ATTR,
-    OUTPUT_TENSORS_ATTR,
-)
-from usmp.objects.tensor_info import place_names
+from usmp.planning.session import planning_session
 from usmp.transform.module_pass import ModulePass
 
 
@@ -41,70 +28,5 @@ class CreateAllocatesForIO(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite `__tvm_main__`."""
-        main = mod[MAIN_FUNCTION_NAME]
-        told = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a in (main.attrs or {})]
-        if len(told) == 1:
-            raise ValueError(
-                f"{MAIN_FUNCTION_NAME} has the attribute {told[0]} only; both "
-                f"{INPUT_TENSORS_ATTR} and {OUTPUT_TENSORS_ATTR} are needed, or neither"
-            )
-        if told:
-            io = _told_io(main)
-            check_told_io(MAIN_FUNCTION_NAME, mod, io)
-        else:
-            io = infer_io(MAIN_FUNCTION_NAME, mod)
-        rewritten = IRModule(mod.functions, attrs=mod.attrs)
-        rewritten.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), _allocate(main, io))
-        return rewritten
-
-
-def _told_io(main: tirx.PrimFunc) -> list[IOParameter]:
-    inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
-    tensors = [*inputs, *outputs]
-    if len(tensors) > len(main.params):
-        raise ValueError(
-            f"{MAIN_FUNCTION_NAME} has {len(main.params)} parameters, but "
-            f"{len(tensors)} inputs and outputs"
-        )
-    return [
-        IOParameter(index, tensor, is_input=index < len(inputs), is_certain=True)
-        for index, tensor in enumerate(tensors)
-    ]
-
-
-def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
-    """Turn the parameters `io` into allocations."""
-    allocations: list[tirx.Stmt] = []
-    addresses: dict[tirx.Var, tirx.Expr] = {}
-    inputs = [parameter.tensor for parameter in io if parameter.is_input]
-    outputs = [parameter.tensor for parameter in io if not parameter.is_input]
-    names = place_names(inputs, outputs)
-    names_of_inputs, names_of_outputs = iter(names[: len(inputs)]), iter(names[len(inputs) :])
-    for parameter in io:
-        name = next(names_of_inputs if parameter.is_input else names_of_outputs)
-        param, tensor = main.params[parameter.index], parameter.tensor
-        buffer = param
-        if not tirx.is_buffer_var(param):
-            size = tensor.size_bytes // tvm.DataType(tensor.dtype).itemsize
-            buffer = tirx.decl_buffer((size,), tensor.dtype, name)
-            addresses[param] = buffer.data
-        role = INPUT_TENSOR_ATTR if parameter.is_input else OUTPUT_TENSOR_ATTR
-        annotations: dict[str, Any] = {role: name}
-        if not parameter.is_certain:
-            annotations[LIVE_THROUGHOUT_ATTR] = tirx.const(True, "bool")  # as TVMScript reads it
-        allocations.append(tirx.AllocBuffer(buffer, annotations))
-    body = tvm_ffi.structural_map(main.body, (tirx.Var, lambda var: addresses.get(var, var)))
-    allocated = {parameter.index for parameter in io}
-    params = [param for index, param in enumerate(main.params) if index not in allocated]
-    func = tirx.PrimFunc(
-        params,
-        tirx.SeqStmt([*allocations, *tirx.stmt_list(body)]),
-        main.ret_type,
-        main.attrs,
-    )
-    return func.with_attrs(
-        {
-            INPUT_TENSORS_ATTR: inputs,
-            OUTPUT_TENSORS_ATTR: outputs,
-        }
-    )
+        with planning_session() as session:
+            return session.allocate_io(mod)

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from planned_programs import expected_results, run
 from tir_programs import draw_program
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.planning.candidates import with_order
 from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.read_graph import operator_graph
-from usmp.transform.order_operators import with_order
+from usmp.planning.session import with_main
 
 
 def random_order(random: Random, graph: OperatorGraph) -> list[int]:
@@ -43,5 +45,6 @@ def test_reordered_programs_compute_the_same(seed):
         return
     expected = expected_results(program)
     for _ in range(3):
-        reordered = with_order(program.mod, random_order(random, graph))
+        main = with_order(program.mod[MAIN_FUNCTION_NAME], random_order(random, graph))
+        reordered = with_main(program.mod, main)
         assert run(program, reordered) == expected

@@ -4,7 +4,7 @@ TVM calls it BYOC, bring your own codegen. `quantised_operator` is for users; th
 steps of `usmp.build`.
 """
 
-from usmp.relax.accelerators.calls import pass_devices
+from usmp.relax.accelerators.calls import pass_devices, take_devices
 from usmp.relax.accelerators.lower import lower_accelerator_functions
 from usmp.relax.accelerators.partition import partition_for_accelerators
 from usmp.relax.accelerators.patterns import (
@@ -20,4 +20,5 @@ __all__ = [
     "patterns_of",
     "quantised_operator",
     "registered_accelerators",
+    "take_devices",
 ]

@@ -11,30 +11,52 @@ from usmp.objects.accelerator_function import AcceleratorFunction
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
 
 
-def pass_devices(mod: IRModule) -> IRModule:
+def take_devices(mod: IRModule) -> IRModule:
     """Give each PrimFunc that calls a function of the user the handle of its accelerator.
 
-    `__tvm_main__` takes a handle for each accelerator, in the order of their names, after its
-    tensors. It stops at the first function that does not return 0, and returns what that did:
+    A module without such functions is returned as it is.
+    """
+    functions = _user_functions(mod)
+    if not functions:
+        return mod
+    changed = IRModule(mod.functions, attrs=mod.attrs)
+    for name in functions:
+        changed.update_func(mod.get_global_var(name), _take_device(mod[name]))
+    return changed
+
+
+def pass_devices(mod: IRModule) -> IRModule:
+    """Let `__tvm_main__` take a handle for each accelerator, in the order of their names, after its
+    tensors, for the PrimFuncs that take one. It stops at the first function that does not return 0,
+    and returns what that did:
 
         status: T.int32 = call_accel_main_0(x.data, y.data, accel_device)
         if status != 0:
             return status
 
     A module without such functions is returned as it is.
+
+    Parameters
+    ----------
+    mod: as `take_devices` returned it, but for `__tvm_main__`.
     """
-    functions: dict[str, AcceleratorFunction] = {}
-    changed = IRModule(mod.functions, attrs=mod.attrs)
-    for variable, func in mod.functions.items():
-        if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR in (func.attrs or {}):
-            functions[str(variable.name_hint)] = func.attrs[ACCELERATOR_FUNCTION_ATTR]
-            changed.update_func(variable, _take_device(func))
+    functions = _user_functions(mod)
     if not functions:
         return mod
+    changed = IRModule(mod.functions, attrs=mod.attrs)
     changed.update_func(
         mod.get_global_var(MAIN_FUNCTION_NAME), _check_answers(mod[MAIN_FUNCTION_NAME], functions)
     )
     return changed
+
+
+def _user_functions(mod: IRModule) -> dict[str, AcceleratorFunction]:
+    """The functions of the user by the names of the PrimFuncs that call them."""
+    return {
+        str(variable.name_hint): func.attrs[ACCELERATOR_FUNCTION_ATTR]
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR in (func.attrs or {})
+    }
 
 
 def _take_device(func: tirx.PrimFunc) -> tirx.PrimFunc:

@@ -7,7 +7,7 @@ from tvm.script import tirx as T
 
 from usmp.objects.accelerator_function import AcceleratorFunction
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
-from usmp.relax.accelerators import pass_devices
+from usmp.relax.accelerators import pass_devices, take_devices
 
 
 @I.ir_module
@@ -70,9 +70,10 @@ def on_accelerators(mod: IRModule) -> IRModule:
 
 
 def test_handles_and_answers():
-    after = pass_devices(on_accelerators(Before))
+    after = pass_devices(take_devices(on_accelerators(Before)))
     tvm.ir.assert_structural_equal(after, on_accelerators(After))
 
 
 def test_a_module_without_accelerators_stays():
+    assert take_devices(Before).same_as(Before)
     assert pass_devices(Before).same_as(Before)

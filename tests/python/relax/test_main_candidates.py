@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 
 import pytest
 import tvm
@@ -11,12 +10,18 @@ from tvm import relax
 
 import usmp
 from main_calls import called
-from usmp.relax import lower_to_aot
-from usmp.relax.choose_moves import planned_bytes
-from usmp.relax.lower_main import lower_main_with
+from usmp.planning.candidates import in_orders
+from usmp.planning.options import planning_options
+from usmp.planning.session import PlanningSession, planning_session
+from usmp.relax import MainCandidates, lower_to_aot
 
-choose_moves = sys.modules[planned_bytes.__module__]
-"""The module; the package has the function of the same name."""
+
+def planned_bytes(mod):
+    """The peak of the workspace in the better of the orders, as the PassContext asks for."""
+    options = planning_options()
+    with planning_session() as session:
+        modules = in_orders(session, mod, options).modules
+        return max(session.peaks(modules[session.best(modules, options)], options), default=0)
 
 
 def softmax(b, value):
@@ -32,22 +37,19 @@ def cut(b, value, begin, end):
 def others(monkeypatch):
     """The bytes that other choices need: `others(mod)` is a list, of all moves elided, of none, and
     of those that let no more bytes live at once."""
-    lowered = []
+    made = []
 
-    def spy(mod, names, wanted=None):
-        lowered.append((mod, names))
-        return lower_main_with(mod, names, wanted)
+    def spy(lowered):
+        made.append(MainCandidates(lowered))
+        return made[-1]
 
-    monkeypatch.setattr(choose_moves, "lower_main_with", spy)
+    monkeypatch.setattr(usmp.relax, "MainCandidates", spy)
 
     def find(mod):
         lower_to_aot(mod)
-        before, names = lowered[-1]
-        _, moves = lower_main_with(before, names)
-        return [
-            planned_bytes(lower_main_with(before, names, wanted)[0])
-            for wanted in (range(len(moves)), (), None)
-        ]
+        candidates = made[-1]
+        count = len(candidates.make(None).groups)
+        return [planned_bytes(candidates.make(wanted).mod) for wanted in (range(count), (), None)]
 
     return find
 
@@ -127,12 +129,12 @@ def test_without_overlaps_live_bytes_decide(model, others):
 def test_the_build_chooses_for_where_inputs_and_outputs_are(model, monkeypatch):
     asked = []
 
-    def spy(mod):
-        config = tvm.transform.PassContext.current().config
-        asked.append(bool(config["tir.usmp.use_workspace_io"]))
-        return planned_bytes(mod)
+    def spy(session, mod, options, limit=None):
+        asked.append(options.use_workspace_io)
+        return peaks(session, mod, options, limit)
 
-    monkeypatch.setattr(choose_moves, "planned_bytes", spy)
+    peaks = PlanningSession.peaks
+    monkeypatch.setattr(PlanningSession, "peaks", spy)
     mod = model(lambda b, x: softmax(b, cut(b, softmax(b, x), 1, 3)), ("x", (4, 6), "float32"))
     usmp.build(mod)
     assert set(asked) == {False}

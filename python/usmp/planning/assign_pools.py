@@ -1,0 +1,247 @@
+"""Which pools may hold each allocation?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule
+from tvm.target import Target
+
+from usmp.analysis.extract_buffer_info import PLANNED_SCOPES, annotated_pools
+from usmp.analysis.function_targets import function_targets
+from usmp.analysis.memory.access import Access, MemoryUse
+from usmp.analysis.memory.facts import ModuleFacts, module_facts
+from usmp.objects import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+from usmp.objects.attributes import (
+    CANDIDATE_MEMORY_POOL_ATTR,
+    CONSTANT_DATA_ATTR,
+    CONSTANT_MEMORY_POOLS_ATTR,
+    INPUT_TENSOR_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.objects.pools import READ_WRITE_ACCESS
+from usmp.objects.targets import is_target, target_text
+from usmp.planning.identity import identity
+
+DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
+DEFAULT_CONSTANT_POOL_NAME = "global_const_workspace"
+
+
+@dataclass(frozen=True)
+class AnnotatedFunctions:
+    """PrimFuncs with candidate pools, by what their pools follow from; so the same PrimFunc in
+    several modules becomes the same one again."""
+
+    functions: dict[Hashable, tirx.PrimFunc] = field(default_factory=dict)
+    pools: dict[Hashable, list[PoolInfo]] = field(default_factory=dict)
+    """The internal pools, by the targets that they list."""
+    kept: list[object] = field(default_factory=list)
+    """What the keys tell by its address."""
+
+
+def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
+    """What `usmp.transform.AssignPoolInfo` does.
+
+    Parameters
+    ----------
+    mod: the module.
+    known: what was annotated before; grows.
+
+    Raises
+    ------
+    ValueError: see `AssignPoolInfo`.
+    """
+    targets = function_targets(mod)
+    known_targets = list({str(t): t for t in targets.values() if t is not None}.values())
+    names = tuple(map(str, known_targets))
+    workspace = _pools(mod, WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools)
+    constants = _pools(mod, CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools)
+    workspace = workspace or known.pools.setdefault(
+        ("workspace", names),
+        [WorkspacePoolInfo(DEFAULT_WORKSPACE_POOL_NAME, known_targets, _internal())],
+    )
+    constants = constants or known.pools.setdefault(
+        ("constants", names),
+        [ConstantPoolInfo(DEFAULT_CONSTANT_POOL_NAME, known_targets, None, _internal())],
+    )
+    pools = tuple(map(identity, (*workspace, *constants))), len(workspace)
+    annotated = IRModule(mod.functions, attrs=mod.attrs)
+    assignment = _Assignment(targets, workspace, constants, module_facts(mod))
+    for variable, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc):
+            name = str(variable.name_hint)
+            key = pools, names, assignment.reached_from(name)
+            if key not in known.functions:
+                known.kept.extend([mod, *workspace, *constants])
+                known.functions[key] = assignment.annotate(func, name)
+            annotated.update_func(variable, known.functions[key])
+    return annotated
+
+
+@dataclass(frozen=True)
+class _Need:
+    """What the functions of a target must be able to do with a buffer; `function` is one."""
+
+    target: Target
+    function: str
+    access: Access
+
+    def is_met_by(self, pool: PoolInfo) -> bool:
+        """Whether `pool` lists the target, with enough access."""
+        return any(
+            is_target(listed, self.target)
+            and (access == READ_WRITE_ACCESS or not self.access.may_write)
+            for listed, access in pool.target_access.items()
+        )
+
+    def __str__(self) -> str:
+        done = "written" if self.access.may_write else "read" if self.access else "allocated"
+        return f"{done} by target {target_text(self.target)} of {self.function}"
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    targets: dict[str, Target | None]
+    workspace: list[PoolInfo]
+    constants: list[PoolInfo]
+    facts: ModuleFacts
+    _answers: dict[str, tuple[PoolInfo | None, bool]] = field(default_factory=dict)
+    """By pool name, the pool that was asked for last and whether it is open."""
+
+    def reached_from(self, name: str) -> tuple[Hashable, ...]:
+        """The PrimFunc and all that it calls, to any depth, with their targets."""
+        graph = self.facts.graph
+        reached = {name: None}
+        pending = [name]
+        while pending:
+            for callee in graph.callees(pending.pop()):
+                if callee not in reached:
+                    reached[callee] = None
+                    pending.append(callee)
+        return tuple((n, identity(graph.functions[n]), str(self.targets[n])) for n in reached)
+
+    def annotate(self, func: tirx.PrimFunc, name: str) -> tirx.PrimFunc:
+        """`func`, its global allocations with candidate pools."""
+
+        def annotate_allocation(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
+            if stmt.buffer.scope() not in PLANNED_SCOPES:
+                return stmt
+            if CANDIDATE_MEMORY_POOL_ATTR in stmt.annotations:
+                self._check(stmt, name)
+                return stmt
+            candidates = self._candidates(stmt, name)
+            annotations = {**stmt.annotations, CANDIDATE_MEMORY_POOL_ATTR: candidates}
+            return tirx.AllocBuffer(stmt.buffer, annotations, stmt.span)
+
+        body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, annotate_allocation))
+        return func if body.same_as(func.body) else func.with_body(body)
+
+    def _candidates(self, stmt: tirx.AllocBuffer, name: str) -> list[PoolInfo]:
+        target = self.targets[name]
+        if target is None:
+            raise ValueError(
+                f"{name} has no target, so it is not known which memory it may access; "
+                "apply tirx.transform.BindTarget"
+            )
+        is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        pools = self.constants if is_constant else self.workspace
+        if self._is_open(pools, is_constant):
+            return pools
+        needs = self._needs(stmt, target, name)
+        candidates = [pool for pool in pools if all(need.is_met_by(pool) for need in needs)]
+        if not candidates:
+            shown = "; ".join(f"{pool.pool_name}: {_shown_access(pool)}" for pool in pools)
+            raise ValueError(
+                f"{name}: no pool may hold buffer {stmt.buffer.name}, which is "
+                f"{' and '.join(map(str, needs))} ({shown})"
+            )
+        return candidates
+
+    def _is_open(self, pools: list[PoolInfo], is_constant: bool) -> bool:
+        """Whether every function may do anything in every pool, as is most often the case; then
+        nobody needs to know who accesses what."""
+        return all(self._is_open_pool(pool, is_constant) for pool in pools)
+
+    def _is_open_pool(self, pool: PoolInfo, is_constant: bool) -> bool:
+        known, answer = self._answers.get(str(pool.pool_name), (None, False))
+        if known is None or not known.same_as(pool):
+            access = Access.READ if is_constant else Access.UNKNOWN
+            needs = [_Need(target, "", access) for target in self._known_targets]
+            answer = all(need.is_met_by(pool) for need in needs)
+            self._answers[str(pool.pool_name)] = (pool, answer)
+        return answer
+
+    @cached_property
+    def _known_targets(self) -> list[Target]:
+        return list({str(t): t for t in self.targets.values() if t is not None}.values())
+
+    def _check(self, stmt: tirx.AllocBuffer, name: str) -> None:
+        """Refuse candidate pools that were chosen before but cannot be accessed; a pool that
+        lists no targets at all says nothing about access."""
+        target = self.targets[name]
+        pools = [pool for pool in annotated_pools(stmt, name) if pool.targets]
+        if target is None or self._is_open(pools, CONSTANT_DATA_ATTR in stmt.annotations):
+            return
+        needs = self._needs(stmt, target, name)
+        for pool in pools:
+            unmet = [need for need in needs if not need.is_met_by(pool)]
+            if unmet:
+                raise ValueError(
+                    f"{name}: buffer {stmt.buffer.name} has the candidate pool "
+                    f"{pool.pool_name}, which may not be {unmet[0]} "
+                    f"({pool.pool_name}: {_shown_access(pool)})"
+                )
+
+    def _needs(self, stmt: tirx.AllocBuffer, target: Target, name: str) -> list[_Need]:
+        """What must be possible with `stmt`, by target; that of the allocating function first."""
+        use = self.facts.of(name).liveness.allocation_use.get(stmt, MemoryUse())
+        needs = {str(target): _Need(target, name, Access.NONE)}
+        accesses = dict(use.by_function)
+        if INPUT_TENSOR_ATTR in stmt.annotations:  # the application writes it
+            accesses[name] = accesses.get(name, Access.NONE) | Access.WRITE
+        for function, access in accesses.items():
+            accessing = self.targets[function] or target
+            if CONSTANT_DATA_ATTR in stmt.annotations:
+                access = Access.READ
+            known = needs.get(str(accessing), _Need(accessing, function, Access.NONE))
+            writes_first = access.may_write and not known.access.may_write
+            by = function if writes_first else known.function
+            needs[str(accessing)] = _Need(accessing, by, known.access | access)
+        return list(needs.values())
+
+
+def _shown_access(pool: PoolInfo) -> str:
+    return ", ".join(
+        (target_text(target) if isinstance(target, Target) else str(target))
+        + ("" if access == READ_WRITE_ACCESS else f" ({access})")
+        for target, access in pool.target_access.items()
+    )
+
+
+def _pools(
+    mod: IRModule, attribute: str, kind: type[WorkspaceMemoryPools | ConstantMemoryPools]
+) -> list[PoolInfo]:
+    pools = mod.attrs.get(attribute) if mod.attrs else None
+    if pools is None:
+        return []
+    if not isinstance(pools, kind):
+        raise ValueError(
+            f'the attribute "{attribute}" of the module must be {kind.__name__}, not {pools}'
+        )
+    return list(pools.pools)
+
+
+def _internal() -> PoolInfoProperties:
+    """A pool that is part of the generated code."""
+    return PoolInfoProperties(is_internal=True)

@@ -1,0 +1,165 @@
+"""Modules that could be built from one model: copies made or not, in one order or another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
+from usmp.planning.operator_order.read_graph import operator_graph
+from usmp.planning.options import PlanningOptions
+from usmp.planning.session import Peaks, PlanningSession, with_main
+
+_MOST_TRIALS = 8
+"""Choices of copies that are planned."""
+
+_DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
+
+
+@dataclass(frozen=True)
+class OrderedModules:
+    """A module, and what is known of the orders of its statements.
+
+    Parameters
+    ----------
+    modules: the module; and if an order with fewer live bytes is known, the same in that order.
+    found: the order; None if it is not wanted, if there is one order only, or if it is not known
+        what the statements do.
+    """
+
+    modules: list[IRModule]
+    found: OperatorOrder | None = None
+
+
+def in_orders(session: PlanningSession, mod: IRModule, options: PlanningOptions) -> OrderedModules:
+    """Find an order of `__tvm_main__` with the least peak of live bytes.
+
+    Parameters
+    ----------
+    mod: is not planned yet.
+    options: whether and how to.
+
+    Raises
+    ------
+    ValueError: the module is refused, see `PlanningSession.prepared` and `operator_graph`.
+    """
+    if not (options.order_operators and options.shares_memory):
+        return OrderedModules([mod])
+    prepared = session.prepared(mod, options)
+
+    def find() -> OperatorOrder | None:
+        graph = operator_graph(prepared, options.preserve_inputs, options.overlap)
+        return None if graph is None else least_peak_order(graph)
+
+    # Inputs and outputs count if they are allocated; the statements stay the same.
+    found = session.once(("order", options.preserve_inputs, options.overlap), prepared, find)
+    if found is None or found.peak_bytes >= found.importer_peak_bytes:
+        return OrderedModules([mod], found)
+    order, main = found.order, mod[MAIN_FUNCTION_NAME]
+    ordered = session.once(("in order", order), mod, lambda: with_order(main, order))
+    return OrderedModules([mod, with_main(mod, ordered)], found)
+
+
+def with_order(main: tirx.PrimFunc, order: Sequence[int]) -> tirx.PrimFunc:
+    """All declarations of a main function, then the other statements in this order."""
+    parts = tirx.stmt_list(main.body)
+    declarations = [stmt for stmt in parts if isinstance(stmt, _DECLARATIONS)]
+    statements = [stmt for stmt in parts if not isinstance(stmt, _DECLARATIONS)]
+    return main.with_body(tirx.SeqStmt([*declarations, *(statements[index] for index in order)]))
+
+
+@dataclass(frozen=True)
+class Copies:
+    """A choice of the copies of parts of tensors that are made.
+
+    Parameters
+    ----------
+    mod: the module with these copies.
+    groups: for each copy that could be made, by position, its group: copies of one group copy parts
+        of the same tensors.
+    elided: the positions of those that are not made.
+    """
+
+    mod: IRModule
+    groups: Sequence[int]
+    elided: frozenset[int]
+
+
+def fewest_bytes(
+    session: PlanningSession,
+    options: PlanningOptions,
+    make: Callable[[Collection[int] | None], Copies],
+) -> Copies:
+    """Of some choices of copies, one with the smallest plan, and of these one with few copies.
+
+    Not copying a part of a tensor lets it live as long as the whole. What this costs depends on
+    what may overlap where, so some choices are planned, each in the orders of its operators that
+    `OrderOperators` chooses from. Making all copies is one of them.
+
+    Parameters
+    ----------
+    options: how to plan.
+    make: copies to elide where that is possible, or None for those that let no more bytes live at
+        once -> the choice.
+
+    Raises
+    ------
+    ValueError: a module is refused, see `PlanningSession.peaks`.
+    """
+    chosen = make(None)
+    if not chosen.groups:
+        return chosen
+    search = _Search(session, options)
+    choices = [chosen, make(range(len(chosen.groups))), make(())]
+    first = {search.try_out(choice) for choice in choices}
+    if len(first) > 1 or None in first:
+        for group in list(_groups(chosen.groups))[: _MOST_TRIALS - len(choices)]:
+            best = search.best.elided
+            search.try_out(make(best - group if group <= best else best | group))
+    return search.best
+
+
+class _Search:
+    """The best choice of those that were tried out."""
+
+    def __init__(self, session: PlanningSession, options: PlanningOptions) -> None:
+        self.session = session
+        self.options = options
+        self.tried: dict[frozenset[int], Peaks | None] = {}
+        self.best: Copies
+        self.least: Peaks | None = None
+
+    def try_out(self, choice: Copies) -> Peaks | None:
+        """The peaks of its plan; None if there is none, or a better one is known."""
+        if choice.elided not in self.tried:
+            peaks = self._peaks(choice)
+            self.tried[choice.elided] = peaks
+            if self._is_better(peaks, choice):
+                self.best, self.least = choice, peaks
+        return self.tried[choice.elided]
+
+    def _peaks(self, choice: Copies) -> Peaks | None:
+        least, limit = None, self.least
+        for module in in_orders(self.session, choice.mod, self.options).modules:
+            peaks = self.session.peaks(module, self.options, limit)
+            if peaks is not None and (least is None or peaks < least):
+                least = peaks
+                limit = peaks if limit is None else min(limit, peaks)
+        return least
+
+    def _is_better(self, peaks: Peaks | None, choice: Copies) -> bool:
+        if len(self.tried) == 1:
+            return True
+        if peaks is None or self.least is None or peaks != self.least:
+            return peaks is not None and (self.least is None or peaks < self.least)
+        return len(choice.elided) > len(self.best.elided)
+
+
+def _groups(groups: Sequence[int]) -> Iterator[frozenset[int]]:
+    """The positions of copies that belong together."""
+    for number in dict.fromkeys(groups):
+        yield frozenset(index for index, group in enumerate(groups) if group == number)

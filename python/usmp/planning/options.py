@@ -1,0 +1,123 @@
+"""The options `tir.usmp.*` of planning: read and checked here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tvm.ir.transform import PassContext
+
+from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
+from usmp.algorithms.placement import check_placement
+from usmp.algorithms.registry import check_takes_no_time
+from usmp.names import DEFAULT_ALGORITHM, PREFERENCE
+from usmp_solver.durations import parse_duration
+
+_PREFIX = "tir.usmp."
+_NO_SHARING = "no_sharing"
+
+
+@dataclass(frozen=True)
+class PlanningOptions:
+    """What a user may ask of planning; fields have the names of the options.
+
+    Parameters
+    ----------
+    algorithm: name of a built-in algorithm.
+    custom_algorithm: name of a registered one, which wins.
+    placement: how pools are chosen, see `usmp.algorithms.placement`.
+    time_budget: a duration, such as "10s", that `auto` and `exact` may search.
+    use_workspace_io: whether inputs and outputs are planned too.
+    preserve_inputs: whether planned inputs are intact when a run ends.
+    overlap: whether an output may overwrite what its operator has read of a dying input.
+    order_operators: whether the order of the operators may change.
+    poison_dead_bytes: whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
+
+    Raises
+    ------
+    ValueError: an algorithm or placement that is not known; a time budget that is no duration, or
+        that the algorithm does not take.
+    """
+
+    algorithm: str = DEFAULT_ALGORITHM
+    custom_algorithm: str | None = None
+    placement: str = PREFERENCE
+    time_budget: str | None = None
+    use_workspace_io: bool = False
+    preserve_inputs: bool = False
+    overlap: bool = True
+    order_operators: bool = True
+    poison_dead_bytes: bool = False
+
+    def __post_init__(self) -> None:
+        check_placement(self.placement)
+        self.find_algorithm()
+
+    @property
+    def algorithm_name(self) -> str:
+        """The algorithm that plans."""
+        return self.algorithm if self.custom_algorithm is None else self.custom_algorithm
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether buffers may share bytes at all."""
+        return self.algorithm_name != _NO_SHARING
+
+    def find_algorithm(self) -> Algorithm:
+        """The algorithm that plans."""
+        seconds = self._time_budget_seconds()
+        if self.custom_algorithm is not None:
+            check_takes_no_time(f"a custom algorithm, {self.custom_algorithm}", seconds)
+            return get_custom_algorithm(self.custom_algorithm)
+        return get_algorithm(self.algorithm, seconds)
+
+    def without_time(self) -> PlanningOptions:
+        """The same, but for what may search for as long as it likes: `auto` takes its place."""
+        if self.custom_algorithm is not None:
+            return self
+        algorithm = DEFAULT_ALGORITHM if self.algorithm == "exact" else self.algorithm
+        return replace(self, algorithm=algorithm, time_budget=None)
+
+    def config(self) -> dict[str, Any]:
+        """The same as options of a PassContext."""
+        return {_PREFIX + name: value for name, value in vars(self).items() if value is not None}
+
+    def _time_budget_seconds(self) -> float | None:
+        if self.time_budget is None:
+            return None
+        try:
+            return parse_duration(self.time_budget)
+        except ValueError as error:
+            raise ValueError(f"tir.usmp.time_budget: {error}") from error
+
+
+OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()))
+"""Of a PassContext."""
+
+
+def planning_options(
+    config: Mapping[str, Any] | None = None, workspace_io: bool = False
+) -> PlanningOptions:
+    """The options of a PassContext.
+
+    With `tir.usmp.enable` false, they are those of the algorithm that shares nothing.
+
+    Parameters
+    ----------
+    config: of the PassContext; that of the current one by default.
+    workspace_io: the value of `tir.usmp.use_workspace_io` where nobody gives it.
+
+    Raises
+    ------
+    ValueError: see `PlanningOptions`.
+    """
+    given = PassContext.current().config if config is None else config
+    known: dict[str, Any] = {"use_workspace_io": workspace_io}
+    for name, default in vars(PlanningOptions()).items():
+        if _PREFIX + name in given:
+            value = given[_PREFIX + name]
+            known[name] = bool(value) if isinstance(default, bool) else str(value)
+    if not given.get(_PREFIX + "enable", True):
+        known.update(algorithm=_NO_SHARING, custom_algorithm=None, time_budget=None)
+    return PlanningOptions(**known)

@@ -1,0 +1,138 @@
+"""A module's plan: its buffers, and where an algorithm puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.algorithms import Algorithm
+from usmp.algorithms.access_cost import AccessCosts, access_costs, has_speed
+from usmp.algorithms.placement import Placed, place
+from usmp.algorithms.registry import Plan as Places
+from usmp.analysis import check_plan, create_array_buffer_info
+from usmp.analysis.access_counts import access_counts
+from usmp.analysis.check_plan import check_relations, relations_of
+from usmp.analysis.stmt_pool_allocations import is_constant_info
+from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
+from usmp.objects.attributes import (
+    CONSTANT_MEMORY_POOLS_ATTR,
+    MAIN_FUNCTION_NAME,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.planning.options import PlanningOptions
+from usmp_solver.problem import preferred_first
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A plan that was checked.
+
+    Parameters
+    ----------
+    analysis: the buffers of the module.
+    buffers: those of them that have a place of their own.
+    algorithm: name of the algorithm.
+    found: what the algorithm and the placement found.
+    places: where each of `buffers` is.
+    pools: names of the workspace pools, the least preferred first.
+    """
+
+    analysis: BufferInfoAnalysis
+    buffers: list[BufferInfo]
+    algorithm: str
+    found: Placed
+    places: dict[BufferInfo, PoolAllocation]
+    pools: tuple[str, ...]
+
+    def peaks(self) -> tuple[int, ...]:
+        """The highest end of a buffer in each of `pools`, in bytes. Of two plans with the same
+        pools, the smaller one is better."""
+        peaks = dict.fromkeys(self.pools, 0)
+        for buffer in workspace_buffers(self.buffers):
+            place, size = self.places[buffer], buffer.size_bytes
+            name = str(place.pool_info.pool_name)
+            peaks[name] = max(peaks[name], place.byte_offset + size if size else 0)
+        return tuple(peaks.values())
+
+
+@dataclass(frozen=True, eq=False)
+class NoPlan:
+    """Why there is no plan."""
+
+    error: ValueError
+
+
+def make_plan(
+    mod: IRModule, analysis: BufferInfoAnalysis, options: PlanningOptions
+) -> Plan | NoPlan:
+    """Plan a module as the options say, and check the plan, whatever made it.
+
+    Parameters
+    ----------
+    mod: has candidate pools.
+    analysis: its buffers.
+    options: how to plan.
+
+    Returns
+    -------
+    No plan if the buffers do not fit, the algorithm fails, or what it returns is refused.
+    """
+    buffers = create_array_buffer_info(analysis.buffer_info_stmts)
+    name, algorithm = options.algorithm_name, options.find_algorithm()
+    costs = _access_costs(mod, buffers, analysis.buffer_info_stmts)
+    relations = relations_of(buffers)
+    # Of several plans a wrong one is no choice; the one that is taken is checked in any case.
+    planning = algorithm if costs is None else _checked(name, algorithm)
+    try:
+        found = place(buffers, analysis.memory_pressure, name, planning, options.placement, costs)
+        places = dict(found.plan.items())
+        check_relations(buffers, relations, name)
+        check_plan(buffers, places)
+    except ValueError as error:
+        return NoPlan(error)
+    return Plan(analysis, buffers, name, found, places, _pools(mod, buffers))
+
+
+def workspace_buffers(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:
+    """Those that are written."""
+    return [buffer for buffer in buffers if not is_constant_info(buffer)]
+
+
+def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
+    """Those of the module too, so that plans of two modules have the same ones."""
+    candidates = [
+        [str(pool.pool_name) for pool in b.pool_candidates] for b in workspace_buffers(buffers)
+    ]
+    if WORKSPACE_MEMORY_POOLS_ATTR in (mod.attrs or {}):
+        pools = mod.attrs[WORKSPACE_MEMORY_POOLS_ATTR].pools
+        candidates.append([str(pool.pool_name) for pool in pools])
+    return tuple(reversed(preferred_first(candidates)))
+
+
+def _checked(name: str, algorithm: Algorithm) -> Algorithm:
+    """The same, refusing plans that are not sound."""
+
+    def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Places:
+        relations = relations_of(buffers)
+        plan = algorithm(buffers, memory_pressure)
+        check_relations(buffers, relations, name)
+        check_plan(buffers, dict(plan.items()))
+        return plan
+
+    return checked
+
+
+def _access_costs(
+    mod: IRModule, buffers: list[BufferInfo], stmts: Mapping[BufferInfo, tirx.AllocBuffer]
+) -> AccessCosts | None:
+    """None, and nothing counted, if no pool says how fast it is."""
+    pools = [pool for buffer in buffers for pool in buffer.pool_candidates]
+    for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR):
+        if attribute in (mod.attrs or {}):
+            pools += mod.attrs[attribute].pools
+    if not any(has_speed(pool) for pool in pools):
+        return None
+    return access_costs(access_counts(MAIN_FUNCTION_NAME, mod, stmts))

@@ -1,0 +1,257 @@
+"""One session for all plans that are made on the way to the one that is wanted.
+
+A plan is remembered by the PrimFuncs, pools and options that it was made for, so whoever asks for
+the plan of a module that was compared with others finds it ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
+
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule
+from tvm.target import Target
+from tvm_ffi import get_global_func
+
+from usmp.algorithms.search import Watch, watched
+from usmp.analysis import create_array_buffer_info
+from usmp.analysis.extract_buffer_info import extract_buffer_info
+from usmp.analysis.function_targets import function_targets
+from usmp.analysis.memory.facts import shared_facts
+from usmp.objects import BufferInfoAnalysis
+from usmp.objects.attributes import (
+    CONSTANT_MEMORY_POOLS_ATTR,
+    EXECUTOR_ATTR,
+    MAIN_FUNCTION_NAME,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.planning.allocate_io import allocate_io
+from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
+from usmp.planning.identity import identity
+from usmp.planning.options import PlanningOptions
+from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
+
+Peaks: TypeAlias = tuple[int, ...]
+"""Bytes of each workspace pool, the least preferred first."""
+
+_Found = TypeVar("_Found")
+
+_ATTRIBUTES = (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR, EXECUTOR_ATTR)
+"""What a plan depends on beside the PrimFuncs."""
+
+_lower_bound = get_global_func("usmp.lower_bound")
+
+
+class PlanningSession:
+    """Plans of modules, and what they are made from; see `planning_session`."""
+
+    def __init__(self) -> None:
+        self._annotated = AnnotatedFunctions()
+        self._known: dict[Hashable, Any] = {}
+        self._kept: list[IRModule] = []
+        """What the keys tell by its address."""
+
+    def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
+        """What `find` returns; found once for the same question about the same module, which is
+        one of the same PrimFuncs, pools and executor.
+
+        Parameters
+        ----------
+        what: the question.
+        """
+        key = what, _key(mod)
+        if key not in self._known:
+            self._kept.append(mod)
+            self._known[key] = find()
+        found: _Found = self._known[key]
+        return found
+
+    def allocate_io(self, mod: IRModule) -> IRModule:
+        """As `usmp.transform.CreateAllocatesForIO`.
+
+        Raises
+        ------
+        ValueError: see there.
+        """
+        return with_main(mod, self.once("io", mod, lambda: allocate_io(mod)))
+
+    def assign_pools(self, mod: IRModule) -> IRModule:
+        """As `usmp.transform.AssignPoolInfo`.
+
+        Raises
+        ------
+        ValueError: see there.
+        """
+        return assign_pools(mod, self._annotated)
+
+    def plan(self, prepared: IRModule, options: PlanningOptions) -> Plan | NoPlan:
+        """The plan of a module in which everything to plan is an allocation with candidate pools.
+
+        Raises
+        ------
+        ValueError: see `extract_buffer_info`.
+        """
+        return self.once(
+            ("plan", _what_matters(options)),
+            prepared,
+            lambda: make_plan(prepared, self._analysis(prepared, options), options),
+        )
+
+    def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
+        """`mod` as `plan` takes it. Code of which nothing tells where it will run is taken to be
+        for target c.
+
+        Raises
+        ------
+        ValueError: see `CreateAllocatesForIO` and `AssignPoolInfo`.
+        """
+
+        def prepare() -> IRModule:
+            bound = self._for_some_target(mod)
+            return self.assign_pools(self.allocate_io(bound) if with_io else bound)
+
+        with_io = options.use_workspace_io
+        return self.once(("prepared", with_io), mod, prepare)
+
+    def best(self, modules: Sequence[IRModule], options: PlanningOptions) -> int:
+        """The index of the module with the smallest plan, the first of them; 0 if there is none.
+        See `peaks`.
+
+        Raises
+        ------
+        ValueError: one of the modules is refused.
+        """
+        known = (self._known_peaks(module, options) for module in modules)
+        limit = min((peaks for peaks in known if peaks is not None), default=None)
+        best, least = 0, None
+        for index, module in enumerate(modules):
+            peaks = self.peaks(module, options, limit)
+            if peaks is not None and (least is None or peaks < least):
+                best, least = index, peaks
+                limit = peaks if limit is None else min(limit, peaks)
+        return best
+
+    def peaks(
+        self, mod: IRModule, options: PlanningOptions, limit: Peaks | None = None
+    ) -> Peaks | None:
+        """The peaks in the plan of a module; of two plans into the same pools the smaller one is
+        better.
+
+        The plan is the one that is made if the module is taken, but that `auto` stands in for what
+        may search for as long as it likes.
+
+        Parameters
+        ----------
+        mod: is not planned yet.
+        options: how to plan.
+        limit: what is proved to be above it is not planned.
+
+        Returns
+        -------
+        None if there is no plan, or none within the limit.
+
+        Raises
+        ------
+        ValueError: the module is refused, see `prepared` and `extract_buffer_info`.
+        """
+        quick = options.without_time()
+        prepared = self.prepared(mod, options)
+        if limit is not None and self._proved_peaks(prepared, quick, len(limit)) > limit:
+            return None
+        # Whoever watches a search waits for the one that takes its time.
+        with nullcontext() if quick == options else watched(_nobody):
+            plan = self.plan(prepared, quick)
+        return plan.peaks() if isinstance(plan, Plan) else None
+
+    def _known_peaks(self, mod: IRModule, options: PlanningOptions) -> Peaks | None:
+        """The same, if the module is planned already."""
+        prepared, quick = self.prepared(mod, options), options.without_time()
+        plan = self._known.get((("plan", _what_matters(quick)), _key(prepared)))
+        return plan.peaks() if isinstance(plan, Plan) else None
+
+    def _proved_peaks(self, prepared: IRModule, options: PlanningOptions, pools: int) -> Peaks:
+        """What no plan is below; known where all buffers go to one pool."""
+        buffers = workspace_buffers(
+            create_array_buffer_info(self._analysis(prepared, options).buffer_info_stmts)
+        )
+        names = {str(pool.pool_name) for buffer in buffers for pool in buffer.pool_candidates}
+        if pools != 1 or len(names) != 1:
+            return ()
+        what = "bound", options.overlap, options.preserve_inputs
+        return (self.once(what, prepared, lambda: int(_lower_bound(buffers))),)
+
+    def _analysis(self, prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
+        overlap, preserve_inputs = options.overlap, options.preserve_inputs
+        main = prepared[MAIN_FUNCTION_NAME]
+        return self.once(
+            ("analysis", overlap, preserve_inputs),
+            prepared,
+            lambda: extract_buffer_info(main, prepared, overlap, preserve_inputs),
+        )
+
+    def bind_targets(self, mod: IRModule, target: Target) -> IRModule:
+        """`mod` with this target for each PrimFunc that has none."""
+        bound = IRModule(mod.functions, attrs=mod.attrs)
+        for variable, func in mod.functions.items():
+            if isinstance(func, tirx.PrimFunc) and "target" not in (func.attrs or {}):
+                bound.update_func(variable, self._bound(variable, func, target))
+        return bound
+
+    def _for_some_target(self, mod: IRModule) -> IRModule:
+        """`mod` with target c for each PrimFunc of which nothing tells the target."""
+        bound = IRModule(mod.functions, attrs=mod.attrs)
+        for name, target in function_targets(mod).items():
+            if target is None:
+                variable = mod.get_global_var(name)
+                bound.update_func(variable, self._bound(variable, mod[name], Target("c")))
+        return bound
+
+    def _bound(self, variable: GlobalVar, func: tirx.PrimFunc, target: Target) -> tirx.PrimFunc:
+        alone = IRModule({variable: func})
+        return self.once(("bound", str(target)), alone, lambda: func.with_attr("target", target))
+
+
+_SESSION: ContextVar[PlanningSession | None] = ContextVar("usmp_planning_session", default=None)
+
+
+@contextmanager
+def planning_session() -> Iterator[PlanningSession]:
+    """The session that is open, or else one that lasts until the end. Within, all analyses share
+    the facts of PrimFuncs."""
+    session = _SESSION.get()
+    if session is not None:
+        yield session
+        return
+    session = PlanningSession()
+    token = _SESSION.set(session)
+    try:
+        with shared_facts():
+            yield session
+    finally:
+        _SESSION.reset(token)
+
+
+def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:
+    """`mod` with another `__tvm_main__`."""
+    changed = IRModule(mod.functions, attrs=mod.attrs)
+    changed.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), main)
+    return changed
+
+
+def _key(mod: IRModule) -> Hashable:
+    functions = sorted((str(v.name_hint), identity(f)) for v, f in mod.functions.items())
+    attributes = (mod.attrs.get(name) if mod.attrs else None for name in _ATTRIBUTES)
+    return tuple(functions), tuple(map(identity, attributes))
+
+
+def _nobody() -> AbstractContextManager[Watch]:
+    return nullcontext(lambda _: True)
+
+
+def _what_matters(options: PlanningOptions) -> PlanningOptions:
+    """The options, less what is done before or after there is a plan."""
+    return replace(options, use_workspace_io=False, order_operators=True, poison_dead_bytes=False)

@@ -1,0 +1,60 @@
+"""In a build each version of a PrimFunc is walked once for live ranges, and traced once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from usmp.analysis.memory import facts
+
+MODELS = {
+    "deeploy_cct_1_16": ".onnx",
+    "mlperf_resnet8_int8": ".tflite",
+    "mww_okay_nabu_v2_int8": ".tflite",
+}
+
+
+@pytest.fixture
+def walked(monkeypatch):
+    """How often each PrimFunc is walked for live ranges, and how often it is traced."""
+    counts = Counter(), Counter()
+    kept = []
+    for count, walk in zip(counts, ("walk_liveness", "trace_function"), strict=True):
+        original = getattr(facts, walk)
+
+        def counted(name, calls, *arguments, count=count, original=original):
+            body = calls.functions[name].body
+            kept.append(body)  # so that no other one gets its address
+            count[name, body] += 1
+            return original(name, calls, *arguments)
+
+        monkeypatch.setattr(facts, walk, counted)
+    return counts
+
+
+@pytest.mark.parametrize(
+    "config, build",
+    [
+        ({}, {}),
+        ({}, {"compare_workspace_io": True}),
+        ({"use_workspace_io": True}, {}),
+        ({"use_workspace_io": True, "preserve_inputs": True}, {}),
+        ({"algorithm": "hill_climb"}, {"board": "mps3-an547"}),
+        ({"algorithm": "exact", "time_budget": "1s", "order_operators": False}, {}),
+    ],
+)
+@pytest.mark.parametrize("name", MODELS)
+def test_each_version_is_walked_once(shared_model, walked, name, config, build):
+    mod = usmp.import_model(shared_model(name, MODELS[name]))
+    with PassContext(config={f"tir.usmp.{key}": value for key, value in config.items()}):
+        usmp.build(mod, **build)
+    for count in walked:
+        assert count
+        assert {key: times for key, times in count.items() if times > 1} == {}
+        # Operators have one version: only the main function is made anew, and what copies is
+        # numbered in each module by itself.
+        names = Counter(name for name, _ in count if not name.startswith("usmp_copy_"))
+        assert {name for name, versions in names.items() if versions > 1} <= {"__tvm_main__"}

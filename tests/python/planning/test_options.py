@@ -1,0 +1,118 @@
+"""Options are read in one place, so whoever plans or compares reads them alike."""
+
+from __future__ import annotations
+
+import pytest
+import tvm_ffi
+from tvm.ir.transform import PassContext
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from main_calls import called
+from operator_programs import BRANCHES
+from planner_views import bound
+from usmp.planning.options import PlanningOptions, planning_options
+from usmp.relax import lower_to_aot
+from usmp.transform import OrderOperators, UnifiedStaticMemoryPlanner
+
+
+@I.ir_module
+class Doubled:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return R.add(x, x)
+
+
+def context(**config):
+    return PassContext(config={f"tir.usmp.{name}": value for name, value in config.items()})
+
+
+def test_defaults():
+    assert planning_options({}) == PlanningOptions(
+        algorithm="auto",
+        custom_algorithm=None,
+        placement="preference",
+        time_budget=None,
+        use_workspace_io=False,
+        preserve_inputs=False,
+        overlap=True,
+        order_operators=True,
+        poison_dead_bytes=False,
+    )
+    assert planning_options({}, workspace_io=True).use_workspace_io
+
+
+def test_all_of_them():
+    config = {
+        "tir.usmp.algorithm": "exact",
+        "tir.usmp.placement": "cost",
+        "tir.usmp.time_budget": "10s",
+        "tir.usmp.use_workspace_io": False,
+        "tir.usmp.preserve_inputs": True,
+        "tir.usmp.overlap": False,
+        "tir.usmp.order_operators": False,
+        "tir.usmp.poison_dead_bytes": True,
+    }
+    options = planning_options(config, workspace_io=True)
+    assert options.config() == config
+    assert planning_options(options.config()) == options
+
+
+def test_without_planning_nothing_shares_and_nothing_searches():
+    config = {
+        "tir.usmp.enable": False,
+        "tir.usmp.custom_algorithm": "hill_climb",
+        "tir.usmp.time_budget": "10s",
+    }
+    options = planning_options(config)
+    assert (options.algorithm_name, options.time_budget) == ("no_sharing", None)
+    assert not options.shares_memory
+
+
+@pytest.mark.parametrize(
+    "config, message",
+    [
+        ({"algorithm": "magic"}, "The selected USMP algorithm : magic is not defined"),
+        (
+            {"custom_algorithm": "magic"},
+            "The selected custom USMP algorithm : magic is not",
+        ),
+        ({"placement": "random"}, 'unknown placement "random" in tir.usmp.placement'),
+        ({"time_budget": "soon"}, "tir.usmp.time_budget: "),
+        ({"time_budget": "1s", "algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
+        ({"time_budget": "1s", "custom_algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
+    ],
+)
+def test_all_who_read_options_refuse_the_same_ones(config, message):
+    mod = bound(BRANCHES)
+    with context(**config):
+        for read in (
+            planning_options,
+            lambda: OrderOperators()(mod),
+            lambda: UnifiedStaticMemoryPlanner()(mod),
+            lambda: lower_to_aot(Doubled),
+        ):
+            with pytest.raises(ValueError) as error:
+                read()
+            assert str(error.value).startswith(message)
+
+
+def test_the_algorithm_that_wins_decides_whether_an_order_matters():
+    """A custom algorithm wins over `tir.usmp.algorithm`, for the order too."""
+    with context(algorithm="no_sharing", custom_algorithm="hill_climb"):
+        assert called(OrderOperators()(BRANCHES)["__tvm_main__"])[1] == "narrow"
+    with context(algorithm="hill_climb", custom_algorithm="no_sharing"):
+        assert OrderOperators()(BRANCHES).same_as(BRANCHES)
+
+
+def test_a_custom_algorithm_is_asked_for_both_orders():
+    asked = []
+
+    @tvm_ffi.register_global_func("tir.usmp.algo.test_options_counts", override=True)
+    def counts(buffers, memory_pressure):
+        asked.append(memory_pressure)
+        return tvm_ffi.get_global_func("tir.usmp.algo.greedy_by_size")(buffers, memory_pressure)
+
+    with context(custom_algorithm="test_options_counts"):
+        assert called(OrderOperators()(BRANCHES)["__tvm_main__"])[1] == "narrow"
+    assert asked == [144, 96]

@@ -1,0 +1,171 @@
+"""What is compared is what is made, and is made once."""
+
+from __future__ import annotations
+
+import pytest
+import tvm
+from tvm.ir.transform import PassContext
+
+import usmp
+from operator_programs import BRANCHES
+from planner_views import bound, workspace
+from usmp.analysis import pool_usage
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.planning import plan as planning
+from usmp.planning.options import PlanningOptions
+from usmp.planning.session import PlanningSession, planning_session
+from usmp.transform import AssignPoolInfo, OrderOperators, UnifiedStaticMemoryPlanner
+
+ORDERED = OrderOperators()(BRANCHES)
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """The peaks of all plans that are compared."""
+    found = []
+
+    def spy(session, mod, options, limit=None):
+        found.append(peaks(session, mod, options, limit))
+        return found[-1]
+
+    peaks = PlanningSession.peaks
+    monkeypatch.setattr(PlanningSession, "peaks", spy)
+    return found
+
+
+@pytest.fixture
+def placed(monkeypatch):
+    """The numbers of buffers that algorithms are asked to place."""
+    found = []
+
+    def spy(buffers, *arguments):
+        found.append(len(buffers))
+        return place(buffers, *arguments)
+
+    place = planning.place
+    monkeypatch.setattr(planning, "place", spy)
+    return found
+
+
+def peak_of(mod) -> int:
+    (pool,) = [p for p in pool_usage(mod.attrs[MEMORY_PLAN_ATTR]) if "const" not in p.pool_name]
+    return pool.peak_bytes
+
+
+def test_the_plan_that_was_compared_is_the_one_that_is_made(shared_model, compared):
+    """By hill climbing, whose plan depends on the memory pressure that it is told."""
+    mod = usmp.import_model(shared_model("deeploy_cct_1_16", ".onnx"))
+    with PassContext(config={"tir.usmp.algorithm": "hill_climb"}):
+        factory = usmp.build(mod)
+    assert (peak_of(factory.ir_mod),) == min(peaks for peaks in compared if peaks)
+
+
+def test_a_plan_that_is_known_is_not_made_again(placed):
+    mod = bound(BRANCHES)
+    with planning_session():
+        ordered = OrderOperators()(mod)
+        made = len(placed)
+        assert made == 2
+        UnifiedStaticMemoryPlanner()(ordered)
+        UnifiedStaticMemoryPlanner()(mod)
+    assert len(placed) == made
+    UnifiedStaticMemoryPlanner()(ordered)
+    assert len(placed) == made + 1
+
+
+def test_plans_are_those_of_pools_options_and_executor(placed):
+    mod = bound(BRANCHES)
+    pools = usmp.WorkspaceMemoryPools([workspace("sram")])
+    others = [
+        (mod, {}),
+        (mod, {"tir.usmp.overlap": False}),
+        (mod, {"tir.usmp.algorithm": "greedy_by_size"}),
+        (mod, {"tir.usmp.use_workspace_io": True}),
+        (mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, pools), {}),
+        (mod.with_attr("executor", usmp.Executor("aot", {"workspace-byte-alignment": 1})), {}),
+    ]
+    with planning_session():
+        for count, (module, config) in enumerate(others, 1):
+            for _ in range(2):
+                with PassContext(config=config):
+                    UnifiedStaticMemoryPlanner()(module)
+            assert len(placed) == count
+
+
+def test_the_same_prim_func_gets_the_same_candidate_pools():
+    mod = bound(BRANCHES)
+    with planning_session():
+        first, second = AssignPoolInfo()(mod), AssignPoolInfo()(bound(ORDERED))
+        assert AssignPoolInfo()(mod)["__tvm_main__"].same_as(first["__tvm_main__"])
+    for name in ("widen", "narrow", "add"):
+        assert first[name].same_as(mod[name])
+    assert not first["__tvm_main__"].same_as(second["__tvm_main__"])
+
+
+def test_an_error_that_was_compared_is_told_again():
+    mod = bound(BRANCHES, [workspace("sram", 16)])
+    with planning_session():
+        after = OrderOperators()(mod)
+        with pytest.raises(ValueError, match="the space available"):
+            UnifiedStaticMemoryPlanner()(after)
+
+
+def test_the_best_is_the_first_of_the_smallest():
+    options = PlanningOptions()
+    with planning_session() as session:
+        assert session.peaks(BRANCHES, options) == (128,)
+        assert session.peaks(ORDERED, options) == (80,)
+        assert session.best([BRANCHES, ORDERED, ORDERED], options) == 1
+        small = [bound(mod, [workspace("sram", 100)]) for mod in (BRANCHES, ORDERED)]
+        assert session.peaks(small[0], options) is None
+        assert session.best(small, options) == 1
+        assert session.best(small[:1], options) == 0
+
+
+def test_the_least_preferred_pool_decides():
+    """Both orders fill the first pool; what is left goes to the second."""
+    pools = [workspace("fast", 64), workspace("slow")]
+    options = PlanningOptions()
+    with planning_session() as session:
+        before, after = (session.peaks(bound(m, pools), options) for m in (BRANCHES, ORDERED))
+    assert after < before
+    assert before[0] > after[0]
+
+
+def test_what_is_proved_to_need_more_is_not_planned(placed):
+    options = PlanningOptions()
+    with planning_session() as session:
+        assert session.peaks(ORDERED, options) == (80,)
+        assert session.best([BRANCHES, ORDERED], options) == 1
+        assert session.peaks(BRANCHES, options, limit=(80,)) is None
+        assert len(placed) == 1
+        assert session.peaks(BRANCHES, options, limit=(128,)) == (128,)
+
+
+def test_a_search_of_any_length_is_compared_by_fixed_work(placed):
+    options = PlanningOptions(algorithm="exact", time_budget="10s")
+    with planning_session() as session:
+        assert session.peaks(BRANCHES, options) == (128,)
+        assert len(placed) == 1
+        assert session.peaks(BRANCHES, PlanningOptions()) == (128,)
+    assert len(placed) == 1
+
+
+def test_instruments_see_each_pass_once(digits_model):
+    seen = []
+
+    @tvm.ir.instrument.pass_instrument
+    class Recorder:
+        def run_before_pass(self, mod, info):
+            if info.name.startswith("tir.usmp."):
+                seen.append(info.name.removeprefix("tir.usmp."))
+
+    with PassContext(instruments=[Recorder()]):
+        usmp.build(digits_model)
+    assert seen == [
+        "ConvertForLoopsToSerial",
+        "OrderOperators",
+        "UnifiedStaticMemoryPlanner",
+        "AssignPoolInfo",
+        "ConvertPoolAllocationsToOffsets",
+    ]
