@@ -23,7 +23,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.planning.options import PlanningOptions
-from usmp_solver.problem import preferred_first
+from usmp_solver.buffers import preferred_first
 
 
 @dataclass(frozen=True, eq=False)
