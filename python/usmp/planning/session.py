@@ -15,7 +15,6 @@ from typing import Any, TypeAlias, TypeVar
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 from tvm.target import Target
-from tvm_ffi import get_global_func
 
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
@@ -29,11 +28,13 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.buffer_problem import problem_of
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
 from usmp.planning.identity import identity
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
+from usmp_solver import lower_bound
 
 Peaks: TypeAlias = tuple[int, ...]
 """Bytes of each workspace pool, the least preferred first."""
@@ -42,8 +43,6 @@ _Found = TypeVar("_Found")
 
 _ATTRIBUTES = (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR, EXECUTOR_ATTR)
 """What a plan depends on beside the PrimFuncs."""
-
-_lower_bound = get_global_func("usmp.lower_bound")
 
 
 class PlanningSession:
@@ -182,7 +181,7 @@ class PlanningSession:
         if pools != 1 or len(names) != 1:
             return ()
         what = "bound", options.overlap, options.preserve_inputs
-        return (self.once(what, prepared, lambda: int(_lower_bound(buffers))),)
+        return (self.once(what, prepared, lambda: lower_bound(problem_of(buffers))),)
 
     def _analysis(self, prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
         overlap, preserve_inputs = options.overlap, options.preserve_inputs
