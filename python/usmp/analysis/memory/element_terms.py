@@ -14,18 +14,19 @@ from usmp.analysis.memory.memories import Term
 
 def element_terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...] | None:
     """Where an element is in the memory of its buffer; None if that is not known."""
-    size = item_bytes(str(buffer.dtype))
-    shape = [extent for extent in buffer.shape if isinstance(extent, tirx.IntImm)]
-    if (tvm.DataType(str(buffer.dtype)).bits % 8 and str(buffer.dtype) != "bool") or (
-        len(shape) < len(buffer.shape) or len(shape) != len(indices)
+    dtype, extents, steps = str(buffer.dtype), buffer.shape[:], buffer.strides[:]
+    size = item_bytes(dtype)
+    shape = [int(extent) for extent in extents if isinstance(extent, tirx.IntImm)]
+    if (dtype != "bool" and tvm.DataType(dtype).bits % 8) or (
+        len(shape) < len(extents) or len(shape) != len(indices)
     ):
         return None
-    if buffer.strides:
-        strides = [int(s) for s in buffer.strides if isinstance(s, tirx.IntImm)]
+    if steps:
+        strides = [int(step) for step in steps if isinstance(step, tirx.IntImm)]
     else:
-        strides = [prod(int(extent) for extent in shape[axis + 1 :]) for axis in range(len(shape))]
+        strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     offset = buffer.elem_offset
-    if len(strides) < len(shape) or not _is_row_major(buffer):
+    if len(strides) < len(shape) or (not steps and not _is_row_major(buffer)):
         return None
     terms = [Term(i, s * size) for i, s in zip(indices, strides, strict=True)]
     return tuple(terms) if offset is None else (*terms, Term(offset, size))
@@ -33,8 +34,10 @@ def element_terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...
 
 def _is_row_major(buffer: tirx.Var) -> bool:
     """Whether elements of a buffer without strides lie as its shape says."""
+    if len(buffer.shape) <= 1:
+        return True
     layout = buffer.ty.layout
-    if len(buffer.shape) <= 1 or buffer.strides or layout is None:
+    if layout is None:
         return True
     plain = tirx.decl_buffer(buffer.shape, buffer.dtype).ty.layout
     return bool(tvm_ffi.structural_equal(layout, plain))

@@ -1,9 +1,9 @@
 """What is known of PrimFuncs and the memory that they access: found once for all who ask.
 
-A PrimFunc is known by its body and parameters, its name, and what is known of those that it calls.
-So what is found for it in one module holds in all modules in which it calls the same PrimFuncs, and
-one that calls another PrimFunc of the same name than before is another one. Facts are kept as long
-as `shared_facts` lasts, and are never changed.
+A PrimFunc is known by its name, parameters, body and result, and by what is known of those that it
+calls; its attributes do not matter. So what is found for it in one module holds in all modules in
+which it calls the same PrimFuncs, and one that calls another PrimFunc of the same name than before
+is another one. Facts are kept as long as `shared_facts` lasts, and are never changed.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class FactStore:
         """
         func = graph.functions[name]
         called = tuple(None if c is None else callees[c.callee] for c in graph.resolved(name))
-        key = name, func.body, tuple(func.params), called
+        key = name, func.body, tuple(func.params[:]), str(func.ret_type), called
         if key not in self._facts:
             self._facts[key] = FunctionFacts(name, graph.calls, callees, self._accessed)
         return self._facts[key]

@@ -221,7 +221,7 @@ class _Walk(StatementWalk):
         size = item_bytes(str(buffer.dtype))
         if buffer in self.registers:
             return
-        for place in self.points.element(buffer, list(indices)):
+        for place in self.points.element(buffer, [*indices]):
             self._note(TracedAccess(statement, place, 0, size, is_write, conditions))
 
     def _anywhere(self, statement: TracedStatement, var: tirx.Var, access: Access) -> None:

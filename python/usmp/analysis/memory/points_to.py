@@ -74,7 +74,7 @@ class PointsTo:
             return self.places.get(pointer, ())
         if is_op(pointer, "tirx.address_of") and isinstance(pointer.args[0], TensorLoad):
             load = pointer.args[0]
-            return self.element(load.source, list(load.indices))
+            return self.element(load.source, load.indices[:])
         return tuple(Place(memory, None) for memory in self.memories_of(pointer))
 
     def element(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Place, ...]:
@@ -93,7 +93,7 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
     """
     declared = _declarations(func.body)
     allocated = [var for var, addresses in declared.items() if None in addresses]
-    memories = list(dict.fromkeys([*func.params, *allocated]))
+    memories = list(dict.fromkeys([*func.params[:], *allocated]))
     places: dict[tirx.Var, tuple[Place, ...]] = {memory: (Place(memory),) for memory in memories}
     layouts: dict[tirx.Var, tuple[Memory, ...]] = {}
     sources = {var: _sources(addresses) for var, addresses in declared.items()}
@@ -165,7 +165,7 @@ def _layout(found: PointsTo, buffer: tirx.Var) -> tuple[Memory, ...]:
     """The memories that the layout of a buffer, or of those that it is a view of, depends on."""
     if not tirx.is_buffer_var(buffer):
         return ()
-    layout = [*buffer.shape, *buffer.strides, buffer.elem_offset]
+    layout = [*buffer.shape[:], *buffer.strides[:], buffer.elem_offset]
     loaded = [part for part in layout if part is not None and not is_constant(part)]
     variables = nodes_of(loaded, tirx.Var) if loaded else []
     read = [memory for var in variables for memory in found.of(var)]
