@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from demanding_models import LONG, MUCH
+from demanding_sizes import LONG, MUCH
 from pt2_exploits import changed
 from pytorch_models import Function, exported, nn, torch
 

@@ -25,8 +25,7 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.codegen.interface import interface_of
-from usmp.codegen.model_library_format import metadata, write_archive
-from usmp.codegen.write_file import write_file
+from usmp.codegen.model_library_format import metadata
 from usmp.objects.targets import accelerator_target, parse_targets
 
 
@@ -382,29 +381,3 @@ def test_failed_export_leaves_the_older_archive(factory, tmp_path, monkeypatch):
         factory.export_model_library_format(path)
     assert path.read_bytes() == b"older"
     assert os.listdir(tmp_path) == ["net.tar"]
-
-
-def test_archive_in_a_missing_folder(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        write_archive({"a": b"x"}, tmp_path / "missing/net.tar")
-    assert os.listdir(tmp_path) == []
-
-
-def test_file_in_place_of_an_older_one(tmp_path):
-    write_file(tmp_path / "file", b"older")
-    write_file(tmp_path / "file", b"new")
-    assert (tmp_path / "file").read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["file"]
-
-
-@pytest.mark.parametrize("name", ["n" * 255, "\N{GREEK SMALL LETTER MU}" * 127, "\U0001f600" * 63])
-def test_file_of_the_longest_name(tmp_path, name):
-    write_file(tmp_path / name, b"new")
-    assert (tmp_path / name).read_bytes() == b"new"
-
-
-def test_a_folder_that_is_not_there_is_told_by_the_files_own_path(tmp_path):
-    path = tmp_path / "missing" / "model.tar"
-    with pytest.raises(FileNotFoundError) as error:
-        write_file(path, b"new")
-    assert error.value.filename == str(path)

@@ -14,7 +14,8 @@ import pytest
 from tvm import relax
 
 import usmp
-from demanding_models import MODELS, MUCH
+from demanding_models import MODELS
+from demanding_sizes import MUCH
 from onnx_models import Graph
 from usmp.driver import tvmc
 from usmp.relax.limits import LimitedBuilder, LimitError, Limits, check_main
