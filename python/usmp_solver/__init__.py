@@ -9,6 +9,7 @@ from usmp_solver.check import check_columns
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
 from usmp_solver.explain import explain
 from usmp_solver.include import get_include
+from usmp_solver.live_at_peak import live_at_peak
 from usmp_solver.problem import Problem
 from usmp_solver.read_csv import CsvProblem, parse_csv, read_csv
 from usmp_solver.solution import Solution, Status
@@ -32,6 +33,7 @@ __all__ = [
     "check_columns",
     "explain",
     "get_include",
+    "live_at_peak",
     "lower_bound",
     "parse_csv",
     "read_csv",

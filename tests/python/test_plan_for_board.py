@@ -10,6 +10,10 @@ from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
+from placement_graphs import pool
+from usmp.algorithms import get_algorithm
+from usmp.objects import BufferInfo, LiveRange
+from usmp.planning.does_not_fit import DoesNotFitError, text_for_board
 
 
 def element_wise(elements: int, constant: bool = False):
@@ -100,3 +104,23 @@ def test_other_errors_stay_what_they_are():
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("dtcm", ["npu"])])
     text = refusal(element_wise(1000), "mps3-an547", workspace_memory_pools=pools)
     assert not text.startswith("the model does not fit")
+
+
+@pytest.mark.parametrize(
+    "name", ['a "b" (3 bytes', "two\nlines", '1 for pool "sram"', "x (9 bytes, alignment 1)"]
+)
+def test_names_of_buffers_may_be_anything(name):
+    """The words for the board come from data, not from what another message says of it."""
+    live = [LiveRange(0, 1)]
+    huge = BufferInfo(name, 100, [pool("sram", 64)], live_ranges=live)
+    small = BufferInfo("small", 8, [pool("sram", 64)])
+    with pytest.raises(DoesNotFitError) as raised:
+        get_algorithm("auto")([huge, small], 0)
+    error = raised.value
+    text = text_for_board(error.does_not_fit, error.solution, "mine", "memory {}".format)
+    assert text == (
+        f'the model does not fit board mine: no room for buffer "{name}" (100 bytes); memory sram '
+        "has 64 bytes for pools, 36 too few; with room for all it would take 100 bytes of sram, "
+        f"the largest of them {name} (100); choose other memories, a smaller model, or another "
+        "tir.usmp.algorithm"
+    )

@@ -12,7 +12,6 @@ from tvm_ffi.registry import list_global_func_names
 from usmp.algorithms.search import search
 from usmp.algorithms.solver import places_of, solve_buffers
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp.planning.does_not_fit import DoesNotFitError
 from usmp_solver import ALGORITHMS, SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
@@ -32,7 +31,7 @@ def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algori
     """Return the built-in algorithm that the option ``tir.usmp.algorithm`` names.
 
     Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which tells what is proved. What
-    does not fit is a :class:`DoesNotFitError`.
+    does not fit is a :class:`~usmp.planning.does_not_fit.DoesNotFitError`.
 
     Parameters
     ----------
@@ -93,11 +92,7 @@ def _register_builtin(name: str) -> None:
     algorithm = get_algorithm(name)
 
     def registered(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
-        try:
-            return dict(algorithm(buffers, memory_pressure))
-        except DoesNotFitError as error:
-            # What is told to C++ is told by the kind of the error and by its text.
-            raise ValueError(str(error)) from error
+        return dict(algorithm(buffers, memory_pressure))
 
     register_global_func(_PREFIX + name, registered, override=True)
 

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
 from functools import cached_property
 
-from usmp_solver import SEARCHES, DoesNotFit, EnoughBytes, RefusingPool, Solution, Unplaced
+from tvm_ffi import register_error
+
+from usmp_solver import (
+    SEARCHES,
+    DoesNotFit,
+    EnoughBytes,
+    RefusingPool,
+    Solution,
+    Unplaced,
+    live_at_peak,
+    solve,
+)
 
 _PROVED_NAMED = 8
 """Buffers of a proof that a message names."""
+_LARGEST_NAMED = 4
+
+_NOTED: ContextVar[list[DoesNotFitError] | None] = ContextVar("usmp_noted", default=None)
 
 
 class DoesNotFitError(ValueError):
@@ -27,6 +44,9 @@ class DoesNotFitError(ValueError):
         super().__init__()
         self._explain = explain
         self.solution = solution
+        noted = _NOTED.get()
+        if noted is not None:
+            noted.append(self)
 
     @cached_property
     def does_not_fit(self) -> DoesNotFit:
@@ -35,6 +55,79 @@ class DoesNotFitError(ValueError):
 
     def __str__(self) -> str:
         return text_of(self.does_not_fit)
+
+
+# C++ is told a ValueError with the text, and so is Python on the other side of it; what is
+# registered last is what a ValueError of C++ becomes.
+register_error("ValueError", DoesNotFitError)
+register_error("ValueError", ValueError)
+
+
+@contextmanager
+def misfits_noted() -> Iterator[list[DoesNotFitError]]:
+    """The errors that are raised inside; of those that leave a pass only the text is left."""
+    noted: list[DoesNotFitError] = []
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
+
+
+def text_for_board(
+    misfit: DoesNotFit, solution: Solution | None, board: str, memory: Callable[[str], object]
+) -> str:
+    """What does not fit a board, and what to do.
+
+    Parameters
+    ----------
+    misfit: what does not fit.
+    solution: that has no plan; None if there is no problem to be solved.
+    board: its name.
+    memory: from the name of a pool to the memory that it lies in.
+    """
+    enough = {each.pool: each.bytes for each in (*misfit.alone, *misfit.together)}
+    limited = [each.pool for each in misfit.pools if each.pool.limit is not None]
+    parts = []
+    for pool in limited:
+        text = f"{memory(pool.name)} has {pool.limit} bytes for pools"
+        if pool.name in enough:
+            text += f", {enough[pool.name] - (pool.limit or 0)} too few"
+        parts.append(text)
+    if solution is not None and limited:
+        parts.append(_with_room_for_all(solution, limited[0].name))
+    buffer = f'buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
+    return "; ".join(
+        [
+            f"the model does not fit board {board}: no room for {buffer}",
+            *filter(None, parts),
+            "choose other memories, a smaller model, or another tir.usmp.algorithm",
+        ]
+    )
+
+
+def _with_room_for_all(solution: Solution, pool: str) -> str:
+    """The bytes that the same buffers take of the pool in memories without limits, and the largest
+    buffers of them; empty if they take none."""
+    problem = solution.problem
+    free = replace(problem, pools=tuple(replace(each, limit=None) for each in problem.pools))
+    roomy = solve(
+        free,
+        # The user waits for an error: what fixed work finds is as good a number.
+        algorithm="auto" if solution.algorithm == "exact" else solution.algorithm,
+        memory_pressure=solution.memory_pressure,
+        fill_preferred=True,
+    )
+    if not roomy.has_plan or not roomy.peaks[pool]:
+        return ""
+    live = sorted(
+        live_at_peak(roomy, pool), key=lambda b: (-problem.sizes[b], str(problem.names[b]))
+    )
+    largest = ", ".join(f"{problem.names[b]} ({problem.sizes[b]})" for b in live[:_LARGEST_NAMED])
+    return (
+        f"with room for all it would take {roomy.peaks[pool]} bytes of {pool}, the largest of them "
+        f"{largest}"
+    )
 
 
 def text_of(misfit: DoesNotFit) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from usmp import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
-from usmp.algorithms import get_algorithm
-from usmp.objects import LiveRange
+from usmp.algorithms import BUILTIN_ALGORITHMS, get_algorithm
+from usmp.analysis import memory_pressure
+from usmp.objects import ConstantPoolInfo, LiveRange
 from usmp.objects.buffer_problem import problem_of
 from usmp_solver import Pool, solve
 
@@ -56,3 +59,49 @@ def test_names_decide_ties_as_in_a_module(algorithm):
     assert [plan[info].byte_offset for info in infos] == [8, 0, 16]
     places = solve(problem_of(infos), algorithm=algorithm).places
     assert places == {"b": ("sram", 8), "c": ("sram", 0), "a": ("sram", 16)}
+
+
+def drawn(seed, candidates):
+    """Buffers that live for a while, each with one of the lists of candidates."""
+    draw = random.Random(seed)
+    starts = [draw.randrange(12) for _ in range(16)]
+    return [
+        BufferInfo(
+            f"b{number}",
+            draw.randint(1, 4000),
+            draw.choice(candidates),
+            draw.choice([1, 16]),
+            [LiveRange(start, start + draw.randint(1, 6))],
+        )
+        for number, start in enumerate(starts)
+    ]
+
+
+def assert_same_plans(name, buffers):
+    """By the algorithm, as a planner calls it, and by the solver."""
+    workspace = [b for b in buffers if not isinstance(b.pool_candidates[0], ConstantPoolInfo)]
+    plan = get_algorithm(name)(buffers, memory_pressure(workspace))
+    planned = {b.name_hint: (str(p.pool_info.pool_name), p.byte_offset) for b, p in plan.items()}
+    solution = solve(problem_of(buffers), algorithm=name, fill_preferred=True)
+    assert solution.places == planned
+
+
+def test_hill_climb_counts_no_constants_whoever_calls_it():
+    sram, flash = WorkspacePoolInfo("sram", "c"), ConstantPoolInfo("flash", "c", [])
+    for seed in range(20):
+        assert_same_plans("hill_climb", drawn(seed, [[sram], [sram], [flash]]))
+
+
+@pytest.mark.parametrize("name", BUILTIN_ALGORITHMS)
+def test_orders_of_pools_that_contradict_mean_the_same_to_all(name):
+    one = WorkspacePoolInfo("one", "c", PoolInfoProperties(9000))
+    two, three = WorkspacePoolInfo("two", "c"), WorkspacePoolInfo("three", "c")
+    for seed in range(5):
+        assert_same_plans(name, drawn(seed, [[one, two], [two, one], [three, one], [one, two]]))
+
+
+def test_a_pool_that_is_named_twice_counts_once():
+    one, two = WorkspacePoolInfo("one", "c"), WorkspacePoolInfo("two", "c")
+    for name in BUILTIN_ALGORITHMS:
+        buffer = BufferInfo("a", 8, [one, two, one])
+        assert get_algorithm(name)([buffer], 8)[buffer].pool_info.pool_name == "one"
