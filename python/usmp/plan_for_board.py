@@ -10,7 +10,9 @@ from tvm.target import Target
 from usmp.objects import Executor
 from usmp.objects.boards import Board
 from usmp.objects.targets import BuildTargets, parse_targets
-from usmp.planning.does_not_fit import misfits_noted, text_for_board
+from usmp.planning.does_not_fit import text_for_board
+from usmp.planning.options import planning_options
+from usmp.planning.session import planning_session
 from usmp.transform import UnifiedStaticMemoryPlanner
 
 
@@ -22,14 +24,15 @@ def plan_for_board(mod: IRModule, board: Board) -> IRModule:
     ValueError: as `UnifiedStaticMemoryPlanner`; if something does not fit, it names the memory,
         the bytes that are missing, and the largest buffers that are live together.
     """
-    with misfits_noted() as noted:
+    with planning_session() as session:
         try:
             return UnifiedStaticMemoryPlanner()(mod)
         except ValueError as error:
-            if not noted or not str(error).startswith(str(noted[-1])):
+            # Of an error that leaves a pass only the text is left; the session has the data.
+            misfit = session.misfit(mod, planning_options())
+            if misfit is None:
                 raise
-            misfit, solution = noted[-1].does_not_fit, noted[-1].solution
-            text = text_for_board(misfit, solution, board.name, board.memory)
+            text = text_for_board(misfit.does_not_fit, misfit.solution, board.name, board.memory)
             raise ValueError(text) from error
 
 

@@ -59,6 +59,23 @@ def test_what_one_memory_lacks_another_has():
     assert {pool.name for pool in factory.interface.pools} == {"psram"}
 
 
+def test_a_model_whose_copies_and_orders_were_compared():
+    """None of the plans that were compared fits; the words are the board's in any case."""
+    x = relax.Var("x", relax.TensorType((2, 1 << 20), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            halves = [
+                relax.op.nn.softmax(relax.op.strided_slice(x, [0], [row], [row + 1], [1]))
+                for row in range(2)
+            ]
+            parts = [builder.emit(half) for half in map(builder.emit, halves)]
+            result = builder.emit_output(relax.op.concat(parts[::-1], 0))
+        builder.emit_func_output(result)
+    text = refusal(builder.get(), "mps2-an385", workspace_memory_pools=workspace("sram"))
+    assert text.startswith("the model does not fit board mps2-an385: no room for buffer ")
+
+
 def test_constants_that_do_not_fit():
     text = refusal(element_wise(1 << 20, constant=True), "mps2-an385")
     assert re.fullmatch(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 
@@ -25,8 +23,6 @@ _PROVED_NAMED = 8
 """Buffers of a proof that a message names."""
 _LARGEST_NAMED = 4
 
-_NOTED: ContextVar[list[DoesNotFitError] | None] = ContextVar("usmp_noted", default=None)
-
 
 class DoesNotFitError(ValueError):
     """The buffers do not fit, or no plan was found.
@@ -44,9 +40,6 @@ class DoesNotFitError(ValueError):
         super().__init__()
         self._explain = explain
         self.solution = solution
-        noted = _NOTED.get()
-        if noted is not None:
-            noted.append(self)
 
     @cached_property
     def does_not_fit(self) -> DoesNotFit:
@@ -61,17 +54,6 @@ class DoesNotFitError(ValueError):
 # registered last is what a ValueError of C++ becomes.
 register_error("ValueError", DoesNotFitError)
 register_error("ValueError", ValueError)
-
-
-@contextmanager
-def misfits_noted() -> Iterator[list[DoesNotFitError]]:
-    """The errors that are raised inside; of those that leave a pass only the text is left."""
-    noted: list[DoesNotFitError] = []
-    token = _NOTED.set(noted)
-    try:
-        yield noted
-    finally:
-        _NOTED.reset(token)
 
 
 def text_for_board(

@@ -31,6 +31,7 @@ from usmp.objects.attributes import (
 from usmp.objects.buffer_problem import problem_of
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
+from usmp.planning.does_not_fit import DoesNotFitError
 from usmp.planning.identity import identity
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
@@ -100,6 +101,19 @@ class PlanningSession:
             lambda: make_plan(prepared, self._analysis(prepared, options), options),
         )
 
+    def misfit(self, mod: IRModule, options: PlanningOptions) -> DoesNotFitError | None:
+        """What does not fit of a module that has no plan; None if this is not known, or not why.
+
+        Parameters
+        ----------
+        mod: is not planned.
+        options: how it would be.
+        """
+        found = self._known_plan(self.prepared(mod, options), options)
+        if isinstance(found, NoPlan) and isinstance(found.error, DoesNotFitError):
+            return found.error
+        return None
+
     def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
         """`mod` as `plan` takes it. Code of which nothing tells where it will run is taken to be
         for target c.
@@ -168,9 +182,14 @@ class PlanningSession:
 
     def _known_peaks(self, mod: IRModule, options: PlanningOptions) -> Peaks | None:
         """The same, if the module is planned already."""
-        prepared, quick = self.prepared(mod, options), options.without_time()
-        plan = self._known.get((("plan", _what_matters(quick)), _key(prepared)))
+        plan = self._known_plan(self.prepared(mod, options), options.without_time())
         return plan.peaks() if isinstance(plan, Plan) else None
+
+    def _known_plan(self, prepared: IRModule, options: PlanningOptions) -> Plan | NoPlan | None:
+        found: Plan | NoPlan | None = self._known.get(
+            (("plan", _what_matters(options)), _key(prepared))
+        )
+        return found
 
     def _proved_peaks(self, prepared: IRModule, options: PlanningOptions, pools: int) -> Peaks:
         """What no plan is below; known where all buffers go to one pool."""
