@@ -7,10 +7,10 @@ from dataclasses import replace
 from tvm.ir import IRModule
 from tvm.target import Target
 
+from usmp.algorithms.does_not_fit import text_for_board
 from usmp.objects import Executor
 from usmp.objects.boards import Board
 from usmp.objects.targets import BuildTargets, parse_targets
-from usmp.planning.does_not_fit import text_for_board
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
 from usmp.transform import UnifiedStaticMemoryPlanner

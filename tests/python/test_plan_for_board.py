@@ -12,8 +12,8 @@ from tvm.ir.transform import PassContext
 import usmp
 from placement_graphs import pool
 from usmp.algorithms import get_algorithm
+from usmp.algorithms.does_not_fit import DoesNotFitError, text_for_board
 from usmp.objects import BufferInfo, LiveRange
-from usmp.planning.does_not_fit import DoesNotFitError, text_for_board
 
 
 def element_wise(elements: int, constant: bool = False):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.objects import BufferInfo, PoolAllocation, PoolInfo
 from usmp.objects.buffer_problem import problem_of
-from usmp.planning.does_not_fit import DoesNotFitError
 from usmp_solver import DoesNotFit, Pool, Progress, RefusingPool, Solution, Unplaced, explain, solve
 
 _INT64_MAX = (1 << 63) - 1

@@ -16,6 +16,7 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 from tvm.target import Target
 
+from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.extract_buffer_info import extract_buffer_info
@@ -31,7 +32,6 @@ from usmp.objects.attributes import (
 from usmp.objects.buffer_problem import problem_of
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
-from usmp.planning.does_not_fit import DoesNotFitError
 from usmp.planning.identity import identity
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
