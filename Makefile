@@ -22,6 +22,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 format: $(VENV)/.installed-lint
