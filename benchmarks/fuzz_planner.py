@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 from planned_programs import check_planned, expected_results, missing_conflicts
 from tir_programs import Program, draw_program
 from tir_reducer import reduce_program
-from usmp.algorithms import BUILTIN_ALGORITHMS
+from usmp_solver import ALGORITHMS
 
 
 def failure(program: Program) -> tuple[str | None, int]:
@@ -29,7 +29,7 @@ def failure(program: Program) -> tuple[str | None, int]:
     if missing := missing_conflicts(program):
         return f"no conflicts: {sorted(missing)}", 0
     misfits = 0
-    for algorithm in BUILTIN_ALGORITHMS:
+    for algorithm in ALGORITHMS:
         try:
             misfits += not check_planned(program, algorithm, expected)
         except Exception as error:  # whatever goes wrong is a failure
@@ -51,7 +51,7 @@ def main() -> None:
         if what:
             print(f"seed {seed}: {what}", flush=True)
             failed.append(seed)
-    plans = arguments.programs * len(BUILTIN_ALGORITHMS)
+    plans = arguments.programs * len(ALGORITHMS)
     print(
         f"{arguments.programs} programs, {plans} plans, {misfits} that do not fit, "
         f"{len(failed)} programs that fail"

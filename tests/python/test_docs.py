@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from conftest import ROOT
-from usmp import algorithms, analysis, transform
+from usmp import algorithms, analysis, names, transform
 from usmp.objects import attributes
 
 PAGE = (ROOT / "docs/hand-written-tir.md").read_text()
@@ -51,4 +51,4 @@ def test_every_annotation_and_algorithm_is_there():
     }
     assert set(first_column("Annotations of an AllocBuffer")) == annotations
     listed = first_column("Algorithms")
-    assert sorted(listed) == sorted(algorithms.BUILTIN_ALGORITHMS)
+    assert sorted(listed) == sorted(names.ALGORITHMS)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import pytest
 from tvm.ir.transform import PassContext
 
+import usmp_solver
 from usmp.driver.pass_config import pass_context
 from usmp.names import (
     ALGORITHMS,
     BOARDS,
-    DEFAULT_ALGORITHM,
     PASS_OPTIONS,
-    PLACEMENTS,
     TARGET_OPTIONS,
     TARGETS,
 )
 from usmp.objects import boards
 from usmp.objects.targets import parse_targets
-from usmp_solver import solve
+from usmp.planning.options import OPTION_NAMES, planning_options
 
 
 def test_targets():
@@ -30,7 +29,7 @@ def test_boards():
 
 
 def test_algorithms_are_those_of_the_solver():
-    assert tuple(ALGORITHMS) == solve.ALGORITHMS
+    assert tuple(ALGORITHMS) == usmp_solver.ALGORITHMS
 
 
 def test_pass_options_are_those_that_cpp_registers():
@@ -50,6 +49,7 @@ def test_values_and_defaults_of_pass_options_are_taken(name):
         assert name in pass_context([f"{name}={value}"]).config
 
 
-def test_defaults():
-    assert PASS_OPTIONS["tir.usmp.algorithm"].default == DEFAULT_ALGORITHM
-    assert PASS_OPTIONS["tir.usmp.placement"].default == PLACEMENTS[0]
+def test_defaults_are_those_that_planning_has():
+    assert {*OPTION_NAMES, "tir.usmp.enable"} == set(PASS_OPTIONS)
+    given = [f"{name}={o.default}" for name, o in PASS_OPTIONS.items() if o.default is not None]
+    assert planning_options(pass_context(given).config) == planning_options({})

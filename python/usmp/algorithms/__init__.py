@@ -13,8 +13,6 @@ Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation", and TVM's
 """
 
 from usmp.algorithms.registry import (
-    BUILTIN_ALGORITHMS,
-    DEFAULT_ALGORITHM,
     Algorithm,
     get_algorithm,
     get_custom_algorithm,
@@ -23,8 +21,6 @@ from usmp.algorithms.registry import (
 from usmp.algorithms.search import SearchedPlan, watched
 
 __all__ = [
-    "BUILTIN_ALGORITHMS",
-    "DEFAULT_ALGORITHM",
     "Algorithm",
     "SearchedPlan",
     "get_algorithm",

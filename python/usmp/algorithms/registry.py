@@ -11,8 +11,9 @@ from tvm_ffi.registry import list_global_func_names
 
 from usmp.algorithms.search import search
 from usmp.algorithms.solver import places_of, solve_buffers
+from usmp.names import ALGORITHMS
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp_solver import ALGORITHMS, SEARCHES
+from usmp_solver import SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
 
@@ -20,11 +21,6 @@ Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Plan]
 """``(buffers, memory_pressure) -> plan``; the memory pressure is in bytes."""
 
 _PREFIX = "tir.usmp.algo."
-
-DEFAULT_ALGORITHM = "auto"
-
-BUILTIN_ALGORITHMS = ALGORITHMS
-"""Values of the option ``tir.usmp.algorithm``."""
 
 
 def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algorithm:
@@ -45,11 +41,11 @@ def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algori
     ValueError
         There is no such built-in algorithm, or it takes no time budget.
     """
-    if name not in BUILTIN_ALGORITHMS:
+    if name not in ALGORITHMS:
         raise ValueError(
             f"The selected USMP algorithm : {name} is not defined. "
             "Please define it in the above algorithms map. "
-            f"Known algorithms: {', '.join(BUILTIN_ALGORITHMS)}"
+            f"Known algorithms: {', '.join(ALGORITHMS)}"
         )
     if name in SEARCHES:
         return partial(_search, name, time_budget_seconds)
@@ -97,9 +93,9 @@ def _register_builtin(name: str) -> None:
     register_global_func(_PREFIX + name, registered, override=True)
 
 
-for _name in BUILTIN_ALGORITHMS:
+for _name in ALGORITHMS:
     _register_builtin(_name)
-_REGISTERED_HERE = {name: get_global_func(_PREFIX + name) for name in BUILTIN_ALGORITHMS}
+_REGISTERED_HERE = {name: get_global_func(_PREFIX + name) for name in ALGORITHMS}
 
 
 def get_custom_algorithm(name: str) -> Algorithm:

@@ -3,9 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usmp.algorithms import BUILTIN_ALGORITHMS, get_algorithm
+from usmp.algorithms import get_algorithm
 from usmp.analysis.check_plan import check_plan
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
+from usmp_solver import ALGORITHMS
 
 
 @st.composite
@@ -110,7 +111,7 @@ def run(algorithm, buffers):
 @settings(max_examples=1500, deadline=None)
 @given(problems())
 def test_conflicting_buffers_share_no_byte(buffers):
-    for algorithm in BUILTIN_ALGORITHMS:
+    for algorithm in ALGORITHMS:
         places = run(algorithm, buffers)
         for i, a in enumerate(buffers if places else []):
             for j, b in enumerate(buffers[:i]):

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+import usmp_solver
 from placement_graphs import graph, pool, run
-from usmp.algorithms import BUILTIN_ALGORITHMS
 from usmp.objects import BufferInfo
 
 ALGORITHMS = ["greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing"]
@@ -55,7 +55,7 @@ def test_every_candidate_pool_is_named(algorithm):
     assert 'succeeds: 100 for pool "itcm", or 100 for pool "dtcm".' in text
 
 
-@pytest.mark.parametrize("algorithm", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", usmp_solver.ALGORITHMS)
 def test_two_pools_that_are_both_too_small(algorithm):
     buffers = {
         "a": BufferInfo("a", 30, [pool("itcm", 4)]),

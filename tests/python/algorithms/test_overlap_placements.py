@@ -11,9 +11,10 @@ from itertools import pairwise, product
 import pytest
 
 from placement_graphs import pool
-from usmp.algorithms import BUILTIN_ALGORITHMS, get_algorithm
+from usmp.algorithms import get_algorithm
 from usmp.analysis import check_plan, memory_pressure
 from usmp.objects import BufferInfo, LiveRange, PoolAllocation
+from usmp_solver import ALGORITHMS
 
 SIZES = (4, 6, 5)
 DISTANCES = {"in place": (0, 0), "diagonal": (2, 3), "plain": (6, 5)}
@@ -87,7 +88,7 @@ def test_the_checker_takes_exactly_what_is_legal(distances, pools):
     assert taken
 
 
-@pytest.mark.parametrize("algorithm", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("pools", POOLS.values(), ids=list(POOLS))
 @pytest.mark.parametrize("distances", DISTANCES.values(), ids=list(DISTANCES))
 def test_every_algorithm_places_legally(algorithm, distances, pools):

@@ -5,11 +5,12 @@ import random
 import pytest
 
 from placement_graphs import graph, offsets, pool, run
-from usmp.algorithms import BUILTIN_ALGORITHMS, get_algorithm
+from usmp.algorithms import get_algorithm
 from usmp.analysis import check_plan
 from usmp.objects import BufferInfo, PoolAllocation
+from usmp_solver import ALGORITHMS
 
-PLANNERS = [name for name in BUILTIN_ALGORITHMS if name != "no_sharing"]
+PLANNERS = [name for name in ALGORITHMS if name != "no_sharing"]
 
 
 def conflicting(*buffers):
@@ -21,7 +22,7 @@ def conflicting(*buffers):
 # ---- pins
 
 
-@pytest.mark.parametrize("algorithm", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_pinned_buffer_is_where_it_was_pinned(algorithm):
     p = pool()
     pinned = BufferInfo("pinned", 10, [p], fixed_offset=70)
@@ -44,7 +45,7 @@ def test_the_gap_below_a_pin_is_used(algorithm):
     assert offsets(algorithm, buffers) == {"a": 74, "b": 0, "pinned": 64}
 
 
-@pytest.mark.parametrize("algorithm", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_pin_goes_to_the_first_pool_that_has_the_bytes(algorithm):
     small, large = pool("small", 32), pool("large")
     first = BufferInfo("first", 8, [small, large], fixed_offset=16)
@@ -150,7 +151,7 @@ def test_an_overlap_with_one_says_nothing_about_others():
 # ---- everything at once
 
 
-@pytest.mark.parametrize("algorithm", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_random_pins_overlaps_pools_and_alignments(algorithm):
     """Whatever an algorithm answers, the checker takes; plain disjointness is checked here too."""
     planned = 0

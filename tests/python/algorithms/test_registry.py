@@ -1,17 +1,14 @@
 import pytest
 import tvm_ffi
 
-from usmp.algorithms import (
-    BUILTIN_ALGORITHMS,
-    DEFAULT_ALGORITHM,
-    get_algorithm,
-    get_custom_algorithm,
-)
+from usmp.algorithms import get_algorithm, get_custom_algorithm
+from usmp.names import DEFAULT_ALGORITHM
 from usmp.objects import BufferInfo, PoolAllocation, WorkspacePoolInfo
+from usmp_solver import ALGORITHMS
 
 
 def test_builtin_algorithms_are_those_known_to_users():
-    assert BUILTIN_ALGORITHMS == (
+    assert ALGORITHMS == (
         "auto",
         "exact",
         "greedy_by_size",
@@ -22,12 +19,12 @@ def test_builtin_algorithms_are_those_known_to_users():
     assert DEFAULT_ALGORITHM == "auto"
 
 
-@pytest.mark.parametrize("name", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_builtin_algorithm_places_nothing_if_there_is_nothing(name):
     assert dict(get_algorithm(name)([], 0)) == {}
 
 
-@pytest.mark.parametrize("name", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_builtin_algorithm_is_a_custom_one_too(name):
     buffer = BufferInfo("a", 8, [WorkspacePoolInfo("sram", [])])
     assert get_custom_algorithm(name)([buffer], 8)[buffer].byte_offset == 0
@@ -52,7 +49,7 @@ def test_unknown_custom_algorithm_names_what_is_registered():
         "The selected custom USMP algorithm : nope is not defined. "
         "Please register it as tir.usmp.algo.nope."
     )
-    assert set(names.split(", ")) >= set(BUILTIN_ALGORITHMS)
+    assert set(names.split(", ")) >= set(ALGORITHMS)
 
 
 def test_algorithm_registered_from_python():

@@ -7,11 +7,11 @@ import random
 import pytest
 
 from usmp import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
-from usmp.algorithms import BUILTIN_ALGORITHMS, get_algorithm
+from usmp.algorithms import get_algorithm
 from usmp.analysis import memory_pressure
 from usmp.objects import ConstantPoolInfo, LiveRange
 from usmp.objects.buffer_problem import problem_of
-from usmp_solver import Pool, solve
+from usmp_solver import ALGORITHMS, Pool, solve
 
 
 def test_buffers_of_a_module():
@@ -92,7 +92,7 @@ def test_hill_climb_counts_no_constants_whoever_calls_it():
         assert_same_plans("hill_climb", drawn(seed, [[sram], [sram], [flash]]))
 
 
-@pytest.mark.parametrize("name", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_orders_of_pools_that_contradict_mean_the_same_to_all(name):
     one = WorkspacePoolInfo("one", "c", PoolInfoProperties(9000))
     two, three = WorkspacePoolInfo("two", "c"), WorkspacePoolInfo("three", "c")
@@ -102,6 +102,6 @@ def test_orders_of_pools_that_contradict_mean_the_same_to_all(name):
 
 def test_a_pool_that_is_named_twice_counts_once():
     one, two = WorkspacePoolInfo("one", "c"), WorkspacePoolInfo("two", "c")
-    for name in BUILTIN_ALGORITHMS:
+    for name in ALGORITHMS:
         buffer = BufferInfo("a", 8, [one, two, one])
         assert get_algorithm(name)([buffer], 8)[buffer].pool_info.pool_name == "one"

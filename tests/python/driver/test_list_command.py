@@ -12,8 +12,8 @@ import tvm_ffi
 from tvm.relax.backend.pattern_registry import register_patterns
 from tvm.relax.dpl import is_op, wildcard
 
-from usmp.algorithms import BUILTIN_ALGORITHMS
 from usmp.names import BOARDS, PASS_OPTIONS
+from usmp_solver import ALGORITHMS
 
 
 def listed(tvmc, *arguments):
@@ -31,7 +31,7 @@ def test_sections(tvmc):
     assert list(sections) == ["targets", "boards", "algorithms", "pass-configs"]
     assert names(sections["targets"])[:2] == ["c", "llvm"]
     assert names(sections["boards"]) == list(BOARDS)
-    assert names(sections["algorithms"])[: len(BUILTIN_ALGORITHMS)] == list(BUILTIN_ALGORITHMS)
+    assert names(sections["algorithms"])[: len(ALGORITHMS)] == list(ALGORITHMS)
     assert names(sections["pass-configs"]) == list(PASS_OPTIONS)
     assert sections["pass-configs"][0] == {
         "name": "tir.usmp.enable",

@@ -15,7 +15,6 @@ from tvm.target import Target
 
 from state_programs import F4, Graph, program
 from tir_interpreter import Interpreter, Pointer
-from usmp.algorithms import BUILTIN_ALGORITHMS
 from usmp.objects import (
     BufferInfoKind,
     ConstantPoolInfo,
@@ -32,6 +31,7 @@ from usmp.objects.attributes import (
 )
 from usmp.relax.lower_main import lower_main
 from usmp.transform import UnifiedStaticMemoryPlanner
+from usmp_solver import ALGORITHMS
 
 SEEDS = 400
 RUNS = 3
@@ -212,9 +212,9 @@ def test_models_with_states_compute_the_same(io, pools):
         model, random = Model(seed), Random(seed)
         inputs = [np.frombuffer(random.randbytes(4), np.int8) for _ in range(RUNS)]
         limits = [random.choice([1, 4, 20, 40, 80]), random.choice([20, 40]), 200]
-        algorithm = BUILTIN_ALGORITHMS[seed % len(BUILTIN_ALGORITHMS)]
+        algorithm = ALGORITHMS[seed % len(ALGORITHMS)]
         mod = planned(model, algorithm, io, limits if pools == "several" else [])
         if mod is not None:
             assert run(mod, inputs) == model.expected(inputs), (seed, algorithm)
             tried[algorithm] += 1
-    assert min(tried[name] for name in BUILTIN_ALGORITHMS) > SEEDS // len(BUILTIN_ALGORITHMS) // 2
+    assert min(tried[name] for name in ALGORITHMS) > SEEDS // len(ALGORITHMS) // 2

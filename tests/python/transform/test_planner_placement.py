@@ -14,13 +14,14 @@ import tir_programs
 from planned_programs import check_planned, expected_results
 from planner_views import DATA, Chain, first_line, places, plan, workspace
 from tir_programs import draw_program
-from usmp.algorithms import BUILTIN_ALGORITHMS, get_algorithm
+from usmp.algorithms import get_algorithm
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp_solver import ALGORITHMS
 
 
 def pool(name, size_hint_bytes=-1, latency=0, kind=WorkspacePoolInfo):
@@ -119,7 +120,7 @@ def test_constants_too():
     assert places(planned)["weights"] == ("itcm", 0)
 
 
-@pytest.mark.parametrize("algorithm", BUILTIN_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm(algorithm):
     planned = plan(Hot, [SRAM, DTCM], algorithm=algorithm, placement="cost")
     assert {name: place[0] for name, place in places(planned).items()} == {
@@ -226,5 +227,5 @@ def test_programs_planned_by_cost_compute_the_same(seed):
         program = draw_program(Random(seed))
     told = {WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR} & set(program.mod.attrs.keys())
     if told:
-        algorithm = BUILTIN_ALGORITHMS[seed % len(BUILTIN_ALGORITHMS)]
+        algorithm = ALGORITHMS[seed % len(ALGORITHMS)]
         check_planned(program, algorithm, expected_results(program), placement="cost")

@@ -16,7 +16,6 @@ from tvm.ir import Call
 from planned_programs import check_planned, expected_results, missing_conflicts, plan, run
 from tir_interpreter import Interpreter
 from tir_programs import draw_program
-from usmp.algorithms import BUILTIN_ALGORITHMS
 from usmp.objects.attributes import (
     CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -24,6 +23,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.transform import PoisonDeadBytes
+from usmp_solver import ALGORITHMS
 
 SEEDS = st.integers(0, 2**32 - 1)
 TEXTS = {
@@ -60,7 +60,7 @@ def examples(count):
 def test_planned_programs_compute_the_same(seed):
     program = draw_program(Random(seed))
     expected = expected_results(program)
-    for number, algorithm in enumerate(BUILTIN_ALGORITHMS):
+    for number, algorithm in enumerate(ALGORITHMS):
         check_planned(program, algorithm, expected, orders=((seed + number) % 2 == 0,))
 
 
