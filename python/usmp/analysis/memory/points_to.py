@@ -92,7 +92,7 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
     func: flat TIR.
     """
     declared = _declarations(func.body)
-    allocated = [var for var, addresses in declared.items() if None in addresses]
+    allocated = [v for v, addresses in declared.items() if any(a is None for a in addresses)]
     memories = list(dict.fromkeys([*func.params[:], *allocated]))
     places: dict[tirx.Var, tuple[Place, ...]] = {memory: (Place(memory),) for memory in memories}
     layouts: dict[tirx.Var, tuple[Memory, ...]] = {}

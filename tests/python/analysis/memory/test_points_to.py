@@ -97,3 +97,9 @@ def test_a_pointer_that_is_used_before_its_text():
         "q": {"b": None},
         "p": {"b": 0},
     }
+
+
+def test_a_number_points_nowhere():
+    n = tirx.Var("n", "int32")
+    func = tirx.PrimFunc([], tirx.SeqStmt([bound(n, tirx.const(1, "int32")), bound(n, n + 1)]))
+    assert byte_offsets(func) == {}
