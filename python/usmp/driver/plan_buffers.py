@@ -16,7 +16,7 @@ from usmp.driver.output import check_output, written
 from usmp.driver.progress import Stage, stages
 from usmp.driver.search import note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
-from usmp_solver.durations import parse_duration
+from usmp.durations import parse_duration
 
 if TYPE_CHECKING:
     from usmp_solver.read_csv import CsvProblem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from usmp_solver.durations import parse_duration
+from usmp.durations import parse_duration
 
 
 @pytest.mark.parametrize(
