@@ -86,6 +86,6 @@ def __dir__() -> list[str]:
 
 
 if sys.modules.get("tvm") is not None:
-    from usmp.pass_config import register_options
+    from usmp.registration import register
 
-    register_options()
+    register()

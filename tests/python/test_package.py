@@ -144,3 +144,17 @@ def test_unknown_name():
         usmp.nothing  # noqa: B018
     with pytest.raises(ImportError, match=r"^cannot import name 'nothing' from 'usmp'"):
         exec("from usmp import nothing")
+
+
+def test_algorithms_are_called_by_name_before_anything_of_the_package_is_used():
+    """C++ and other packages find them among the global functions."""
+    program = """
+import tvm, usmp, tvm_ffi
+assert not [name for name in sys.modules if name.startswith("usmp.algorithms")]
+plan = tvm_ffi.get_global_func("tir.usmp.algo.greedy_by_size")
+from usmp.objects import BufferInfo, WorkspacePoolInfo
+buffers = [BufferInfo("a", 4, [WorkspacePoolInfo("pool", [])])]
+print([place.byte_offset for place in plan(buffers, 4).values()])
+"""
+    command = [sys.executable, "-c", "import sys\n" + program]
+    assert subprocess.check_output(command, text=True) == "[0]\n"

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from tvm_ffi import get_global_func, register_global_func
+from tvm_ffi import get_global_func
 from tvm_ffi.registry import list_global_func_names
 
 from usmp.algorithms.search import search
 from usmp.algorithms.solver import places_of, solve_buffers
 from usmp.names import ALGORITHMS
 from usmp.objects import BufferInfo, PoolAllocation
+from usmp.registration import ALGORITHM_PREFIX, is_builtin, register_algorithms
 from usmp_solver import SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
@@ -20,7 +21,7 @@ Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
 Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Plan]
 """``(buffers, memory_pressure) -> plan``; the memory pressure is in bytes."""
 
-_PREFIX = "tir.usmp.algo."
+register_algorithms()
 
 
 def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algorithm:
@@ -83,19 +84,9 @@ def _place(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Pl
     return places_of(buffers, solution)
 
 
-def _register_builtin(name: str) -> None:
-    """Let C++ and custom algorithms call the built-in one by the name that TVM gives it."""
-    algorithm = get_algorithm(name)
-
-    def registered(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
-        return dict(algorithm(buffers, memory_pressure))
-
-    register_global_func(_PREFIX + name, registered, override=True)
-
-
-for _name in ALGORITHMS:
-    _register_builtin(_name)
-_REGISTERED_HERE = {name: get_global_func(_PREFIX + name) for name in ALGORITHMS}
+def plan_with(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
+    """What the built-in algorithm answers, as a map that C++ can take."""
+    return dict(get_algorithm(name)(buffers, memory_pressure))
 
 
 def get_custom_algorithm(name: str) -> Algorithm:
@@ -109,15 +100,15 @@ def get_custom_algorithm(name: str) -> Algorithm:
         Nothing is registered under that name; or, when the algorithm is called, what it returns
         is no plan.
     """
-    algorithm = get_global_func(_PREFIX + name, allow_missing=True)
+    algorithm = get_global_func(ALGORITHM_PREFIX + name, allow_missing=True)
     if algorithm is None:
         raise ValueError(
             f"The selected custom USMP algorithm : {name} is not defined. "
-            f"Please register it as {_PREFIX}{name}. "
+            f"Please register it as {ALGORITHM_PREFIX}{name}. "
             f"Registered algorithms: {', '.join(registered_algorithms())}"
         )
 
-    if name in _REGISTERED_HERE and algorithm.same_as(_REGISTERED_HERE[name]):
+    if is_builtin(name, algorithm):
         return get_algorithm(name)
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
@@ -142,7 +133,7 @@ def _checked_plan(plan: object, name: str) -> Plan:
 def registered_algorithms() -> list[str]:
     """Names under which an algorithm is registered as ``tir.usmp.algo.<name>``."""
     return sorted(
-        full_name.removeprefix(_PREFIX)
+        full_name.removeprefix(ALGORITHM_PREFIX)
         for full_name in list_global_func_names()
-        if full_name.startswith(_PREFIX)
+        if full_name.startswith(ALGORITHM_PREFIX)
     )

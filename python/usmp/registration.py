@@ -1,0 +1,59 @@
+"""What TVM and its global functions know of this package: pass options, and algorithms by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from usmp.distribution import load_library
+from usmp.names import ALGORITHMS
+
+ALGORITHM_PREFIX = "tir.usmp.algo."
+"""Of the names of algorithms among the global functions."""
+
+_builtin: dict[str, Any] = {}
+"""The global functions of built-in algorithms, by name of the algorithm."""
+
+
+def register() -> None:
+    """Register the pass options `tir.usmp.*` and the algorithms `tir.usmp.algo.<name>`; once or
+    more often is the same.
+
+    TVM calls this at the end of its own import, as this package's entry point in the group
+    "tvm.backends"; this package calls it if TVM was there first. TVM without its compiler has no
+    pass options.
+    """
+    # Not usmp._ffi: another thread may be loading that, and wait for TVM there.
+    from tvm.base import _LOADED_LIBS
+
+    if "tvm_compiler" in _LOADED_LIBS:
+        load_library("usmp")
+        register_algorithms()
+
+
+def register_algorithms() -> None:
+    """Let C++ and custom algorithms call the built-in ones by the names that TVM gives them."""
+    for name in ALGORITHMS:
+        if name not in _builtin:
+            _builtin[name] = _register_algorithm(name)
+
+
+def is_builtin(name: str, function: Any) -> bool:
+    """Whether a global function is the one that was registered here under the name."""
+    return name in _builtin and bool(function.same_as(_builtin[name]))
+
+
+def _register_algorithm(name: str) -> Any:
+    from tvm_ffi import get_global_func, register_global_func
+
+    def call(buffers: Any, memory_pressure: int) -> Mapping[Any, Any]:
+        # By name: algorithms stand above this, and are loaded when one is called.
+        plan_with = import_module("usmp.algorithms.registry").plan_with
+        plan: Mapping[Any, Any] = plan_with(name, buffers, memory_pressure)
+        return plan
+
+    full_name = ALGORITHM_PREFIX + name
+    if get_global_func(full_name, allow_missing=True) is None:
+        register_global_func(full_name, call)
+    return get_global_func(full_name)
