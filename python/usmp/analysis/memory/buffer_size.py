@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-import tvm
 from tvm import tirx
+
+from usmp.analysis.memory.access import item_bytes
 
 
 def has_static_size(buffer: tirx.Buffer) -> bool:
@@ -18,11 +19,11 @@ def has_static_size(buffer: tirx.Buffer) -> bool:
 def size_bytes(buffer: tirx.Buffer) -> int:
     """Bytes that a buffer of static shape takes, with the gaps that its strides and its element
     offset leave."""
-    extents = [int(extent) for extent in buffer.shape[:]]
+    extents, strides = [int(extent) for extent in buffer.shape[:]], buffer.strides[:]
     elements = prod(extents)
-    if buffer.strides and elements:
-        steps = zip(extents, buffer.strides, strict=True)
+    if strides and elements:
+        steps = zip(extents, strides, strict=True)
         elements = 1 + sum((extent - 1) * int(stride) for extent, stride in steps)
     if elements and buffer.elem_offset is not None:
         elements += int(buffer.elem_offset)
-    return elements * int(tvm.DataType(str(buffer.dtype)).itemsize)
+    return elements * item_bytes(str(buffer.dtype))

@@ -91,8 +91,8 @@ class FunctionFacts:
         assert self._effect is not None
         return self._effect
 
-    def effect_of_main_statement(self, stmt: tirx.Stmt) -> Effect:
-        """The same of one of its statements, if it is the main function."""
+    def effect_of_main_statement(self, stmt: tirx.Stmt | Sequence[tirx.Stmt]) -> Effect:
+        """The same of one of its statements, or of several, if it is the main function."""
         return effect_of(stmt, self.calls, self._effects_of_callees, is_main=True)
 
     @cached_property

@@ -21,6 +21,8 @@ from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
 from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR, MAIN_FUNCTION_NAME, STATE_TENSOR_ATTR
 
+_DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
+
 
 @dataclass(frozen=True)
 class MemoryAccess:
@@ -106,8 +108,11 @@ def main_statements(facts: ModuleFacts) -> MainStatements | None:
     """
     main = facts.of(MAIN_FUNCTION_NAME)
     reader = _Reader(main)
+    declarations = [s.stmt for s in main.liveness.statements if isinstance(s.stmt, _DECLARATIONS)]
+    if main.effect_of_main_statement(declarations):
+        return None
     for statement in main.liveness.statements:
-        if not isinstance(statement.stmt, tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind):
+        if not isinstance(statement.stmt, _DECLARATIONS):
             reader.read(statement)
         elif not reader.declare(statement, statement.stmt):
             return None
@@ -134,7 +139,7 @@ class _Reader:
     ) -> bool:
         """Note a declaration; False if it does more, or declares again."""
         var = stmt.var if isinstance(stmt, tirx.Bind) else stmt.buffer
-        if var in self.declared or self.main.effect_of_main_statement(stmt):
+        if var in self.declared:
             return False
         if not self.known.isdisjoint(statement.spans):
             return False

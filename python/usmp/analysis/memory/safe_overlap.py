@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from tvm import tirx
@@ -50,6 +51,8 @@ _MOST_COMPARED = 1 << 25
 
 _DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
+
+_Groups: TypeAlias = dict[object, list[TracedAccess]]
 
 
 class SafeOverlap:
@@ -82,6 +85,7 @@ class SafeOverlap:
         self._accessed = accessed
         self._distances: dict[tuple[Memory, Memory], int] = {}
         self._sizes_of_memories: dict[Memory, int] = {}
+        self._groups: dict[Memory, tuple[_Groups, _Groups]] = {}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
         """Values of what was found, kept or not."""
         self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
@@ -156,8 +160,7 @@ class SafeOverlap:
     # ---- pairs of accesses
 
     def _greatest(self, dying: Memory, written: Memory) -> int:
-        accesses = _by_group(self.trace.accesses.get(dying, ()))
-        writes = _by_group(a for a in self.trace.accesses.get(written, ()) if a.is_write)
+        accesses, writes = self._by_group(dying)[0], self._by_group(written)[1]
         pairs = sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes)
         if pairs > _MOST_PAIRS:
             return UNBOUNDED
@@ -174,6 +177,14 @@ class SafeOverlap:
             end_before = max([end_before, *ends])
         self._found_for_now.clear()
         return _limited(distance)
+
+    def _by_group(self, memory: Memory) -> tuple[_Groups, _Groups]:
+        """The accesses to a memory by outermost statement, and those that write."""
+        if memory not in self._groups:
+            accesses = self.trace.accesses.get(memory, ())
+            writes = (access for access in accesses if access.is_write)
+            self._groups[memory] = _grouped(accesses), _grouped(writes)
+        return self._groups[memory]
 
     def _hull(self, access: TracedAccess) -> tuple[int, int]:
         """First byte and end over all iterations."""
@@ -257,8 +268,8 @@ def _outermost(statement: TracedStatement) -> object:
     return statement.loops[0] if statement.loops else statement
 
 
-def _by_group(accesses: Iterable[TracedAccess]) -> dict[object, list[TracedAccess]]:
-    groups: dict[object, list[TracedAccess]] = {}
+def _grouped(accesses: Iterable[TracedAccess]) -> _Groups:
+    groups: _Groups = {}
     for access in accesses:
         groups.setdefault(_outermost(access.statement), []).append(access)
     return groups

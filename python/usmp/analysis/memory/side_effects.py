@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 
@@ -10,7 +10,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op
 
-from usmp.analysis.memory.calls import CallResolver
+from usmp.analysis.memory.addresses import is_op
+from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
 
 _HARMLESS = (0, 1, 4, 5)
 """Of TVM's `CallEffectKind`: annotations, pure functions, and what stands in arguments only."""
@@ -28,9 +29,12 @@ class Effect(IntEnum):
 
 
 def effect_of(
-    stmt: tirx.Stmt, calls: CallResolver, callees: Mapping[str, Effect], is_main: bool = False
+    stmt: tirx.Stmt | Sequence[tirx.Stmt],
+    calls: CallResolver,
+    callees: Mapping[str, Effect],
+    is_main: bool = False,
 ) -> Effect:
-    """The effect of a statement or body.
+    """The effect of a statement or body, or of several statements together.
 
     Parameters
     ----------
@@ -38,6 +42,9 @@ def effect_of(
     callees: the effects of those that it calls, by name.
     is_main: whether a return ends the run.
     """
+    plain = _plain_call(stmt, calls)
+    if plain is not None:
+        return callees[plain.callee]
     found = Effect.NONE
 
     def on_call(call: Call) -> None:
@@ -52,6 +59,17 @@ def effect_of(
     ends = (tirx.AssertStmt, tirx.Return) if is_main else (tirx.AssertStmt,)
     tvm_ffi.structural_walk(stmt, [(Call, on_call), (ends, on_end)], order="pre")
     return found
+
+
+def _plain_call(stmt: object, calls: CallResolver) -> PrimFuncCall | None:
+    """The call of a PrimFunc with variables, if the statement is nothing else: most are."""
+    if not (isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, Call)):
+        return None
+    call = calls.resolve(stmt.value)
+    if call is None:
+        return None
+    passed = (a.args[0] if is_op(a, "tirx.buffer_data") else a for a in call.arguments)
+    return call if all(isinstance(argument, tirx.Var) for argument in passed) else None
 
 
 def _of_call(call: Call) -> Effect:
