@@ -3,7 +3,7 @@
 // Names and defaults are those of TVM's USMP (RFC 0009 of apache/tvm-rfcs, "Reference-level
 // explanation"). Sizes, offsets and alignments are bytes. A constructor refuses bad values with a
 // ValueError, so an object that exists is well formed; whether a *plan* is well formed is decided
-// by check.h alone, hence PoolAllocation takes any offset.
+// by check_columns.cc alone, hence PoolAllocation takes any offset.
 //
 // This header is installed (`usmp.get_include()`) for algorithms of the user's own: reading buffers
 // and making a PoolAllocation is inline in it, the rest is not for them.
