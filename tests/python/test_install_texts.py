@@ -67,7 +67,8 @@ def test_the_distribution():
     assert NAME == "tvm-usmp"
     found = distribution(NAME)
     assert found.version == usmp.__version__
-    assert [entry.name for entry in found.entry_points] == ["tvmc"]
+    entries = {(entry.group, entry.name) for entry in found.entry_points}
+    assert entries == {("console_scripts", "tvmc"), ("tvm.backends", "usmp")}
 
 
 def test_what_the_extras_for_users_need():

@@ -109,7 +109,8 @@ def get_custom_algorithm(name: str) -> Algorithm:
         )
 
     if is_builtin(name, algorithm):
-        return get_algorithm(name)
+        # Not by way of C++, which would leave only the text of what does not fit.
+        return partial(plan_with, name)
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
         return _checked_plan(algorithm(buffers, memory_pressure), name)

@@ -53,7 +53,8 @@ def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> r
         if isinstance(binding, relax.VarBinding):
             elements = _result(binding.value, known, mod)
             if elements is not None:
-                known[binding.var] = relax.const(elements)
+                # Without its type, 64 bits would become 32.
+                known[binding.var] = relax.const(elements, str(elements.dtype))
                 binding = relax.VarBinding(binding.var, known[binding.var], binding.span)
         bindings.append(binding)
     return relax.DataflowBlock(bindings, block.span)

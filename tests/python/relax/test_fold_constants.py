@@ -6,12 +6,15 @@ import sys
 
 import numpy as np
 import pytest
-from tvm import relax
+from tvm import relax, topi
+from tvm.ir import GenericConst
 
 import usmp
 from micro import Micro
 from quantised_models.model import Spec, random_constant
 from tflite_builder import Graph, options, write_model
+from usmp.analysis.nodes import nodes_of
+from usmp.relax.fold_exact_calls import fold_exact_calls
 from usmp.relax.import_tflite import import_tflite
 
 X = Spec((2, 3), 0.05, -7)
@@ -133,3 +136,18 @@ def test_what_is_only_moved_is_folded_without_compiling(model, monkeypatch):
     (result,) = factory.run({"x": np.zeros((2, 4, 6), "f4")}).values()
     expected = np.sqrt(values.transpose(2, 0, 1).reshape(4, 6))
     np.testing.assert_array_equal(result, np.broadcast_to(expected, (2, 4, 6)))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float16", "float32", "float64"])
+def test_what_is_folded_keeps_its_type(dtype):
+    values = np.array([[0, 1, 2**31 - 1], [1, 0, 3]]).astype(dtype)
+    builder = relax.BlockBuilder()
+    with builder.function("main", []):
+        with builder.dataflow():
+            moved = builder.call_te(topi.transpose, relax.const(values, dtype), (1, 0))
+            output = builder.emit_output(moved)
+        builder.emit_func_output(output)
+    folded = fold_exact_calls(builder.get())["main"]
+    constants = nodes_of(folded.body, GenericConst)
+    found = [constant.value.numpy() for constant in constants]
+    assert any(np.array_equal(each, values.T) and each.dtype == dtype for each in found)
