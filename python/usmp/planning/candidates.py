@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.ir import IRModule
 
+from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
 from usmp.planning.operator_order.read_graph import operator_graph
@@ -16,8 +17,6 @@ from usmp.planning.session import Peaks, PlanningSession, with_main
 
 _MOST_TRIALS = 8
 """Choices of copies that are planned."""
-
-_DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,8 @@ def in_orders(session: PlanningSession, mod: IRModule, options: PlanningOptions)
 def with_order(main: tirx.PrimFunc, order: Sequence[int]) -> tirx.PrimFunc:
     """All declarations of a main function, then the other statements in this order."""
     parts = tirx.stmt_list(main.body)
-    declarations = [stmt for stmt in parts if isinstance(stmt, _DECLARATIONS)]
-    statements = [stmt for stmt in parts if not isinstance(stmt, _DECLARATIONS)]
+    declarations = [stmt for stmt in parts if isinstance(stmt, DECLARATIONS)]
+    statements = [stmt for stmt in parts if not isinstance(stmt, DECLARATIONS)]
     return main.with_body(tirx.SeqStmt([*declarations, *(statements[index] for index in order)]))
 
 

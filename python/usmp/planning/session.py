@@ -6,14 +6,15 @@ the plan of a module that was compared with others finds it ready.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from tvm import tirx
-from tvm.ir import GlobalVar, IRModule
+from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
@@ -21,6 +22,7 @@ from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.extract_buffer_info import extract_buffer_info
 from usmp.analysis.function_targets import function_targets
+from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import (
@@ -213,24 +215,22 @@ class PlanningSession:
 
     def bind_targets(self, mod: IRModule, target: Target) -> IRModule:
         """`mod` with this target for each PrimFunc that has none."""
-        bound = IRModule(mod.functions, attrs=mod.attrs)
-        for variable, func in mod.functions.items():
-            if isinstance(func, tirx.PrimFunc) and "target" not in (func.attrs or {}):
-                bound.update_func(variable, self._bound(variable, func, target))
-        return bound
+        lacking = [n for n, f in prim_funcs(mod).items() if "target" not in (f.attrs or {})]
+        return self._bound(mod, lacking, target)
 
     def _for_some_target(self, mod: IRModule) -> IRModule:
         """`mod` with target c for each PrimFunc of which nothing tells the target."""
-        bound = IRModule(mod.functions, attrs=mod.attrs)
-        for name, target in function_targets(mod).items():
-            if target is None:
-                variable = mod.get_global_var(name)
-                bound.update_func(variable, self._bound(variable, mod[name], Target("c")))
-        return bound
+        untold = [name for name, target in function_targets(mod).items() if target is None]
+        return self._bound(mod, untold, Target("c"))
 
-    def _bound(self, variable: GlobalVar, func: tirx.PrimFunc, target: Target) -> tirx.PrimFunc:
-        alone = IRModule({variable: func})
-        return self.once(("bound", str(target)), alone, lambda: func.with_attr("target", target))
+    def _bound(self, mod: IRModule, names: Iterable[str], target: Target) -> IRModule:
+        """`mod` with the target for these PrimFuncs, each bound to it once."""
+        bound = IRModule(mod.functions, attrs=mod.attrs)
+        for name in names:
+            variable, func = mod.get_global_var(name), mod[name]
+            alone, bind = IRModule({variable: func}), partial(func.with_attr, "target", target)
+            bound.update_func(variable, self.once(("bound", str(target)), alone, bind))
+        return bound
 
 
 _SESSION: ContextVar[PlanningSession | None] = ContextVar("usmp_planning_session", default=None)

@@ -13,8 +13,7 @@ RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import ClassVar
+from collections.abc import Mapping
 
 import tvm_ffi
 from tvm import tirx
@@ -220,23 +219,6 @@ class _Walk(StatementWalk):
             if self.memories[memory].loop_depth <= len(self.loops):
                 self._touch(memory, loop.start, self.position)
         return loop.touched
-
-    _STATEMENTS: ClassVar[dict[type, Callable[..., None]]] = {
-        tirx.SeqStmt: StatementWalk.sequence,
-        tirx.AllocBuffer: _allocate,
-        tirx.DeclBuffer: _declare,
-        tirx.Bind: _bind,
-        tirx.BufferStore: _store,
-        tirx.Evaluate: _evaluate,
-        tirx.Return: _return,
-        tirx.Break: _jump,
-        tirx.Continue: _jump,
-        tirx.AssertStmt: _assert,
-        tirx.AttrStmt: _attribute,
-        tirx.IfThenElse: _branch,
-        tirx.For: _for,
-        tirx.While: _while,
-    }
 
     # ---- expressions
 

@@ -21,7 +21,8 @@ from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
 from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR, MAIN_FUNCTION_NAME, STATE_TENSOR_ATTR
 
-_DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
+DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
+"""Statements that access no memory."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +109,11 @@ def main_statements(facts: ModuleFacts) -> MainStatements | None:
     """
     main = facts.of(MAIN_FUNCTION_NAME)
     reader = _Reader(main)
-    declarations = [s.stmt for s in main.liveness.statements if isinstance(s.stmt, _DECLARATIONS)]
+    declarations = [s.stmt for s in main.liveness.statements if isinstance(s.stmt, DECLARATIONS)]
     if main.effect_of_main_statement(declarations):
         return None
     for statement in main.liveness.statements:
-        if not isinstance(statement.stmt, _DECLARATIONS):
+        if not isinstance(statement.stmt, DECLARATIONS):
             reader.read(statement)
         elif not reader.declare(statement, statement.stmt):
             return None

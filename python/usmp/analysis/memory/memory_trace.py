@@ -7,8 +7,7 @@ where an address is kept for later, the memory is `lost`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
 
 import tvm_ffi
 from tvm import tirx
@@ -171,23 +170,6 @@ class _Walk(StatementWalk):
         self.loops.append(loop)
         self.statement(body)
         self.loops.pop()
-
-    _STATEMENTS: ClassVar[dict[type, Callable[..., None]]] = {
-        tirx.SeqStmt: StatementWalk.sequence,
-        tirx.AllocBuffer: _allocate,
-        tirx.DeclBuffer: _declare,
-        tirx.Bind: _bind,
-        tirx.BufferStore: _store,
-        tirx.Evaluate: _evaluate,
-        tirx.Return: _return,
-        tirx.Break: _jump,
-        tirx.Continue: _jump,
-        tirx.AssertStmt: _assert,
-        tirx.AttrStmt: _attribute,
-        tirx.IfThenElse: _branch,
-        tirx.For: _for,
-        tirx.While: _while,
-    }
 
     def _new_statement(self, loads_first: bool = False) -> TracedStatement:
         self.order += 1
