@@ -22,9 +22,9 @@ from rich.table import Table
 from tflite_micro.python.tflite_micro import runtime
 
 import usmp
-from usmp.objects.board_runs import ProgramMemory, program_memory
-from usmp.objects.boards import BOARDS, Board
-from usmp.runtime.emulator import EmulatedModule
+from usmp.boards.board import BOARDS, Board
+from usmp.boards.board_run import ProgramMemory, program_memory
+from usmp.boards.emulator import EmulatedModule
 
 ARENA_BYTES = 16 << 20
 HEADINGS = ("outputs", "instructions", "pools", "other RAM", "stack", "constants", "code", "-Os")
@@ -59,11 +59,11 @@ def measured(path: Path, mod: object, board: Board) -> list[str]:
 
 
 def program(
-    factory: usmp.AOTExecutorFactoryModule, board: Board, optimisation: str
+    factory: usmp.AOTExecutorFactoryModule, board: Board, optimization: str
 ) -> EmulatedModule:
     """The model as a program for the board."""
     metadata = factory.metadata["modules"]["default"]
-    return EmulatedModule(factory.files(), metadata, board, {"OPTIMISATION": optimisation})
+    return EmulatedModule(factory.files(), metadata, board, {"OPTIMIZATION": optimization})
 
 
 def memory_of(module: EmulatedModule) -> ProgramMemory:

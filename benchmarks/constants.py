@@ -3,7 +3,7 @@
     python benchmarks/constants.py MODEL.tflite ...
 
 "file" sums the buffers of the model file: weights, biases and the shapes and axes that operators
-read. "C" is the constant pool: weights, biases packed with the factors of requantisation (which
+read. "C" is the constant pool: weights, biases packed with the factors of requantization (which
 the file keeps as scales, outside its buffers), tables of activations.
 """
 

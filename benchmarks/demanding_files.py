@@ -16,9 +16,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-import demanding_worker
-from demanding_models import MODELS
-from demanding_programs import PROGRAMS
+from support.demanding_models import MODELS
+from support.demanding_programs import PROGRAMS
 
 
 def main() -> None:
@@ -35,7 +34,8 @@ def main() -> None:
 def print_outcome(name: str, ending: str) -> None:
     """A line for one file."""
     worker = subprocess.run(
-        [sys.executable, demanding_worker.__file__, f".{ending}", name],
+        [sys.executable, "-m", "support.demanding_worker", f".{ending}", name],
+        cwd=Path(__file__).resolve().parents[1] / "tests/python",
         capture_output=True,
         text=True,
         check=False,

@@ -20,7 +20,7 @@ from random import Random
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from hostile_models import FORMATS, check_model, draw_model
+from support.hostile_models import FORMATS, check_model, draw_model
 
 
 def outcome(form: str, seed: int) -> str:

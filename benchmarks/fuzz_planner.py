@@ -17,9 +17,9 @@ from random import Random
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from planned_programs import check_planned, expected_results, missing_conflicts
-from tir_programs import Program, draw_program
-from tir_reducer import reduce_program
+from support.planned_programs import check_planned, expected_results, missing_conflicts
+from support.tir_programs import Program, draw_program
+from support.tir_reducer import reduce_program
 from usmp_solver import ALGORITHMS
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from solver_fuzzing import build, can_build, fuzz
+from support.solver_fuzzing import build, can_build, fuzz
 
 
 def main() -> None:

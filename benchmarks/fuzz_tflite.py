@@ -1,6 +1,6 @@
 """Imports damaged TFLite files: the property of the tests, for as many files as you like.
 
-Each file is a copy of a small quantised model or of a real one, with some bytes or fields of its
+Each file is a copy of a small quantized model or of a real one, with some bytes or fields of its
 tables changed. It must be refused with one clear message, or imported; nothing may crash, hang,
 take memory without end or write to stderr. Of the files that are imported, a share is built with
 sanitisers, run, and compared with tflite-micro. Prints how many files came to what, and the seed,
@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from tflite_fuzzing import CLEAN, Outcome, sweep
+from support.tflite_fuzzing import CLEAN, Outcome, sweep
 
 
 def print_outcomes(outcomes: list[Outcome]) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from interrupted_commands import Ended, after, ended_by
+from support.interrupted_commands import Ended, after, ended_by
 
 OLD = b"what was there before"
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -16,7 +16,14 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from operator_trials.sweep import FRONT_ENDS, VERDICTS, Row, generators, never_compared, sweep
+from support.operator_trials.sweep import (
+    FRONT_ENDS,
+    VERDICTS,
+    Row,
+    generators,
+    never_compared,
+    sweep,
+)
 
 
 def print_row(row: Row, all_faults: bool, refusals: bool) -> None:

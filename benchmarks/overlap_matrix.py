@@ -21,8 +21,17 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from built_ways import ALL, DISJOINT, LEVELS, Matrix, Way, available, model_of_suite, real_model
-from quantised_models import CATALOGUE
+from support.built_ways import (
+    ALL,
+    DISJOINT,
+    LEVELS,
+    Matrix,
+    Way,
+    available,
+    model_of_suite,
+    real_model,
+)
+from support.quantized_models import CATALOG
 
 
 def main() -> None:
@@ -62,7 +71,7 @@ def models(options: argparse.Namespace) -> Iterator[tuple[str, Matrix, bytes]]:
         yield path.stem, *real_model(path, options.runs)
     if options.suite:
         part, parts = map(int, options.part.split("/"))
-        for model in CATALOGUE[part - 1 :: parts]:
+        for model in CATALOG[part - 1 :: parts]:
             yield model.name, *model_of_suite(model, options.runs)
 
 

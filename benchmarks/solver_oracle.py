@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from solver_judge import assert_best, drawn
+from support.solver_judge import assert_best, drawn
 
 
 def main() -> None:

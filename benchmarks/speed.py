@@ -1,4 +1,4 @@
-"""How fast the C of quantised models is beside TFLite Micro's reference kernels, on this host.
+"""How fast the C of quantized models is beside TFLite Micro's reference kernels, on this host.
 
     python benchmarks/speed.py [--flags=-O2] MODEL.tflite ...
 

@@ -44,7 +44,7 @@ def fit(buffers: Sequence[Allocation], capacity: int) -> tuple[int, bool]:
         nodes *= 2
 
 
-def minimise(buffers: Sequence[Allocation], seconds: float, threads: int) -> tuple[int, bool]:
+def minimize(buffers: Sequence[Allocation], seconds: float, threads: int) -> tuple[int, bool]:
     """The lowest peak that it finds in so many seconds."""
     found = SupermallocAllocator(timeout=seconds, num_threads=threads).solve(tuple(buffers))
     return found.peak, found.proved_optimal
@@ -61,7 +61,7 @@ def main(path: str, what: str, *numbers: str) -> None:
     if what == "capacity":
         peak, is_optimal = fit(buffers, int(numbers[0]))
     else:
-        peak, is_optimal = minimise(buffers, float(numbers[0]), int(numbers[1]))
+        peak, is_optimal = minimize(buffers, float(numbers[0]), int(numbers[1]))
     seconds = time.process_time() - start
     print(json.dumps({"peak": peak, "is_optimal": is_optimal, "seconds": seconds}))
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from tvm.relax.backend.pattern_registry import register_patterns
 
-from usmp.relax.accelerators import quantised_operator
+from usmp.relax.accelerators import quantized_operator
 
 # The accelerator adds up one output position at a time: 64 accumulators of 4 bytes.
 SCRATCH_BYTES = 64 * 4
 
 register_patterns(
-    [quantised_operator("accel.conv2d", "conv2d", workspace_bytes=SCRATCH_BYTES)],
+    [quantized_operator("accel.conv2d", "conv2d", workspace_bytes=SCRATCH_BYTES)],
 )

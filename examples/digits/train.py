@@ -5,8 +5,8 @@ It needs TensorFlow (last run with 2.21) and scikit-learn, and downloads nothing
     python3 -m pip install tensorflow-cpu scikit-learn
     python examples/digits/train.py
 
-In about a minute it trains a small convolutional network on scikit-learn's 8x8 grey images of
-handwritten digits, quantises it, and writes two files next to this script:
+In about a minute it trains a small convolutional network on scikit-learn's 8x8 gray images of
+handwritten digits, quantizes it, and writes two files next to this script:
 
     digits_int8.tflite   the model: int8 input and output, int8 weights scaled per channel
     test_images.npz      the held-out test set: `images` (int8, as the model takes them)
@@ -14,7 +14,7 @@ handwritten digits, quantises it, and writes two files next to this script:
 
 It prints the loss of each epoch, then the size of the model and the share of test images that
 the float network and the int8 model classify correctly. The test images are set aside first and
-used for that last measurement only: not for training, not for calibrating the quantisation, not
+used for that last measurement only: not for training, not for calibrating the quantization, not
 for choosing anything. The random seeds are fixed.
 """
 
@@ -50,8 +50,8 @@ def load_images() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return train_images, test_images, train_labels, test_labels
 
 
-def normalise_and_clip(values: keras.KerasTensor) -> keras.KerasTensor:
-    """Add batch normalisation and ReLU; the converter folds both into the layer before."""
+def normalize_and_clip(values: keras.KerasTensor) -> keras.KerasTensor:
+    """Add batch normalization and ReLU; the converter folds both into the layer before."""
     return layers.ReLU()(layers.BatchNormalization()(values))
 
 
@@ -59,18 +59,18 @@ def build_network() -> keras.Model:
     """Build the network; the README beside this script lists its layers."""
     image = keras.Input((8, 8, 1), name="image")
     values = layers.Conv2D(16, 3, padding="same", use_bias=False)(image)
-    values = normalise_and_clip(values)
+    values = normalize_and_clip(values)
     values = layers.Conv2D(32, 3, strides=2, padding="same", use_bias=False)(values)
-    shortcut = values = normalise_and_clip(values)
+    shortcut = values = normalize_and_clip(values)
 
     values = layers.DepthwiseConv2D(3, padding="same", use_bias=False)(values)
-    values = normalise_and_clip(values)
+    values = normalize_and_clip(values)
     values = layers.Conv2D(32, 1, use_bias=False)(values)
     values = layers.BatchNormalization()(values)
     values = layers.ReLU()(layers.Add()([shortcut, values]))
 
     values = layers.Conv2D(64, 3, padding="same", use_bias=False)(values)
-    values = normalise_and_clip(values)
+    values = normalize_and_clip(values)
     values = layers.MaxPooling2D(2)(values)
     values = layers.GlobalAveragePooling2D()(values)
     values = layers.Dropout(0.2)(values)

@@ -40,20 +40,6 @@ __all__ = [
     "load_archive",
 ]
 
-_MODULE = sys.modules[__name__]
-
-
-class _Package(type(sys)):  # type: ignore[misc]
-    """The type of this package, in which `build` is the function: Python would put the module
-    `usmp.build` in its place when that is loaded."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name != "build" or not isinstance(value, type(sys)):
-            super().__setattr__(name, value)
-
-
-_MODULE.__class__ = _Package
-
 # Type checkers would take any name for one of this package, if they saw that function.
 if not TYPE_CHECKING:
 

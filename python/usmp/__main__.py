@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from usmp.termination import end, end_by_signals, ignore_signals
+from usmp.support.termination import end, end_by_signals, ignore_signals
 
 
 def main() -> int:

@@ -5,6 +5,6 @@
 
 import tvm  # noqa: F401
 
-from usmp.distribution import load_library
+from usmp.support.distribution import load_library
 
 LIBRARY = load_library("usmp")

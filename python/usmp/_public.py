@@ -1,8 +1,9 @@
 """Where the names of this package come from; loading them loads TVM."""
 
 from usmp import _ffi as _ffi
-from usmp.build import AOTExecutorFactoryModule as AOTExecutorFactoryModule, build as build
-from usmp.export import export_model_library_format as export_model_library_format
+from usmp.executor_factory import AOTExecutorFactoryModule as AOTExecutorFactoryModule
+from usmp.build_module import build as build
+from usmp.export_archive import export_model_library_format as export_model_library_format
 from usmp.include import get_include as get_include
 from usmp.objects import (
     AllocatedPoolInfo as AllocatedPoolInfo,
@@ -21,5 +22,5 @@ from usmp.objects import (
     WorkspaceMemoryPools as WorkspaceMemoryPools,
     WorkspacePoolInfo as WorkspacePoolInfo,
 )
-from usmp.relax import import_model as import_model
+from usmp.frontend import import_model as import_model
 from usmp.runtime import load_archive as load_archive

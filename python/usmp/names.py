@@ -40,7 +40,7 @@ BOARDS = {
     "mps3-an547": "Arm MPS3 with Corstone-300: Cortex-M55 with its vector unit",
     "riscv32-virt": "QEMU's RISC-V machine: RV32IMAFC",
 }
-"""Values of `--board`; `usmp.objects.boards` has what they consist of."""
+"""Values of `--board`; `usmp.boards.board` has what they consist of."""
 
 
 @dataclass(frozen=True)

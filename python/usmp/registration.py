@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from usmp.distribution import load_library
 from usmp.names import ALGORITHMS
+from usmp.support.distribution import load_library
 
 ALGORITHM_PREFIX = "tir.usmp.algo."
 """Of the names of algorithms among the global functions."""

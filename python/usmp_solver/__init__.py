@@ -6,15 +6,15 @@ loads TVM.
 
 from usmp_solver.buffers import Buffer, Pool
 from usmp_solver.check import check_columns
+from usmp_solver.csv_reader import CsvProblem, parse_csv, read_csv
+from usmp_solver.csv_writer import write_csv
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
-from usmp_solver.explain import explain
+from usmp_solver.explanation import explain
 from usmp_solver.include import get_include
-from usmp_solver.live_at_peak import live_at_peak
+from usmp_solver.peak import live_at_peak
 from usmp_solver.problem import Problem
-from usmp_solver.read_csv import CsvProblem, parse_csv, read_csv
 from usmp_solver.solution import Solution, Status
-from usmp_solver.solve import ALGORITHMS, SEARCHES, Progress, lower_bound, solve
-from usmp_solver.write_csv import write_csv
+from usmp_solver.solver import ALGORITHMS, SEARCHES, Progress, lower_bound, solve
 
 __all__ = [
     "ALGORITHMS",

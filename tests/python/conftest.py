@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tvm
+from tvm import relax, tirx
+from tvm.script import relax as R
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
@@ -34,5 +37,62 @@ def shared_model():
         if not path.exists():
             pytest.skip(f"{path} is not there; set USMP_SHARED to the folder that has models/")
         return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def model():
+    """A Relax module of one function: `model(lambda b, x, ...: result, ("x", shape, dtype), ...)`.
+
+    The block builder `b` emits what is not the result.
+    """
+
+    def make(body, *inputs):
+        builder = relax.BlockBuilder()
+        params = [relax.Var(name, R.Tensor(shape, dtype)) for name, shape, dtype in inputs]
+        with builder.function("main", params):
+            with builder.dataflow():
+                result = builder.emit_output(body(builder, *params))
+            builder.emit_func_output(result)
+        return builder.get()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def expected():
+    """What TVM's own compiler computes for a Relax module: a list of arrays."""
+
+    def run(mod, *inputs):
+        machine = relax.VirtualMachine(tvm.compile(mod, target="llvm"), tvm.cpu())
+        result = machine["main"](*map(tvm.runtime.tensor, inputs))
+        return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def random_array():
+    generator = np.random.default_rng(0)
+
+    def make(*shape, dtype="float32"):
+        if dtype == "float32":
+            return generator.normal(size=shape).astype(dtype)
+        return generator.integers(-100, 100, shape).astype(dtype)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def operators():
+    """The operator PrimFuncs of a module by name, without the main function."""
+
+    def find(mod):
+        return {
+            v.name_hint: f
+            for v, f in mod.functions.items()
+            if isinstance(f, tirx.PrimFunc) and v.name_hint not in ("main", "__tvm_main__")
+        }
 
     return find

@@ -10,13 +10,21 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from accelerator_c import c_of
-from accelerator_models import CONV2D, EXAMPLE_C, TWO_C, Two, attention, matmul_source, registered
-from c_program import SANITIZERS, build_program
-from compilers import require
-from relax_models import PARAMS, Attention, X
+from support.accelerator_c import c_of
+from support.accelerator_models import (
+    CONV2D,
+    EXAMPLE_C,
+    TWO_C,
+    Two,
+    attention,
+    matmul_source,
+    registered,
+)
+from support.c_program import SANITIZERS, build_program
+from support.compilers import require
+from support.relax_models import PARAMS, Attention, X
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.relax.accelerators import quantised_operator
+from usmp.relax.accelerators import quantized_operator
 from usmp.runtime import BuildError
 
 MAIN = """
@@ -216,7 +224,7 @@ def test_an_accelerator_without_patterns_changes_nothing():
 
 
 DESCRIBED = tuple(
-    quantised_operator(f"npu.{name}", name)
+    quantized_operator(f"npu.{name}", name)
     for name in ("conv2d", "depthwise_conv2d", "fully_connected")
 )
 

@@ -10,9 +10,9 @@ import pytest
 from tvm.target import Target
 
 import usmp
-from c_program import SANITIZERS
-from compilers import require
-from relax_models import PARAMS, Attention, attention
+from support.c_program import SANITIZERS
+from support.compilers import require
+from support.relax_models import PARAMS, Attention, attention
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 
 RUNS = 8
@@ -60,7 +60,7 @@ int main(void) {
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory) -> Path:
-    """Of the digits model, quantised, and a float one whose weights lie in the user's memory."""
+    """Of the digits model, quantized, and a float one whose weights lie in the user's memory."""
     digits = Path(__file__).resolve().parents[2] / "examples/digits/digits_int8.tflite"
     sram = WorkspaceMemoryPools([WorkspacePoolInfo("sram", [Target("c")])])
     flash = ConstantMemoryPools([ConstantPoolInfo("flash", [Target("c")])])

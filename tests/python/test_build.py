@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm.ir.transform import PassContext
 
 import usmp
-from relax_models import PARAMS, Attention, X, attention
+from support.relax_models import PARAMS, Attention, X, attention
 from usmp.objects import BufferInfoKind, PoolAllocation
 
 

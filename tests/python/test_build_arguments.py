@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import usmp
-from relax_models import PARAMS, Attention
-from tflite_file import one_operator_model
+from support.relax_models import PARAMS, Attention
+from support.tflite_file import one_operator_model
 
 
 def build(**arguments) -> usmp.AOTExecutorFactoryModule:

@@ -8,7 +8,7 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
-from relax_models import PARAMS, Attention, X, attention
+from support.relax_models import PARAMS, Attention, X, attention
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,

@@ -11,8 +11,8 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
-from compilers import require
-from relax_models import PARAMS, Attention, X, attention
+from support.compilers import require
+from support.relax_models import PARAMS, Attention, X, attention
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -187,10 +187,10 @@ def test_a_cpp_application(tmp_path, standard):
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
 
-def symbols_of(folder, compiler, optimisation):
+def symbols_of(folder, compiler, optimization):
     """Name -> the letter of `nm`, of the object file of a model."""
     include, source = f"-I{folder}/codegen/host/include", folder / "codegen/host/src/net_lib0.c"
-    command = [*compiler, "-std=c99", *STRICT, optimisation, include, "-c", source]
+    command = [*compiler, "-std=c99", *STRICT, optimization, include, "-c", source]
     subprocess.run([*command, "-o", folder / "net.o"], check=True)
     listed = subprocess.run(["nm", folder / "net.o"], capture_output=True, text=True, check=True)
     words = [line.split()[-2:] for line in listed.stdout.splitlines()]
@@ -198,7 +198,7 @@ def symbols_of(folder, compiler, optimisation):
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
-@pytest.mark.parametrize("optimisation", ["-O0", "-Os"])
+@pytest.mark.parametrize("optimization", ["-O0", "-Os"])
 @pytest.mark.parametrize(
     ("io", "pools", "entry_points", "memory"),
     [
@@ -209,11 +209,11 @@ def symbols_of(folder, compiler, optimisation):
     ids=["internal", "workspace-io", "external"],
 )
 def test_nothing_is_global_but_the_entry_points(
-    tmp_path, compiler, optimisation, io, pools, entry_points, memory
+    tmp_path, compiler, optimization, io, pools, entry_points, memory
 ):
     """And nothing can be written but the internal workspace."""
     require(compiler)
-    symbols = symbols_of(written(tmp_path, build("net", io=io, **pools)), [compiler], optimisation)
+    symbols = symbols_of(written(tmp_path, build("net", io=io, **pools)), [compiler], optimization)
     defined = {name: letter for name, letter in symbols.items() if letter != "U"}
     external = {name for name, letter in defined.items() if letter.isupper()}
     assert external == {f"tvmgen_net_{name}" for name in entry_points}

@@ -15,9 +15,9 @@ ROWS = [
 ]
 
 
-def house() -> list[str]:
+def layout() -> list[str]:
     """The files and folders of the tree."""
-    tree = PAGE.partition("## The house")[2].partition("\n\n    ")[2].partition("\n\n")[0]
+    tree = PAGE.partition("## The layout")[2].partition("\n\n    ")[2].partition("\n\n")[0]
     found, parents = [], []
     for line in f"    {tree}".splitlines():
         indentation = len(line) - len(line.lstrip())
@@ -29,18 +29,18 @@ def house() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", house())
-def test_the_house(path):
+@pytest.mark.parametrize("path", layout())
+def test_the_layout(path):
     assert (ROOT / path).exists()
 
 
-def test_every_package_is_in_the_house():
+def test_every_package_is_in_the_layout():
     packages = {
         f"{path.parent.relative_to(ROOT)}/"
         for top in ("usmp", "usmp_solver")
         for path in (ROOT / "python" / top).glob("*/__init__.py")
     }
-    assert packages <= set(house())
+    assert packages <= set(layout())
 
 
 @pytest.mark.parametrize(("file", "function"), [row[:2] for row in ROWS])

@@ -16,7 +16,7 @@ import tvm
 
 import usmp
 from conftest import ROOT
-from placement_graphs import graph
+from support.placement_graphs import graph
 from usmp.algorithms import get_custom_algorithm
 from usmp.analysis import check_plan, pool_usage
 from usmp.objects import BufferInfo

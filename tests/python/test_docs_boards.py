@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import usmp
-from board_programs import require_board, run_program
 from conftest import ROOT
-from usmp.objects.boards import BOARDS, board_named
-from usmp.runtime.elf_sections import read_sections
-from usmp.runtime.emulator import build_project
+from support.board_programs import require_board, run_program
+from usmp.boards.board import BOARDS, board_named
+from usmp.boards.elf_sections import read_sections
+from usmp.boards.emulator import build_project
 
 PAGE = (ROOT / "docs/boards.md").read_text()
 _BEFORE, _HEADING, _REST = PAGE.partition("## Two models in one program\n")
@@ -96,7 +96,7 @@ def test_two_models_in_one_program(tmp_path, digits_model, digits_images):
     assert carry_out(TWO_MODELS, tmp_path) == 6
     project = tmp_path / "project"
     (project / "main.c").write_text(MAIN)
-    build_project(project, board, {"OPTIMISATION": "-O2 -Werror -pedantic"})
+    build_project(project, board, {"OPTIMIZATION": "-O2 -Werror -pedantic"})
     image = digits_images[0][:1]
     _, outputs = run_program(board, project, image.tobytes())
     factory = usmp.build(usmp.import_model(digits_model))

@@ -9,8 +9,8 @@ import tarfile
 
 import pytest
 
-from c_program import SANITIZERS, build_program
 from conftest import ROOT
+from support.c_program import SANITIZERS, build_program
 from usmp.driver.build_options import add_build_options
 from usmp.driver.help import Parser
 from usmp.driver.memory_pools import memory_pools

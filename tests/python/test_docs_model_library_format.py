@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from tvm.ir.transform import PassContext
 
 import usmp
-from accelerator_models import CONV2D, registered
 from conftest import ROOT
-from planner_views import WithScratch, plan, with_io
+from support.accelerator_models import CONV2D, registered
+from support.planner_views import WithScratch, plan, with_io
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from usmp.durations import parse_duration
+from usmp.support.durations import parse_duration
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import tvm
 from tvm import relax
 
 import usmp
-from c_program import SANITIZERS, run_as_program
+from support.c_program import SANITIZERS, run_as_program
 from usmp.objects import (
     ConstantMemoryPools,
     ConstantPoolInfo,

@@ -7,11 +7,11 @@ import pytest
 from tvm import relax
 
 import usmp
-from onnx_models import small_model
+from support.onnx_models import small_model
 from usmp.codegen.c_function import _FunctionPrinter
 from usmp.driver import tvmc
-from usmp.objects.errors import FaultError
-from usmp.relax import fold_constants
+from usmp.relax.transform import fold_constants
+from usmp.support.errors import FaultError
 from usmp.transform import unified_static_memory_planner
 
 REPORT = "; this is a fault of usmp, please report it with the model"

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 import usmp
 from conftest import ROOT
-from usmp.distribution import EXTRAS, NAME
+from usmp.support.distribution import EXTRAS, NAME
 
 INSTALL = re.compile(
     r"\b(?:pip3? +install|pip_install)((?: +(?:'[^']*'|\"[^\"]*\"|[\w.:/=-]+(?![\w.:/=>-])))+)"

@@ -11,10 +11,10 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from c_program import SANITIZERS, run_as_program
-from compilers import require
-from litert import Reference
-from poison import poisoned
+from support.c_program import SANITIZERS, run_as_program
+from support.compilers import require
+from support.litert import Reference
+from support.poison import poisoned
 
 FLOAT_MODELS = [
     "tflm_hello_world_float",
@@ -157,7 +157,7 @@ def test_float_models_run_clean_under_sanitizers(shared_model, tmp_path, name, u
 
 
 @pytest.mark.parametrize("flags", [["-O3"], ["-O3", "-flto"], ["-Os"], ["-O0"]], ids=" ".join)
-def test_digits_are_the_same_at_every_optimisation_level(
+def test_digits_are_the_same_at_every_optimization_level(
     digits_model, digits_images, tmp_path, flags
 ):
     images, _ = digits_images
@@ -186,16 +186,16 @@ COMPILERS = {
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("optimisation", ["-O0", "-O3"])
+@pytest.mark.parametrize("optimization", ["-O0", "-O3"])
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_every_compiler_accepts_the_c(
-    digits_model, tmp_path, compiler, optimisation, use_workspace_io
+    digits_model, tmp_path, compiler, optimization, use_workspace_io
 ):
     require(compiler)
     factory = build(digits_model, use_workspace_io=use_workspace_io)
     (tmp_path / "tvmgen_default.h").write_text(factory.header)
     (tmp_path / "default_lib0.c").write_text(factory.source)
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-align", "-Wcast-qual"]
-    command = [*COMPILERS[compiler], *strict, optimisation, "-c", "default_lib0.c", "-o", "x.o"]
+    command = [*COMPILERS[compiler], *strict, optimization, "-c", "default_lib0.c", "-o", "x.o"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -6,15 +6,9 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp_solver
+from usmp.boards import board as boards
 from usmp.driver.pass_config import pass_context
-from usmp.names import (
-    ALGORITHMS,
-    BOARDS,
-    PASS_OPTIONS,
-    TARGET_OPTIONS,
-    TARGETS,
-)
-from usmp.objects import boards
+from usmp.names import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGET_OPTIONS, TARGETS
 from usmp.objects.targets import parse_targets
 from usmp.planning.options import OPTION_NAMES, planning_options
 

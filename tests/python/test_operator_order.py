@@ -9,7 +9,7 @@ from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
-from main_calls import called
+from support.main_calls import called
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
 WIDTH = 12

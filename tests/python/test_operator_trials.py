@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from onnx_models import Graph
-from operator_trials.trial import EXACT, NoReferenceError, Tolerance, Trial, outcome
+from support.onnx_models import Graph
+from support.operator_trials.trial import EXACT, NoReferenceError, Tolerance, Trial, outcome
 
 X = np.array([-1, 2, np.nan, 4], np.float32)
 

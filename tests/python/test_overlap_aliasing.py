@@ -17,8 +17,8 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 import usmp
-from c_program import run_as_program
-from compilers import require
+from support.c_program import run_as_program
+from support.compilers import require
 from usmp.codegen.c_source import lowered_functions
 from usmp.codegen.llvm import compile_functions
 from usmp.objects import TensorInfo

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from built_ways import (
+from support.built_ways import (
     ALL,
     DISJOINT,
     OBJECT_FILE,
@@ -21,7 +21,7 @@ from built_ways import (
     model_of_suite,
     real_model,
 )
-from quantised_models import CATALOGUE
+from support.quantized_models import CATALOG
 
 GCC, CLANG = Way(poison=True, flags=("-O3",)), Way(compiler="clang", flags=("-O3",))
 SMALL = [
@@ -44,7 +44,7 @@ OTHER_TYPE = [
     "quantize_int16_to_int32",
 ]
 """Models of one operator whose output has another type than the input that it overwrites."""
-SUITE = [m for m in CATALOGUE[::45] if m.name not in OTHER_TYPE]
+SUITE = [m for m in CATALOG[::45] if m.name not in OTHER_TYPE]
 
 
 def saved_bytes(matrix: Matrix) -> int:
@@ -82,7 +82,7 @@ def test_float_models(shared_model, name):
 
 @pytest.mark.parametrize("name", OTHER_TYPE)
 def test_inputs_overwritten_by_another_type(name):
-    (model,) = [model for model in CATALOGUE if model.name == name]
+    (model,) = [model for model in CATALOG if model.name == name]
     matrix, expected = model_of_suite(model, 5)
     assert saved_bytes(matrix) > 0
     assert matrix.failures(available([GCC, CLANG, OBJECT_FILE]), expected) == []

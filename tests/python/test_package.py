@@ -37,8 +37,8 @@ LOADED = f"print(sorted(set({HEAVY}) & set(sys.modules)))"
         "import usmp; assert 'build' in usmp.__all__ and usmp.__version__",
         "import usmp; assert {'build', 'transform'} <= set(dir(usmp))",
         "import usmp; assert not hasattr(usmp, 'nothing') and not hasattr(usmp, '_nothing')",
-        "import usmp; usmp.plain_text.shown('x')",
-        "from usmp.termination import end",
+        "from usmp.support.plain_text import shown; shown('x')",
+        "from usmp.support.termination import end",
         "import usmp.driver.tvmc",
         "import usmp.names",
     ],
@@ -49,7 +49,7 @@ def test_what_needs_no_tvm_loads_none(statement):
 
 def test_solver_loads_no_tvm():
     loaded = "print({'tvm', 'usmp'} & set(sys.modules))"
-    assert done(f"import sys; from usmp_solver.solve import solve; {loaded}") == "set()\n"
+    assert done(f"import sys; from usmp_solver import solve; {loaded}") == "set()\n"
 
 
 def test_package_is_there_where_tvm_is_not():
@@ -61,7 +61,7 @@ def test_package_is_there_where_tvm_is_not():
     [
         "import tvm, usmp",
         "import usmp, tvm, importlib; importlib.reload(usmp)",
-        "import usmp.termination, importlib.util; assert importlib.util.find_spec('tvm.ir')",
+        "import usmp.support.termination, importlib.util as u; assert u.find_spec('tvm.ir')",
         "from usmp import *; assert callable(build)",
         "import tvm",
     ],
@@ -118,8 +118,8 @@ def test_tvm_without_compiler_is_left_alone():
 @pytest.mark.parametrize(
     "statement",
     [
-        "from usmp.build import AOTExecutorFactoryModule",
-        "import usmp.build, importlib; importlib.reload(usmp)",
+        "from usmp.build_module import build",
+        "import usmp.build_module, importlib; importlib.reload(usmp)",
         "import usmp; usmp.Executor",
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from usmp.plain_text import printable, shortened, shown
+from usmp.support.plain_text import printable, shortened, shown
 
 
 @pytest.mark.parametrize(

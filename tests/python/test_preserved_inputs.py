@@ -10,9 +10,9 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from c_program import SANITIZERS, build_program
-from compilers import require
 from conftest import ROOT
+from support.c_program import SANITIZERS, build_program
+from support.compilers import require
 
 # The input is written once; then come two runs.
 MAIN_C = """

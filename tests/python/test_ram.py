@@ -6,8 +6,8 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from relax_models import PARAMS, Attention
-from tflite_file import one_operator_model
+from support.relax_models import PARAMS, Attention
+from support.tflite_file import one_operator_model
 
 
 def ram(model, options=None, **arguments) -> dict[str, int]:

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import usmp
-from board_programs import require_board
-from c_program import build_program
 from conftest import ROOT
-from usmp.objects.boards import board_named
+from support.board_programs import require_board
+from support.c_program import build_program
+from usmp.boards.board import board_named
 
 README = (ROOT / "README.md").read_text()
 

@@ -12,17 +12,17 @@ import pytest
 import tvm
 from tvm import relax
 
-import tflite_builder
 import usmp
-from board_programs import require_board, run_models
-from c_program import SANITIZERS, run_as_program
-from onnx_models import Graph, Reference
-from tflite_builder import per_tensor, write_model
+from support import tflite_builder
+from support.board_programs import require_board, run_models
+from support.c_program import SANITIZERS, run_as_program
+from support.onnx_models import Graph, Reference
+from support.tflite_builder import per_tensor, write_model
+from usmp.boards.board import board_named
+from usmp.frontend.onnx.importer import import_onnx
+from usmp.frontend.pytorch.importer import import_pytorch
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import Executor, StateInfo
-from usmp.objects.boards import board_named
-from usmp.relax.import_onnx import import_onnx
-from usmp.relax.import_pytorch import import_pytorch
-from usmp.relax.import_tflite import import_tflite
 
 X = np.array([1, -2, 3, 100], np.int8)
 Y = np.array([0.5, 1, -2], np.float32)
@@ -200,7 +200,7 @@ def test_places_in_the_workspace_do_not_meet():
 @pytest.mark.parametrize("workspace_io", [False, True])
 def test_pytorch(workspace_io):
     torch = pytest.importorskip("torch", reason="make test installs it")
-    from pytorch_models import exported
+    from support.pytorch_models import exported
 
     class Repeated(torch.nn.Module):
         def forward(self, x):

@@ -10,10 +10,10 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
-from c_program import SANITIZERS, build_program
-from poison import poisoned
-from relax_models import PARAMS, Attention, X
-from state_models import Streaming, streaming_model
+from support.c_program import SANITIZERS, build_program
+from support.poison import poisoned
+from support.relax_models import PARAMS, Attention, X
+from support.state_models import Streaming, streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.runtime import HostModule
 

@@ -10,12 +10,13 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from buffer_views import buffers, conflicts
-from placement_graphs import graph, offsets, pool, run
-from planner_views import bound, plan, pool_args, workspace
-from planner_views import offsets as planned_offsets
-from relax_models import Attention
-from usmp import Executor, WorkspaceMemoryPools, build
+from support.buffer_views import buffers, conflicts
+from support.placement_graphs import graph, offsets, pool, run
+from support.planner_views import bound, plan, pool_args, workspace
+from support.planner_views import offsets as planned_offsets
+from support.relax_models import Attention
+from usmp import Executor, WorkspaceMemoryPools
+from usmp import build_module as build
 from usmp.analysis import memory_pressure
 from usmp.codegen.c_source import print_sources
 from usmp.codegen.interface import interface_of
@@ -181,7 +182,7 @@ def test_5_a_serial_loop_in_a_parallel_one_shared_its_scratch():
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_6_offsets_had_the_alignment_of_the_neighbour(algorithm):
+def test_6_offsets_had_the_alignment_of_the_neighbor(algorithm):
     p = pool()
     a, b = BufferInfo("a", 10, [p], 1), BufferInfo("b", 10, [p], 16)
     a.set_conflicts([b])

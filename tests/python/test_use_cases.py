@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 import usmp
-from c_program import SANITIZERS, build_program
-from compilers import require
+from support.c_program import SANITIZERS, build_program
+from support.compilers import require
 from usmp.codegen.names import sanitise
 
 U1 = "tvmc compile my_model.tflite --executor=aot --output-format=mlf --target=c"

@@ -10,7 +10,7 @@ from tvm.target import Target
 
 from usmp.analysis.function_targets import function_targets
 from usmp.analysis.memory.access import Access, MemoryUse
-from usmp.analysis.memory.facts import analyse_liveness
+from usmp.analysis.memory.facts import analyze_liveness
 from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.objects import BufferInfo
 from usmp.objects.access_count import AccessCount
@@ -45,7 +45,7 @@ def access_counts(
     ------
     ValueError: recursion; TIR that is not flat.
     """
-    uses = analyse_liveness(main, mod).allocation_use
+    uses = analyze_liveness(main, mod).allocation_use
     targets = function_targets(mod)
     others = identical_constants(buffer_info_stmts)
     left_out = {info for infos in others.values() for info in infos}

@@ -16,7 +16,7 @@ from tvm import tirx
 from tvm.ir import Call, Op, StringImm, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
-from usmp.objects.intrinsics import (
+from usmp.tir.intrinsics import (
     INTERPOLATED_LOGISTIC,
     INTERPOLATED_TANH,
     LEADING_ZEROS,

@@ -19,7 +19,7 @@ from usmp.analysis.integer_ranges import (
     is_within,
     type_range,
 )
-from usmp.analysis.nodes import mentions, nodes_of
+from usmp.tir.nodes import mentions, nodes_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 
 from tvm import tirx
 
-from usmp.analysis.memory.safe_overlap import SafeOverlap
+from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.objects import BufferInfo, BufferInfoKind
 from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.analysis.extract_buffer_info import is_plannable
+from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 

@@ -9,8 +9,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.codegen.names import Scope, sanitise_all
-from usmp.objects.accelerator_function import AcceleratorFunction
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.ops.accelerator_function import AcceleratorFunction
 
 DEVICE = "device"
 """The last parameter of each of them."""

@@ -8,7 +8,7 @@ from usmp.codegen.accelerator_functions import DEVICE, parameter_names, plain
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.c_types import c_type
 from usmp.codegen.interface import Interface
-from usmp.objects.accelerator_function import (
+from usmp.ops.accelerator_function import (
     AcceleratorFunction,
     AcceleratorOperator,
     AcceleratorParameter,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from usmp.analysis.integer_ranges import type_range
 from usmp.codegen.c_types import c_type
-from usmp.objects.intrinsics import arithmetic_function, conversion_function
+from usmp.tir.intrinsics import arithmetic_function, conversion_function
 
 _SIGNED = {
     "add": """\

@@ -86,7 +86,7 @@ def _with_gaps(pool: AllocatedPoolInfo, size: int) -> Iterator[tuple[ConstantInf
 
 
 def _values(data: np.ndarray, dtype: str) -> str:
-    """The elements as initialisers, as many a line as fit."""
+    """The elements as initializers, as many a line as fit."""
     small = is_small_float(dtype)
     words = (
         element_literals(as_integers(data), "uint16") if small else element_literals(data, dtype)

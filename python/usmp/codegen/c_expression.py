@@ -29,8 +29,8 @@ from usmp.codegen.c_types import (
 )
 from usmp.codegen.calls import extern_function, may_have_effects
 from usmp.codegen.value_types import passed_type, pointer_type, value_type
-from usmp.objects.intrinsics import is_low_bits_function
-from usmp.objects.math_functions import MATH_FUNCTIONS
+from usmp.tir.intrinsics import is_low_bits_function
+from usmp.tir.math_functions import MATH_FUNCTIONS
 
 _ATOM, _UNARY, _MULTIPLY, _ADD, _SHIFT, _COMPARE, _EQUAL, _BIT_AND, _BIT_XOR, _BIT_OR = range(10)
 _AND, _OR, _CONDITIONAL = range(10, 13)

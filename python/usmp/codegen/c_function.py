@@ -11,7 +11,6 @@ from tvm.tirx import IntImm
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.facts import FunctionFacts
-from usmp.analysis.nodes import mentions
 from usmp.codegen.c_expression import ExpressionPrinter
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import UnsupportedInC, c_type, is_narrow_integer, memory_type
@@ -20,7 +19,8 @@ from usmp.codegen.names import Scope
 from usmp.codegen.value_types import value_type
 from usmp.codegen.variables import scalar_allocations, used_variables, written_only
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
-from usmp.objects.tvm_errors import faults_told
+from usmp.support.tvm_errors import faults_told
+from usmp.tir.nodes import mentions
 
 _LINE_LENGTH = 100
 _JUMPS = {"tirx.break_loop": "break", "tirx.continue_loop": "continue"}

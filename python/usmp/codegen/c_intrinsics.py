@@ -1,11 +1,11 @@
-"""The fixed-point functions that quantised operators call, in C99.
+"""The fixed-point functions that quantized operators call, in C99.
 
 Shifts of negative numbers to the right keep the sign, as with every compiler that usmp supports.
 """
 
 from __future__ import annotations
 
-from usmp.objects.intrinsics import (
+from usmp.tir.intrinsics import (
     DIVIDE,
     INTERPOLATED_LOGISTIC,
     INTERPOLATED_TANH,

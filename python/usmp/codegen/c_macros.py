@@ -49,7 +49,7 @@ def print_macros(interface: Interface) -> list[str]:
     ------
     ValueError: two tensors or pools need the same macro for different values.
     """
-    macros = _checked(interface, [*_macros(interface), *_quantisations(interface)])
+    macros = _checked(interface, [*_macros(interface), *_quantizations(interface)])
     plain = [_definition(interface, macro) for macro in macros if not macro.needs_gnu]
     gnu = [_definition(interface, macro) for macro in macros if macro.needs_gnu]
     if not gnu:
@@ -99,7 +99,7 @@ def _macros(interface: Interface) -> Iterator[Macro]:
             yield from _macros_of_external_pool(interface, pool, what)
 
 
-def _quantisations(interface: Interface) -> list[Macro]:
+def _quantizations(interface: Interface) -> list[Macro]:
     """real = SCALE * (integer - ZERO_POINT); TVM 0.18 did not tell an application.
 
     Tensors whose names differ in case only go without what would differ between them.
@@ -108,7 +108,7 @@ def _quantisations(interface: Interface) -> list[Macro]:
         macro
         for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
         for tensor in tensors
-        for macro in _quantisation(tensor, f"of {what} tensor {quoted(tensor.info.name)}")
+        for macro in _quantization(tensor, f"of {what} tensor {quoted(tensor.info.name)}")
     ]
     values: dict[str, set[str]] = {}
     for macro in macros:
@@ -116,12 +116,12 @@ def _quantisations(interface: Interface) -> list[Macro]:
     return [macro for macro in macros if len(values[macro.name]) == 1]
 
 
-def _quantisation(tensor: Tensor, of_tensor: str) -> Iterator[Macro]:
+def _quantization(tensor: Tensor, of_tensor: str) -> Iterator[Macro]:
     scale, zero_point = tensor.info.scale, tensor.info.zero_point
     if scale is None or zero_point is None:
         return
     name, literal = tensor.c_name.upper(), float_literal(scale, "float32")
-    yield Macro(f"{name}_SCALE", literal, f"Quantisation scale {of_tensor}")
+    yield Macro(f"{name}_SCALE", literal, f"Quantization scale {of_tensor}")
     yield Macro(f"{name}_ZERO_POINT", str(int(zero_point)), f"Zero point {of_tensor}")
 
 

@@ -20,7 +20,7 @@ from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
-from usmp.objects.tvm_errors import apply_to_functions
+from usmp.support.tvm_errors import apply_to_functions
 
 
 def print_sources(mod: IRModule, interface: Interface) -> list[str]:

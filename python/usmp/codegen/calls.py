@@ -8,11 +8,11 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
 
 from usmp.analysis.memory.calls import CallResolver
-from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_text import quoted
 from usmp.codegen.c_types import UnsupportedInC
 from usmp.codegen.reserved_names import is_keyword
-from usmp.plain_text import printable
+from usmp.support.plain_text import printable
+from usmp.tir.nodes import nodes_of
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")

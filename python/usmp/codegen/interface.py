@@ -17,7 +17,6 @@ from usmp.objects import (
     PoolAllocation,
     TensorInfo,
 )
-from usmp.objects.accelerator_function import AcceleratorFunction
 from usmp.objects.attributes import (
     INPUT_TENSORS_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
@@ -28,6 +27,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.tensor_info import place_names
+from usmp.ops.accelerator_function import AcceleratorFunction
 
 _CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")
 """Sections that have no content in the object file."""

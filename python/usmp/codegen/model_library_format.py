@@ -143,7 +143,7 @@ def _board(mod: IRModule) -> dict[str, str]:
 
 
 def _float_operators(mod: IRModule) -> dict[str, int]:
-    """How many operators of a quantised graph are computed in float, by name."""
+    """How many operators of a quantized graph are computed in float, by name."""
     counted = (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
     return {str(name): int(counted[name]) for name in sorted(counted, key=str)}
 

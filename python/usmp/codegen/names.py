@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from usmp.codegen.reserved_names import not_reserved
-from usmp.objects.math_functions import MATH_FUNCTIONS
-from usmp.objects.unique_names import UniqueNames
+from usmp.support.unique_names import UniqueNames
+from usmp.tir.math_functions import MATH_FUNCTIONS
 
 _LONGEST_PART = 128
 """Characters of a name in C, so that names of files and lines of C stay short enough for all."""

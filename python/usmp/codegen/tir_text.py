@@ -6,7 +6,7 @@ import tvm_ffi
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.codegen.names import replace_forbidden
-from usmp.objects.unique_names import UniqueNames
+from usmp.support.unique_names import UniqueNames
 
 
 def tir_text(mod: IRModule) -> str:

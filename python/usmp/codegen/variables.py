@@ -8,8 +8,8 @@ from tvm.ir import TensorLoad, Var
 
 from usmp.analysis.addressed import addressed
 from usmp.analysis.memory.calls import CallResolver
-from usmp.analysis.nodes import nodes_of
 from usmp.codegen.calls import may_have_effects
+from usmp.tir.nodes import nodes_of
 
 
 def used_variables(body: tirx.Stmt, calls: CallResolver) -> set[Var]:

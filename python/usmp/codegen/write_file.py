@@ -8,7 +8,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from usmp.termination import postponed_signals, undo_at_signal
+from usmp.support.termination import postponed_signals, undo_at_signal
 
 _KEPT = 50
 """Characters of a file's name in that of the temporary one: no name may have more than 255 bytes,

@@ -77,7 +77,7 @@ def _not_found(solution: Solution) -> str:
 
 
 def _advice(solution: Solution, algorithm: str) -> str:
-    from usmp_solver.solve import SEARCHES
+    from usmp_solver.solver import SEARCHES
 
     if _is_too_small(solution):
         return "Raise the capacity; --usmp-algorithm=auto names buffers that do not fit together"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
-from usmp.plain_text import printable, shown
+from usmp.support.plain_text import printable, shown
 
 _LONGEST_PART = 1000
 _MOST_LINES = 12
@@ -19,7 +19,7 @@ def tell(error: Exception, has_extension: bool, stderr: TextIO) -> None:
     # Not before there is an error: help comes sooner without.
     from traceback import print_exception
 
-    from usmp.user_code import place_in_user_code, wants_backtrace
+    from usmp.support.user_code import place_in_user_code, wants_backtrace
 
     place = place_in_user_code(error) if has_extension else None
     text = "\n  ".join(_lines(error)) if stderr.isatty() else _one_line(error)

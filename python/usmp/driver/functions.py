@@ -82,7 +82,7 @@ def load(
         raise UsageError(
             f'{path}: the file is not of format "{model_format}"; supported: {supported}'
         )
-    from usmp.relax import import_model
+    from usmp.frontend import import_model
 
     limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
     given = {name: limit for name, limit in limits.items() if limit is not None}

@@ -68,7 +68,7 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
             "format": "Model Library Format archive",
             "modules": [_module(module) for module in modules],
         }
-    from usmp.relax.describe_model import describe_model
+    from usmp.frontend.describe_model import describe_model
 
     return {
         "file": options.FILE,

@@ -1,4 +1,4 @@
-"""Ctrl-C where it only ends a search; everywhere else, `usmp.termination` says what it does."""
+"""Ctrl-C where it only ends a search; elsewhere it does what `usmp.support.termination` says."""
 
 from __future__ import annotations
 

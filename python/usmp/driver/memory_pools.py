@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
 from usmp.driver.pool_flags import CONSTANT, WORKSPACE, add_pool_flags, pool_settings
-from usmp.plain_text import shown
+from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule

@@ -16,12 +16,12 @@ from usmp.driver.output import check_output, written
 from usmp.driver.progress import Stage, stages
 from usmp.driver.search import note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
-from usmp.durations import parse_duration
+from usmp.support.durations import parse_duration
 
 if TYPE_CHECKING:
-    from usmp_solver.read_csv import CsvProblem
+    from usmp_solver.csv_reader import CsvProblem
     from usmp_solver.solution import Solution
-    from usmp_solver.solve import Progress
+    from usmp_solver.solver import Progress
 
 _STDIN = "-"
 _WITH_BUFFERS = {
@@ -74,7 +74,7 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
     with stages(options) as stage, without_torch():
         data = _read(options.buffers, file)
         stage(f"reading {file}")
-        from usmp_solver.read_csv import parse_csv
+        from usmp_solver.csv_reader import parse_csv
 
         table = parse_csv(file, data, capacity)
         solution, interrupted = _solve(table, options.usmp_algorithm or "auto", budget, stage)
@@ -95,7 +95,7 @@ def _solve(
 ) -> tuple[Solution, bool]:
     """The plan, and whether Ctrl-C ended the search for a better one."""
     stage("loading the solver")
-    from usmp_solver.solve import SEARCHES, solve
+    from usmp_solver.solver import SEARCHES, solve
 
     stage("searching")
     with deferred_interrupts() as interrupted:
@@ -129,7 +129,7 @@ def _show(
     table: CsvProblem, solution: Solution, options: argparse.Namespace, shown_as: str
 ) -> None:
     from usmp.report.solution import print_solution, solution_json, solution_table
-    from usmp_solver.write_csv import write_csv
+    from usmp_solver.csv_writer import write_csv
 
     algorithm = options.usmp_algorithm or "auto"
     if options.output is None and shown_as == "table":

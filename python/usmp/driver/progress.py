@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from usmp.termination import undo_at_signal
+from usmp.support.termination import undo_at_signal
 
 Stage: TypeAlias = Callable[[str], None]
 """Tells the user what begins now, as "planning"."""

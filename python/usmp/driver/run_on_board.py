@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from usmp.boards.board import Board, board_named
+from usmp.boards.board_run import BoardRuns
+from usmp.boards.emulator import EmulatedModule
+from usmp.boards.report import print_board_report
 from usmp.driver.errors import UsageError
-from usmp.objects.board_runs import BoardRuns
-from usmp.objects.boards import Board, board_named
-from usmp.plain_text import printable
-from usmp.report.board_report import print_board_report
 from usmp.runtime import Archive, BuildError
 from usmp.runtime.compare import first_difference
-from usmp.runtime.emulator import EmulatedModule
+from usmp.support.plain_text import printable
 
 Tensors = Mapping[str, np.ndarray]
 

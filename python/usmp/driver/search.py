@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.progress import Stage
-from usmp.durations import parse_duration
+from usmp.support.durations import parse_duration
 
 if TYPE_CHECKING:
     from usmp.algorithms.search import Watch

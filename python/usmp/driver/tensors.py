@@ -13,8 +13,8 @@ from usmp.codegen.names import replace_forbidden
 from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
 from usmp.driver.output import written
-from usmp.objects.unique_names import UniqueNames
-from usmp.plain_text import shown
+from usmp.support.plain_text import shown
+from usmp.support.unique_names import UniqueNames
 
 _SEED = 0
 _LONGEST_FILE_NAME, _LONGEST_PATH = 250, 2000

@@ -32,7 +32,7 @@ from usmp.driver.native_log import silenced_native_log
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import with_pool_names_apart
 from usmp.driver.run import add_run_parser
-from usmp.termination import postponed_signals, settle
+from usmp.support.termination import postponed_signals, settle
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "main", "run"]
 

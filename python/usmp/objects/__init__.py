@@ -9,7 +9,6 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
 """
 
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
-from usmp.objects.errors import UnsupportedModelError
 from usmp.objects.executor import Executor
 from usmp.objects.memory_plan import AccessEstimate, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.placements import AllocatedPoolInfo, PoolAllocation
@@ -25,6 +24,7 @@ from usmp.objects.pools import (
 from usmp.objects.runtime import Runtime
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
+from usmp.support.errors import UnsupportedModelError
 
 __all__ = [
     "AccessEstimate",

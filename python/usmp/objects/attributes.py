@@ -56,16 +56,16 @@ OUTPUT_TENSORS_ATTR = "output_tensors"
 OUTPUT_NAMES_ATTR = "output_names"
 """On the Relax `main`: the names of the model's outputs, in order; states are not among them."""
 
-INPUT_QUANTISATION_ATTR = "input_quantisation"
+INPUT_QUANTIZATION_ATTR = "input_quantization"
 """On the Relax `main`: name of an input -> `[scale, zero_point]`, or `[]` if its elements are what
-they are. Of inputs that it does not name, what dequantises them tells."""
+they are. Of inputs that it does not name, what dequantizes them tells."""
 
-OUTPUT_QUANTISATION_ATTR = "output_quantisation"
+OUTPUT_QUANTIZATION_ATTR = "output_quantization"
 """On the Relax `main`: the same for each of the model's outputs, in order. Without it, what
-quantises them tells."""
+quantizes them tells."""
 
-OPERATOR_ATTR = "quantised_operator"
-"""On the PrimFunc of a quantised operator, before lowering: what it was made from, by name."""
+OPERATOR_ATTR = "quantized_operator"
+"""On the PrimFunc of a quantized operator, before lowering: what it was made from, by name."""
 
 ACCELERATOR_FUNCTION_ATTR = "accelerator_function"
 """On a PrimFunc that calls a function of the user: its `AcceleratorFunction`."""
@@ -89,5 +89,5 @@ MEMORY_PLAN_ATTR = "memory_plan"
 """After planning, on the IRModule: the `MemoryPlan`."""
 
 FLOAT_OPERATORS_ATTR = "float_operators"
-"""On the IRModule: name -> how many operators of a quantised graph are computed in float, because
-no integer operator was recognised."""
+"""On the IRModule: name -> how many operators of a quantized graph are computed in float, because
+no integer operator was recognized."""

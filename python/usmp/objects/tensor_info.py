@@ -10,7 +10,7 @@ import tvm
 import tvm_ffi
 from tvm_ffi.dataclasses import py_class
 
-from usmp.objects.unique_names import names_apart
+from usmp.support.unique_names import names_apart
 
 
 @py_class("usmp.TensorInfo")

@@ -11,7 +11,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.analysis.extract_buffer_info import PLANNED_SCOPES, annotated_pools
+from usmp.analysis.buffer_extraction import PLANNED_SCOPES, annotated_pools
 from usmp.analysis.function_targets import function_targets
 from usmp.analysis.memory.access import Access, MemoryUse
 from usmp.analysis.memory.facts import ModuleFacts, module_facts

@@ -11,8 +11,8 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
-from usmp.durations import parse_duration
 from usmp.names import DEFAULT_ALGORITHM, PREFERENCE
+from usmp.support.durations import parse_duration
 
 _PREFIX = "tir.usmp."
 _NO_SHARING = "no_sharing"

@@ -14,7 +14,7 @@ from usmp.algorithms.placement import Placed, place
 from usmp.algorithms.registry import Plan as Places
 from usmp.analysis import check_plan, create_array_buffer_info
 from usmp.analysis.access_counts import access_counts
-from usmp.analysis.check_plan import check_relations, relations_of
+from usmp.analysis.plan_checker import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
 from usmp.objects.attributes import (

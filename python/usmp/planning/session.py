@@ -20,7 +20,7 @@ from tvm.target import Target
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
-from usmp.analysis.extract_buffer_info import extract_buffer_info
+from usmp.analysis.buffer_extraction import extract_buffer_info
 from usmp.analysis.function_targets import function_targets
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts

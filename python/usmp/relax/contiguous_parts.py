@@ -9,7 +9,7 @@ import tvm
 from tvm import relax
 from tvm.ir import Call
 
-from usmp.relax.check_static_shapes import has_static_shape
+from usmp.relax.static_shapes import has_static_shape
 
 MOVES = ("relax.concat", "relax.split", "relax.strided_slice")
 """Operators that only copy parts of tensors."""

@@ -14,9 +14,9 @@ import tvm
 from tvm import relax
 from tvm.ir import Call, GenericConst, Op
 
-from usmp.analysis.nodes import nodes_of
-from usmp.objects.errors import UnsupportedModelError
-from usmp.relax.check_static_shapes import flatten_types, has_static_shape
+from usmp.relax.static_shapes import flatten_types, has_static_shape
+from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import nodes_of
 
 MODEL_BYTES = 256 << 20
 OPERATORS = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 from tvm.ir import IRModule
 
-from usmp.relax.check_static_shapes import main_function
+from usmp.relax.static_shapes import main_function
 
 
 def with_main_body(mod: IRModule, body: relax.Expr) -> IRModule:

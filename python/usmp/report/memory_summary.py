@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from usmp.plain_text import shown
+from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
 _ENDED_ANYWHERE = {
@@ -71,7 +71,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     if floats:
         names = ", ".join(f"{shown(name)} ({count})" for name, count in floats.items())
         console.print(
-            f"{sum(floats.values())} operators of the quantised model are computed in float: "
+            f"{sum(floats.values())} operators of the quantized model are computed in float: "
             f"{names}.",
             markup=False,
             emoji=False,

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from usmp.plain_text import shown
+from usmp.support.plain_text import shown
 
 Tensors = Sequence[Mapping[str, Any]]
 """Name, dtype, shape, scale and zero point of each; an extent that is not known is None."""

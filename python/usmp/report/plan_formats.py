@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from usmp.plain_text import printable
+from usmp.support.plain_text import printable
 
 CSV_COLUMNS = (
     "pool",

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from usmp.plain_text import shown
+from usmp.support.plain_text import shown
 from usmp_solver.solution import Solution
-from usmp_solver.solve import SEARCHES
+from usmp_solver.solver import SEARCHES
 
 _FILE_WIDTH = 100
 """Columns of a table in a file."""

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
-from usmp.plain_text import printable, shown
 from usmp.runtime.archived_module import ArchivedModule, read_module
 from usmp.runtime.host import HostModule
 from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
 from usmp.runtime.read_tar import ArchiveError, read_tar
 from usmp.runtime.write_files import write_files
+from usmp.support.plain_text import printable, shown
 
 
 @dataclass(frozen=True)

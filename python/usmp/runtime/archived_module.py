@@ -8,16 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from usmp.objects import (
-    BufferInfoKind,
-    LiveRange,
-    MemoryPlan,
-    PlacedBuffer,
-    PoolBound,
-    TensorInfo,
-)
-from usmp.plain_text import shown
+from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound, TensorInfo
 from usmp.runtime.read_metadata import DamagedMetadata
+from usmp.support.plain_text import shown
 
 _DTYPES = (
     "bool",
@@ -244,7 +237,7 @@ def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
     where = f'tensor "{shown(name)}" of {where}'
     shape = _read(entry, "shape", _is_shape, where)
     dtype = _read(entry, "dtype", lambda value: value in _DTYPES, where)
-    scale, zero_point = _quantisation(entry, where)
+    scale, zero_point = _quantization(entry, where)
     info = TensorInfo(name, shape, dtype, scale, zero_point)
     size = _read(entry, "size", _is_size, where)
     if size != info.size_bytes:
@@ -256,7 +249,7 @@ def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
     return ArchivedTensor(info, _read(entry, "c_name", _is_identifier, where), pool, offset)
 
 
-def _quantisation(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:
+def _quantization(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:
     if "quantization" not in entry:
         return None, None
     told = entry["quantization"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from usmp.plain_text import printable
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
+from usmp.support.plain_text import printable
 
 
 def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) -> None:

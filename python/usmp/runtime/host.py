@@ -13,16 +13,11 @@ import numpy as np
 
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 from usmp.runtime.extra_sources import check_sources, compile_sources
-from usmp.runtime.host_calls import (
-    CInterface,
-    EntryPoints,
-    PackedInterface,
-    WorkspaceIOInterface,
-)
+from usmp.runtime.host_calls import CInterface, EntryPoints, PackedInterface, WorkspaceIOInterface
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.write_files import write_files
-from usmp.temporary_folder import temporary_folder
+from usmp.support.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from typing import Any
 
-from usmp.plain_text import shown
+from usmp.support.plain_text import shown
 
 _MOST_DIGITS = 20
 """Of integers: what is larger has no meaning, and takes quadratic time."""

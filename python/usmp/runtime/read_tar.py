@@ -12,7 +12,7 @@ import stat
 import tarfile
 from pathlib import Path, PurePosixPath
 
-from usmp.plain_text import shown
+from usmp.support.plain_text import shown
 
 LARGEST_ARCHIVE_BYTES = 2**32
 _MOST_MEMBERS = 10_000

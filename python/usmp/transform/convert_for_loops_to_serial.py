@@ -14,7 +14,7 @@ _CONVERTED = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.UNROL
 
 @tvm.transform.module_pass(opt_level=0, name="tir.usmp.ConvertForLoopsToSerial")
 class ConvertForLoopsToSerial(ModulePass):
-    """Make parallel, vectorised and unrolled loops serial, for targets that run them so anyway.
+    """Make parallel, vectorized and unrolled loops serial, for targets that run them so anyway.
 
     What they allocate can then be planned, since one iteration after the other may use it. As TVM's
     `tir.transform.ConvertForLoopsToSerial`, which did so for parallel loops.

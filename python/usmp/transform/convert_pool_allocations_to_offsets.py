@@ -12,16 +12,10 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, IRModule, PointerType, PrimType
 
-from usmp.analysis.extract_buffer_info import byte_alignment
+from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
-from usmp.objects import (
-    AllocatedPoolInfo,
-    ConstantInfo,
-    ConstantPoolInfo,
-    PoolAllocation,
-    PoolInfo,
-)
+from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo, PoolAllocation, PoolInfo
 from usmp.objects.attributes import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,

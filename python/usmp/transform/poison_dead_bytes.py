@@ -6,7 +6,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule, Var
 
-from usmp.analysis.live_bytes import LiveBytes, live_bytes, workspace_pool_buffers
+from usmp.analysis.live_byte_counts import LiveBytes, live_bytes, workspace_pool_buffers
 from usmp.analysis.memory.function_liveness import Span
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.transform.module_pass import ModulePass

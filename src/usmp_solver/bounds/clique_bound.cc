@@ -44,7 +44,7 @@ int32_t First(const Words& words, size_t* word) {
 }
 
 /*!
- * \brief By vertex, the bits of its neighbours; vertices are items in the order given.
+ * \brief By vertex, the bits of its neighbors; vertices are items in the order given.
  *
  * Of two spans that meet, one is live where the other begins.
  */
@@ -98,7 +98,7 @@ std::vector<Words> Adjacency(const PoolProblem& problem, const std::vector<int32
  * \brief Branch and bound for the heaviest clique.
  *
  * Vertices come by falling weight. A bound of what a set of vertices can add: split into sets
- * without neighbours, of each of which one vertex at most is in a clique (Babel, "A fast algorithm
+ * without neighbors, of each of which one vertex at most is in a clique (Babel, "A fast algorithm
  * for the maximum weight clique problem", 1994).
  */
 class HeaviestClique {
@@ -132,8 +132,8 @@ class HeaviestClique {
     int64_t most;
   };
 
-  std::vector<Candidate> Colour(Words candidates) {
-    std::vector<Candidate> coloured;
+  std::vector<Candidate> Color(Words candidates) {
+    std::vector<Candidate> colored;
     int64_t most = 0;
     size_t word = 0;
     for (int32_t v = First(candidates, &word); v >= 0; v = First(candidates, &word)) {
@@ -141,14 +141,14 @@ class HeaviestClique {
       Words free = candidates;
       size_t free_word = word;
       for (; v >= 0; v = First(free, &free_word)) {
-        coloured.push_back({v, most});
+        colored.push_back({v, most});
         Clear(&candidates, v);
         Clear(&free, v);
         for (size_t w = free_word; w < free.size(); ++w) free[w] &= ~adjacent_[v][w];
       }
       budget_->Spend(static_cast<int64_t>(candidates.size()));
     }
-    return coloured;
+    return colored;
   }
 
   /*!
@@ -160,11 +160,11 @@ class HeaviestClique {
       height_ = weight - most_added;
       best_ = clique_;
     }
-    const std::vector<Candidate> coloured = Colour(candidates);
-    for (size_t k = coloured.size(); k-- > 0;) {
-      if (weight + coloured[k].most - std::max(most_added, least_added_) <= height_) return;
+    const std::vector<Candidate> colored = Color(candidates);
+    for (size_t k = colored.size(); k-- > 0;) {
+      if (weight + colored[k].most - std::max(most_added, least_added_) <= height_) return;
       if (!budget_->Spend(static_cast<int64_t>(candidates.size()))) return;
-      const int32_t v = coloured[k].vertex;
+      const int32_t v = colored[k].vertex;
       Words common = candidates;
       for (size_t w = 0; w < common.size(); ++w) common[w] &= adjacent_[v][w];
       clique_.push_back(v);

@@ -20,7 +20,7 @@ constexpr size_t kMaxPairs = 1 << 18;
 constexpr size_t kMaxClauses = 1 << 18;
 
 /*! \brief An item with which another one conflicts, and how far it must be above or below it. */
-struct Neighbour {
+struct Neighbor {
   int32_t item;
   /*! \brief Whether "the other one is below" is the pair's variable or its negation. */
   int32_t literal_below;
@@ -36,8 +36,8 @@ struct Clause {
   int32_t second;
 };
 
-/*! \brief By item, its neighbours by falling size; empty if there are too many pairs. */
-std::vector<std::vector<Neighbour>> Neighbours(const PoolProblem& problem, Budget* budget) {
+/*! \brief By item, its neighbors by falling size; empty if there are too many pairs. */
+std::vector<std::vector<Neighbor>> Neighbors(const PoolProblem& problem, Budget* budget) {
   struct Begin {
     int32_t section;
     int32_t item;
@@ -65,22 +65,22 @@ std::vector<std::vector<Neighbour>> Neighbours(const PoolProblem& problem, Budge
   }
   std::sort(pairs.begin(), pairs.end());
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-  std::vector<std::vector<Neighbour>> neighbours(problem.items.size());
+  std::vector<std::vector<Neighbor>> neighbors(problem.items.size());
   const Separations separation(problem);
   int32_t variable = 0;
   for (const auto& [a, b] : pairs) {
     const int64_t a_below = separation(a, b);
     const int64_t b_below = separation(b, a);
-    neighbours[a].push_back({b, 2 * variable, a_below, b_below});
-    neighbours[b].push_back({a, 2 * variable + 1, b_below, a_below});
+    neighbors[a].push_back({b, 2 * variable, a_below, b_below});
+    neighbors[b].push_back({a, 2 * variable + 1, b_below, a_below});
     ++variable;
   }
-  for (std::vector<Neighbour>& list : neighbours) {
-    std::stable_sort(list.begin(), list.end(), [&](const Neighbour& lhs, const Neighbour& rhs) {
+  for (std::vector<Neighbor>& list : neighbors) {
+    std::stable_sort(list.begin(), list.end(), [&](const Neighbor& lhs, const Neighbor& rhs) {
       return problem.items[lhs.item].size > problem.items[rhs.item].size;
     });
   }
-  return neighbours;
+  return neighbors;
 }
 
 /*! \brief The lowest offset of an item from `from` on; kNoLimit if its pin is below. */
@@ -122,17 +122,17 @@ int64_t MostWasted(const PoolProblem& problem) {
  * \param least the sum of the sizes is more than this in each of them.
  */
 std::vector<Clause> Clauses(const PoolProblem& problem,
-                            const std::vector<std::vector<Neighbour>>& neighbours, int64_t bound,
+                            const std::vector<std::vector<Neighbor>>& neighbors, int64_t bound,
                             int64_t least, Budget* budget) {
   std::vector<Clause> clauses;
-  for (int32_t v = 0; v < static_cast<int32_t>(neighbours.size()); ++v) {
-    for (const Neighbour& u : neighbours[v]) {
+  for (int32_t v = 0; v < static_cast<int32_t>(neighbors.size()); ++v) {
+    for (const Neighbor& u : neighbors[v]) {
       const int32_t u_below = u.literal_below ^ 1;
       const int64_t pair = StackOf(problem, {u.item, v}, {u.down});
       if (pair > bound) clauses.push_back({pair, u_below, u_below});
       const WideBytes others =
           WideBytes{least} - problem.items[v].size - problem.items[u.item].size;
-      for (const Neighbour& w : neighbours[v]) {
+      for (const Neighbor& w : neighbors[v]) {
         if (problem.items[w.item].size <= others) break;
         if (!budget->Spend(2)) return {};
         if (u.item == w.item) continue;
@@ -163,10 +163,10 @@ int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   if (problem.items.size() > kMaxItems) return bound;
   const int64_t least = bound - std::min(bound, MostWasted(problem));
   if (SumOfThreeLargest(problem) <= least) return bound;
-  const auto neighbours = Neighbours(problem, budget);
+  const auto neighbors = Neighbors(problem, budget);
   int32_t num_literals = 0;
-  for (const std::vector<Neighbour>& list : neighbours) num_literals += list.size();
-  const std::vector<Clause> clauses = Clauses(problem, neighbours, bound, least, budget);
+  for (const std::vector<Neighbor>& list : neighbors) num_literals += list.size();
+  const std::vector<Clause> clauses = Clauses(problem, neighbors, bound, least, budget);
   std::vector<std::pair<int32_t, int32_t>> not_both;
   for (const Clause& clause : clauses) not_both.emplace_back(clause.first, clause.second);
   // The fewest clauses, of the highest, that cannot all hold: any peak below the last one's needs

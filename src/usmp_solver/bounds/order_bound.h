@@ -14,7 +14,7 @@ namespace usmp {
  * both others: if a stack of the three ends beyond the peak, v is not between them. Such
  * statements are about two pairs each, so whether all can hold together is 2-satisfiability. They
  * cannot, for example, around an odd cycle: the peak is no lower there than its lowest stack of
- * three neighbours. Looks at triples that are above `bound` only; at none if there are too many.
+ * three neighbors. Looks at triples that are above `bound` only; at none if there are too many.
  */
 int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget);
 

@@ -14,12 +14,12 @@ std::optional<size_t> Occupant(const Problem& problem, const ConflictGraph& conf
                                const Solution& solution, size_t pool) {
   const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
   std::optional<size_t> first;
-  conflicts.ForEach(*solution.unplaced, [&](const ConflictGraph::Neighbour& neighbour) {
-    const std::optional<Placement>& other = solution.placements[neighbour.buffer];
-    if (!other || other->pool != pool || problem.buffers[neighbour.buffer].size == 0) return;
+  conflicts.ForEach(*solution.unplaced, [&](const ConflictGraph::Neighbor& neighbor) {
+    const std::optional<Placement>& other = solution.placements[neighbor.buffer];
+    if (!other || other->pool != pool || problem.buffers[neighbor.buffer].size == 0) return;
     const int64_t distance = other->offset - *buffer.fixed_offset;
-    if (neighbour.below <= distance || neighbour.above <= -distance) return;
-    first = std::min(first.value_or(neighbour.buffer), neighbour.buffer);
+    if (neighbor.below <= distance || neighbor.above <= -distance) return;
+    first = std::min(first.value_or(neighbor.buffer), neighbor.buffer);
   });
   return first;
 }

@@ -37,7 +37,7 @@ bool ListSections(const PoolProblem& problem, Lists* sections, Lists* members) {
 }
 
 /*! \brief By item, all others with a section in common; nothing if they are too many. */
-bool ListNeighbours(const Lists& sections, const Lists& members, Lists* neighbours) {
+bool ListNeighbors(const Lists& sections, const Lists& members, Lists* neighbors) {
   std::vector<int32_t> seen_by(sections.size(), -1);
   size_t entries = 0;
   for (size_t i = 0; i < sections.size(); ++i) {
@@ -47,10 +47,10 @@ bool ListNeighbours(const Lists& sections, const Lists& members, Lists* neighbou
       for (int32_t j : members[s]) {
         if (seen_by[j] == self) continue;
         seen_by[j] = self;
-        (*neighbours)[i].push_back(j);
+        (*neighbors)[i].push_back(j);
       }
     }
-    entries += (*neighbours)[i].size();
+    entries += (*neighbors)[i].size();
     if (entries > kMostEntries) return false;
   }
   return true;
@@ -58,14 +58,14 @@ bool ListNeighbours(const Lists& sections, const Lists& members, Lists* neighbou
 
 std::vector<std::vector<BeamModel::Forbidden>> ForbiddenPlaces(const PoolProblem& problem,
                                                                int64_t unit,
-                                                               const Lists& neighbours) {
+                                                               const Lists& neighbors) {
   const Separations separation(problem);
   std::vector<std::vector<BeamModel::Forbidden>> forbidden(problem.items.size());
   for (size_t i = 0; i < problem.items.size(); ++i) {
     const int64_t pin = problem.items[i].fixed_offset;
     if (pin < 0) continue;
     const int32_t self = static_cast<int32_t>(i);
-    for (int32_t j : neighbours[i]) {
+    for (int32_t j : neighbors[i]) {
       forbidden[j].push_back({static_cast<int32_t>((pin - separation(j, self)) / unit),
                               static_cast<int32_t>((pin + separation(self, j)) / unit)});
     }
@@ -79,11 +79,11 @@ std::vector<std::vector<BeamModel::Forbidden>> ForbiddenPlaces(const PoolProblem
   return forbidden;
 }
 
-std::vector<BeamModel::Reach> ReachOf(const Lists& sections, const Lists& neighbours) {
+std::vector<BeamModel::Reach> ReachOf(const Lists& sections, const Lists& neighbors) {
   std::vector<BeamModel::Reach> reach;
   for (size_t i = 0; i < sections.size(); ++i) {
     BeamModel::Reach hull{sections[i].front(), sections[i].back() + 1};
-    for (int32_t j : neighbours[i]) {
+    for (int32_t j : neighbors[i]) {
       hull.begin = std::min(hull.begin, sections[j].front());
       hull.end = std::max(hull.end, sections[j].back() + 1);
     }
@@ -129,13 +129,13 @@ std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak)
     if (unit % item.alignment != 0) longest = std::max(longest, item.alignment / unit);
   }
   if (longest > kMostUnits) return std::nullopt;
-  Lists sections(count), members(problem.num_sections), neighbours(count);
+  Lists sections(count), members(problem.num_sections), neighbors(count);
   if (!ListSections(problem, &sections, &members)) return std::nullopt;
-  if (!ListNeighbours(sections, members, &neighbours)) return std::nullopt;
-  const std::vector<BeamModel::Reach> reach = ReachOf(sections, neighbours);
-  const auto forbidden = ForbiddenPlaces(problem, unit, neighbours);
+  if (!ListNeighbors(sections, members, &neighbors)) return std::nullopt;
+  const std::vector<BeamModel::Reach> reach = ReachOf(sections, neighbors);
+  const auto forbidden = ForbiddenPlaces(problem, unit, neighbors);
   RemovePinned(problem, &members);
-  RemovePinned(problem, &neighbours);
+  RemovePinned(problem, &neighbors);
 
   std::vector<std::vector<BeamModel::Input>> inputs(count);
   std::vector<std::vector<BeamModel::Shared>> shared(count);
@@ -145,7 +145,7 @@ std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak)
     if (output.fixed_offset >= 0 || input.fixed_offset >= 0) continue;
     inputs[overlap.output].push_back(
         {overlap.input, static_cast<int32_t>(overlap.distance / unit)});
-    std::vector<int32_t>& others = neighbours[overlap.output];
+    std::vector<int32_t>& others = neighbors[overlap.output];
     others.erase(std::remove(others.begin(), others.end(), overlap.input), others.end());
     const int32_t amount =
         static_cast<int32_t>(std::min(output.size - overlap.distance, input.size) / unit);
@@ -169,7 +169,7 @@ std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak)
                    std::move(pins),
                    Rows<int32_t>(sections),
                    Rows<int32_t>(members),
-                   Rows<int32_t>(neighbours),
+                   Rows<int32_t>(neighbors),
                    Rows<BeamModel::Input>(inputs),
                    Rows<BeamModel::Shared>(shared),
                    Rows<BeamModel::Forbidden>(forbidden),

@@ -45,7 +45,7 @@ struct BeamModel {
   Rows<int32_t> members;
   /*! \brief By item, all that it conflicts with and that may not start inside it; but for those
    *         that are pinned. */
-  Rows<int32_t> neighbours;
+  Rows<int32_t> neighbors;
 
   /*! \brief An item that may start `distance` above the start of another, though it conflicts. */
   struct Input {
@@ -69,7 +69,7 @@ struct BeamModel {
   /*! \brief By item, sorted. */
   Rows<Forbidden> forbidden;
 
-  /*! \brief First section of any neighbour of the item, and the one behind the last. */
+  /*! \brief First section of any neighbor of the item, and the one behind the last. */
   struct Reach {
     int32_t begin;
     int32_t end;

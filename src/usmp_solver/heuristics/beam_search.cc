@@ -291,8 +291,8 @@ class Beam {
     const int32_t top = place + model_.sizes[item];
     state.lowest[item] = kNone;
     summary->placed_hash += Mixed(static_cast<uint64_t>(item) + 1);
-    work_ += model_.neighbours.end(item) - model_.neighbours.begin(item);
-    for (const int32_t* j = model_.neighbours.begin(item); j != model_.neighbours.end(item); ++j) {
+    work_ += model_.neighbors.end(item) - model_.neighbors.begin(item);
+    for (const int32_t* j = model_.neighbors.begin(item); j != model_.neighbors.end(item); ++j) {
       if (state.lowest[*j] < top && !Raise(state, *j, top)) return false;
     }
     for (const auto* it = model_.inputs.begin(item); it != model_.inputs.end(item); ++it) {

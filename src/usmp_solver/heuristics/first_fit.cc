@@ -97,12 +97,12 @@ class FirstFitSearch {
       const std::vector<size_t>& pools = problem_.buffers[blocked].pools;
       pending.pop_back();
       marking_work_ += static_cast<int64_t>(conflicts_.Degree(blocked));
-      conflicts_.ForEach(blocked, [&](const ConflictGraph::Neighbour& neighbour) {
-        const std::optional<Placement>& place = placer_.placements()[neighbour.buffer];
-        if (!place || (*marked)[neighbour.buffer]) return;
+      conflicts_.ForEach(blocked, [&](const ConflictGraph::Neighbor& neighbor) {
+        const std::optional<Placement>& place = placer_.placements()[neighbor.buffer];
+        if (!place || (*marked)[neighbor.buffer]) return;
         if (std::find(pools.begin(), pools.end(), place->pool) == pools.end()) return;
-        (*marked)[neighbour.buffer] = true;
-        pending.push_back(neighbour.buffer);
+        (*marked)[neighbor.buffer] = true;
+        pending.push_back(neighbor.buffer);
       });
     }
   }
@@ -140,13 +140,13 @@ Placer::Placer(const Problem& problem, const ConflictGraph& conflicts,
 std::optional<int64_t> Placer::LowestOffset(size_t b, size_t pool) {
   const Problem::Buffer& buffer = problem_.buffers[b];
   taken_.clear();
-  conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
-    const std::optional<Placement>& other = placements_[neighbour.buffer];
+  conflicts_.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
+    const std::optional<Placement>& other = placements_[neighbor.buffer];
     // A buffer of no bytes is in nobody's way, even in the middle of a gap.
     if (!other || other->pool != pool) return;
-    if (ranks_ != nullptr && (*ranks_)[neighbour.buffer] >= (*ranks_)[b]) return;
-    if (neighbour.above == 0 && problem_.buffers[neighbour.buffer].size == 0) return;
-    taken_.push_back({other->offset - neighbour.below, other->offset + neighbour.above});
+    if (ranks_ != nullptr && (*ranks_)[neighbor.buffer] >= (*ranks_)[b]) return;
+    if (neighbor.above == 0 && problem_.buffers[neighbor.buffer].size == 0) return;
+    taken_.push_back({other->offset - neighbor.below, other->offset + neighbor.above});
   });
   work_ += 1 + static_cast<int64_t>(conflicts_.Degree(b));
   std::sort(taken_.begin(), taken_.end(),

@@ -227,40 +227,40 @@ class Climber {
   Change ChooseMove() {
     if (tops_.empty()) return {0, 0};
     size_t a = tops_[random_.Below(tops_.size())];
-    if (random_.Below(2) == 0) a = Neighbour(a);
-    size_t b = Neighbour(a);
-    if (random_.Below(2) == 0) b = Neighbour(b);
+    if (random_.Below(2) == 0) a = Neighbor(a);
+    size_t b = Neighbor(a);
+    if (random_.Below(2) == 0) b = Neighbor(b);
     if (IsFixed(a) || IsFixed(b)) return {0, 0};
     const auto [earlier, later] = std::minmax(plan_->ranks()[a], plan_->ranks()[b]);
     return {later - 1, earlier - 1};
   }
 
-  size_t Neighbour(size_t b) {
+  size_t Neighbor(size_t b) {
     const size_t degree = conflicts_.Degree(b);
-    return degree == 0 ? b : conflicts_.NeighbourAt(b, random_.Below(degree));
+    return degree == 0 ? b : conflicts_.NeighborAt(b, random_.Below(degree));
   }
 
   /*!
    * \brief Two positions whose buffers change places, or twice the same if there are none.
    *
    * Of a buffer at the top of a pool, one that conflicts with it and was placed before; and another
-   * such, or more often one that conflicts with a neighbour of the top and was placed before that.
+   * such, or more often one that conflicts with a neighbor of the top and was placed before that.
    */
   Change ChooseExchange() {
     if (tops_.empty()) return {0, 0};
     std::sort(tops_.begin(), tops_.end(),
               [&](size_t lhs, size_t rhs) { return plan_->ranks()[lhs] < plan_->ranks()[rhs]; });
     const size_t top = tops_[random_.Below(tops_.size())];
-    const std::vector<size_t> first = EarlierNeighbours(top);
-    const size_t second_count = CountSecondNeighbours(top);
+    const std::vector<size_t> first = EarlierNeighbors(top);
+    const size_t second_count = CountSecondNeighbors(top);
     if (first.empty()) return {0, 0};
     const size_t a = first[random_.Below(first.size())];
     size_t b = a;
     // This ends: two that were placed before the top differ, and if there is only one, then what
-    // is counted beside it includes the top, as an earlier neighbour of a later one.
+    // is counted beside it includes the top, as an earlier neighbor of a later one.
     while (b == a) {
       const bool far = second_count > 0 && random_.Below(100) > 25;
-      b = far ? SecondNeighbour(random_.Below(second_count)) : first[random_.Below(first.size())];
+      b = far ? SecondNeighbor(random_.Below(second_count)) : first[random_.Below(first.size())];
       if (second_count < 2 && first.size() < 2) break;
     }
     return {a - 1, b - 1};
@@ -280,27 +280,27 @@ class Climber {
     return tops;
   }
 
-  /*! \brief The ranks of the neighbours that were placed before it and can be moved; ascending. */
-  std::vector<size_t> EarlierNeighbours(size_t b) {
+  /*! \brief The ranks of the neighbors that were placed before it and can be moved; ascending. */
+  std::vector<size_t> EarlierNeighbors(size_t b) {
     const std::vector<size_t>& ranks = plan_->ranks();
     std::vector<size_t> earlier;
-    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
-      const size_t rank = ranks[neighbour.buffer];
+    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
+      const size_t rank = ranks[neighbor.buffer];
       if (rank != 0 && rank < ranks[b]) earlier.push_back(rank);
     });
     std::sort(earlier.begin(), earlier.end());
     return earlier;
   }
 
-  /*! \brief Count by rank of how many neighbours it is an earlier neighbour. */
-  size_t CountSecondNeighbours(size_t b) {
+  /*! \brief Count by rank of how many neighbors it is an earlier neighbor. */
+  size_t CountSecondNeighbors(size_t b) {
     const std::vector<size_t>& ranks = plan_->ranks();
     times_.assign(plan_->order().size() + 1, 0);
     size_t count = 0;
-    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
-      const size_t most = ranks[neighbour.buffer];
-      choice_work_ += static_cast<int64_t>(conflicts_.Degree(neighbour.buffer));
-      conflicts_.ForEach(neighbour.buffer, [&](const ConflictGraph::Neighbour& second) {
+    conflicts_.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
+      const size_t most = ranks[neighbor.buffer];
+      choice_work_ += static_cast<int64_t>(conflicts_.Degree(neighbor.buffer));
+      conflicts_.ForEach(neighbor.buffer, [&](const ConflictGraph::Neighbor& second) {
         const size_t rank = ranks[second.buffer];
         if (rank == 0 || rank >= most) return;
         ++times_[rank];
@@ -310,9 +310,9 @@ class Climber {
     return count;
   }
 
-  /*! \brief The rank at a place in the list of second neighbours that has each as often as it was
+  /*! \brief The rank at a place in the list of second neighbors that has each as often as it was
    *         found, in ascending order. */
-  size_t SecondNeighbour(size_t place) const {
+  size_t SecondNeighbor(size_t place) const {
     size_t rank = 0;
     while (place >= times_[rank]) place -= times_[rank++];
     return rank;
@@ -355,9 +355,9 @@ class Climber {
   Outcome current_ = {kMax, false};
   /*! \brief The buffers at the tops of the workspace pools. */
   std::vector<size_t> tops_;
-  /*! \brief By rank, how often it is a second neighbour. */
+  /*! \brief By rank, how often it is a second neighbor. */
   std::vector<size_t> times_;
-  /*! \brief Buffers that were looked at for being neighbours of neighbours. */
+  /*! \brief Buffers that were looked at for being neighbors of neighbors. */
   int64_t choice_work_ = 0;
   Solution best_;
   int64_t best_total_ = kMax;

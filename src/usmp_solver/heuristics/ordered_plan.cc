@@ -104,18 +104,18 @@ void OrderedPlan::Touch(size_t b) {
   if (std::find(touched_.begin(), touched_.end(), b) == touched_.end()) touched_.push_back(b);
 }
 
-/*! \brief Mark the buffer if the order of it and a neighbour is another than when the plan was
- *         made, and the neighbours that must no longer keep clear of it. What has to keep clear of
+/*! \brief Mark the buffer if the order of it and a neighbor is another than when the plan was
+ *         made, and the neighbors that must no longer keep clear of it. What has to keep clear of
  *         it from now on is seen when it is placed. */
 bool OrderedPlan::MarkTouched(size_t b) {
   bool changed = false;
   work_ += static_cast<int64_t>(conflicts_.Degree(b));
-  conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
-    const size_t c = neighbour.buffer;
+  conflicts_.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
+    const size_t c = neighbor.buffer;
     const bool is_earlier = ranks_[c] < ranks_[b];
     if (is_earlier == (plan_ranks_[c] < plan_ranks_[b])) return;
     changed = true;
-    if (is_earlier && !marked_[c]) marked_[c] = Opens(placements()[b], neighbour);
+    if (is_earlier && !marked_[c]) marked_[c] = Opens(placements()[b], neighbor);
   });
   if (changed) marked_[b] = true;
   return changed;
@@ -137,28 +137,28 @@ void OrderedPlan::PlaceAnew(size_t b) {
   if (same && beyond_[b] == change.was_beyond) return;
   changes_.push_back(change);
   work_ += static_cast<int64_t>(conflicts_.Degree(b));
-  conflicts_.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
-    const size_t c = neighbour.buffer;
+  conflicts_.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
+    const size_t c = neighbor.buffer;
     if (ranks_[c] <= ranks_[b] || marked_[c]) return;
-    marked_[c] = Opens(change.before, neighbour) || Blocks(now, neighbour);
+    marked_[c] = Opens(change.before, neighbor) || Blocks(now, neighbor);
   });
 }
 
-/*! \brief Whether the neighbour may go lower, or to a better pool, when a buffer leaves there. */
+/*! \brief Whether the neighbor may go lower, or to a better pool, when a buffer leaves there. */
 bool OrderedPlan::Opens(const std::optional<Placement>& left,
-                        const ConflictGraph::Neighbour& neighbour) const {
-  const std::optional<Placement>& place = placements()[neighbour.buffer];
+                        const ConflictGraph::Neighbor& neighbor) const {
+  const std::optional<Placement>& place = placements()[neighbor.buffer];
   if (!left) return false;
-  return !place || place->pool != left->pool || left->offset - neighbour.above < place->offset;
+  return !place || place->pool != left->pool || left->offset - neighbor.above < place->offset;
 }
 
-/*! \brief Whether the neighbour must leave its place when a buffer comes there. */
+/*! \brief Whether the neighbor must leave its place when a buffer comes there. */
 bool OrderedPlan::Blocks(const std::optional<Placement>& taken,
-                         const ConflictGraph::Neighbour& neighbour) const {
-  const std::optional<Placement>& place = placements()[neighbour.buffer];
+                         const ConflictGraph::Neighbor& neighbor) const {
+  const std::optional<Placement>& place = placements()[neighbor.buffer];
   if (!taken || !place || place->pool != taken->pool) return false;
-  return taken->offset - neighbour.above < place->offset &&
-         place->offset < taken->offset + neighbour.below;
+  return taken->offset - neighbor.above < place->offset &&
+         place->offset < taken->offset + neighbor.below;
 }
 
 int64_t WorkspaceTotal(const Problem& problem, const std::vector<int64_t>& peaks) {

@@ -77,9 +77,8 @@ class OrderedPlan {
   void Touch(size_t buffer);
   bool MarkTouched(size_t buffer);
   void PlaceAnew(size_t buffer);
-  bool Opens(const std::optional<Placement>& left, const ConflictGraph::Neighbour& neighbour) const;
-  bool Blocks(const std::optional<Placement>& taken,
-              const ConflictGraph::Neighbour& neighbour) const;
+  bool Opens(const std::optional<Placement>& left, const ConflictGraph::Neighbor& neighbor) const;
+  bool Blocks(const std::optional<Placement>& taken, const ConflictGraph::Neighbor& neighbor) const;
 
   const Problem& problem_;
   const ConflictGraph& conflicts_;
@@ -90,7 +89,7 @@ class OrderedPlan {
   std::vector<size_t> ranks_;
   /*! \brief The ranks that the plan was made with. */
   std::vector<size_t> plan_ranks_;
-  /*! \brief What was put elsewhere since, and has neighbours that it came before or after. */
+  /*! \brief What was put elsewhere since, and has neighbors that it came before or after. */
   std::vector<size_t> touched_;
   /*! \brief By buffer, whether it is to be placed anew. */
   std::vector<char> marked_;

@@ -139,16 +139,16 @@ void ConflictGraph::Store(std::vector<std::vector<size_t>> further, size_t most_
   }
 }
 
-size_t ConflictGraph::NeighbourAt(size_t buffer, size_t rank) const {
+size_t ConflictGraph::NeighborAt(size_t buffer, size_t rank) const {
   if (all_stored_) return stored_[first_stored_[buffer] + rank].buffer;
-  std::vector<size_t> neighbours;
-  neighbours.reserve(Degree(buffer));
-  ForEach(buffer, [&](const Neighbour& neighbour) { neighbours.push_back(neighbour.buffer); });
-  std::nth_element(neighbours.begin(), neighbours.begin() + rank, neighbours.end());
-  return neighbours[rank];
+  std::vector<size_t> neighbors;
+  neighbors.reserve(Degree(buffer));
+  ForEach(buffer, [&](const Neighbor& neighbor) { neighbors.push_back(neighbor.buffer); });
+  std::nth_element(neighbors.begin(), neighbors.begin() + rank, neighbors.end());
+  return neighbors[rank];
 }
 
-ConflictGraph::Neighbour ConflictGraph::Pair(size_t buffer, size_t other) const {
+ConflictGraph::Neighbor ConflictGraph::Pair(size_t buffer, size_t other) const {
   return {other, FindDistance(overlaps_, buffer, other).value_or(sizes_[buffer]),
           FindDistance(overlaps_, other, buffer).value_or(sizes_[other])};
 }

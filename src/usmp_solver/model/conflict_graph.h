@@ -24,13 +24,13 @@ class ConflictGraph {
    * The other one may start at least `below` bytes before this one starts, or at least `above`
    * bytes after. These are the sizes of the other and of this one, but for a safe overlap.
    */
-  struct Neighbour {
+  struct Neighbor {
     size_t buffer;
     int64_t below;
     int64_t above;
   };
 
-  /*! \brief Neighbours of all buffers that are stored at most, but for those that no live range
+  /*! \brief Neighbors of all buffers that are stored at most, but for those that no live range
    *         tells: 100 MB of them. */
   static constexpr size_t kMostStored = 4'000'000;
 
@@ -39,15 +39,15 @@ class ConflictGraph {
   /*! \brief How many buffers the buffer conflicts with. */
   size_t Degree(size_t buffer) const { return degrees_[buffer]; }
 
-  /*! \brief Call `visit` with each neighbour of the buffer, in no particular order. */
+  /*! \brief Call `visit` with each neighbor of the buffer, in no particular order. */
   template <typename Visit>
   void ForEach(size_t buffer, Visit visit) const {
     for (size_t k = first_stored_[buffer]; k < first_stored_[buffer + 1]; ++k) visit(stored_[k]);
     if (!all_stored_) ForEachLiveTogether(buffer, [&](size_t b) { visit(Pair(buffer, b)); });
   }
 
-  /*! \brief The neighbour that has `rank` neighbours of smaller index. */
-  size_t NeighbourAt(size_t buffer, size_t rank) const;
+  /*! \brief The neighbor that has `rank` neighbors of smaller index. */
+  size_t NeighborAt(size_t buffer, size_t rank) const;
 
  private:
   /*! \brief A live range of a buffer; those of one buffer do not meet. */
@@ -71,7 +71,7 @@ class ConflictGraph {
   /*! \brief What lists tell beyond live ranges: sorted, mutual. */
   std::vector<std::vector<size_t>> FurtherConflicts(const Problem& problem) const;
 
-  Neighbour Pair(size_t buffer, size_t other) const;
+  Neighbor Pair(size_t buffer, size_t other) const;
 
   /*! \brief Call `visit` with each other buffer that has a live range in common, once. */
   template <typename Visit>
@@ -111,8 +111,8 @@ class ConflictGraph {
   size_t tree_leaves_ = 0;
   /*! \brief Sorted by output, input and distance. */
   std::vector<Problem::Overlap> overlaps_;
-  /*! \brief All neighbours if `all_stored_`, else those that no live range tells. */
-  std::vector<Neighbour> stored_;
+  /*! \brief All neighbors if `all_stored_`, else those that no live range tells. */
+  std::vector<Neighbor> stored_;
   std::vector<size_t> first_stored_;
   bool all_stored_ = false;
 };

@@ -52,7 +52,7 @@ int32_t AddTimeSections(std::vector<Live> live, std::vector<std::vector<Span>>* 
 }
 
 /*! \brief Sort the spans and merge those that meet. */
-void Normalise(std::vector<Span>* spans) {
+void Normalize(std::vector<Span>* spans) {
   if (spans->size() < 2) return;
   std::sort(spans->begin(), spans->end(),
             [](const Span& lhs, const Span& rhs) { return lhs.begin < rhs.begin; });
@@ -208,7 +208,7 @@ PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
     }
   }
   result.num_time_sections = AddTimeSections(std::move(live), &spans);
-  for (std::vector<Span>& list : spans) Normalise(&list);
+  for (std::vector<Span>& list : spans) Normalize(&list);
   result.num_sections = result.num_time_sections;
   if (!problem.conflicts.empty()) {
     const auto pairs = FurtherPairs(problem, items, spans);
@@ -221,7 +221,7 @@ PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
       spans[i].push_back({result.num_sections, result.num_sections + 1});
       ++result.num_sections;
     }
-    Normalise(&spans[i]);
+    Normalize(&spans[i]);
     const Problem::Buffer& buffer = problem.buffers[result.buffers[i]];
     result.items.push_back({buffer.size, buffer.alignment, buffer.fixed_offset.value_or(-1),
                             static_cast<int32_t>(result.spans.size()),

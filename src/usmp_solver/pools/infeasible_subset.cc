@@ -10,7 +10,7 @@
 #include "usmp_solver/model/separations.h"
 #include "usmp_solver/pools/deletion_filter.h"
 #include "usmp_solver/pools/huge.h"
-#include "usmp_solver/pools/minimise_pools.h"
+#include "usmp_solver/pools/minimize_pools.h"
 
 namespace usmp {
 
@@ -34,10 +34,10 @@ Verdict PlaceTogether(const Problem& problem, const std::vector<size_t>& members
   }
   std::sort(pools.begin(), pools.end());
   pools.erase(std::unique(pools.begin(), pools.end()), pools.end());
-  PoolsMinimiser minimiser(problem, members, std::move(pools), extent);
-  minimiser.FindAny(&budget);
-  if (minimiser.infeasible()) return Verdict::kInfeasible;
-  return minimiser.found() ? Verdict::kPlaced : Verdict::kUndecided;
+  PoolsMinimizer minimizer(problem, members, std::move(pools), extent);
+  minimizer.FindAny(&budget);
+  if (minimizer.infeasible()) return Verdict::kInfeasible;
+  return minimizer.found() ? Verdict::kPlaced : Verdict::kUndecided;
 }
 
 /*! \brief Two of the pinned members that cannot be in the only pool that both have. */

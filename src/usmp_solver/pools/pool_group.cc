@@ -7,7 +7,7 @@
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/model/extent.h"
 #include "usmp_solver/pools/huge.h"
-#include "usmp_solver/pools/minimise_pools.h"
+#include "usmp_solver/pools/minimize_pools.h"
 #include "usmp_solver/pools/portfolio.h"
 
 namespace usmp {
@@ -67,25 +67,25 @@ class SeveralPools : public PoolGroup {
  public:
   SeveralPools(const Problem& problem, const std::vector<size_t>& pools,
                const std::vector<size_t>& members, int64_t extent)
-      : pools_(pools), minimiser_(problem, members, pools, extent) {}
+      : pools_(pools), minimizer_(problem, members, pools, extent) {}
 
-  void Start(Budget* budget, const Report& report) override { minimiser_.Start(budget, report); }
+  void Start(Budget* budget, const Report& report) override { minimizer_.Start(budget, report); }
   void Improve(SolverEffort effort, Budget* budget, const Report& report) override {
-    minimiser_.Improve(effort, budget, report);
+    minimizer_.Improve(effort, budget, report);
   }
-  bool found() const override { return minimiser_.found(); }
-  bool infeasible() const override { return minimiser_.infeasible(); }
-  bool ended() const override { return minimiser_.ended(); }
-  bool optimal() const override { return found() && minimiser_.closed(); }
+  bool found() const override { return minimizer_.found(); }
+  bool infeasible() const override { return minimizer_.infeasible(); }
+  bool ended() const override { return minimizer_.ended(); }
+  bool optimal() const override { return found() && minimizer_.closed(); }
   void Write(std::vector<Placement>* by_buffer, std::vector<int64_t>* by_pool) const override {
-    for (size_t pool : pools_) (*by_pool)[pool] = minimiser_.lower_bounds()[pool];
-    if (found()) minimiser_.Write(by_buffer);
+    for (size_t pool : pools_) (*by_pool)[pool] = minimizer_.lower_bounds()[pool];
+    if (found()) minimizer_.Write(by_buffer);
   }
-  std::vector<size_t> culprits() const override { return minimiser_.culprits(); }
+  std::vector<size_t> culprits() const override { return minimizer_.culprits(); }
 
  private:
   std::vector<size_t> pools_;
-  PoolsMinimiser minimiser_;
+  PoolsMinimizer minimizer_;
 };
 
 /*! \brief Buffers too large to calculate with freely: one plan, and simple proofs. */

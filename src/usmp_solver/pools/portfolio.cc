@@ -86,7 +86,7 @@ void Portfolio::SearchExactly(PartState* state, Budget* budget, const Report& re
   if (Fits(*state)) best = state->best;
   // What is proved of the whole pool is a good enough end for the part.
   int64_t bound = lower_bound_ - state->part.base;
-  state->exact->MinimisePeak(budget, &best, &bound, ReportOf(*state, report));
+  state->exact->MinimizePeak(budget, &best, &bound, ReportOf(*state, report));
   if (!best.empty()) state->best = std::move(best);
   Raise(state->part.base + bound, *state);
 }

@@ -158,7 +158,7 @@ class ExactSearch::State {
     return verdict;
   }
 
-  void MinimisePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
+  void MinimizePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
                     const std::function<void(int64_t)>& improved) {
     const int64_t unit = scaled_.unit;
     const int64_t capacity = std::min(scaled_.problem.capacity, scaled_.largest_peak / unit);
@@ -260,9 +260,9 @@ Verdict ExactSearch::PlaceWithin(int64_t capacity, Budget* budget, Offsets* offs
   return is_too_large() ? Verdict::kUndecided : search_->PlaceWithin(capacity, budget, offsets);
 }
 
-void ExactSearch::MinimisePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
+void ExactSearch::MinimizePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
                                const std::function<void(int64_t)>& improved) {
-  if (!is_too_large()) search_->MinimisePeak(budget, best, lower_bound, improved);
+  if (!is_too_large()) search_->MinimizePeak(budget, best, lower_bound, improved);
 }
 
 Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget, Offsets* offsets,

@@ -71,7 +71,7 @@ class ExactSearch {
    * \param lower_bound of the peak of any plan; raised to what is proved.
    * \param improved called with each better peak.
    */
-  void MinimisePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
+  void MinimizePeak(Budget* budget, Offsets* best, int64_t* lower_bound,
                     const std::function<void(int64_t)>& improved = nullptr);
 
  private:

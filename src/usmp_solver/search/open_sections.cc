@@ -170,7 +170,7 @@ void OpenSections::CountEnds(int32_t item, int32_t by) {
   }
 }
 
-/*! \brief Whether all open items of the section are in its neighbour too, which is looked at
+/*! \brief Whether all open items of the section are in its neighbor too, which is looked at
  * instead: a change that touches this one touches that one. */
 bool OpenSections::IsDominated(int32_t section) const {
   if (section + 1 < problem_.num_sections && last_in_[section] == 0) return true;

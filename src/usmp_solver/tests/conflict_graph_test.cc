@@ -79,7 +79,7 @@ Distances Expected(const Problem& problem, size_t buffer) {
 
 }  // namespace
 
-TEST_CASE("neighbours and distances are those of every pair") {
+TEST_CASE("neighbors and distances are those of every pair") {
   size_t conflicts = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const Problem problem = RandomProblem(seed, 1 + seed % 40);
@@ -89,8 +89,8 @@ TEST_CASE("neighbours and distances are those of every pair") {
         const Distances expected = Expected(problem, b);
         Distances found;
         size_t visits = 0;
-        graph.ForEach(b, [&](const ConflictGraph::Neighbour& neighbour) {
-          found[neighbour.buffer] = {neighbour.below, neighbour.above};
+        graph.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
+          found[neighbor.buffer] = {neighbor.below, neighbor.above};
           ++visits;
         });
         REQUIRE(found == expected);
@@ -98,7 +98,7 @@ TEST_CASE("neighbours and distances are those of every pair") {
         REQUIRE(graph.Degree(b) == visits);
         size_t rank = 0;
         for (const auto& [other, distances] : expected) {
-          REQUIRE(graph.NeighbourAt(b, rank++) == other);
+          REQUIRE(graph.NeighborAt(b, rank++) == other);
         }
         conflicts += visits;
       }

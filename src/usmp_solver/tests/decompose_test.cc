@@ -149,7 +149,7 @@ TEST_CASE("best plans of the parts are a best plan of the whole") {
       Budget budget(20'000'000);
       Offsets best;
       int64_t bound = 0;
-      ExactSearch(part.problem).MinimisePeak(&budget, &best, &bound);
+      ExactSearch(part.problem).MinimizePeak(&budget, &best, &bound);
       if (best.empty()) Fail(seed, "no plan of a part");
       peak = std::max(peak, part.base + Peak(part.problem, best));
       has_base = has_base || part.base > 0;

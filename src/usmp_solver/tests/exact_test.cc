@@ -61,7 +61,7 @@ void TryCapacity(int seed, const Variant& variant, const OnePool& drawn, int64_t
 }
 
 /*! \brief A slice of a few steps at a time gives the same in the end. */
-void Minimise(int seed, const Variant& variant, const OnePool& drawn, int64_t lowest,
+void Minimize(int seed, const Variant& variant, const OnePool& drawn, int64_t lowest,
               int64_t slice) {
   ExactSearch search(drawn.pool, variant.rules);
   Offsets best;
@@ -72,7 +72,7 @@ void Minimise(int seed, const Variant& variant, const OnePool& drawn, int64_t lo
   };
   for (int64_t spent = 0; spent < kSteps && !is_done(); spent += slice, slice *= 2) {
     Budget budget(slice);
-    search.MinimisePeak(&budget, &best, &bound, [&](int64_t peak) {
+    search.MinimizePeak(&budget, &best, &bound, [&](int64_t peak) {
       if (peak >= told || peak != Peak(drawn.pool, best)) Fail(seed, variant, "told a wrong peak");
       told = peak;
     });
@@ -89,7 +89,7 @@ void SeesThatPinsCollide(int seed, const Variant& variant, const OnePool& drawn)
   Budget budget(kSteps);
   Offsets best;
   int64_t bound = 0;
-  search.MinimisePeak(&budget, &best, &bound);
+  search.MinimizePeak(&budget, &best, &bound);
   if (!best.empty()) Fail(seed, variant, "a plan though pins collide");
   if (budget.exhausted()) Fail(seed, variant, "undecided though pins collide");
 }
@@ -110,8 +110,8 @@ TEST_CASE("exact search finds and proves the optimum without any of its rules") 
       TryCapacity(seed, variant, drawn, lowest - 1, Verdict::kInfeasible);
       TryCapacity(seed, variant, drawn, lowest, Verdict::kPlaced);
       TryCapacity(seed, variant, drawn, kAmple, Verdict::kPlaced);
-      Minimise(seed, variant, drawn, lowest, kSteps);
-      Minimise(seed, variant, drawn, lowest, 16);
+      Minimize(seed, variant, drawn, lowest, kSteps);
+      Minimize(seed, variant, drawn, lowest, 16);
     }
   }
   CHECK(impossible > 20);

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 import tvm_ffi
 
-from placement_graphs import graph, peaks, pool, run
+from support.placement_graphs import graph, peaks, pool, run
 from usmp.algorithms import SearchedPlan, get_algorithm, watched
 from usmp.analysis import check_plan
 from usmp.objects import BufferInfo

@@ -5,8 +5,8 @@
 
 import pytest
 
-from compilers import require
-from solver_fuzzing import build, can_build, fuzz
+from support.compilers import require
+from support.solver_fuzzing import build, can_build, fuzz
 
 RUNS = 6000
 MOST_SECONDS = 60

@@ -2,7 +2,7 @@
 
 import pytest
 
-from placement_graphs import graph, offsets, pool, run
+from support.placement_graphs import graph, offsets, pool, run
 from usmp.algorithms import get_algorithm
 from usmp.objects import BufferInfo
 
@@ -61,7 +61,7 @@ def test_conflicting_buffers_never_overlap_in_a_limited_pool(algorithm):
 
 @pytest.mark.parametrize("algorithm", GREEDY)
 def test_a_buffer_has_its_own_alignment(algorithm):
-    """TVM rounded by the neighbour's alignment and put b at 10."""
+    """TVM rounded by the neighbor's alignment and put b at 10."""
     a, b = BufferInfo("a", 10, [pool()], 1), BufferInfo("b", 8, [pool()], 16)
     a.set_conflicts([b])
     b.set_conflicts([a])

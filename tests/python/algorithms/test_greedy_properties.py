@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from usmp.algorithms import get_algorithm
-from usmp.analysis.check_plan import check_plan
+from usmp.analysis.plan_checker import check_plan
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp_solver import ALGORITHMS
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from conftest import SHARED
-from placement_graphs import graph, offsets, peaks, pool, run
+from support.placement_graphs import graph, offsets, peaks, pool, run
 from usmp.algorithms import get_algorithm
 from usmp.analysis import check_plan, memory_pressure
 from usmp.objects import BufferInfo, LiveRange, WorkspacePoolInfo

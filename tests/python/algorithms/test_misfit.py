@@ -6,7 +6,7 @@ import re
 import pytest
 
 import usmp_solver
-from placement_graphs import graph, pool, run
+from support.placement_graphs import graph, pool, run
 from usmp.objects import BufferInfo
 
 ALGORITHMS = ["greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing"]

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from placement_graphs import pool
+from support.placement_graphs import pool
 from usmp.algorithms import get_algorithm
 from usmp.analysis import check_plan, memory_pressure
 from usmp.objects import BufferInfo, LiveRange, PoolAllocation

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from placement_graphs import graph, offsets, pool, run
+from support.placement_graphs import graph, offsets, pool, run
 from usmp.algorithms import get_algorithm
 from usmp.analysis import check_plan
 from usmp.objects import BufferInfo, PoolAllocation

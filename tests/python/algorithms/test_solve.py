@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plan_rule import faults
+from support.plan_rule import faults
 from usmp_solver import Buffer, Pool, Problem, Status, solve
 
 SEARCHES = ("auto", "exact")

@@ -5,8 +5,8 @@
 
 import pytest
 
-from solver_judge import assert_best, drawn
-from solver_problems import DrawnBuffer, DrawnProblem
+from support.solver_judge import assert_best, drawn
+from support.solver_problems import DrawnBuffer, DrawnProblem
 
 PROBLEMS = 1000
 SHARES = 10

@@ -5,8 +5,8 @@ from random import Random
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from solver_judge import assert_answer
-from solver_problems import draw_problem, places_of, problem_of, scaled, shuffled, without
+from support.solver_judge import assert_answer
+from support.solver_problems import draw_problem, places_of, problem_of, scaled, shuffled, without
 from usmp_solver import solve
 
 EXAMPLES = 100

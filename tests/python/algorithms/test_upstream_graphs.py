@@ -1,13 +1,13 @@
 """The graphs of TVM's own algorithm tests (tests/python/tir-usmp at v0.18.0).
 
-TVM's greedy algorithms stack a buffer on top of its neighbours; here it goes into the lowest gap,
+TVM's greedy algorithms stack a buffer on top of its neighbors; here it goes into the lowest gap,
 so some peaks are smaller. `test_fanout` is larger than TVM's 190, which lets b and d overlap where
 only d lists b.
 """
 
 import pytest
 
-from placement_graphs import graph, offsets, peaks, pool, run
+from support.placement_graphs import graph, offsets, peaks, pool, run
 
 ALGORITHMS = ["greedy_by_size", "greedy_by_conflicts", "hill_climb"]
 

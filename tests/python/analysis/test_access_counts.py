@@ -12,14 +12,14 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from planned_programs import run
-from tir_interpreter import Interpreter
-from tir_programs import draw_program
-from tir_statements import Statements
+from support.planned_programs import run
+from support.tir_interpreter import Interpreter
+from support.tir_programs import draw_program
+from support.tir_statements import Statements
 from usmp.analysis import extract_buffer_info
 from usmp.analysis.access_counts import access_counts
 from usmp.analysis.memory.access import Access
-from usmp.analysis.memory.facts import analyse_liveness
+from usmp.analysis.memory.facts import analyze_liveness
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.targets import accelerator_target
@@ -240,7 +240,7 @@ def counted_by_running(program):
     interpreter = Counting(mod)
     run(program, mod, interpreter)
     reads, writes = Counter(), Counter()
-    for stmt, use in analyse_liveness(MAIN_FUNCTION_NAME, mod).allocation_use.items():
+    for stmt, use in analyze_liveness(MAIN_FUNCTION_NAME, mod).allocation_use.items():
         for movement, count in use.movements.items():
             kind = str(stmt.buffer.name), movement.size_bytes
             reads[kind] += count if movement.access & Access.READ else 0

@@ -3,7 +3,7 @@
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from buffer_views import analyse, conflicts, live
+from support.buffer_views import analyze, conflicts, live
 
 # ---- conflicts
 
@@ -279,9 +279,9 @@ def test_memory_pressure_is_the_most_that_is_live_at_once():
             Mod.op(b, c)  # 20 + 1000, then 1000 + 3
 
     options = {"workspace-byte-alignment": 1}
-    assert analyse(Mod, options).memory_pressure == 1100
+    assert analyze(Mod, options).memory_pressure == 1100
     # scratch at 0, a at 1008; or a at 0, scratch at 112
-    assert analyse(Mod).memory_pressure == 1108
+    assert analyze(Mod).memory_pressure == 1108
 
 
 def test_memory_pressure_of_nothing():
@@ -291,4 +291,4 @@ def test_memory_pressure_of_nothing():
         def __tvm_main__():
             T.evaluate(1)
 
-    assert analyse(Mod).memory_pressure == 0
+    assert analyze(Mod).memory_pressure == 0

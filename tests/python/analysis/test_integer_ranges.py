@@ -6,7 +6,7 @@ from tvm.tirx import Cast
 
 from usmp.analysis.integer_ranges import IntegerRanges, type_range
 from usmp.analysis.local_ranges import find_ranges
-from usmp.analysis.nodes import nodes_of
+from usmp.tir.nodes import nodes_of
 
 
 def test_bounds_of_a_parameter_that_is_written_are_not_used_for_loops():

@@ -4,7 +4,7 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from buffer_views import TARGET
+from support.buffer_views import TARGET
 from usmp.analysis import extract_buffer_info
 from usmp.transform import AssignPoolInfo
 

@@ -6,7 +6,7 @@ import tvm
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from buffer_views import analyse
+from support.buffer_views import analyze
 from usmp.analysis import assign_stmt_pool_allocations, create_array_buffer_info
 from usmp.objects import BufferInfoAnalysis, ConstantPoolInfo, PoolAllocation
 
@@ -45,7 +45,7 @@ class Mod:
 
 
 def test_identical_constants_are_placed_once():
-    stmts = analyse(Mod).buffer_info_stmts
+    stmts = analyze(Mod).buffer_info_stmts
     assert [info.name_hint for info in stmts] == [
         "first",
         "a",
@@ -66,7 +66,7 @@ def test_identical_constants_are_placed_once():
 
 
 def test_every_statement_gets_a_place():
-    stmts = analyse(Mod).buffer_info_stmts
+    stmts = analyze(Mod).buffer_info_stmts
     plan = {
         info: PoolAllocation(info.pool_candidates[0], 16 * index)
         for index, info in enumerate(create_array_buffer_info(stmts))
@@ -84,7 +84,7 @@ def test_every_statement_gets_a_place():
 
 
 def test_an_algorithm_may_place_identical_constants_apart():
-    stmts = analyse(Mod).buffer_info_stmts
+    stmts = analyze(Mod).buffer_info_stmts
     plan = {
         info: PoolAllocation(info.pool_candidates[0], 16 * index)
         for index, info in enumerate(stmts)
@@ -94,7 +94,7 @@ def test_an_algorithm_may_place_identical_constants_apart():
 
 
 def test_a_buffer_without_a_place():
-    stmts = analyse(Mod).buffer_info_stmts
+    stmts = analyze(Mod).buffer_info_stmts
     with pytest.raises(ValueError, match=r'^buffer "first" has no allocation$'):
         assign_stmt_pool_allocations(stmts, {})
 

@@ -8,7 +8,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from compilers import require
+from support.compilers import require
 from usmp.analysis.memory.facts import facts_of_functions
 from usmp.codegen.c_function import print_function
 from usmp.codegen.c_header import print_header

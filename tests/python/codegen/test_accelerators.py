@@ -2,9 +2,9 @@
 
 import pytest
 
-from accelerator_models import MATMUL, attention, registered
-from relax_models import PARAMS, Attention
-from usmp import build
+from support.accelerator_models import MATMUL, attention, registered
+from support.relax_models import PARAMS, Attention
+from usmp import build_module as build
 from usmp.codegen.accelerator_functions import function_metadata
 
 STRUCT = """\

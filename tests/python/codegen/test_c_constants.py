@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 import tvm
 
-from usmp.codegen.c_constants import (
-    constant_pool_bytes,
-    print_constant_pool,
-    struct_size_bytes,
-)
+from usmp.codegen.c_constants import constant_pool_bytes, print_constant_pool, struct_size_bytes
 from usmp.codegen.c_literals import element_literals, float_literal, integer_literal
 from usmp.codegen.c_types import COMPILER_MACROS
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo

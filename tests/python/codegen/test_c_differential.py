@@ -1,6 +1,6 @@
 """Random expressions: the emitted C computes what numpy computes for the same TIR, bit for bit."""
 
-from tir_expressions import check_random_expressions, few_seeds
+from support.tir_expressions import check_random_expressions, few_seeds
 
 
 @few_seeds

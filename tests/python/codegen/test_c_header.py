@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from interface_views import constants, interface, tensor, workspace
+from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import STATIC_ASSERT
 from usmp.objects import PoolAllocation

@@ -1,4 +1,4 @@
-"""The C functions of quantised operators against the same in Python's integers."""
+"""The C functions of quantized operators against the same in Python's integers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from compilers import require
+from support.compilers import require
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_intrinsics import C_INTRINSICS
-from usmp.objects.intrinsics import (
+from usmp.ops.quantized import gemmlowp
+from usmp.ops.quantized.fixed_point import QuantizedMultiplier
+from usmp.tir.intrinsics import (
     DIVIDE,
     INVERSE_SQUARE_ROOT,
     INVERSE_SQUARE_ROOT_SHIFT,
@@ -21,13 +23,11 @@ from usmp.objects.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     ONE_OVER_ONE_PLUS,
 )
-from usmp.relax.quantised import gemmlowp
-from usmp.relax.quantised.fixed_point import QuantizedMultiplier
 
 
 @pytest.fixture(scope="module")
 def intrinsics(tmp_path_factory) -> ctypes.CDLL:
-    """All of them in a shared library, in which undefined behaviour ends the process."""
+    """All of them in a shared library, in which undefined behavior ends the process."""
     require("gcc")
     helpers = Helpers()
     for name in C_INTRINSICS:
@@ -44,7 +44,7 @@ def intrinsics(tmp_path_factory) -> ctypes.CDLL:
 
 
 def magnitudes(count: int, seed: int) -> list[int]:
-    """Positive int32 of every number of bits, and the powers of two with their neighbours."""
+    """Positive int32 of every number of bits, and the powers of two with their neighbors."""
     generator = np.random.default_rng(seed)
     drawn = np.exp2(generator.uniform(0, 31, count)).astype(np.int64)
     edges = [(1 << bit) + step for bit in range(31) for step in (-1, 0, 1)]
@@ -87,7 +87,7 @@ def test_logarithm(intrinsics):
         assert intrinsics[LOGARITHM](value) / 2**26 == pytest.approx(exact, abs=1e-7)
 
 
-def test_quotient_is_the_nearest_or_its_neighbour(intrinsics):
+def test_quotient_is_the_nearest_or_its_neighbor(intrinsics):
     factor = QuantizedMultiplier(1717986918, 5)
     for dividend in range(-255, 256, 3):
         for divisor in [v for v in range(-255, 256, 2) if v]:

@@ -5,8 +5,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from compilers import require
-from interface_views import constants, interface, tensor, workspace
+from support.compilers import require
+from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import print_macros
 from usmp.codegen.interface import Tensor
@@ -197,12 +197,12 @@ def test_one_macro_for_two_equal_sizes(errors_of):
     assert errors_of(text) == ""
 
 
-def quantised(name, scale, zero_point):
+def quantized(name, scale, zero_point):
     return Tensor(TensorInfo(name, [4], "int8", scale, zero_point), name, None)
 
 
-def test_quantisation_of_inputs_and_outputs(errors_of):
-    x, y = quantised("x", float(np.float32(0.1)), -128), quantised("y", 2.0**-40, 3)
+def test_quantization_of_inputs_and_outputs(errors_of):
+    x, y = quantized("x", float(np.float32(0.1)), -128), quantized("y", 2.0**-40, 3)
     model = interface([x], [y, tensor("z")])
     assert macro(model, "X_SCALE ") == "0.1f"
     assert macro(model, "X_ZERO_POINT ") == "-128"
@@ -211,7 +211,7 @@ def test_quantisation_of_inputs_and_outputs(errors_of):
     assert macro(model, "Z_SCALE ") is None
     assert macro(model, "Z_ZERO_POINT ") is None
     (scale,) = (text for text in print_macros(model) if "DEFAULT_X_SCALE" in text)
-    assert '\\brief Quantisation scale of input tensor "x" of TVM module "default"\n' in scale
+    assert '\\brief Quantization scale of input tensor "x" of TVM module "default"\n' in scale
     use = (
         "float f(int i);\n"
         "float f(int i) { return TVMGEN_DEFAULT_X_SCALE * (i-TVMGEN_DEFAULT_X_ZERO_POINT); }\n"
@@ -219,8 +219,8 @@ def test_quantisation_of_inputs_and_outputs(errors_of):
     assert errors_of(print_header(model) + use) == ""
 
 
-def test_quantisations_that_need_one_macro():
+def test_quantizations_that_need_one_macro():
     """Neither is there: that two tensors differ in case only did not matter before."""
-    model = interface([quantised("x", 0.5, 1)], [quantised("X", 0.25, 1)])
+    model = interface([quantized("x", 0.5, 1)], [quantized("X", 0.25, 1)])
     assert macro(model, "X_SCALE ") is None
     assert macro(model, "X_ZERO_POINT ") == "1"

@@ -11,10 +11,10 @@ import tvm_ffi
 from tvm.target import Target
 
 import usmp
-from compilers import require
-from interface_views import constants, interface, tensor, workspace
-from relax_models import PARAMS, Attention, X, attention
-from state_models import Streaming, streaming_model
+from support.compilers import require
+from support.interface_views import constants, interface, tensor, workspace
+from support.relax_models import PARAMS, Attention, X, attention
+from support.state_models import Streaming, streaming_model
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_entry_points import MainFunction

@@ -4,14 +4,14 @@ import subprocess
 
 import pytest
 
-from compilers import require
-from interface_views import constants, interface, tensor, workspace
+from support.compilers import require
+from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_entry_points import MainFunction, print_entry_point_source
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_pools import pool_symbol, print_internal_pools, taken_symbols
 from usmp.codegen.interface import check_sections
 from usmp.objects import PoolAllocation
-from usmp.objects.accelerator_function import AcceleratorFunction
+from usmp.ops.accelerator_function import AcceleratorFunction
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 COMPILERS = {

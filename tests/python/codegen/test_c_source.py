@@ -228,7 +228,7 @@ def test_bytes_that_change_their_type_twice(compiler, emit, tmp_path):
     [(Shared, SHARED_TENSORS, "20 5\n"), (Reused, REUSED_TENSORS, "1 0.5\n")],
     ids=["shared", "reused"],
 )
-def test_whole_program_optimisation_and_sanitizers(mod, tensors, output, flags, emit, tmp_path):
+def test_whole_program_optimization_and_sanitizers(mod, tensors, output, flags, emit, tmp_path):
     header, source = emit(mod, *tensors)
     driver = DRIVER.replace("int32_t integers", f"{tensors[1][0][2]}_t integers")
     assert run_program(tmp_path, header, source, flags, driver=driver) == output

@@ -8,7 +8,7 @@ from tvm.ir import GlobalVar, PointerType, PrimType
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from usmp.build import AOTExecutorFactoryModule
+from usmp.executor_factory import AOTExecutorFactoryModule
 
 NO_RESOURCE = T.reinterpret("handle", T.uint64(0))
 

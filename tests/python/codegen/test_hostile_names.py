@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from hostile_models import FORMATS, check_model, draw_model
-from hostile_names import check_c, hostile_name
-from interface_views import constants, interface, tensor, workspace
+from support.hostile_models import FORMATS, check_model, draw_model
+from support.hostile_names import check_c, hostile_name
+from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_packed import print_packed_source

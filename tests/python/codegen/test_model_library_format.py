@@ -15,8 +15,8 @@ from tvm.target import Target
 from tvm_ffi import structural_equal
 
 import usmp
-from planner_views import WithScratch, plan, with_io, workspace
-from relax_models import PARAMS, Attention
+from support.planner_views import WithScratch, plan, with_io, workspace
+from support.relax_models import PARAMS, Attention
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from compilers import require
+from support.compilers import require
 from usmp.codegen.names import sanitise
 from usmp.codegen.reserved_names import not_reserved
 

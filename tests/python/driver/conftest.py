@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import usmp
-from tflite_file import one_operator_model
+from support.tflite_file import one_operator_model
 from usmp.driver.tvmc import main
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"

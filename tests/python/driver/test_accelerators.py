@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tvm.relax.backend import _ffi_api
 
-from board_programs import require_board
 from conftest import ROOT
-from usmp.objects.boards import board_named
+from support.board_programs import require_board
+from usmp.boards.board import board_named
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 EXAMPLE = ROOT / "examples/accelerator"
@@ -101,8 +101,8 @@ def test_a_note_where_no_pattern_matches(tvmc, tmp_path):
     path = tmp_path / "lstm.py"
     path.write_text(
         "from tvm.relax.backend.pattern_registry import register_patterns\n"
-        "from usmp.relax.accelerators import quantised_operator\n"
-        "register_patterns([quantised_operator('idle.lstm', 'lstm')])\n"
+        "from usmp.relax.accelerators import quantized_operator\n"
+        "register_patterns([quantized_operator('idle.lstm', 'lstm')])\n"
     )
     done = tvmc(*COMPILE, "--target=idle,c", "--extension", path)
     _ffi_api.RemovePatterns(["idle.lstm"])

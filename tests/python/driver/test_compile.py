@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tflite import BuiltinOperator
 
-import onnx_models
-from tflite_file import one_operator_model
+from support import onnx_models
+from support.tflite_file import one_operator_model
 
 GOOD = b"an archive that must survive"
 
@@ -249,7 +249,7 @@ def test_onnx_model(tvmc):
     assert main["inputs"].keys() == {"x"}
 
 
-def test_quantised_onnx_model(tvmc):
+def test_quantized_onnx_model(tvmc):
     """The summary counts what is computed in float."""
     graph = onnx_models.Graph()
     x = graph.through(graph.input("x", [1, 4]), 0.5)
@@ -258,7 +258,7 @@ def test_quantised_onnx_model(tvmc):
     Path("half.onnx").write_bytes(graph.model("y"))
     outcome = tvmc("compile", "half.onnx", "-o", "out.tar")
     assert (outcome.status, outcome.stderr) == (0, "")
-    expected = "2 operators of the quantised model are computed in float: divide (1), softmax (1)."
+    expected = "2 operators of the quantized model are computed in float: divide (1), softmax (1)."
     assert expected in " ".join(outcome.stdout.split())
     assert metadata_of(Path("out.tar"))["default"]["float_operators"] == {"divide": 1, "softmax": 1}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compilers import require
+from support.compilers import require
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent

@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 import usmp
-from onnx_models import residual_cnn
-from relax_models import PARAMS, Attention
-from usmp.relax.torch_cache import without_torch_cache
+from support.onnx_models import residual_cnn
+from support.relax_models import PARAMS, Attention
+from usmp.frontend.pytorch.torch_cache import without_torch_cache
 
 IMAGE = {
     "name": "image",

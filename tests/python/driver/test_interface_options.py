@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tflite import BuiltinOperator
 
-from tflite_builder import Graph, write_model
-from tflite_file import one_operator_model
+from support.tflite_builder import Graph, write_model
+from support.tflite_file import one_operator_model
 
 X = np.array([[-1, 2, -3, 4]], np.float32)
 

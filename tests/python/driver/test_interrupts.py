@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from interrupted_commands import TVMC, after, at_start, ended_by
+from support.interrupted_commands import TVMC, after, at_start, ended_by
 
 SIGINT, SIGTERM, SIGHUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 LINES = {
@@ -92,7 +92,7 @@ def test_little_is_loaded_before_signals_are_taken_care_of():
         return [line.rpartition("|")[2].strip() for line in lines]
 
     modules = loaded(TVMC, "--version")
-    before = set(modules[: modules.index("usmp.termination")])
+    before = set(modules[: modules.index("usmp.support.termination")])
     assert {name for name in before if name.startswith("usmp")} == {"usmp"}
     assert not before & {"argparse", "pathlib", "subprocess", "tempfile", "typing"}
     assert "usmp.driver.tvmc" in modules

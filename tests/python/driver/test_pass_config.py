@@ -46,7 +46,7 @@ def test_only_a_whole_name_is_known():
         pass_context(["disable_vectorize=1"])
 
 
-def test_optimisation_level_is_that_of_tvmc():
+def test_optimization_level_is_that_of_tvmc():
     assert pass_context([]).opt_level == 3
 
 

@@ -22,7 +22,7 @@ def no_c(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("C is made")
 
-    build = sys.modules["usmp.build"]
+    build = sys.modules["usmp.executor_factory"]
     printers = [name for name in vars(build) if name.startswith("print_")]
     assert "print_header" in printers
     for printer in printers:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from plan_rule import faults
+from support.plan_rule import faults
 from usmp_solver import Buffer, Pool, Problem, parse_csv, read_csv
 from usmp_solver.library import function
 
@@ -272,7 +272,7 @@ def test_interrupted_search_gives_the_best_plan_so_far(tvmc, example, monkeypatc
         return {**original(*asked, lambda *_: True), "status": "feasible"}
 
     monkeypatch.setattr(
-        sys.modules["usmp_solver.solve"],
+        sys.modules["usmp_solver.solver"],
         "function",
         lambda name: interrupted if name == "solve" else function(name),
     )

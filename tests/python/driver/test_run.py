@@ -13,8 +13,8 @@ import pytest
 from tvm import relax
 
 import usmp
-from archives import write_tar
-from relax_models import PARAMS, Attention
+from support.archives import write_tar
+from support.relax_models import PARAMS, Attention
 from usmp.driver.tensors import save_tensors
 
 SHAPE = (1, 8, 8, 1)

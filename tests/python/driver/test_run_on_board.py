@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import usmp
-from board_programs import require_board
 from conftest import ROOT
+from support.board_programs import require_board
+from usmp.boards.board import board_named
 from usmp.codegen.model_library_format import write_archive
-from usmp.objects.boards import board_named
 from usmp.runtime import load_archive
 
 BOARDS = "mps2-an385, mps2-an500, mps3-an547, riscv32-virt"

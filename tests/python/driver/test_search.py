@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from placement_graphs import graph
+from support.placement_graphs import graph
 from usmp.algorithms import get_algorithm
 from usmp.driver.search import watched_search
 
@@ -44,7 +44,7 @@ def endless(*arguments):
     return {**solve(*asked, lambda *_: True), "status": "feasible"}
 
 
-sys.modules["usmp_solver.solve"].function = lambda name: {"solve": endless}.get(name) or function(
+sys.modules["usmp_solver.solver"].function = lambda name: {"solve": endless}.get(name) or function(
     name
 )
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import onnx_models
+from support import onnx_models
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 COMMANDS = ("compile", "plan", "run", "info", "list", "completion")

@@ -25,14 +25,14 @@ def place(buffers):
 """
 PATTERN = """
 from tvm.relax.backend.pattern_registry import register_patterns
-from usmp.relax.accelerators import quantised_operator
+from usmp.relax.accelerators import quantized_operator
 
 
 def check(context):
     return {}["missing"]
 
 
-register_patterns([quantised_operator("failing.conv2d", "conv2d", check)])
+register_patterns([quantized_operator("failing.conv2d", "conv2d", check)])
 """
 
 

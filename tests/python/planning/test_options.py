@@ -8,11 +8,11 @@ from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from main_calls import called
-from operator_programs import BRANCHES
-from planner_views import bound
+from support.main_calls import called
+from support.operator_programs import BRANCHES
+from support.planner_views import bound
+from usmp.pipeline import lower_to_aot
 from usmp.planning.options import PlanningOptions, planning_options
-from usmp.relax import lower_to_aot
 from usmp.transform import OrderOperators, UnifiedStaticMemoryPlanner
 
 

@@ -7,8 +7,8 @@ import tvm
 from tvm.ir.transform import PassContext
 
 import usmp
-from operator_programs import BRANCHES
-from planner_views import bound, workspace
+from support.operator_programs import BRANCHES
+from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.planning import plan as planning

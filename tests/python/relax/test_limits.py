@@ -14,13 +14,13 @@ import pytest
 from tvm import relax
 
 import usmp
-from demanding_models import MODELS
-from demanding_sizes import MUCH
-from onnx_models import Graph
+from conftest import ROOT
+from support.demanding_models import MODELS
+from support.demanding_sizes import MUCH
+from support.onnx_models import Graph
 from usmp.driver import tvmc
 from usmp.relax.limits import LimitedBuilder, LimitError, Limits, check_main
 
-WORKER = Path(__file__).resolve().parents[1] / "demanding_worker.py"
 MEMORY = 1 << 30
 """What a file may take beyond what those before it took."""
 
@@ -30,7 +30,11 @@ ENDINGS = [".tflite", ".onnx", ".pt2"]
 def outcomes(ending: str, *names: str) -> dict[str, tuple[str, str, float, int]]:
     """What becomes of the demanding files: outcome, message, seconds and bytes, by their names."""
     worker = subprocess.run(
-        [sys.executable, str(WORKER), ending, *names], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "support.demanding_worker", ending, *names],
+        cwd=ROOT / "tests/python",
+        capture_output=True,
+        text=True,
+        check=False,
     )
     lines = [json.loads(line) for line in worker.stdout.splitlines()]
     assert worker.returncode == 0, (worker.stderr[-1000:], lines[-1:])

@@ -228,7 +228,7 @@ def test_overlaps_of_long_names_fit_the_width():
     long = overlapping_pool(1000, 2400)
     for buffer in long["buffers"]:
         if buffer["name"] == "x":
-            buffer["name"] = "quantised_depthwise_conv2d_bias_add_relu_clip_cast_12"
+            buffer["name"] = "quantized_depthwise_conv2d_bias_add_relu_clip_cast_12"
     long["buffers"][0]["overlaps"] = {long["buffers"][1]["name"]: {"shared": 500, "distance": 390}}
     long["live_at_peak"][2] = long["buffers"][1]["name"]
     lines = before_total(long)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accelerator_models import attention, matmul_source
-from archives import message_of
-from relax_models import X
+from support.accelerator_models import attention, matmul_source
+from support.archives import message_of
+from support.relax_models import X
 from usmp.codegen.model_library_format import metadata_bytes, write_archive
 from usmp.objects.model_library_format import METADATA_FILE
 from usmp.runtime import BuildError, load_archive

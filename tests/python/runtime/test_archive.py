@@ -19,14 +19,14 @@ import pytest
 from rich.console import Console
 
 import usmp
-from archives import attention_archive, message_of, relu_archive, write_tar
-from byte_mutations import mutated_bytes
-from hostile_names import check_terminal
-from json_mutations import mutated_fields
-from tflite_file import one_operator_model
-from usmp.plain_text import shown
+from support.archives import attention_archive, message_of, relu_archive, write_tar
+from support.byte_mutations import mutated_bytes
+from support.hostile_names import check_terminal
+from support.json_mutations import mutated_fields
+from support.tflite_file import one_operator_model
 from usmp.report import plan_csv, print_memory_summary
 from usmp.runtime import ArchiveError, read_tar
+from usmp.support.plain_text import shown
 
 
 @pytest.fixture(scope="module")

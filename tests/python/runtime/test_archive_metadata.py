@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import usmp
-from archives import attention_archive, edited, message_of, relu_archive, write_tar
+from support.archives import attention_archive, edited, message_of, relu_archive, write_tar
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from rich.console import Console
 from tvm_ffi import structural_equal
 
 import usmp
-from archives import attention_archive, edited, message_of, relu_archive, write_tar
-from relax_models import PARAMS, Attention, X
-from tflite_builder import Graph, per_tensor, write_model
+from support.archives import attention_archive, edited, message_of, relu_archive, write_tar
+from support.relax_models import PARAMS, Attention, X
+from support.tflite_builder import Graph, per_tensor, write_model
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.report import print_memory_summary
 
@@ -89,7 +89,7 @@ def test_summary_of_an_archive_is_that_of_the_build(tmp_path):
     assert "Memory of net" in summary(archive.module().metadata)
 
 
-def test_quantisation_is_read_back(tmp_path):
+def test_quantization_is_read_back(tmp_path):
     graph = Graph()
     x = graph.input((1, 4), "int8", per_tensor(0.1, -3), name="x")
     y = graph.tensor((1, 4), "int8", per_tensor(0.1, -3), name="y")

@@ -11,7 +11,7 @@ import pytest
 import tvm
 
 import usmp
-from tflite_file import one_operator_model
+from support.tflite_file import one_operator_model
 from usmp.runtime import BuildError, HostModule
 from usmp.runtime.c_compiler import compile_c
 from usmp.runtime.host import aligned_empty

@@ -5,11 +5,8 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from pool_candidates import allocations, candidates, first_line, with_pools
-from usmp.objects import (
-    ConstantPoolInfo,
-    WorkspacePoolInfo,
-)
+from support.pool_candidates import allocations, candidates, first_line, with_pools
+from usmp.objects import ConstantPoolInfo, WorkspacePoolInfo
 from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.transform import AssignPoolInfo
 

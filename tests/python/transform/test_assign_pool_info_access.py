@@ -7,7 +7,7 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from pool_candidates import candidates, first_line, with_pools
+from support.pool_candidates import candidates, first_line, with_pools
 from usmp.objects import ConstantPoolInfo, WorkspacePoolInfo
 from usmp.transform import AssignPoolInfo
 

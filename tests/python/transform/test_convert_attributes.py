@@ -7,7 +7,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from pool_conversion import convert
+from support.pool_conversion import convert
 from usmp.objects import PoolAllocation, WorkspacePoolInfo
 from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR
 from usmp.transform import AssignPoolInfo, convert_pool_allocations_to_offsets

@@ -6,7 +6,7 @@ import tvm
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from pool_conversion import assert_becomes, convert, pool_args
+from support.pool_conversion import assert_becomes, convert, pool_args
 from usmp.objects import ConstantPoolInfo, WorkspacePoolInfo
 from usmp.objects.attributes import POOL_ARGS_ATTR
 

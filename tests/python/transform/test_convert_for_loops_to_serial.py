@@ -4,7 +4,7 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from buffer_views import buffers
+from support.buffer_views import buffers
 from usmp.transform import ConvertForLoopsToSerial
 
 

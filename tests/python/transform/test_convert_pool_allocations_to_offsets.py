@@ -3,13 +3,10 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from pool_conversion import assert_becomes, convert, pool_args
+from support.pool_conversion import assert_becomes, convert, pool_args
 from usmp.objects import WorkspacePoolInfo
 from usmp.objects.attributes import POOL_ARGS_ATTR
-from usmp.transform import (
-    ConvertPoolAllocationsToOffsets,
-    convert_pool_allocations_to_offsets,
-)
+from usmp.transform import ConvertPoolAllocationsToOffsets, convert_pool_allocations_to_offsets
 
 FAST = WorkspacePoolInfo("fast", ["c"])
 SLOW = WorkspacePoolInfo("slow", ["c"])

@@ -8,9 +8,9 @@ from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from main_calls import called
-from operator_programs import BRANCHES, network
-from planner_views import bound, first_line, plan, workspace
+from support.main_calls import called
+from support.operator_programs import BRANCHES, network
+from support.planner_views import bound, first_line, plan, workspace
 from usmp.analysis import pool_usage
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_ORDER_ATTR
 from usmp.transform import OrderOperators

@@ -7,8 +7,8 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from planned_programs import expected_results, run
-from tir_programs import draw_program
+from support.planned_programs import expected_results, run
+from support.tir_programs import draw_program
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.planning.candidates import with_order
 from usmp.planning.operator_order.graph import OperatorGraph

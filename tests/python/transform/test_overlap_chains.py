@@ -2,8 +2,8 @@
 
 from random import Random
 
-from overlap_chains import draw_chain
-from planned_programs import check_planned, expected_results, plan
+from support.overlap_chains import draw_chain
+from support.planned_programs import check_planned, expected_results, plan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 import tvm_ffi
 
-from planner_views import Chain, first_line, offsets, plan, workspace
+from support.planner_views import Chain, first_line, offsets, plan, workspace
 from usmp.objects import PoolAllocation, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 

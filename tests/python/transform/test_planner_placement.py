@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-import tir_programs
-from planned_programs import check_planned, expected_results
-from planner_views import DATA, Chain, first_line, places, plan, workspace
-from tir_programs import draw_program
+from support import tir_programs
+from support.planned_programs import check_planned, expected_results
+from support.planner_views import DATA, Chain, first_line, places, plan, workspace
+from support.tir_programs import draw_program
 from usmp.algorithms import get_algorithm
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.attributes import (

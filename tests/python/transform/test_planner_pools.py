@@ -6,7 +6,7 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from planner_views import (
+from support.planner_views import (
     DATA,
     TARGET,
     Chain,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner_views import Chain, WithScratch, first_line, plan, pool_args, workspace
+from support.planner_views import Chain, WithScratch, first_line, plan, pool_args, workspace
 from usmp.objects import PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 

@@ -7,8 +7,8 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 import usmp
-from planner_views import DATA, Chain, bound, plan, with_io, workspace
-from relax_models import PARAMS, Attention, X
+from support.planner_views import DATA, Chain, bound, plan, with_io, workspace
+from support.relax_models import PARAMS, Attention, X
 from usmp.objects import Executor
 from usmp.transform import PoisonDeadBytes, UnifiedStaticMemoryPlanner
 

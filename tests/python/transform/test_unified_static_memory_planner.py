@@ -5,7 +5,7 @@ from tvm.ir.transform import PassContext, Sequential
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from planner_views import (
+from support.planner_views import (
     TARGET,
     Chain,
     Copies,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tvm import tirx
 from tvm.ir import Call
 
-from planned_programs import check_planned, expected_results, missing_conflicts, plan, run
-from tir_interpreter import Interpreter
-from tir_programs import draw_program
+from support.planned_programs import check_planned, expected_results, missing_conflicts, plan, run
+from support.tir_interpreter import Interpreter
+from support.tir_programs import draw_program
 from usmp.objects.attributes import (
     CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,

@@ -7,8 +7,8 @@ here a function takes the pools that it uses.
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from pool_conversion import assert_becomes, convert, pool_args
-from tvm_operators import copy, module, suffixed
+from support.pool_conversion import assert_becomes, convert, pool_args
+from support.tvm_operators import copy, module, suffixed
 from usmp.objects import PoolInfoProperties, WorkspacePoolInfo
 
 FAST = WorkspacePoolInfo("fast_memory", ["c"], PoolInfoProperties(size_hint_bytes=200704))

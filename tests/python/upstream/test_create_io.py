@@ -8,7 +8,7 @@ import tvm
 from tvm import tirx
 from tvm.script import tirx as T
 
-from tvm_operators import module
+from support.tvm_operators import module
 from usmp.transform import CreateAllocatesForIO
 
 

@@ -5,8 +5,8 @@ TVM's expectations allow fewer conflicts than they list; these are exact.
 
 from tvm.script import tirx as T
 
-from buffer_views import analyse, buffers, conflicts
-from tvm_operators import (
+from support.buffer_views import analyze, buffers, conflicts
+from support.tvm_operators import (
     cast_subtract,
     conflicts_of,
     convolution,
@@ -176,4 +176,4 @@ def test_conflicts():
 
 def test_memory_pressure():
     most = max(sum(SIZES[name] for name in names.split()) for names in LIVE)
-    assert analyse(INCEPTION).memory_pressure == most == 1117718
+    assert analyze(INCEPTION).memory_pressure == most == 1117718

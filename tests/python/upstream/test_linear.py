@@ -3,8 +3,8 @@
 import pytest
 from tvm.script import tirx as T
 
-from buffer_views import TARGET, analyse, buffers, conflicts
-from tvm_operators import cast_subtract, convolution, max_pool_cast, module, suffixed
+from support.buffer_views import TARGET, analyze, buffers, conflicts
+from support.tvm_operators import cast_subtract, convolution, max_pool_cast, module, suffixed
 from usmp.objects import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
 
@@ -51,7 +51,7 @@ def test_conflicts():
 
 
 def test_memory_pressure():
-    assert analyse(LINEAR).memory_pressure == 314646 + 256 + 802816 == 1117718
+    assert analyze(LINEAR).memory_pressure == 314646 + 256 + 802816 == 1117718
 
 
 def test_alignment():

@@ -6,8 +6,8 @@ TVM plans Conv2dOutput_8 in the parallel loop too, as one buffer for all threads
 import pytest
 from tvm.script import tirx as T
 
-from buffer_views import analyse, conflicts
-from tvm_operators import module
+from support.buffer_views import analyze, conflicts
+from support.tvm_operators import module
 
 
 def convolution(loop):
@@ -66,4 +66,4 @@ def test_nothing_inside_a_parallel_loop_is_planned():
     ids=["serial", "parallel"],
 )
 def test_memory_pressure(mod, pressure):
-    assert analyse(mod).memory_pressure == pressure
+    assert analyze(mod).memory_pressure == pressure

@@ -9,8 +9,8 @@ import pytest
 import tvm
 from tvm.script import tirx as T
 
-from buffer_views import analyse, buffers, conflicts, live
-from tvm_operators import conflicts_of, copy, module
+from support.buffer_views import analyze, buffers, conflicts, live
+from support.tvm_operators import conflicts_of, copy, module
 
 CONSTANTS = {
     name: tvm.runtime.tensor(np.arange(size).astype("int8"))
@@ -221,7 +221,7 @@ def test_inner_buffers_are_live_at_each_call():
 
 def test_memory_pressure_is_without_constants():
     padded, sums, tensor = 1092 * 4, 36 * 4, 3456
-    assert analyse(MULTIPLE_CALLS).memory_pressure == padded + sums + 2 * tensor == 11424
+    assert analyze(MULTIPLE_CALLS).memory_pressure == padded + sums + 2 * tensor == 11424
 
 
 def test_constants_are_placed_in_constant_pools():

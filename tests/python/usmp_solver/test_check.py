@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from plan_rule import faults
+from support.plan_rule import faults
 from usmp_solver import Buffer, Pool, Problem, check_columns
 from usmp_solver.columns import column
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from conftest import ROOT
-from solver_projects import INSTALLED, build
+from support.solver_projects import INSTALLED, build
 
 PROGRAM = ROOT / "src/usmp_solver/tests/embedding.cc"
 # c is live with a, then with b: these two share a place. d fits nowhere beside them.

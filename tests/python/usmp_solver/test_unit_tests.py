@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from conftest import ROOT
-from solver_projects import INSTALLED, build, missing, tool
+from support.solver_projects import INSTALLED, build, missing, tool
 
 TESTS = ROOT / "src/usmp_solver/tests"
 

@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, StringImm
 
-from usmp.objects.math_functions import NUMBERS_OF_MATH_FUNCTIONS
+from usmp.tir.math_functions import NUMBERS_OF_MATH_FUNCTIONS
 
 _CALLS_BY_NAME = (
     "tirx.call_extern",

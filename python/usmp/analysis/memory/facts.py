@@ -24,7 +24,7 @@ from usmp.analysis.memory.kept_bytes import KeptBytes
 from usmp.analysis.memory.liveness import walk_liveness
 from usmp.analysis.memory.memory_trace import trace_function
 from usmp.analysis.memory.points_to import PointsTo, points_to
-from usmp.analysis.memory.safe_overlap import SafeOverlap
+from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.memory.side_effects import Effect, effect_of
 from usmp.analysis.memory.used_bytes import used_bytes
 
@@ -241,7 +241,7 @@ def facts_of_functions(functions: Mapping[str, tirx.PrimFunc]) -> ModuleFacts:
     return ModuleFacts(functions, _SHARED.get() or FactStore())
 
 
-def analyse_liveness(main: str, mod: IRModule) -> FunctionLiveness:
+def analyze_liveness(main: str, mod: IRModule) -> FunctionLiveness:
     """The liveness of `main` with everything that it calls in `mod`, to any depth.
 
     Raises

@@ -20,7 +20,7 @@ from tvm import tirx
 from tvm.ir import Call
 
 from usmp.analysis.memory.addresses import is_constant, is_op
-from usmp.analysis.nodes import nodes_of
+from usmp.tir.nodes import nodes_of
 
 Values = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]

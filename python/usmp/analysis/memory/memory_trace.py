@@ -33,7 +33,7 @@ from usmp.analysis.memory.traced_access import (
     TracedAccess,
     TracedStatement,
 )
-from usmp.analysis.nodes import nodes_of
+from usmp.tir.nodes import nodes_of
 
 
 def trace_function(

@@ -19,7 +19,7 @@ from tvm.ir import PointerType, TensorLoad
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
 from usmp.analysis.memory.element_terms import element_terms
 from usmp.analysis.memory.memories import Memory, Place
-from usmp.analysis.nodes import nodes_of
+from usmp.tir.nodes import nodes_of
 
 
 @dataclass(frozen=True, eq=False)

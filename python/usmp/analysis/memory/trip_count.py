@@ -34,18 +34,18 @@ def trip_count(loop: tirx.For, outside: Sequence[tirx.For]) -> int:
 def _largest(value: tirx.Expr, outside: Sequence[tirx.For]) -> int | None:
     if isinstance(value, tirx.IntImm):
         return int(value)
-    bound = int(_analyser(outside).const_int_bound(value).max_value)
+    bound = int(_analyzer(outside).const_int_bound(value).max_value)
     return bound if bound < _MOST_BOUNDED - 1 else None
 
 
 def _smallest(value: tirx.Expr, outside: Sequence[tirx.For]) -> int:
     if isinstance(value, tirx.IntImm):
         return int(value)
-    return int(_analyser(outside).const_int_bound(value).min_value)
+    return int(_analyzer(outside).const_int_bound(value).min_value)
 
 
-def _analyser(outside: Sequence[tirx.For]) -> Analyzer:
-    analyser = Analyzer()
+def _analyzer(outside: Sequence[tirx.For]) -> Analyzer:
+    analyzer = Analyzer()
     for loop in outside:
-        analyser.bind(loop.loop_var, Range.from_min_extent(loop.min, loop.extent))
-    return analyser
+        analyzer.bind(loop.loop_var, Range.from_min_extent(loop.min, loop.extent))
+    return analyzer

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tvm import tirx
 from tvm.tirx import Cast, Expr, IntImm, Select
 
-from usmp.objects.intrinsics import arithmetic_function, conversion_function
+from usmp.tir.intrinsics import arithmetic_function, conversion_function
 
 _Arithmetic = Callable[[Expr, Expr], Expr]
 

@@ -16,7 +16,6 @@ from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad
 from tvm.tirx import Cast, Expr
 
 from usmp.analysis.memory.calls import CallResolver
-from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_types import is_floating
 from usmp.codegen.calls import extern_name
 from usmp.codegen.llvm.intrinsics import (
@@ -26,9 +25,10 @@ from usmp.codegen.llvm.intrinsics import (
     SUM_64,
     intrinsic_function,
 )
-from usmp.objects.intrinsics import is_low_bits_function
-from usmp.objects.math_functions import MATH_FUNCTIONS
-from usmp.objects.unique_names import UniqueNames
+from usmp.support.unique_names import UniqueNames
+from usmp.tir.intrinsics import is_low_bits_function
+from usmp.tir.math_functions import MATH_FUNCTIONS
+from usmp.tir.nodes import nodes_of
 
 _LIBRARY = {"tirx.exp2": "exp2", "tirx.fmod": "fmod"}
 """Operators that LowerIntrin leaves, and their functions in <math.h>."""

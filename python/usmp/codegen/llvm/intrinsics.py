@@ -1,4 +1,4 @@
-"""The fixed-point functions that quantised operators call, as TIR.
+"""The fixed-point functions that quantized operators call, as TIR.
 
 They are PrimFuncs of their own, which LLVM inlines, and compute bit for bit what
 `codegen/c_intrinsics.py` does. What a shift may push out of int32 is computed in uint32, since LLVM
@@ -16,7 +16,7 @@ from tvm.ir import PointerType, PrimType
 from tvm.tirx import Cast, Expr, Select
 
 from usmp.codegen.llvm.arithmetic import LLVM_ARITHMETIC
-from usmp.objects.intrinsics import (
+from usmp.tir.intrinsics import (
     DIVIDE,
     INTERPOLATED_LOGISTIC,
     INTERPOLATED_TANH,

@@ -12,7 +12,6 @@ from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType, Var
 from tvm.target import Target
 
 from usmp.analysis.memory.facts import facts_of_functions
-from usmp.analysis.nodes import nodes_of
 from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_function import parameter_types
 from usmp.codegen.c_source import function_symbols, lowered_functions
@@ -20,8 +19,9 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
 from usmp.objects.attributes import CONSTANT_DATA_ATTR, MAIN_FUNCTION_NAME
-from usmp.objects.tvm_errors import reason_of
-from usmp.temporary_folder import temporary_folder
+from usmp.support.temporary_folder import temporary_folder
+from usmp.support.tvm_errors import reason_of
+from usmp.tir.nodes import nodes_of
 
 _CONVERSION = re.compile(
     r"^define weak [^@\n]*@(__truncsfhf2|__extendhfsf2)\(.*?^}\n", re.MULTILINE | re.DOTALL

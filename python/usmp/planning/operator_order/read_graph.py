@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.extract_buffer_info import is_plannable
+from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.main_statements import MainStatement, MemoryAccess, main_statements

@@ -1,24 +1,18 @@
 """Operators that accelerators compute: chosen by patterns, written by the user in C.
 
-TVM calls it BYOC, bring your own codegen. `quantised_operator` is for users; the others are the
-steps of `usmp.build`.
+TVM calls it BYOC, bring your own codegen. `quantized_operator` is for users; the passes over Relax
+are `partition_for_accelerators` and `lower_accelerator_functions` in `usmp.relax.transform`.
 """
 
-from usmp.relax.accelerators.calls import pass_devices, take_devices
-from usmp.relax.accelerators.lower import lower_accelerator_functions
-from usmp.relax.accelerators.partition import partition_for_accelerators
+from __future__ import annotations
+
 from usmp.relax.accelerators.patterns import (
     patterns_of,
-    quantised_operator,
+    quantized_operator,
     registered_accelerators,
 )
+from usmp.support.renamed import renamed
 
-__all__ = [
-    "lower_accelerator_functions",
-    "partition_for_accelerators",
-    "pass_devices",
-    "patterns_of",
-    "quantised_operator",
-    "registered_accelerators",
-    "take_devices",
-]
+__all__ = ["patterns_of", "quantized_operator", "registered_accelerators"]
+
+__getattr__ = renamed(__name__, {"quantised_operator": "quantized_operator"})

@@ -12,13 +12,13 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
-from usmp.objects.accelerator_function import AcceleratorOperator, AcceleratorParameter
 from usmp.objects.attributes import OPERATOR_ATTR
-from usmp.objects.errors import UnsupportedModelError
-from usmp.objects.unique_names import UniqueNames
+from usmp.ops.accelerator_function import AcceleratorOperator, AcceleratorParameter
+from usmp.ops.quantized.describe import reference_constants
 from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, operator_name
-from usmp.relax.check_static_shapes import flatten_types
-from usmp.relax.quantised.describe import reference_constants
+from usmp.relax.static_shapes import flatten_types
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.unique_names import UniqueNames
 
 Value: TypeAlias = "str | relax.Function | tuple[Value, ...]"
 """What a Relax variable stands for: a tensor's name, a function, a tuple of such."""
@@ -146,7 +146,7 @@ class _Reader:
         return function if isinstance(function, relax.Function) else None
 
     def _operator_prim_func(self, call: Call) -> Value:
-        """A quantised operator; its constants in the form in which TFLite defines the operator."""
+        """A quantized operator; its constants in the form in which TFLite defines the operator."""
         attributes = dict((self.mod[call.args[0]].attrs or {}).get(OPERATOR_ATTR, {}))
         given = call.args[1].fields
         tensors = [self._value(e) for e in given if not isinstance(e, GenericConst)]

@@ -19,13 +19,13 @@ PatternEntry: TypeAlias = (
 """What `FusionPattern` is made of, which `register_patterns` takes too."""
 
 
-def quantised_operator(
+def quantized_operator(
     name: str,
     operator: str,
     check: Check | None = None,
     workspace_bytes: int = 0,
 ) -> PatternEntry:
-    """A pattern for one integer operator, as quantised models of TFLite and ONNX become.
+    """A pattern for one integer operator, as quantized models of TFLite and ONNX become.
 
     Register it with `tvm.relax.backend.pattern_registry.register_patterns`.
 

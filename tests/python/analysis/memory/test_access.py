@@ -5,14 +5,14 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.analysis.memory.access import Access
-from usmp.analysis.memory.facts import analyse_liveness
+from usmp.analysis.memory.facts import analyze_liveness
 
 READ, WRITE, UNKNOWN = Access.READ, Access.WRITE, Access.UNKNOWN
 
 
 def uses(mod):
     """What each PrimFunc does to each allocation, by name."""
-    found = analyse_liveness("main", mod).allocation_use
+    found = analyze_liveness("main", mod).allocation_use
     return {stmt.buffer.name: use.by_function for stmt, use in found.items()}
 
 
@@ -85,7 +85,7 @@ def test_an_address_that_is_given_away(form):
             v = T.decl_buffer((2,), "int8", data=T.address_of(a[2]))
             T.evaluate(T.call_extern("int32", "f", v.data))
 
-    (use,) = analyse_liveness(form, Mod).allocation_use.values()
+    (use,) = analyze_liveness(form, Mod).allocation_use.values()
     assert UNKNOWN in use.access
     assert use.access.may_write
 

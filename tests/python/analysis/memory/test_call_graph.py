@@ -7,7 +7,7 @@ from tvm.ir import Call, GlobalVar
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from buffer_views import conflicts
+from support.buffer_views import conflicts
 from usmp.analysis.memory.facts import module_facts
 
 

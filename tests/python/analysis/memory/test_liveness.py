@@ -5,8 +5,8 @@ import tvm
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from liveness_views import spans
-from usmp.analysis.memory.facts import analyse_liveness
+from support.liveness_views import spans
+from usmp.analysis.memory.facts import analyze_liveness
 from usmp.analysis.memory.function_liveness import merge_spans
 
 # ---- statements
@@ -154,7 +154,7 @@ def test_recursion_is_refused():
             Mod.even(4)
 
     with pytest.raises(ValueError) as error:
-        analyse_liveness("main", Mod)
+        analyze_liveness("main", Mod)
     assert str(error.value) == "recursion cannot be planned statically: even -> odd -> even"
 
 
@@ -167,7 +167,7 @@ def test_blocks_are_refused():
                 A[0] = T.int8(1)
 
     with pytest.raises(ValueError, match=r"^main: SBlockRealize found; lower .*LowerToFlatTIR"):
-        analyse_liveness("main", Mod)
+        analyze_liveness("main", Mod)
 
 
 @pytest.mark.parametrize(
@@ -192,5 +192,5 @@ def test_ir_is_not_changed():
             a[0] = T.int8(1)
 
     before = tvm.ir.load_json(tvm.ir.save_json(Mod))
-    analyse_liveness("main", Mod)
+    analyze_liveness("main", Mod)
     tvm.ir.assert_structural_equal(Mod, before)

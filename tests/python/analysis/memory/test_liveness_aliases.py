@@ -3,8 +3,8 @@
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from liveness_views import spans
-from usmp.analysis.memory.facts import analyse_liveness
+from support.liveness_views import spans
+from usmp.analysis.memory.facts import analyze_liveness
 
 # ---- aliases
 
@@ -315,5 +315,5 @@ def test_what_an_asynchronous_scope_touches_lives_always():
                 b[0] = a[0]  # 2
             T.evaluate(1)  # 3
 
-    end = analyse_liveness("main", Mod).length
+    end = analyze_liveness("main", Mod).length
     assert spans(Mod) == {"a": [(0, end)], "b": [(0, end)]}

@@ -3,8 +3,8 @@
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from liveness_views import spans
-from usmp.analysis.memory.facts import analyse_liveness
+from support.liveness_views import spans
+from usmp.analysis.memory.facts import analyze_liveness
 
 
 def test_a_call_is_numbered_as_if_it_were_inlined():
@@ -312,5 +312,5 @@ def test_a_value_loaded_in_an_argument_lives_through_a_call_beside_it():
             x[0] = T.int8(1)  # 0
             T.evaluate(Mod.value(T.int8(1)) + Mod.value(x[0]))
 
-    length = analyse_liveness("main", Mod).length
+    length = analyze_liveness("main", Mod).length
     assert spans(Mod)["x"] == [(0, length)]

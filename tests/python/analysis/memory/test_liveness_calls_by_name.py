@@ -4,7 +4,7 @@ import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from liveness_views import parameters, spans
+from support.liveness_views import parameters, spans
 
 
 @pytest.mark.parametrize("call", [T.call_extern, T.call_pure_extern])

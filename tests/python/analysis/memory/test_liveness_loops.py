@@ -4,8 +4,8 @@ import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from liveness_views import spans, unplannable
-from usmp.analysis.memory.facts import analyse_liveness
+from support.liveness_views import spans, unplannable
+from usmp.analysis.memory.facts import analyze_liveness
 
 # ---- loops
 
@@ -145,7 +145,7 @@ def test_break_and_continue_do_not_shorten_a_loop():
                 T.break_loop()
                 T.evaluate(n)
 
-    assert spans(Mod) == {"a": [(0, analyse_liveness("main", Mod).length)]}
+    assert spans(Mod) == {"a": [(0, analyze_liveness("main", Mod).length)]}
 
 
 # ---- several iterations at once

@@ -8,9 +8,9 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from compilers import require
+from support.compilers import require
+from usmp.aot.lower_operators import pass_buffers_as_pointers
 from usmp.codegen.llvm import compile_functions
-from usmp.relax.lower_operators import pass_buffers_as_pointers
 
 
 @pytest.fixture(scope="session")

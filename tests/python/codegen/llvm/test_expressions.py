@@ -7,7 +7,7 @@ import pytest
 from tvm import tirx
 from tvm.ir import IRModule
 
-from tir_expressions import check_random_expressions, few_seeds
+from support.tir_expressions import check_random_expressions, few_seeds
 from usmp.codegen.llvm import UnsupportedByLLVM
 
 

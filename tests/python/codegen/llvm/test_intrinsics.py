@@ -13,7 +13,7 @@ from usmp.codegen.c_arithmetic import C_ARITHMETIC
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.codegen.llvm.intrinsics import DIFFERENCE_64, LLVM_INTRINSICS, PRODUCT_64, SUM_64
-from usmp.objects.intrinsics import (
+from usmp.tir.intrinsics import (
     DIVIDE,
     INTERPOLATED_LOGISTIC,
     INTERPOLATED_TANH,
@@ -50,7 +50,7 @@ class Draw:
         return np.concatenate([edges, values])[:COUNT]
 
     def powers(self, low: int) -> np.ndarray:
-        """Positive int32 of at least `low`: powers of two with their neighbours, and others."""
+        """Positive int32 of at least `low`: powers of two with their neighbors, and others."""
         edges = [(1 << bit) + step for bit in range(31) for step in (-1, 0, 1)]
         drawn = np.exp2(self.generator.uniform(np.log2(max(low, 1)), 31, COUNT)).astype(np.int64)
         values = [v for v in [*edges, GREATEST, *drawn] if low <= v <= GREATEST]
@@ -58,7 +58,7 @@ class Draw:
 
 
 def arguments(name: str) -> list[np.ndarray]:
-    """What operators may pass: the ranges for which the C has defined behaviour."""
+    """What operators may pass: the ranges for which the C has defined behavior."""
     draw = Draw(name)
     int32 = draw.between(-(2**31), GREATEST)
     multiplier = draw.between(2**30, GREATEST)

@@ -7,13 +7,13 @@ import pytest
 import tvm
 
 import usmp
-from compilers import require
-from quantised_models import CATALOGUE
-from tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+from support.compilers import require
+from support.quantized_models import CATALOG
+from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.objects import Executor
 
-BY_NAME = {model.name: model for model in CATALOGUE}
+BY_NAME = {model.name: model for model in CATALOG}
 MODELS = [
     "conv_2d_same",
     "depthwise_conv_2d_int16",

@@ -13,7 +13,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PrimType
 
 import usmp
-from compilers import require
+from support.compilers import require
 from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions, compile_module
 from usmp.objects import Executor
 from usmp.runtime import BuildError

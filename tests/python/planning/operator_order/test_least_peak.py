@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operator_graphs import draw_graph, is_topological, peak_bytes, topological_orders
+from support.operator_graphs import draw_graph, is_topological, peak_bytes, topological_orders
 from usmp.planning.operator_order.graph import OperatorCall, OperatorGraph, Tensor, TensorUse
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
 from usmp.planning.operator_order.states import OperatorStates

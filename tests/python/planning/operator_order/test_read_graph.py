@@ -6,7 +6,7 @@ import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from operator_programs import BRANCHES, network
+from support.operator_programs import BRANCHES, network
 from usmp.planning.operator_order.graph import Tensor, TensorUse
 from usmp.planning.operator_order.least_peak import least_peak_order
 from usmp.planning.operator_order.read_graph import operator_graph

@@ -1,0 +1,267 @@
+"""Which allocations are there to place, and which of them may not share bytes.
+
+RFC 0009, "Step 2 : Run an analysis pass".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import lcm
+
+import tvm
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.facts import module_facts
+from usmp.analysis.memory.function_liveness import Span, merge_spans
+from usmp.analysis.pressure import memory_pressure
+from usmp.analysis.set_overlaps import set_overlaps
+from usmp.analysis.stmt_pool_allocations import create_array_buffer_info, is_constant_info
+from usmp.objects import (
+    BufferInfo,
+    BufferInfoAnalysis,
+    BufferInfoKind,
+    ConstantPoolInfo,
+    LiveRange,
+    PoolInfo,
+)
+from usmp.objects.attributes import (
+    CANDIDATE_MEMORY_POOL_ATTR,
+    CONSTANT_DATA_ATTR,
+    FIXED_OFFSET_ATTR,
+    INPUT_TENSOR_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    OUTPUT_TENSOR_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.objects.executor import Executor, executor_of
+from usmp.support.unique_names import UniqueNames
+
+PLANNED_SCOPES = ("global", "global.workspace")
+"""Storage scopes of planned memory; anything else (registers, accelerator memory) stays."""
+
+DEFAULT_DATA_ALIGNMENT = 64
+"""What TVM writes into every buffer that asks for no alignment of its own, in bytes."""
+
+
+def extract_buffer_info(
+    main_func: tirx.PrimFunc, mod: IRModule, overlap: bool = True, preserve_inputs: bool = False
+) -> BufferInfoAnalysis:
+    """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
+
+    Planned is every AllocBuffer of constant size in global memory that stands in no parallel,
+    vectorized, unrolled or thread-bound loop, and every constant; it must carry its candidate
+    pools (see `usmp.transform.AssignPoolInfo`). Anything else stays as it is.
+
+    Parameters
+    ----------
+    main_func: the AoT main PrimFunc, usually `mod["__tvm_main__"]`.
+    mod: the module with the PrimFuncs that it calls, in flat TIR.
+    overlap: whether what is written may overwrite what is read for the last time meanwhile (see
+        `safe_overlap`); if not, buffers that are live at one time share no bytes.
+    preserve_inputs: whether the inputs that are planned must be intact when the run ends.
+
+    Returns
+    -------
+    BufferInfoAnalysis: `buffer_info_stmts` maps each BufferInfo, in program order, to its
+        AllocBuffer; `memory_pressure` is the largest number of workspace bytes live at once,
+        `pool_memory_pressure` the same among the buffers that may go to a pool. Conflicts are
+        symmetric. Constants live all the time, in pools of their own, and conflict with each other
+        only.
+
+    Raises
+    ------
+    ValueError: an allocation without candidate pools, or with pools of the wrong kind; a constant
+        that is written, or whose data is not as large as its buffer; a pin that is no multiple of
+        the alignment, or on an allocation that is not planned; recursion; TIR that is not flat.
+    """
+    facts = module_facts(mod).of(_name_of(main_func, mod))
+    liveness = facts.liveness
+    executor = executor_of(mod)
+    buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
+    names = UniqueNames()
+    for stmt, spans in liveness.allocations.items():
+        is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        function = liveness.functions[stmt]
+        # Iterations that run at once may share what they only read.
+        if not is_plannable(stmt) or (stmt in liveness.unplannable and not is_constant):
+            _check_left_alone(stmt, function)
+            continue
+        if is_constant:
+            _check_constant(stmt, function, liveness.allocation_use[stmt].access)
+        name, kind, live = _role(stmt, spans, liveness.length)
+        if kind == BufferInfoKind.INPUT and preserve_inputs:
+            live = [(0, liveness.length)]
+        info = BufferInfo(
+            name_hint=names.unique(name),
+            size_bytes=size_bytes(stmt.buffer),
+            pool_candidates=_candidate_pools(stmt, function, is_constant),
+            alignment=byte_alignment(stmt, executor),
+            live_ranges=[LiveRange(start, stop) for start, stop in merge_spans(live)],
+            kind=kind,
+            fixed_offset=_fixed_offset(stmt),
+        )
+        buffers.append((info, stmt))
+    workspace = [info for info, _ in buffers if not is_constant_info(info)]
+    constants = [info for info, _ in buffers if is_constant_info(info)]
+    _set_conflicts(workspace)
+    stmts = dict(buffers)
+    if overlap:
+        allocated = [(info, stmts[info]) for info in workspace]
+        set_overlaps(allocated, facts.overlap, preserve_inputs)
+    for info in constants:
+        info.set_conflicts([other for other in constants if other is not info])
+    return BufferInfoAnalysis(stmts, memory_pressure(workspace), _pool_pressures(stmts))
+
+
+def _pool_pressures(stmts: dict[BufferInfo, tirx.AllocBuffer]) -> dict[str, int]:
+    candidates: dict[str, list[BufferInfo]] = {}
+    for info in create_array_buffer_info(stmts):
+        for name in {str(pool.pool_name): None for pool in info.pool_candidates}:
+            candidates.setdefault(name, []).append(info)
+    return {name: memory_pressure(infos) for name, infos in sorted(candidates.items())}
+
+
+def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
+    """An allocation that stays as it is cannot do what these annotations ask for."""
+    asked = (
+        FIXED_OFFSET_ATTR,
+        LIVE_THROUGHOUT_ATTR,
+        INPUT_TENSOR_ATTR,
+        OUTPUT_TENSOR_ATTR,
+        STATE_TENSOR_ATTR,
+    )
+    for attribute in asked:
+        if attribute in stmt.annotations:
+            raise ValueError(
+                f"{function}: buffer {stmt.buffer.name} is annotated with {attribute}, but cannot "
+                "be planned: its size is not static, its scope is not global, or it stands in a "
+                "loop that is not serial"
+            )
+
+
+def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> None:
+    """What is wrong with a constant must not come out as wrong results."""
+    if Access.WRITE in access:
+        raise ValueError(
+            f"{function}: constant {stmt.buffer.name} is written, but constants lie in read-only "
+            "memory; copy it to a buffer first"
+        )
+    data, expected = stmt.annotations[CONSTANT_DATA_ATTR], size_bytes(stmt.buffer)
+    if not isinstance(data, tvm.runtime.Tensor):
+        raise ValueError(
+            f'{function}: the annotation "{CONSTANT_DATA_ATTR}" of buffer {stmt.buffer.name} must '
+            f"be a tvm.runtime.Tensor, but is {data}"
+        )
+    if data.numpy().nbytes != expected:
+        raise ValueError(
+            f"{function}: constant {stmt.buffer.name} has {expected} bytes, but its data has "
+            f"{data.numpy().nbytes}"
+        )
+
+
+def _set_conflicts(buffers: list[BufferInfo]) -> None:
+    """Two buffers conflict when a live range of one meets a live range of the other."""
+    ranges = [(live.start, live.stop, i) for i, b in enumerate(buffers) for live in b.live_ranges]
+    conflicts: list[dict[int, None]] = [{} for _ in buffers]
+    active: list[tuple[int, int]] = []
+    for start, stop, index in sorted(ranges):
+        active = [(other_stop, other) for other_stop, other in active if other_stop > start]
+        for _, other in active:
+            if other != index:
+                conflicts[index][other] = None
+                conflicts[other][index] = None
+        active.append((stop, index))
+    for info, others in zip(buffers, conflicts, strict=True):
+        info.set_conflicts([buffers[other] for other in sorted(others)])
+
+
+def _role(
+    stmt: tirx.AllocBuffer, spans: Sequence[Span], end: int
+) -> tuple[str, BufferInfoKind, Sequence[Span]]:
+    """Name, kind and live spans: inputs live from entry, outputs to exit, states and constants
+    always."""
+    first = min((start for start, _ in spans), default=0)
+    last = max((stop for _, stop in spans), default=0)
+    if int(stmt.annotations.get(LIVE_THROUGHOUT_ATTR, False)):
+        first, last, spans = 0, end, [(0, end)]
+    if INPUT_TENSOR_ATTR in stmt.annotations:
+        name = str(stmt.annotations[INPUT_TENSOR_ATTR])
+        return name, BufferInfoKind.INPUT, [(0, max(last, 1))]
+    if OUTPUT_TENSOR_ATTR in stmt.annotations:
+        name = str(stmt.annotations[OUTPUT_TENSOR_ATTR])
+        return name, BufferInfoKind.OUTPUT, [(min(first, end - 1), end)]
+    if STATE_TENSOR_ATTR in stmt.annotations:
+        return str(stmt.annotations[STATE_TENSOR_ATTR]), BufferInfoKind.STATE, [(0, end)]
+    if CONSTANT_DATA_ATTR in stmt.annotations:
+        return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, [(0, end)]
+    return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, spans
+
+
+def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
+    for variable, func in mod.functions.items():
+        if func.same_as(main_func):
+            return str(variable.name_hint)
+    raise ValueError("main_func is not a function of the module")
+
+
+def is_plannable(stmt: tirx.AllocBuffer) -> bool:
+    """Whether the allocation has a static size and a scope of planned memory."""
+    return has_static_size(stmt.buffer) and stmt.buffer.scope() in PLANNED_SCOPES
+
+
+def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -> list[PoolInfo]:
+    pools = annotated_pools(stmt, function)
+    if not pools:
+        raise ValueError(
+            f"{function}: buffer {stmt.buffer.name} has no candidate pools; apply "
+            "usmp.transform.AssignPoolInfo, or annotate the AllocBuffer with "
+            f'"{CANDIDATE_MEMORY_POOL_ATTR}"'
+        )
+    for pool in pools:
+        if isinstance(pool, ConstantPoolInfo) != is_constant:
+            what = "a constant" if is_constant else "not a constant"
+            raise ValueError(
+                f"{function}: buffer {stmt.buffer.name} is {what}, so it cannot be placed in the "
+                f"{'workspace' if is_constant else 'constant'} pool {pool.pool_name}"
+            )
+    return pools
+
+
+def annotated_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
+    """The candidate pools that an allocation is annotated with; none without the annotation.
+
+    Raises
+    ------
+    ValueError: the annotation is something else than a list of pools.
+    """
+    pools = stmt.annotations.get(CANDIDATE_MEMORY_POOL_ATTR, ())
+    if not isinstance(pools, Sequence) or not all(isinstance(p, PoolInfo) for p in pools):
+        raise ValueError(
+            f'{function}: the annotation "{CANDIDATE_MEMORY_POOL_ATTR}" of buffer '
+            f"{stmt.buffer.name} must be a list of memory pools, but is {pools}"
+        )
+    return list(pools)
+
+
+def _fixed_offset(stmt: tirx.AllocBuffer) -> int | None:
+    """The pin, which TVMScript makes an IntImm and Python an int."""
+    pin = stmt.annotations.get(FIXED_OFFSET_ATTR)
+    return None if pin is None else int(pin)
+
+
+def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
+    """Bytes of which the address of an allocation must be a multiple.
+
+    It suits the executor's alignment, that of the elements, and the one that the buffer itself
+    asks for, if that is larger than what TVM asks for by default.
+    """
+    is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+    asked_for = int(stmt.buffer.data_alignment)
+    return lcm(
+        executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment,
+        int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
+        asked_for if asked_for > DEFAULT_DATA_ALIGNMENT else 1,
+    )

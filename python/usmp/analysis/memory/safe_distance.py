@@ -1,0 +1,306 @@
+"""How far below a buffer that is still read may the buffer start that is written meanwhile?
+
+An operator that reads its input in order may write its output over what it has read. The output x
+may start d bytes below the input y if no byte of x is written before y is accessed at the same
+address for the last time:
+
+    D(y, x) = max of  end of the bytes written by w - first byte accessed by a
+              over all writes w of x and accesses a of y such that w runs before a
+
+Every distance of at least D is as safe. An access is a load or a store: what is stored to y after w
+would destroy what w wrote. 0 permits the same address, the size of x no common byte. All shapes are
+static, so first and end are computed for every iteration of the loops that w and a share (see
+`accessed_bytes`), and the maximum is taken along the order in which the iterations run.
+
+DESIGN: "the one placement rule"; P. Blacker et al., "Diagonal memory optimization", 2020, derives
+such distances by hand for convolutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import takewhile
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from tvm import tirx
+
+from usmp.analysis.memory.accessed_bytes import greatest_difference
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.index_values import MOST_VALUES, NotKnown, Values
+from usmp.analysis.memory.iterations import TracedLoop
+from usmp.analysis.memory.kept_bytes import AccessedBytes, KeptBytes, values_of
+from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.points_to import PointsTo
+from usmp.analysis.memory.traced_access import (
+    UNBOUNDED,
+    CalleeReach,
+    MemoryTrace,
+    Reach,
+    TracedAccess,
+    TracedStatement,
+)
+
+_MOST_PAIRS = 10000
+"""Accesses of two memories that are compared one by one; if there are more, nothing is known."""
+
+_MOST_COMPARED = 1 << 25
+"""Iterations that are compared for two memories, by all pairs of their accesses together."""
+
+_DEEPEST_CALLS = 50
+"""Below so many PrimFuncs that call each other, buffers are not looked at any more."""
+
+_Groups: TypeAlias = dict[object, list[TracedAccess]]
+
+
+class SafeOverlap:
+    """The safe distances between the memories of a PrimFunc: its parameters, and the buffers of
+    AllocBuffers in it and in the PrimFuncs that it calls.
+
+    Parameters
+    ----------
+    func: the PrimFunc.
+    points: what its variables point to.
+    trace: its accesses.
+    callees: the safe distances of those that it calls, by name.
+    accessed: keeps the bytes of accesses, of several PrimFuncs together.
+    """
+
+    def __init__(
+        self,
+        func: tirx.PrimFunc,
+        points: PointsTo,
+        trace: MemoryTrace,
+        callees: Mapping[str, SafeOverlap],
+        accessed: KeptBytes,
+    ) -> None:
+        self.func = func
+        self.points = points
+        self.trace = trace
+        self.callees = callees
+        self.height: int = max((callee.height for callee in callees.values()), default=-1) + 1
+        """How many PrimFuncs stand below it, each called by the one before."""
+        self._accessed = accessed
+        self._distances: dict[tuple[Memory, Memory], int] = {}
+        self._sizes_of_memories: dict[Memory, int] = {}
+        self._groups: dict[Memory, tuple[_Groups, _Groups]] = {}
+        self._sizes: dict[tuple[TracedAccess, int], int] = {}
+        """Values of what was found, kept or not."""
+        self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
+        """For one pair of memories; too much to keep."""
+
+    def distance(self, dying: Memory, written: Memory) -> int:
+        """By how many bytes `written` must start below `dying` at least, if they share bytes.
+
+        0 permits the same address, the size of `written` no common byte.
+
+        Raises
+        ------
+        ValueError: the size of `written` is not known.
+        """
+        return max(0, min(self.relative_distance(dying, written), self._size_bytes(written)))
+
+    def relative_distance(self, dying: Memory, written: Memory) -> int:
+        """The same, not limited to what makes sense: negative if `written` may start above, and
+        `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
+        pair = dying, written
+        if pair not in self._distances:
+            if dying.same_as(written) or not {*pair} <= self._known:
+                self._distances[pair] = UNBOUNDED
+            else:
+                self._distances[pair] = self._greatest(dying, written)
+        return self._distances[pair]
+
+    @cached_property
+    def _known(self) -> set[Memory]:
+        """The memories of which every access is known."""
+        return {*self.func.params, *self.trace.allocated} - self.trace.lost
+
+    @cached_property
+    def groups(self) -> dict[Memory, set[object]]:
+        """The outermost statements that access each memory. Memories that have none in common
+        need no distance of their own: one is done with before the other is begun, or all of one
+        matters while the other is accessed."""
+        return {
+            memory: {_outermost(access.statement) for access in accesses}
+            for memory, accesses in self.trace.accesses.items()
+        }
+
+    @cached_property
+    def reach(self) -> CalleeReach:
+        """What a call of the PrimFunc accesses."""
+        reach = {}
+        for memory, accesses in self.trace.accesses.items():
+            hulls = [self._hull(access) for access in accesses]
+            ends = [end for (_, end), a in zip(hulls, accesses, strict=True) if a.is_write]
+            reach[memory] = Reach(min(first for first, _ in hulls), max(ends, default=-UNBOUNDED))
+        params = list(self.func.params)
+        allocated = self.trace.allocated if self.height < _DEEPEST_CALLS else set()
+        return CalleeReach(params, allocated, reach, self.trace.lost)
+
+    def _size_bytes(self, memory: Memory) -> int:
+        if memory not in self._sizes_of_memories:
+            self._sizes_of_memories[memory] = self._greatest_size(memory)
+        return self._sizes_of_memories[memory]
+
+    def _greatest_size(self, memory: Memory) -> int:
+        is_buffer = tirx.is_buffer_var(memory)
+        if is_buffer and has_static_size(memory):
+            return size_bytes(memory)
+        views = [] if is_buffer else self.points.views(memory)
+        sizes = [size_bytes(view) for view in views if has_static_size(view)]
+        if not sizes or len(sizes) < len(views):
+            raise ValueError(f"the size of {memory.name} is not known")
+        # Other views may begin behind the start of a memory, and end behind those that do not.
+        ends = (self._hull(access)[1] for access in self.trace.accesses.get(memory, ()))
+        return max(*sizes, *(end for end in ends if end < UNBOUNDED // 2), 0)
+
+    # ---- pairs of accesses
+
+    def _greatest(self, dying: Memory, written: Memory) -> int:
+        accesses, writes = self._by_group(dying)[0], self._by_group(written)[1]
+        pairs = sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes)
+        if pairs > _MOST_PAIRS:
+            return UNBOUNDED
+        most = min(MOST_VALUES, _MOST_COMPARED // max(pairs, 1))
+        order = {group: members[0].statement.order for group, members in accesses.items()}
+        order |= {group: members[0].statement.order for group, members in writes.items()}
+        distance = end_before = -UNBOUNDED
+        for group in sorted(order, key=order.__getitem__):
+            for access in accesses.get(group, ()):
+                distance = max(distance, end_before - self._hull(access)[0])
+                for write in writes.get(group, ()):
+                    distance = max(distance, self._pair_distance(write, access, most))
+            ends = (self._hull(write)[1] for write in writes.get(group, ()))
+            end_before = max([end_before, *ends])
+        self._found_for_now.clear()
+        return _limited(distance)
+
+    def _by_group(self, memory: Memory) -> tuple[_Groups, _Groups]:
+        """The accesses to a memory by outermost statement, and those that write."""
+        if memory not in self._groups:
+            accesses = self.trace.accesses.get(memory, ())
+            writes = (access for access in accesses if access.is_write)
+            self._groups[memory] = _grouped(accesses), _grouped(writes)
+        return self._groups[memory]
+
+    def _hull(self, access: TracedAccess) -> tuple[int, int]:
+        """First byte and end over all iterations."""
+        found = self._bytes(access, 0)
+        return (-UNBOUNDED, UNBOUNDED) if found is None else (int(found[0]), int(found[1]))
+
+    def _bytes(self, access: TracedAccess, common: int, most: int = 0) -> AccessedBytes:
+        """As `accessed_bytes`; None if they are not known. Arrays of up to `most` values are kept
+        for the pair of memories that is looked at."""
+        key = access, common
+        if key in self._found_for_now:
+            return self._found_for_now[key]
+        found = self._accessed.of(access, self.trace.bound, common)
+        self._sizes[key] = values_of(found)
+        if common and self._sizes[key] <= most:
+            self._found_for_now[key] = found
+        return found
+
+    def _pair_distance(self, write: TracedAccess, access: TracedAccess, most: int) -> int:
+        """The greatest distance of runs of two statements, of which the write's comes first; no
+        more than `most` iterations are compared."""
+        a, b = write.statement, access.statement
+        shared = _shared_loops(a, b)
+        ordered = sum(1 for _ in takewhile(lambda loop: loop.is_ordered, shared))
+        is_followed = ordered == len(shared)
+        if is_followed and a is b and a.callee is not None:
+            in_call = self._call_distance(write, access)
+            if in_call == UNBOUNDED:
+                return UNBOUNDED
+            return max(in_call, self._over_iterations(write, access, shared[:ordered], False, most))
+        # In one iteration of the loops that they share.
+        before = not is_followed or (not a.loads_first if a is b else a.order < b.order)
+        return self._over_iterations(write, access, shared[:ordered], before, most)
+
+    def _over_iterations(
+        self,
+        write: TracedAccess,
+        access: TracedAccess,
+        loops: Sequence[TracedLoop],
+        before: bool,
+        most: int,
+    ) -> int:
+        """The same, the write being first in one iteration of `loops` only if `before`. Where
+        iterations are too many, those of inner loops are taken together: then any of the two may be
+        first."""
+        for common in range(len(loops), -1, -1):
+            if any(self._sizes.get((one, common), 0) > most for one in (write, access)):
+                continue
+            written, accessed = (self._bytes(one, common, most) for one in (write, access))
+            if written is None or accessed is None:
+                continue
+            is_first = before or common < len(loops)
+            distance = _in_order(written[1], accessed[0], loops[:common], is_first, most)
+            if distance is not None:
+                return distance
+        return UNBOUNDED
+
+    def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
+        """What the callee's own accesses ask for, its arguments being where they are."""
+        callee = self.callees[str(write.statement.callee)]
+        assert write.in_callee is not None and access.in_callee is not None
+        if callee.height >= _DEEPEST_CALLS:
+            return UNBOUNDED
+        inside = callee.relative_distance(access.in_callee, write.in_callee)
+        if abs(inside) >= UNBOUNDED:
+            return inside
+        try:
+            return inside + greatest_difference(write, access, self.trace.bound)
+        except NotKnown:
+            return UNBOUNDED
+
+
+def _limited(distance: int) -> int:
+    """Half of what is without bounds is without bounds."""
+    if abs(distance) < UNBOUNDED // 2:
+        return distance
+    return UNBOUNDED if distance > 0 else -UNBOUNDED
+
+
+def _outermost(statement: TracedStatement) -> object:
+    return statement.loops[0] if statement.loops else statement
+
+
+def _grouped(accesses: Iterable[TracedAccess]) -> _Groups:
+    groups: _Groups = {}
+    for access in accesses:
+        groups.setdefault(_outermost(access.statement), []).append(access)
+    return groups
+
+
+def _shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
+    pairs = takewhile(lambda pair: pair[0] is pair[1], zip(a.loops, b.loops, strict=False))
+    return [loop for loop, _ in pairs]
+
+
+def _in_order(
+    ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool, most: int
+) -> int | None:
+    """The greatest end that is reached before an access begins, minus where that begins; None if
+    there are more than `most` iterations.
+
+    Parameters
+    ----------
+    ends, firsts: by iteration, with an axis for each of `loops`.
+    before: whether in one iteration the write comes before the access.
+    most: iterations.
+    """
+    shape = tuple(
+        # Iterations that are all alike: the second is preceded by the first.
+        max(end, first) if max(end, first) > 1 else min(loop.trips or 0, 2)
+        for end, first, loop in zip(ends.shape, firsts.shape, loops, strict=True)
+    )
+    if prod(shape) > most:
+        return None
+    reached = np.maximum.accumulate(np.broadcast_to(ends, shape).ravel())
+    begins = np.broadcast_to(firsts, shape).ravel()
+    if not before:
+        reached, begins = reached[:-1], begins[1:]
+    return _limited(int((reached - begins).max(initial=-UNBOUNDED)))

@@ -1,0 +1,74 @@
+"""What a finished plan makes of each pool: its peak, the lower bound, who is live at the peak."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from usmp.analysis.memory.function_liveness import merge_spans
+from usmp.analysis.pressure import memory_pressure
+from usmp.objects import MemoryPlan, PlacedBuffer
+
+
+@dataclass(frozen=True)
+class PoolUsage:
+    """The use of one pool, in bytes.
+
+    Parameters
+    ----------
+    pool_name: the pool.
+    peak_bytes: highest end address used.
+    pressure_bytes: most bytes live at once among the buffers of this pool: without overlap of
+        live buffers no plan that puts the same buffers here has a smaller peak. With overlap the
+        peak may be smaller than this.
+    live_at_peak: the buffers live when the highest address is in use, in address order; their sizes
+        add up to more than the peak where they overlap.
+    """
+
+    pool_name: str
+    peak_bytes: int
+    pressure_bytes: int
+    live_at_peak: list[PlacedBuffer]
+
+
+def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
+    """The use of each pool of the plan, by name."""
+    pools: dict[str, list[PlacedBuffer]] = {}
+    for buffer in plan.buffers:
+        pools.setdefault(str(buffer.pool_name), []).append(buffer)
+    return [
+        PoolUsage(
+            name,
+            max(b.byte_offset + b.size_bytes for b in buffers),
+            memory_pressure(buffers),
+            _live_at_peak(buffers),
+        )
+        for name, buffers in sorted(pools.items())
+    ]
+
+
+def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:
+    """At the position where the highest address is in use, and most bytes are live, if there are
+    several such positions; so overlaps are seen there, if there are any."""
+    ends = [b.byte_offset + b.size_bytes for b in buffers]
+    peak = max(ends)
+    changes: dict[int, list[tuple[int, bool]]] = {}
+    for index, buffer in enumerate(buffers):
+        for live in merge_spans((r.start, r.stop) for r in buffer.live_ranges):
+            for position, starts in zip(live, (True, False), strict=True):
+                changes.setdefault(position, []).append((index, starts))
+    live_now: dict[int, None] = {}
+    live_bytes = most_bytes = tops = 0
+    best: list[PlacedBuffer] = []
+    for position in sorted(changes):
+        for index, starts in changes[position]:
+            if starts:
+                live_now[index] = None
+            else:
+                del live_now[index]
+            sign = 1 if starts else -1
+            live_bytes += sign * buffers[index].size_bytes
+            tops += sign * (ends[index] == peak)
+        if tops and live_bytes > most_bytes:
+            most_bytes = live_bytes
+            best = [buffers[index] for index in live_now]
+    return sorted(best, key=lambda b: (b.byte_offset, b.name))

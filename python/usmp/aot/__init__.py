@@ -1,0 +1,1 @@
+"""Relax operators and their main function to AoT TIR: schedules, main function, states."""

@@ -1,0 +1,106 @@
+"""Calls of the user's functions in `__tvm_main__`: pass the device, mind the answer."""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
+from usmp.ops.accelerator_function import AcceleratorFunction
+
+
+def take_devices(mod: IRModule) -> IRModule:
+    """Give each PrimFunc that calls a function of the user the handle of its accelerator.
+
+    A module without such functions is returned as it is.
+    """
+    functions = _user_functions(mod)
+    if not functions:
+        return mod
+    changed = IRModule(mod.functions, attrs=mod.attrs)
+    for name in functions:
+        changed.update_func(mod.get_global_var(name), _take_device(mod[name]))
+    return changed
+
+
+def pass_devices(mod: IRModule) -> IRModule:
+    """Let `__tvm_main__` take a handle for each accelerator, in the order of their names, after its
+    tensors, for the PrimFuncs that take one. It stops at the first function that does not return 0,
+    and returns what that did:
+
+        status: T.int32 = call_accel_main_0(x.data, y.data, accel_device)
+        if status != 0:
+            return status
+
+    A module without such functions is returned as it is.
+
+    Parameters
+    ----------
+    mod: as `take_devices` returned it, but for `__tvm_main__`.
+    """
+    functions = _user_functions(mod)
+    if not functions:
+        return mod
+    changed = IRModule(mod.functions, attrs=mod.attrs)
+    changed.update_func(
+        mod.get_global_var(MAIN_FUNCTION_NAME), _check_answers(mod[MAIN_FUNCTION_NAME], functions)
+    )
+    return changed
+
+
+def _user_functions(mod: IRModule) -> dict[str, AcceleratorFunction]:
+    """The functions of the user by the names of the PrimFuncs that call them."""
+    return {
+        str(variable.name_hint): func.attrs[ACCELERATOR_FUNCTION_ATTR]
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR in (func.attrs or {})
+    }
+
+
+def _take_device(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    device = _handle("device")
+
+    def on_call(call: Call) -> Call:
+        if not is_op(call, "tirx.call_extern"):
+            return call
+        return Call(call.op, [*call.args, device], call.attrs, call.ty_args, call.span, call.ty)
+
+    body = tvm_ffi.structural_map(func.body, (Call, on_call))
+    return tirx.PrimFunc([*func.params, device], body, func.ret_type, func.attrs)
+
+
+def _check_answers(main: tirx.PrimFunc, functions: dict[str, AcceleratorFunction]) -> tirx.PrimFunc:
+    names = sorted({str(function.accelerator) for function in functions.values()})
+    devices = {name: _handle(f"{name.replace('-', '_')}_device") for name in names}
+    statements: list[tirx.Stmt] = []
+    for stmt in tirx.stmt_list(main.body):
+        name = _called(stmt)
+        if name not in functions:
+            statements.append(stmt)
+            continue
+        device = devices[str(functions[name].accelerator)]
+        status = tirx.Var("status", "int32")
+        arguments = [*stmt.value.args, device]
+        statements += [
+            tirx.Bind(status, Call(stmt.value.op, arguments, ret_ty=PrimType("int32"))),
+            tirx.IfThenElse(status != 0, tirx.Return(status), None),
+        ]
+    statements.append(tirx.Return(tirx.IntImm("int32", 0)))
+    return tirx.PrimFunc(
+        [*main.params, *devices.values()],
+        tirx.SeqStmt(statements),
+        PrimType("int32"),
+        main.attrs,
+    )
+
+
+def _called(stmt: tirx.Stmt) -> str:
+    """The name of the PrimFunc that a statement calls, or nothing."""
+    operator = getattr(stmt.value, "op", None) if isinstance(stmt, tirx.Evaluate) else None
+    return str(operator.name_hint) if isinstance(operator, GlobalVar) else ""
+
+
+def _handle(name: str) -> tirx.Var:
+    return tirx.Var(name, PointerType(PrimType("void")))

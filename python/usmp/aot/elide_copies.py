@@ -1,0 +1,196 @@
+"""Copies of parts of tensors that need not be made.
+
+A concat along the outermost axis is written in place: what computes an input writes straight to its
+part of the result. A slice of the outermost axis is read in place. The two tensors of such a copy
+share memory then, which lives as long as either is in use, so this can cost more than the copy did.
+Planning finds out which copies to keep (`usmp.planning.candidates.fewest_bytes`); what it begins
+with is decided here, by the bytes that live at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+
+import tvm
+from tvm import tirx
+
+from usmp.aot.main_calls import MainCalls, OperatorCall, View
+
+
+@dataclass(frozen=True)
+class Move:
+    """A copy of a part of a tensor.
+
+    Parameters
+    ----------
+    group: moves of one group copy parts of the same tensors.
+    is_elided: whether the two share memory, so that nothing is copied.
+    """
+
+    group: int
+    is_elided: bool
+
+
+def elide_moves(
+    calls: MainCalls,
+    produced: Iterable[tirx.Buffer],
+    returned: Iterable[tirx.Buffer],
+    wanted: Collection[int] | None = None,
+) -> list[Move]:
+    """Let tensors share memory with their copies, and drop these copies.
+
+    Each tensor is written once, by the operator that computes it, so tensors of equal content can
+    have one memory for all of their lives. The exceptions are tensors that an operator writes over
+    in place; those keep their own.
+
+    Parameters
+    ----------
+    calls: changed in place; its `views` then has those of `produced` that lie in another tensor.
+    produced: tensors that calls write and that no one else owns.
+    returned: those that live on after the last call. They do not become views: they are written
+        where the caller wants them.
+    wanted: the moves to elide where that is possible, by their positions among the moves; by
+        default those that let no more bytes live at once.
+
+    Returns
+    -------
+    All moves, in order.
+    """
+    own, kept = set(produced), set(returned)
+    moves = [(call, call.group) for call in calls.calls if call.group is not None]
+    overwritten = _overwritten(calls, own)
+    if wanted is None:
+        _elide_by_live_bytes(calls, moves, own, kept, overwritten)
+    else:
+        for index in sorted(wanted):
+            _elide(calls, moves[index][0], own - kept, overwritten)
+    left = set(calls.calls)
+    return [Move(group, call not in left) for call, group in moves]
+
+
+def _elide_by_live_bytes(
+    calls: MainCalls,
+    moves: list[tuple[OperatorCall, int]],
+    own: set[tirx.Buffer],
+    kept: set[tirx.Buffer],
+    overwritten: set[tirx.Buffer],
+) -> None:
+    groups: dict[int, list[OperatorCall]] = {}
+    for call, number in moves:
+        groups.setdefault(number, []).append(call)
+    positions = {call: position for position, call in enumerate(calls.calls)}
+    live = _LiveBytes.of(calls, own, kept)
+    peak = live.peak()
+    for group in groups.values():
+        # Inputs of one concat may only pay off together.
+        for together in [group, *([move] for move in group if len(group) > 1)]:
+            before = list(calls.calls), dict(calls.views)
+            now = live
+            for move in together:
+                merged = _elide(calls, move, own - kept, overwritten)
+                if merged is not None:
+                    now = now.merged(*merged, positions[move])
+            if now.peak() > peak:
+                calls.calls, calls.views = before
+            else:
+                live, peak = now, now.peak()
+
+
+def _elide(
+    calls: MainCalls, move: OperatorCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
+) -> tuple[tirx.Buffer, tirx.Buffer] | None:
+    """Let the source or the destination of a copy lie in the other, if one of them may; returns
+    which lies in which."""
+    (source, begin), (target, place) = (calls.root(buffer) for buffer in move.arguments)
+    if move not in calls.calls or source.same_as(target) or {source, target} & overwritten:
+        return None
+    moved = _elements(move.arguments[0])
+    if source in own and _elements(source) == moved:
+        inner, view = source, View(target, place)
+    elif target in own and _elements(target) == moved:
+        inner, view = target, View(source, begin)
+    else:
+        return None
+    calls.views[inner] = view
+    calls.calls.remove(move)
+    return inner, view.whole
+
+
+def _overwritten(calls: MainCalls, own: set[tirx.Buffer]) -> set[tirx.Buffer]:
+    """Tensors of which a part is written twice, or that have content before it is written."""
+    found: set[tirx.Buffer] = set()
+    parts: dict[tirx.Buffer, list[tuple[int, int]]] = {}
+    for call in calls.calls:
+        for buffer in call.written:
+            root, begin = calls.root(buffer)
+            end = begin + _elements(buffer)
+            written = parts.setdefault(root, [])
+            if root not in own or any(begin < stop and start < end for start, stop in written):
+                found.add(root)
+            written.append((begin, end))
+    return found
+
+
+@dataclass(frozen=True)
+class _LiveBytes:
+    """The bytes of tensors that live through each call.
+
+    Parameters
+    ----------
+    sizes: tensors that count -> their bytes.
+    kept: those that live on after the last call.
+    mentions: tensors that lie in no other one -> the positions of the calls that take them, or what
+        lies in them.
+    changes: by position, how many bytes more are live than at the one before.
+    """
+
+    sizes: dict[tirx.Buffer, int]
+    kept: set[tirx.Buffer]
+    mentions: dict[tirx.Buffer, frozenset[int]]
+    changes: list[int]
+
+    @staticmethod
+    def of(calls: MainCalls, own: set[tirx.Buffer], kept: set[tirx.Buffer]) -> _LiveBytes:
+        """Those of the tensors in `own`."""
+        mentions: dict[tirx.Buffer, set[int]] = {}
+        for position, call in enumerate(calls.calls):
+            for buffer in call.arguments:
+                mentions.setdefault(calls.root(buffer)[0], set()).add(position)
+        sizes = {buffer: _size_bytes(buffer) for buffer in mentions.keys() & own}
+        live = _LiveBytes(sizes, kept, {}, [0] * (len(calls.calls) + 1))
+        for buffer, positions in mentions.items():
+            live.mentions[buffer] = frozenset(positions)
+            live._add(buffer, 1)
+        return live
+
+    def merged(self, inner: tirx.Buffer, whole: tirx.Buffer, position: int) -> _LiveBytes:
+        """With `inner` in `whole`, and without the call at `position`. At the gap that it leaves no
+        more is live than at the calls beside it."""
+        after = _LiveBytes(self.sizes, self.kept, dict(self.mentions), list(self.changes))
+        for buffer in (inner, whole):
+            after._add(buffer, -1)
+        after.mentions[whole] = (after.mentions.pop(inner) | after.mentions[whole]) - {position}
+        after._add(whole, 1)
+        return after
+
+    def peak(self) -> int:
+        """The most bytes that live through one call."""
+        return max(accumulate(self.changes))
+
+    def _add(self, buffer: tirx.Buffer, times: int) -> None:
+        positions = self.mentions[buffer]
+        if buffer in self.sizes and positions:
+            last = len(self.changes) - 2 if buffer in self.kept else max(positions)
+            self.changes[min(positions)] += times * self.sizes[buffer]
+            self.changes[last + 1] -= times * self.sizes[buffer]
+
+
+def _size_bytes(buffer: tirx.Buffer) -> int:
+    return _elements(buffer) * int(tvm.DataType(str(buffer.dtype)).itemsize)
+
+
+def _elements(buffer: tirx.Buffer) -> int:
+    return prod(int(extent) for extent in buffer.shape)

@@ -1,0 +1,369 @@
+"""Lower the Relax `main` function to the AoT `__tvm_main__` PrimFunc.
+
+`__tvm_main__` takes a typed pointer to each input and then to each output, allocates every state,
+every tensor between operators and every constant with a flat AllocBuffer, and calls the operators
+in order. Nothing has an address yet; that is the planner's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeAlias
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimType
+
+from usmp.aot.elide_copies import Move, elide_moves
+from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
+from usmp.aot.main_calls import MainCalls
+from usmp.aot.states import FLAG_NAME, copy_to_states, set_once, write_straight
+from usmp.objects.attributes import (
+    CONSTANT_DATA_ATTR,
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_TENSORS_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.objects.state_info import StateInfo
+from usmp.objects.tensor_info import TensorInfo
+from usmp.relax.contiguous_parts import MOVES, part_offsets
+from usmp.relax.states import states_of
+from usmp.relax.static_shapes import flatten_types
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.unique_names import UniqueNames, names_apart
+
+Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
+"""What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
+
+
+def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule:
+    """Replace the Relax `main` of `mod` with the AoT PrimFunc `__tvm_main__`.
+
+    Parameters
+    ----------
+    mod: a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes,
+        and cuts and joins along the outermost axis, and these PrimFuncs, lowered to typed pointer
+        parameters. Its attribute `states` lists what is kept between runs (see `StateInfo`).
+    output_names: names of the outputs, in order; "output" or "output0", "output1", ... by default.
+        One that comes again gets a number.
+
+    Raises
+    ------
+    UnsupportedModelError: a call that is not an operator PrimFunc, or a shape that is not static.
+    ValueError: a state that is not a parameter and a result of `main`.
+    """
+    return MainVersions(mod, output_names).version()[0]
+
+
+class MainVersions:
+    """What `lower_main` can make of a module: with copies of parts of tensors, or without.
+
+    All versions have the same operator PrimFuncs. Parameters and errors are those of `lower_main`.
+    """
+
+    def __init__(self, mod: IRModule, output_names: list[str] | None = None) -> None:
+        main = mod["main"]
+        states = {str(state.name): state for state in states_of(main)}
+        builder = _MainBuilder(last_uses(main))
+        inputs: list[TensorInfo] = []
+        for param in main.params:
+            info = TensorInfo(param.name, *shape_and_dtype(param.ty, param.name))
+            if info.name in states:
+                builder.values[param] = builder.state(info.name, param.ty, states[info.name])
+            else:
+                builder.values[param] = builder.parameter(info)
+                inputs.append(info)
+        for position, binding in enumerate(bindings(main)):
+            builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
+        results = list(_flatten(builder.value_of(main.body.body)))
+        types = flatten_types(main.body.body.ty)
+        kept = {int(state.output) for state in states.values()}
+        returned = [index for index in range(len(results)) if index not in kept]
+        names = output_names or _default_output_names(len(returned), {i.name for i in inputs})
+        self._outputs = [
+            TensorInfo(name, *shape_and_dtype(types[index], name))
+            for name, index in zip(names_apart(names), returned, strict=True)
+        ]
+        self._mod = mod
+        self._builder = builder
+        self._inputs = inputs
+        self._results = [results[index] for index in returned]
+        self._new_values = {
+            buffer: results[state.output] for buffer, state in builder.states.items()
+        }
+
+    def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Move]]:
+        """A module, and which moves of tensors it elides; `wanted` as for `elide_moves`."""
+        builder = self._builder.version()
+        moves = builder.elide_moves([*self._results, *self._new_values.values()], wanted)
+        func = builder.finish(self._results, self._outputs, self._new_values).with_attrs(
+            {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
+        )
+        functions = {
+            var: f for var, f in self._mod.functions.items() if isinstance(f, tirx.PrimFunc)
+        }
+        functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
+        functions.update(builder.calls.functions)
+        return IRModule(functions, attrs=self._mod.attrs), moves
+
+
+@dataclass
+class _MainBuilder:
+    """The body of `__tvm_main__` as it grows, and what each Relax variable is in it."""
+
+    last_uses: dict[tirx.Var, int]
+    values: dict[tirx.Var, Value] = field(default_factory=dict)
+    params: list[tirx.Var] = field(default_factory=list)
+    declarations: list[tirx.Stmt] = field(default_factory=list)
+    allocations: dict[tirx.Buffer, tirx.Stmt] = field(default_factory=dict)
+    constants: dict[tuple[str, bytes], tirx.Buffer] = field(default_factory=dict)
+    states: dict[tirx.Buffer, StateInfo] = field(default_factory=dict)
+    calls: MainCalls = field(default_factory=MainCalls)
+    names: UniqueNames = field(default_factory=UniqueNames)
+
+    def version(self) -> _MainBuilder:
+        """The same, to be changed without this one."""
+        return _MainBuilder(
+            self.last_uses,
+            dict(self.values),
+            list(self.params),
+            list(self.declarations),
+            dict(self.allocations),
+            dict(self.constants),
+            dict(self.states),
+            self.calls.version(),
+            deepcopy(self.names),
+        )
+
+    def parameter(self, info: TensorInfo) -> tirx.Buffer:
+        """Add a typed pointer parameter and declare the tensor behind it."""
+        buffer = _flat_buffer(self.names.unique(info.name), info.shape, info.dtype)
+        pointer = tirx.Var(f"{info.name}_ptr", PointerType(PrimType(info.dtype)))
+        self.params.append(pointer)
+        self.declarations.append(tirx.DeclBuffer(buffer, data=pointer))
+        return buffer
+
+    def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
+        """Allocate a tensor that is kept between runs."""
+        buffer = self.kept(name, *shape_and_dtype(ty, name))
+        self.states[buffer] = info
+        return buffer
+
+    def kept(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
+        buffer = _flat_buffer(self.names.unique(name), shape, dtype)
+        self.allocations[buffer] = tirx.AllocBuffer(buffer, {STATE_TENSOR_ATTR: buffer.name})
+        return buffer
+
+    def value_of(self, expr: tvm.ir.Expr, name: str = "constant") -> Value:
+        """What an argument stands for: a variable, a constant (called `name`), a tuple of such."""
+        if isinstance(expr, relax.Tuple):
+            return tuple(
+                self.value_of(element, f"{name}_{index}")
+                for index, element in enumerate(expr.fields)
+            )
+        if isinstance(expr, relax.TupleGetItem):
+            return self.value_of(expr.tuple_value)[expr.index]
+        if isinstance(expr, GenericConst):
+            return self.constant(name, expr.value)
+        if expr in self.values:
+            return self.values[expr]
+        raise UnsupportedModelError(f"the model uses an expression that has no static C: {expr}")
+
+    def constant(self, name: str, data: tvm.runtime.Tensor) -> tirx.Buffer:
+        """The buffer of a constant; equal constants are stored once."""
+        content = (str(data.dtype), data.numpy().tobytes())
+        if content not in self.constants:
+            buffer = _flat_buffer(self.names.unique(name), data.shape, data.dtype)
+            self.constants[content] = buffer
+            self.allocations[buffer] = tirx.AllocBuffer(buffer, {CONSTANT_DATA_ATTR: data})
+        return self.constants[content]
+
+    def lower(self, expr: tvm.ir.Expr, var: tirx.Var, position: int) -> Value:
+        """Append what computes `expr`, the binding at `position`, and return what the Relax
+        variable `var` now stands for."""
+        if not isinstance(expr, Call):
+            return self.value_of(expr)
+        operator = getattr(expr.op, "name", str(expr.op))
+        if operator in ("relax.call_tir", "relax.call_tir_inplace"):
+            callee = expr.args[0]
+            arguments = list(_flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
+            if operator == "relax.call_tir_inplace":
+                return self.call_in_place(callee, arguments, expr, var, position)
+            result = self.allocate(callee.name_hint, var.ty)
+            self.calls.append(callee, [*arguments, *_flatten(result)], _flatten(result))
+            return result
+        if operator == "relax.reshape":
+            return self.value_of(expr.args[0])
+        if operator in MOVES:
+            return self.move(expr, var, position)
+        raise UnsupportedModelError(
+            f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
+        )
+
+    def move(self, call: Call, var: tirx.Var, group: int) -> Value:
+        """Cut or join tensors by copies, which `finish` elides where it can.
+
+        Raises
+        ------
+        UnsupportedModelError: the parts have gaps.
+        """
+        offsets = part_offsets(call)
+        if offsets is None:
+            raise UnsupportedModelError(
+                f"operator {call.op.name} (result {var.name}: {var.ty}) moves parts with gaps; "
+                "legalize it first"
+            )
+        name = call.op.name.removeprefix("relax.")
+        source = self.value_of(call.args[0], f"{name}_constant")
+        result = self.allocate(name, var.ty)
+        joins = isinstance(source, tuple)
+        parts = _flatten(source if joins else result)
+        (whole,) = _flatten(result if joins else source)
+        for part, offset in zip(parts, offsets, strict=True):
+            place = self.calls.part(self.names.unique(f"{whole.name}_part"), whole, offset, part)
+            copied, to = (part, place) if joins else (place, part)
+            self.calls.copy(copied, to, group=group)
+        return result
+
+    def call_in_place(
+        self,
+        callee: GlobalVar,
+        arguments: list[tirx.Buffer],
+        call: Call,
+        var: tirx.Var,
+        position: int,
+    ) -> Value:
+        """Call an operator that writes results over some of its arguments.
+
+        Relax sees a function without effects, so an argument that anyone else owns or that is read
+        later is copied first.
+        """
+        results: list[tirx.Buffer] = []
+        fresh: list[tirx.Buffer] = []
+        types = flatten_types(var.ty)
+        for index, ty in zip(map(int, call.attrs.inplace_indices), types, strict=True):
+            if index < 0:
+                results.append(self.allocate_tensor(callee.name_hint, ty))
+                fresh.append(results[-1])
+                continue
+            others = {other for i, other in enumerate(arguments) if i != index}
+            if arguments[index] in others or not self.is_free(arguments[index], position):
+                copied = self.allocate_tensor(f"{callee.name_hint}_copy", ty)
+                self.calls.copy(arguments[index], copied)
+                arguments[index] = copied
+            results.append(arguments[index])
+        self.calls.append(callee, [*arguments, *fresh], results)
+        return tuple(results) if isinstance(var.ty, tvm.ir.TupleType) else results[0]
+
+    def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
+        """Whether the binding at `position` is the last to use what is in `buffer`."""
+        if buffer not in self.allocations or buffer in set(self.constants.values()):
+            return False
+        return not any(
+            self.last_uses.get(var, -1) > position and buffer in set(_flatten(value))
+            for var, value in self.values.items()
+        )
+
+    def allocate(self, name: str, ty: tvm.ir.Type) -> Value:
+        """Allocate the tensor, or each tensor of the tuple, that an operator writes."""
+        if isinstance(ty, tvm.ir.TupleType):
+            return tuple(
+                self.allocate(f"{name}_{index}", element) for index, element in enumerate(ty.fields)
+            )
+        return self.allocate_tensor(name, ty)
+
+    def allocate_tensor(self, name: str, ty: tvm.ir.Type) -> tirx.Buffer:
+        return self.allocate_flat(name, *shape_and_dtype(ty, name))
+
+    def allocate_flat(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
+        buffer = _flat_buffer(self.names.unique(name), shape, dtype)
+        self.allocations[buffer] = tirx.AllocBuffer(buffer)
+        return buffer
+
+    def own(self) -> set[tirx.Buffer]:
+        """The tensors that operators write and that no one else owns."""
+        return set(self.allocations) - set(self.constants.values()) - set(self.states)
+
+    def elide_moves(
+        self, returned: list[tirx.Buffer], wanted: Collection[int] | None
+    ) -> list[Move]:
+        """Let tensors lie in one another; see `usmp.aot.elide_copies`."""
+        moves = elide_moves(self.calls, self.own(), returned, wanted)
+        for view in self.own() & self.calls.views.keys():
+            del self.allocations[view]
+        return moves
+
+    def finish(
+        self,
+        results: list[tirx.Buffer],
+        outputs: list[TensorInfo],
+        new_values: dict[tirx.Buffer, tirx.Buffer],
+    ) -> tirx.PrimFunc:
+        """Let the results be written where they belong, and close the function.
+
+        A result that is no operator's own tensor (an input, a constant, a view, or a tensor that
+        is returned twice) is copied, because its bytes have another owner.
+
+        Parameters
+        ----------
+        results, outputs: what the caller gets, and the names under which it does.
+        new_values: each state's buffer with the one that holds its value after the run.
+        """
+        produced = self.own()
+        setting = self.set_states()
+        moved = write_straight(self.calls, new_values, results, produced)
+        for buffer in moved:
+            del self.allocations[buffer]
+        copied: list[tuple[tirx.Buffer, tirx.Buffer]] = []
+        for result, info in zip(results, outputs, strict=True):
+            output = self.parameter(info)
+            if result in produced and result not in moved:
+                self.calls.rename(result, output)
+                moved[result] = output
+                del self.allocations[result]
+            else:
+                copied.append((moved.get(result, result), output))
+        for result, output in copied:
+            self.calls.copy(result, output)
+        now_in = {state: moved.get(value, value) for state, value in new_values.items()}
+        copy_to_states(self.calls, now_in, self.allocate_like)
+        views, calls = self.calls.declarations(), self.calls.statements()
+        body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
+        return tirx.PrimFunc(self.params, tirx.SeqStmt(body))
+
+    def set_states(self) -> list[tirx.Stmt]:
+        """What gives the states their initial values."""
+        return set_once(
+            self.calls,
+            self.states,
+            lambda state: self.constant(f"{state.name}_initial", state.initial_value),
+            lambda: self.kept(FLAG_NAME, [1], "uint8"),
+        )
+
+    def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:
+        return self.allocate_flat(f"{buffer.name}_copy", [int(buffer.shape[0])], str(buffer.dtype))
+
+
+def _flatten(value: Value) -> Iterator[tirx.Buffer]:
+    if isinstance(value, tuple):
+        for element in value:
+            yield from _flatten(element)
+    else:
+        yield value
+
+
+def _flat_buffer(name: str, shape: tuple[int, ...] | list[int], dtype: str) -> tirx.Buffer:
+    """A one-dimensional buffer; a scalar has one element."""
+    return tirx.decl_buffer((prod(shape),), str(dtype), name)
+
+
+def _default_output_names(count: int, taken: set[str]) -> list[str]:
+    """Names for the outputs that no input has."""
+    stem = "output"
+    while any(name.startswith(stem) for name in taken):
+        stem += "_"
+    return [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]

@@ -1,0 +1,223 @@
+"""Schedule operator PrimFuncs so that they keep almost no scratch memory.
+
+A legalized operator computes whole tensors between its stages: a padded copy of the input, the
+accumulators of a convolution, their sum with the bias. Here every element-wise stage (padding
+included) is computed where it is read, and every reduction is computed where its result is
+consumed, so an accumulator is one element instead of one tensor. The order of the floating point
+operations of an output element does not change: results stay bit-identical.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from inspect import unwrap
+
+import tvm_ffi
+from tvm import s_tir, tirx
+from tvm.ir import Call, IRModule, TensorLoad
+from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.tir.nodes import nodes_of
+
+# TVM checks the types of all arguments by their annotations, which takes longer than the calls do.
+_get = unwrap(s_tir.Schedule.get)
+_get_child_blocks = unwrap(s_tir.Schedule.get_child_blocks)
+_get_consumers = unwrap(s_tir.Schedule.get_consumers)
+_get_loops = unwrap(s_tir.Schedule.get_loops)
+_get_sblock = unwrap(s_tir.Schedule.get_sblock)
+
+
+def schedule_operators(mod: IRModule) -> IRModule:
+    """Schedule every PrimFunc of `mod` that is still in block form; the rest is left alone."""
+    scheduled = IRModule(mod.functions, attrs=mod.attrs)
+    for global_var, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc) and isinstance(func.body, s_tir.SBlockRealize):
+            # What cannot be scheduled stays as it is, and computes the same.
+            with suppress(ScheduleError):
+                scheduled.update_func(global_var, _schedule(func))
+    return scheduled
+
+
+def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    if _is_one_map(func.body.block):
+        return func
+    schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
+    for block in _stages(schedule):
+        _compute_where_read(schedule, block)
+    for block in _stages(schedule):
+        _accumulate_apart(schedule, block)
+    # Consumers first: a reduction follows its consumer into the consumer's final place.
+    for block in reversed(_stages(schedule)):
+        if _get_consumers(schedule, block):
+            _compute_where_consumed(schedule, block)
+    for block in _stages(schedule):
+        _initialize_before_reducing(schedule, block)
+    return schedule.mod["main"].with_attrs(dict(func.attrs))
+
+
+def _is_one_map(root: s_tir.SBlock) -> bool:
+    """Whether the PrimFunc has a single stage and no accumulator: there is nothing to choose."""
+    blocks = nodes_of(root.body, s_tir.SBlock)
+    return len(blocks) == 1 and blocks[0].init is None and not root.alloc_buffers
+
+
+def _stages(schedule: s_tir.Schedule) -> list[SBlockRV]:
+    """The blocks of the PrimFunc in program order; none if its only block stands around nothing."""
+    root = schedule.mod["main"].body.block.name_hint
+    return list(_get_child_blocks(schedule, _get_sblock(schedule, root)))
+
+
+def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Inline an element-wise stage into its readers; reductions and outputs refuse and stay."""
+    if _is_dear_to_repeat(schedule, block):
+        return
+    with suppress(ScheduleError):
+        schedule.compute_inline(block)
+
+
+def _is_dear_to_repeat(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
+    """Whether a stage calls functions or divides integers, and readers would repeat that.
+
+    A reader repeats it if it has more iterations than the stage has elements, or, as the only
+    reader, reads it in several places.
+    """
+    stage = _get(schedule, block)
+    if not _is_dear(stage.body):
+        return False
+    elements = sum(_number_of_elements(region.source) for region in stage.writes)
+    readers = list(_get_consumers(schedule, block))
+    if len(readers) == 1 and _number_of_loads(_get(schedule, readers[0]), stage) > 1:
+        return True
+    return any(
+        _product([int(_get(schedule, loop).extent) for loop in _get_loops(schedule, reader)])
+        > elements
+        for reader in readers
+    )
+
+
+def _is_dear(body: tirx.Stmt) -> bool:
+    calls_c = any(is_op(call, "tirx.call_pure_extern") for call in nodes_of(body, Call))
+    return calls_c or any(
+        str(division.ty.dtype).startswith("int") for division in nodes_of(body, tirx.Div)
+    )
+
+
+def _number_of_loads(reader: s_tir.SBlock, stage: s_tir.SBlock) -> int:
+    """In how many places a reader reads what a stage writes."""
+    written = [region.source for region in stage.writes]
+    return sum(
+        any(load.source.same_as(buffer) for buffer in written)
+        for load in nodes_of(reader.body, TensorLoad)
+    )
+
+
+def _accumulate_apart(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Let a reduction that nothing follows have an accumulator of its own, as others have: in the
+    output it would be stored in each iteration, and from the first of them on destroy an input that
+    the output may overwrite."""
+    stage = _get(schedule, block)
+    if stage.init is not None and len(stage.writes) == 1 and not _get_consumers(schedule, block):
+        schedule.cache_write(block, 0, "global")
+
+
+def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Move a stage into the loops of its last consumer, as deep as nothing is computed twice."""
+    written = [region.source for region in _get(schedule, block).writes]
+    loops = _loops_that_select(schedule, list(_get_consumers(schedule, block)), written)
+    while loops and not _is_moved(schedule, block, loops[-1]):
+        # The loop does not enclose all consumers; one around it may.
+        loops.pop()
+    extents = [int(_get(schedule, loop).extent) for loop in loops]
+    for index, buffer in enumerate(written):
+        if _number_of_elements(buffer) == _product(extents):
+            # One element is left of the buffer: a C local, which compilers keep in a register.
+            schedule.set_scope(block, index, "local")
+
+
+def _is_moved(schedule: s_tir.Schedule, block: SBlockRV, loop: LoopRV) -> bool:
+    try:
+        schedule.compute_at(block, loop)
+    except ScheduleError:
+        return False
+    return True
+
+
+def _initialize_before_reducing(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+    """Set an accumulator once before its reduction loops, instead of asking in each iteration."""
+    if _get(schedule, block).init is None:
+        return
+    reduced = {
+        value
+        for iter_var, value in _bound_iter_vars(schedule, block)
+        if iter_var.iter_type == tirx.IterVar.CommReduce
+    }
+    for loop in _get_loops(schedule, block):
+        if _get(schedule, loop).loop_var in reduced:
+            schedule.decompose_reduction(block, loop)
+            return
+
+
+def _bound_iter_vars(
+    schedule: s_tir.Schedule, block: SBlockRV
+) -> list[tuple[tirx.IterVar, tirx.Expr]]:
+    """What each block variable is bound to, usually the variable of one loop."""
+    realize = tvm_ffi.get_global_func("s_tir.schedule.GetSBlockRealize")(schedule, block)
+    return list(zip(_get(schedule, block).iter_vars, realize.iter_values, strict=True))
+
+
+def _loops_that_select(
+    schedule: s_tir.Schedule, consumers: list[SBlockRV], buffers: list[tirx.Buffer]
+) -> list[LoopRV]:
+    """The outermost loops of the last consumer that select parts of `buffers`.
+
+    The variable of such a loop is, in all consumers, the index of one and the same dimension: each
+    iteration reads its own part of the buffers, so what is computed inside it is computed once. A
+    loop of one iteration never repeats anything and always counts.
+    """
+    reads = [indices for consumer in consumers for indices in _indices(schedule, consumer, buffers)]
+    selecting: list[LoopRV] = []
+    for loop in _get_loops(schedule, consumers[-1]):
+        node = _get(schedule, loop)
+        dimensions = [
+            {
+                dimension
+                for dimension, index in enumerate(indices)
+                if index is not None and index.same_as(node.loop_var)
+            }
+            for indices in reads
+        ]
+        if not set.intersection(*dimensions) and not _is_one(node.extent):
+            break
+        selecting.append(loop)
+    return selecting
+
+
+def _indices(
+    schedule: s_tir.Schedule, consumer: SBlockRV, buffers: list[tirx.Buffer]
+) -> list[list[tirx.Expr | None]]:
+    """Each read of `buffers`: the indices that pick one element of a dimension, as of the loops."""
+    values = {iter_var.var: value for iter_var, value in _bound_iter_vars(schedule, consumer)}
+    return [
+        [
+            values.get(r.min) if isinstance(r.min, tirx.Var) and _is_one(r.extent) else None
+            for r in region.region
+        ]
+        for region in _get(schedule, consumer).reads
+        if any(region.source.same_as(buffer) for buffer in buffers)
+    ]
+
+
+def _is_one(expr: tirx.Expr) -> bool:
+    return isinstance(expr, tirx.IntImm) and int(expr) == 1
+
+
+def _number_of_elements(buffer: tirx.Buffer) -> int:
+    return _product([int(extent) for extent in buffer.shape])
+
+
+def _product(factors: list[int]) -> int:
+    result = 1
+    for factor in factors:
+        result *= factor
+    return result

@@ -1,0 +1,109 @@
+"""What a model keeps between runs: set at first, stored at last.
+
+A state is one buffer of `__tvm_main__`. It holds the value before the run until the value after the
+run is written to it, by the operator that computes it where that is possible, or else by a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tvm import tirx
+
+from usmp.aot.main_calls import MainCalls, call_statement
+from usmp.objects.state_info import StateInfo
+
+FLAG_NAME = "states_are_set"
+"""The state that tells a first run: memory is zero at first, so this is 0 until the states have
+their initial values."""
+
+
+def set_once(
+    calls: MainCalls,
+    states: dict[tirx.Buffer, StateInfo],
+    constant: Callable[[StateInfo], tirx.Buffer],
+    flag: Callable[[], tirx.Buffer],
+) -> list[tirx.Stmt]:
+    """The statements that give the states their initial values in the first run.
+
+    The pools are zero before that, so what starts as zeros needs nothing.
+
+    Parameters
+    ----------
+    states: each state with its buffer.
+    constant: makes a buffer that holds a state's initial value.
+    flag: makes a buffer of one uint8 that is kept between runs.
+    """
+    setting: list[tirx.Stmt] = []
+    for buffer, state in states.items():
+        values = state.initial_value.numpy()
+        if not any(values.tobytes()):
+            continue
+        if len({value.tobytes() for value in values.reshape(-1)}) == 1:
+            operator, sources = calls.fill_function(buffer, values.reshape(-1)[0].item()), []
+        else:
+            operator, sources = calls.copy_function(buffer), [constant(state)]
+        setting.append(call_statement(operator, [*sources, buffer]))
+    if not setting:
+        return []
+    is_set = flag()
+    setting.append(tirx.BufferStore(is_set, tirx.const(1, "uint8"), [0]))
+    is_first_run = tirx.EQ(is_set[0], tirx.const(0, "uint8"))
+    return [tirx.IfThenElse(is_first_run, tirx.SeqStmt(setting), None)]
+
+
+def write_straight(
+    calls: MainCalls,
+    new_values: dict[tirx.Buffer, tirx.Buffer],
+    returned: list[tirx.Buffer],
+    produced: set[tirx.Buffer],
+) -> dict[tirx.Buffer, tirx.Buffer]:
+    """Let operators write new values to the states themselves, where nothing reads the old ones
+    any more.
+
+    Parameters
+    ----------
+    new_values: each state's buffer with the one that holds its value after the run.
+    returned: the buffers of the model's outputs.
+    produced: the buffers that operators write and that no one else owns.
+
+    Returns
+    -------
+    Each produced buffer that is now a state, with the state's buffer.
+    """
+    renamed: dict[tirx.Buffer, tirx.Buffer] = {}
+    results = {*returned, *new_values.values()}
+    for state, value in new_values.items():
+        if value not in produced or value in renamed or state in results:
+            continue
+        if calls.last_mention(state) < calls.first_mention(value):
+            calls.rename(value, state)
+            renamed[value] = state
+    return renamed
+
+
+def copy_to_states(
+    calls: MainCalls,
+    new_values: dict[tirx.Buffer, tirx.Buffer],
+    allocate: Callable[[tirx.Buffer], tirx.Buffer],
+) -> None:
+    """Copy to the states what is not there yet, each as early as nothing reads the old value.
+
+    Parameters
+    ----------
+    new_values: each state's buffer with the one that holds its value after the run; these may be
+        the old values of other states.
+    allocate: makes a buffer like another one.
+    """
+    pending = {state: value for state, value in new_values.items() if not value.same_as(state)}
+    while pending:
+        sources = set(pending.values())
+        state = next((state for state in pending if state not in sources), None)
+        if state is None:
+            # States that exchange their values: one of them waits in a buffer of its own.
+            state = next(iter(pending))
+            waiting = allocate(state)
+            calls.copy(state, waiting, calls.last_write(state) + 1)
+            pending = {s: waiting if v.same_as(state) else v for s, v in pending.items()}
+        value = pending.pop(state)
+        calls.copy(value, state, max(calls.last_mention(state), calls.last_write(value)) + 1)

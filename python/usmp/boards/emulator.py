@@ -1,0 +1,197 @@
+"""Build the project of an archive for its board, and run it in the emulator."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from usmp.boards.board import PROJECT_FOLDER, Board
+from usmp.boards.board_run import BoardRuns, Section
+from usmp.boards.elf_sections import read_sections
+from usmp.boards.linker_errors import linker_error
+from usmp.runtime.c_compiler import BuildError
+from usmp.runtime.extra_sources import check_sources, include_sources
+from usmp.runtime.inputs import checked_inputs
+from usmp.runtime.programs import run_program
+from usmp.runtime.write_files import write_files
+from usmp.support.temporary_folder import temporary_folder
+
+DEFAULT_TIMEOUT_SECONDS = 120.0
+
+
+class EmulatorError(RuntimeError):
+    """The program did not end well in the emulator, or the emulator is missing."""
+
+
+class EmulatedModule:
+    """A model as a program for a board.
+
+    Each call of `run` starts the board anew, so that state begins with zeros.
+
+    Parameters
+    ----------
+    files: the files of an archive that was built for the board, path -> content.
+    metadata: the parsed metadata of its module.
+    board: the board.
+    variables: of the Makefile, for instance {"STACK_SIZE": "4096", "OPTIMIZATION": "-Os"}.
+    sources: C files of the user with the functions of accelerators.
+
+    Raises
+    ------
+    BuildError: make or the compiler is missing, or reports an error; a function of an accelerator
+        that no source defines.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        metadata: Mapping[str, Any],
+        board: Board,
+        variables: Mapping[str, str] | None = None,
+        sources: Sequence[str | Path] = (),
+    ) -> None:
+        check_sources(metadata, sources)
+        if not any(name.startswith(f"{PROJECT_FOLDER}/") for name in files):
+            raise BuildError(
+                f"the archive has no {PROJECT_FOLDER}/; compile the model with --board "
+                f"{board.name} again"
+            )
+        main = metadata["memory"]["functions"]["main"][0]
+        self.inputs: dict[str, dict[str, Any]] = main["inputs"]
+        self.outputs: dict[str, dict[str, Any]] = main["outputs"]
+        self.board = board
+        made = ExitStack()
+        directory = made.enter_context(temporary_folder())
+        self._cleanup = weakref.finalize(self, made.close)
+        self._project = directory / PROJECT_FOLDER
+        folders = ("codegen/", f"{PROJECT_FOLDER}/")
+        needed = {name: text for name, text in files.items() if name.startswith(folders)}
+        write_files(needed, directory)
+        include_sources(sources, self._project)
+        build_project(self._project, board, variables or {})
+
+    def run(
+        self,
+        inputs: Sequence[Mapping[str, np.ndarray]],
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    ) -> BoardRuns:
+        """Start the board and run the model once for each set of inputs.
+
+        Raises
+        ------
+        ValueError: an input is missing, unknown, or of another shape or element type.
+        EmulatorError: the emulator is missing, the program fails, takes too long, or does not
+            write what a run gives.
+        """
+        arrays = [checked_inputs(self.inputs, one).values() for one in inputs]
+        content = b"".join(array.tobytes() for one in arrays for array in one)
+        (self._project / "inputs.bin").write_bytes(content)
+        run_emulator(self.board, self._project, "model.elf", timeout_seconds)
+        try:
+            runs = self._runs()
+        except (OSError, ValueError, KeyError):
+            runs = None
+        if runs is None or not len(inputs) == len(runs.outputs) == len(runs.instructions):
+            raise EmulatorError(
+                "the program ended without a whole outputs.bin and report.txt; a main.c other than "
+                "that of tvmc compile has to write them as that does"
+            )
+        return runs
+
+    def _runs(self) -> BoardRuns:
+        """What the program wrote."""
+        numbers = _numbers((self._project / "report.txt").read_text())
+        return BoardRuns(
+            self._split_outputs((self._project / "outputs.bin").read_bytes()),
+            numbers["instructions"],
+            numbers["stack_used"][0],
+            numbers["stack_size"][0],
+        )
+
+    def sections(self) -> list[Section]:
+        """The sections of the program that take memory of the board."""
+        return read_sections((self._project / "model.elf").read_bytes(), self.board)
+
+    def _split_outputs(self, content: bytes) -> list[dict[str, np.ndarray]]:
+        """The arrays of each run, which lie one after the other."""
+        runs = []
+        start = 0
+        while start < len(content):
+            outputs = {}
+            for name, info in self.outputs.items():
+                outputs[name] = np.frombuffer(
+                    content, info["dtype"], int(np.prod(info["shape"])), start
+                ).reshape(info["shape"])
+                start += outputs[name].nbytes
+            runs.append(outputs)
+        return runs
+
+
+def build_project(project: Path, board: Board, variables: Mapping[str, str]) -> None:
+    """Run `make` in the folder of a project.
+
+    Raises
+    ------
+    BuildError: make or the compiler is missing, or reports an error.
+    """
+    require_program("make", "make", BuildError)
+    require_program(board.toolchain.compiler, board.toolchain.packages, BuildError)
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    command = ["make", "--silent", *settings]
+    done = run_program(command, project, temporary=project)
+    if done.returncode != 0:
+        raise BuildError(linker_error(done.stderr, board) or _build_failure(board, done.stderr))
+
+
+def _build_failure(board: Board, stderr: str) -> str:
+    return (
+        f"the project for board {board.name} cannot be built with {board.toolchain.compiler}:\n"
+        f"{stderr.strip()}"
+    )
+
+
+def run_emulator(board: Board, directory: Path, elf: str, timeout_seconds: float) -> str:
+    """Run a program in the board's emulator, in a folder; returns what it printed.
+
+    Raises
+    ------
+    EmulatorError: the emulator is missing, or the program fails or takes too long.
+    """
+    emulator = board.emulator
+    require_program(emulator.program, emulator.package, EmulatorError)
+    try:
+        done = run_program(emulator.command(elf), directory, timeout_seconds=timeout_seconds)
+    except subprocess.TimeoutExpired:
+        raise EmulatorError(
+            f"the program did not end within {timeout_seconds:g} seconds in {emulator.program}; "
+            "give it more with --timeout"
+        ) from None
+    printed = done.stdout + done.stderr
+    if done.returncode != 0:
+        text = printed.strip() or "it printed nothing"
+        raise EmulatorError(
+            f"the program failed in {emulator.program} with exit status {done.returncode}: {text}"
+        )
+    return printed
+
+
+def require_program(program: str, packages: str, error: type[RuntimeError]) -> None:
+    """Raise `error`, which says how to install it, if a program is not there."""
+    if shutil.which(program) is None:
+        raise error(f"{program} is not installed; apt-get install {packages}")
+
+
+def _numbers(report: str) -> dict[str, list[int]]:
+    """The lines "name number" of a report; a name may come once for each run."""
+    numbers: dict[str, list[int]] = {"instructions": []}
+    for line in report.splitlines():
+        name, number = line.split()
+        numbers.setdefault(name, []).append(int(number))
+    return numbers

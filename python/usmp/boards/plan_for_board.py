@@ -1,0 +1,59 @@
+"""Plan a module into a board's memories, and say in the board's words what does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvm.ir import IRModule
+from tvm.target import Target
+
+from usmp.algorithms.does_not_fit import text_for_board
+from usmp.boards.board import Board
+from usmp.objects import Executor
+from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.planning.options import planning_options
+from usmp.planning.session import planning_session
+from usmp.transform import UnifiedStaticMemoryPlanner
+
+
+def plan_for_board(mod: IRModule, board: Board) -> IRModule:
+    """Plan `mod`, whose pools lie in the memories of the board.
+
+    Raises
+    ------
+    ValueError: as `UnifiedStaticMemoryPlanner`; if something does not fit, it names the memory,
+        the bytes that are missing, and the largest buffers that are live together.
+    """
+    with planning_session() as session:
+        try:
+            return UnifiedStaticMemoryPlanner()(mod)
+        except ValueError as error:
+            # Of an error that leaves a pass only the text is left; the session has the data.
+            misfit = session.misfit(mod, planning_options())
+            if misfit is None:
+                raise
+            text = text_for_board(misfit.does_not_fit, misfit.solution, board.name, board.memory)
+            raise ValueError(text) from error
+
+
+def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:
+    """The targets; "llvm" without -mtriple, which TVM takes for this host, means the board."""
+    if board is None or targets.cpu.kind.name != "llvm":
+        return targets
+    if targets.cpu.attrs.get("mtriple") != Target("llvm").attrs.get("mtriple"):
+        return targets
+    return replace(targets, cpu=parse_targets(f"llvm {board.llvm_options}").cpu)
+
+
+def check_board_executor(board: Board, executor: Executor) -> None:
+    """Refuse an interface that programs for boards cannot have.
+
+    Raises
+    ------
+    ValueError: the packed interface.
+    """
+    if executor.is_packed:
+        raise ValueError(
+            f"the packed interface needs TVM's runtime, which a program for board {board.name} "
+            "lacks; use interface-api c"
+        )

@@ -1,0 +1,97 @@
+"""The memories of a board as memory pools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from usmp.boards.board import Board, constant_section, workspace_section
+from usmp.objects.pools import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfo,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+
+
+def board_workspace_pools(
+    board: Board, targets: Sequence[str], given: WorkspaceMemoryPools | None = None
+) -> WorkspaceMemoryPools:
+    """Workspace pools that are part of the program, each in the memory of its name.
+
+    Parameters
+    ----------
+    targets: names of those that may access a pool of the board's own choice.
+    given: the user's choice of memories; the board's own if missing.
+
+    Raises
+    ------
+    ValueError: a pool is no memory of the board, a workspace pool lies in read-only memory, or the
+        user named a section.
+    """
+    own = [WorkspacePoolInfo(name, list(targets)) for name in board.workspace_memories]
+    pools = own if given is None else list(given.pools)
+    for pool in pools:
+        if board.memory(pool.pool_name).is_read_only:
+            writable = [memory.name for memory in board.memories if not memory.is_read_only]
+            raise ValueError(
+                f'workspace pool "{pool.pool_name}": board {board.name} can only read that memory; '
+                f"memories that it can write: {', '.join(writable)}"
+            )
+    return WorkspaceMemoryPools(
+        [
+            pool.with_properties(**_in_memory(board, pool, workspace_section(pool.pool_name)))
+            for pool in pools
+        ]
+    )
+
+
+def board_constant_pools(
+    board: Board, targets: Sequence[str], given: ConstantMemoryPools | None = None
+) -> ConstantMemoryPools:
+    """Constant pools that are part of the program, each in the memory of its name.
+
+    They stay where the program was loaded to, so that their memory must be read-only.
+
+    Parameters
+    ----------
+    targets: names of those that may access a pool of the board's own choice.
+    given: the user's choice of memories; the board's own if missing.
+
+    Raises
+    ------
+    ValueError: a pool is no memory of the board, lies in memory that loses its content, or the
+        user named a section.
+    """
+    own = [ConstantPoolInfo(name, list(targets)) for name in board.constant_memories]
+    pools = own if given is None else list(given.pools)
+    for pool in pools:
+        if not board.memory(pool.pool_name).is_read_only:
+            lasting = [memory.name for memory in board.memories if memory.is_read_only]
+            raise ValueError(
+                f'constant pool "{pool.pool_name}": on board {board.name} that memory is empty '
+                f"when a program begins; memories that keep constants: {', '.join(lasting)}"
+            )
+    return ConstantMemoryPools(
+        [
+            pool.with_properties(**_in_memory(board, pool, constant_section(pool.pool_name)))
+            for pool in pools
+        ]
+    )
+
+
+def _in_memory(board: Board, pool: PoolInfo, section: str) -> dict[str, Any]:
+    """What the board makes of a pool: it is part of the program, within what the memory has."""
+    if pool.section_name:
+        raise ValueError(
+            f'pool "{pool.pool_name}": section {pool.section_name} is not in the linker script of '
+            f"board {board.name}, which has a section for each memory; leave it out"
+        )
+    available = board.pool_bytes(pool.pool_name)
+    hint = pool.size_hint_bytes
+    return {
+        "size_hint_bytes": available if hint < 0 else min(hint, available),
+        "is_internal": True,
+        "section_name": section,
+    }

@@ -1,0 +1,128 @@
+"""The linker script of a board, from its memory map."""
+
+from __future__ import annotations
+
+from usmp.boards.board import STACK_BYTES, Board, Memory, constant_section, workspace_section
+
+
+def print_linker_script(board: Board) -> str:
+    """The script: code and constants in read-only memories, pools where their sections say.
+
+    The stack lies at the beginning of its memory, so that an overflow runs out of it, where the
+    start-up code forbids accesses, and not into variables.
+    """
+    regions = "\n".join(_region(memory) for memory in board.memories)
+    read_only = [memory for memory in board.memories if memory.is_read_only]
+    writable = [memory for memory in board.memories if not memory.is_read_only]
+    constants = "\n".join(_constants(memory) for memory in read_only)
+    pools = "\n".join(_pool(memory) for memory in writable)
+    table = "\n".join(f"    {_zeroed(f'pool_{memory.name}')}" for memory in writable)
+    return f"""/* Memories of board {board.name}: {board.description}. */
+ENTRY(reset)
+
+STACK_SIZE = DEFINED(STACK_SIZE) ? STACK_SIZE : {STACK_BYTES};
+
+MEMORY
+{{
+{regions}
+}}
+
+SECTIONS
+{{
+  .vectors :
+  {{
+    KEEP(*(.vectors))
+  }} > {board.code_memory}
+
+{constants}
+  .text :
+  {{
+    *(.text .text.*)
+  }} > {board.code_memory}
+
+  .rodata :
+  {{
+    *(.rodata .rodata.* .srodata .srodata.*)
+    . = ALIGN(4);
+    __zero_table = .;
+{table}
+    {_zeroed("bss")}
+    __zero_table_end = .;
+  }} > {board.code_memory}
+
+  .ARM.exidx :
+  {{
+    *(.ARM.exidx* .gnu.linkonce.armexidx.*)
+  }} > {board.code_memory}
+
+  .stack (NOLOAD) :
+  {{
+    __stack_limit = .;
+    . += STACK_SIZE;
+    . = ALIGN(16);
+    __stack_top = .;
+  }} > {board.data_memory}
+
+  .data : ALIGN(4)
+  {{
+    __data_start = .;
+    *(.data .data.*)
+    __global_pointer$ = . + 0x800;
+    *(.sdata .sdata.*)
+    . = ALIGN(4);
+    __data_end = .;
+  }} > {board.data_memory} AT > {board.code_memory}
+  __data_load = LOADADDR(.data);
+
+{pools}
+  .bss (NOLOAD) : ALIGN(4)
+  {{
+    __bss_start = .;
+    /* Variables of a thread, of which there is one; the C library's errno is such. */
+    __thread_storage = .;
+    *(.tdata .tdata.* .tbss .tbss.*)
+    *(.sbss .sbss.* .bss .bss.* COMMON)
+    . = ALIGN(4);
+    __bss_end = .;
+  }} > {board.data_memory}
+
+  /DISCARD/ :
+  {{
+    *(.eh_frame .eh_frame_hdr)
+  }}
+}}
+"""
+
+
+def _region(memory: Memory) -> str:
+    attributes = "rx" if memory.is_read_only else "rwx"
+    return (
+        f"  {memory.name} ({attributes}) : "
+        f"ORIGIN = 0x{memory.base:08x}, LENGTH = 0x{memory.size_bytes:x}"
+        f"  /* {memory.description} */"
+    )
+
+
+def _constants(memory: Memory) -> str:
+    """Constant pools; before other constants, whose pattern fits theirs too."""
+    return f"""  .constants_{memory.name} :
+  {{
+    *({constant_section(memory.name)})
+  }} > {memory.name}
+"""
+
+
+def _pool(memory: Memory) -> str:
+    """Workspace pools; before other variables, whose pattern fits theirs too."""
+    return f"""  .pool_{memory.name} (NOLOAD) : ALIGN(4)
+  {{
+    __pool_{memory.name}_start = .;
+    *({workspace_section(memory.name)})
+    . = ALIGN(4);
+    __pool_{memory.name}_end = .;
+  }} > {memory.name}
+"""
+
+
+def _zeroed(section: str) -> str:
+    return f"LONG(__{section}_start) LONG(__{section}_end)"

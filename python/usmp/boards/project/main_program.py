@@ -1,0 +1,120 @@
+"""The `main.c` of a board's project, from the interface of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from usmp.boards.board import Board
+from usmp.codegen.interface import Interface, Tensor
+
+
+def print_main(interface: Interface, board: Board) -> str:
+    """A program that runs the model once for each set of inputs in `inputs.bin`."""
+    prefix = interface.prefix
+    return f"""/* Runs the model of {prefix}.h on board {board.name}. Your application begins here.
+ *
+ * The emulator, or a debugger, lends the program the files of its computer. On a board alone
+ *  - read_inputs fills the inputs, for instance from a sensor, instead of reading inputs.bin;
+ *  - write_outputs uses the outputs instead of writing outputs.bin;
+ *  - report.txt, which says what the runs took, is not needed.
+ */
+#include "measure.h"
+#include "report.h"
+#include "semihosting.h"
+#include "{prefix}.h"
+{_arrays(interface)}
+{_transfer("read_inputs", "semihosting_read", prefix, "inputs", interface)}
+{_transfer("write_outputs", "semihosting_write", prefix, "outputs", interface)}
+int main(void) {{
+{_places(interface)}
+  const int32_t inputs_file = semihosting_open("inputs.bin", SEMIHOSTING_READ);
+  const int32_t outputs_file = semihosting_open("outputs.bin", SEMIHOSTING_WRITE);
+  const int32_t report_file = semihosting_open("report.txt", SEMIHOSTING_WRITE);
+  int32_t runs = 0;
+
+  /* One run for each set of inputs; without the file, one run on zeros. */
+  while (inputs_file < 0 ? runs == 0 : {_more_inputs(interface)}) {{
+    measure_begin();
+    const int32_t status = {_run_call(interface)};
+    const uint64_t instructions = measure_end();
+    if (status != 0) {{
+      semihosting_print("error: the model returned a status other than 0\\n");
+      return 1;
+    }}
+    if (!write_outputs(outputs_file, &outputs)) {{
+      semihosting_print("error: outputs.bin cannot be written\\n");
+      return 1;
+    }}
+    report(report_file, "instructions", instructions);
+    ++runs;
+  }}
+  if (runs == 0) {{
+    semihosting_print("error: inputs.bin holds no whole set of inputs\\n");
+    return 1;
+  }}
+  report(report_file, "stack_used", stack_used());
+  report(report_file, "stack_size", stack_size());
+  semihosting_close(report_file);
+  semihosting_close(outputs_file);
+  return 0;
+}}
+"""
+
+
+def _arrays(interface: Interface) -> str:
+    """Memory for inputs and outputs, where the workspace has no places for them."""
+    if interface.has_workspace_io:
+        return ""
+    lines = [
+        f"static uint8_t {what}_{tensor.c_name}[{_size_macro(interface, tensor)}] "
+        "__attribute__((aligned(16)));"
+        for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
+        for tensor in tensors
+    ]
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _size_macro(interface: Interface, tensor: Tensor) -> str:
+    return f"{interface.macro_prefix}_{tensor.c_name.upper()}_SIZE"
+
+
+def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface) -> str:
+    """A function that moves all tensors from or to a file."""
+    tensors = interface.inputs if what == "inputs" else interface.outputs
+    lines = [f"static int {name}(int32_t file, const struct {prefix}_{what}* {what}) {{"]
+    for tensor in tensors:
+        size = _size_macro(interface, tensor)
+        lines.append(f"  if ({call}(file, {what}->{tensor.c_name}, {size}) != {size}) {{")
+        lines += ["    return 0;", "  }"]
+    if not tensors:
+        lines += ["  (void)file;", f"  (void){what};"]
+    return "\n".join([*lines, "  return 1;", "}\n"])
+
+
+def _more_inputs(interface: Interface) -> str:
+    return "read_inputs(inputs_file, &inputs)" if interface.inputs else "runs == 0"
+
+
+def _places(interface: Interface) -> str:
+    """Where inputs and outputs are, and what accelerators get."""
+    lines = []
+    for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):
+        struct = f"struct {interface.prefix}_{what} {what}"
+        if interface.has_workspace_io:
+            lines.append(f"  {struct} = {interface.prefix}_map_{what}();")
+        else:
+            lines.append(f"  {struct} = {{{_addresses(what[:-1], tensors)}}};")
+    if interface.devices:
+        lines.append("  /* What your functions for accelerators get; add them to EXTRA_SOURCES. */")
+        lines.append(f"  struct {interface.prefix}_devices devices = {{0}};")
+    return "\n".join(lines)
+
+
+def _run_call(interface: Interface) -> str:
+    arguments = [] if interface.has_workspace_io else ["&inputs", "&outputs"]
+    arguments += ["&devices"] if interface.devices else []
+    return f"{interface.prefix}_run({', '.join(arguments)})"
+
+
+def _addresses(what: str, tensors: Sequence[Tensor]) -> str:
+    return ", ".join(f"{what}_{tensor.c_name}" for tensor in tensors) or "0"

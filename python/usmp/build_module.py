@@ -1,0 +1,223 @@
+"""usmp.build: from a Relax module to planned C, the whole way in one screenful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import tvm
+from tvm import tirx
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.aot.main_candidates import MainCandidates
+from usmp.boards.board import Board, board_named
+from usmp.boards.plan_for_board import board_targets, check_board_executor, plan_for_board
+from usmp.boards.pools import board_constant_pools, board_workspace_pools
+from usmp.codegen.accelerator_functions import accelerator_functions
+from usmp.codegen.llvm import check_llvm_target
+from usmp.codegen.names import symbol_prefix
+from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.frontend import import_model
+from usmp.objects import ConstantMemoryPools, Executor, Runtime, WorkspaceMemoryPools
+from usmp.objects.attributes import (
+    BOARD_ATTR,
+    CONSTANT_MEMORY_POOLS_ATTR,
+    EXECUTOR_ATTR,
+    RAM_WITH_WORKSPACE_IO_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.objects.executor import check_workspace_io
+from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.pipeline import lower_to_operators
+from usmp.planning.candidates import fewest_bytes
+from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
+from usmp.planning.session import planning_session
+from usmp.planning.workspace_io import ram_with_workspace_io
+from usmp.relax.transform.bind_params import bind_params
+from usmp.support.errors import FaultError
+from usmp.support.tvm_errors import cannot, faults_told
+from usmp.transform import (
+    ConvertForLoopsToSerial,
+    OrderOperators,
+    PoisonDeadBytes,
+    UnifiedStaticMemoryPlanner,
+)
+
+
+def build(
+    mod: IRModule | str | Path,
+    target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
+    executor: str | Executor | None = None,
+    workspace_memory_pools: WorkspaceMemoryPools | None = None,
+    constant_memory_pools: ConstantMemoryPools | None = None,
+    params: Mapping[str, np.ndarray | tvm.runtime.Tensor] | None = None,
+    module_name: str | None = None,
+    board: str | Board | None = None,
+    *,
+    mod_name: str | None = None,
+    runtime: str | Runtime | None = None,
+    compare_workspace_io: bool = False,
+) -> AOTExecutorFactoryModule:
+    """Compile a Relax module to C, or to an object file, with planned memory.
+
+    Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
+    gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
+    `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io`,
+    `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
+    by default; false lets no output overwrite what its operator has read of a dying input),
+    `tir.usmp.order_operators` (true by default; false keeps the importer's order) and
+    `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
+
+    Parameters
+    ----------
+    mod: a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
+        (see `StateInfo`). Or the path of a model file, as `usmp.import_model` reads it.
+    target: "c", "llvm" with options as "llvm -mcpu=cortex-m3", or several with accelerators, as
+        "accel,c"; see `usmp.objects.targets`.
+    executor: "aot", or an `Executor` with options.
+    workspace_memory_pools: memories for everything that is written; one internal pool by default.
+    constant_memory_pools: memories for constants; one internal pool by default.
+    params: values of parameters of `main`, by name; they become constants.
+    module_name: prefix of the C symbols, as `tvmgen_<module_name>_run`; "default" by default.
+    board: a board, or its name: pools lie in its memories (the user's have their names), inputs and
+        outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, and the archive
+        gains a project that builds a program for it.
+    mod_name: the name that `tvm.relay.build` had for `module_name`; one of the two.
+    runtime: "crt", or a `Runtime`, as `tvm.relay.build` took it; the C needs none.
+    compare_workspace_io: plan once more with inputs and outputs in the workspace, if they are not,
+        and say in the metadata how much RAM that would take.
+
+    Raises
+    ------
+    UnsupportedModelError: something in the model has no static C, or its file cannot be read.
+    ValueError: an unknown target, executor, runtime, algorithm, parameter or board, two pools of
+        one name, or pools or memories of a board that are too small.
+    TypeError: something else in the place of the model or of memory pools.
+    FaultError: usmp itself fails, which should be reported.
+    """
+    board = board_named(board) if isinstance(board, str) else board
+    targets = board_targets(board, parse_targets(target))
+    check_llvm_target(targets.cpu)
+    executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
+    _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
+    _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
+    _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
+    module_name = _module_name(module_name, mod_name)
+    mod = _imported(mod)
+    options = planning_options(workspace_io=board is not None)
+    if board is not None:
+        check_board_executor(board, executor)
+        names = targets.names
+        workspace_memory_pools = board_workspace_pools(board, names, workspace_memory_pools)
+        constant_memory_pools = board_constant_pools(board, names, constant_memory_pools)
+    check_workspace_io(executor, options.use_workspace_io)
+    if params:
+        mod = bind_params(mod, params)
+    with _pass_context(options), planning_session() as session:
+        with _lowering():
+            lowered = lower_to_operators(mod, targets.accelerators, symbol_prefix(module_name))
+            mod = tirx.transform.BindTarget(targets.cpu)(ConvertForLoopsToSerial()(lowered.mod))
+            mod = mod.with_attr(EXECUTOR_ATTR, executor)
+            if workspace_memory_pools is not None:
+                mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
+            if constant_memory_pools is not None:
+                mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
+            candidates = MainCandidates(
+                replace(lowered, mod=mod), lambda made: session.bind_targets(made, targets.cpu)
+            )
+        _check_accelerators(mod, targets, executor)
+        with _planning(options):
+            mod = fewest_bytes(session, options, candidates.make).mod
+            if compare_workspace_io and not (options.use_workspace_io or executor.is_packed):
+                ram_bytes = ram_with_workspace_io(session, mod, options)
+                if ram_bytes is not None:
+                    mod = mod.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)
+            mod = OrderOperators()(mod)
+            if board is None:
+                mod = UnifiedStaticMemoryPlanner()(mod)
+            else:
+                mod = plan_for_board(mod.with_attr(BOARD_ATTR, board.name), board)
+    if options.poison_dead_bytes:
+        mod = PoisonDeadBytes()(mod)
+    return AOTExecutorFactoryModule(mod, module_name, board)
+
+
+def _check_type(value: object, expected: type, what: str) -> None:
+    if value is not None and not isinstance(value, expected):
+        raise TypeError(f"{what} takes {expected.__name__}, not {type(value).__name__}")
+
+
+def _module_name(module_name: str | None, mod_name: str | None) -> str:
+    """The one that is given of two arguments for one thing."""
+    if None not in (module_name, mod_name) and module_name != mod_name:
+        raise ValueError(
+            f'module_name "{module_name}" and mod_name "{mod_name}" contradict each other; '
+            "give one of them"
+        )
+    name = mod_name if module_name is None else module_name
+    if name is None:
+        return "default"
+    if not name:
+        raise ValueError("module_name is empty; it is the prefix of the C symbols")
+    return name
+
+
+def _imported(mod: object) -> IRModule:
+    """The module, read from its file if it is the path of one."""
+    if isinstance(mod, str | Path):
+        return import_model(mod)
+    if not isinstance(mod, IRModule):
+        raise TypeError(
+            "usmp.build takes a Relax IRModule or the path of a model file, not "
+            f"{type(mod).__name__}; usmp.import_model reads files"
+        )
+    return mod
+
+
+@contextmanager
+def _lowering() -> Iterator[None]:
+    """What TVM's own passes raise in here means that they cannot lower this model."""
+    try:
+        yield
+    except (ValueError, FaultError):
+        raise
+    except Exception as error:
+        raise cannot("lower the model", error) from error
+
+
+def _check_accelerators(mod: IRModule, targets: BuildTargets, executor: Executor) -> None:
+    """Return if the code for this target and interface can call the functions of accelerators."""
+    functions = accelerator_functions(mod)
+    if functions and targets.cpu.kind.name != "c":
+        raise ValueError(
+            f'target "{targets.cpu.kind.name}" cannot call functions of accelerators, such as '
+            f"{functions[0].symbol}; use target c"
+        )
+    if functions and executor.is_packed:
+        raise ValueError(
+            "interface-api packed cannot pass the devices of accelerators, which "
+            f"{functions[0].symbol} needs; use interface-api c"
+        )
+
+
+def _planning(options: PlanningOptions) -> AbstractContextManager[None]:
+    """Faults in here are those of usmp, unless an algorithm of the user gives what is no plan."""
+    is_own = options.custom_algorithm is None
+    return faults_told("to plan the memory") if is_own else nullcontext()
+
+
+def _pass_context(options: PlanningOptions) -> PassContext:
+    """The current one, with these options."""
+    current = PassContext.current()
+    others = {k: v for k, v in current.config.items() if k not in OPTION_NAMES}
+    return PassContext(
+        opt_level=current.opt_level,
+        required_pass=list(current.required_pass),
+        disabled_pass=list(current.disabled_pass),
+        instruments=list(current.instruments),
+        config={**others, **options.config()},
+    )

@@ -1,5 +1,0 @@
-"""A project for a board: the files that turn a model's C into a program."""
-
-from usmp.codegen.board_project.project import project_files
-
-__all__ = ["project_files"]

@@ -1,0 +1,139 @@
+"""What `usmp.build` returns: a compiled model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tvm.ir import IRModule
+
+from usmp.boards.board import Board
+from usmp.boards.project import project_files
+from usmp.codegen.c_header import print_header
+from usmp.codegen.c_source import print_main_caller, print_sources
+from usmp.codegen.interface import Interface, Tensor, interface_of
+from usmp.codegen.llvm import LLVMModule, compile_module
+from usmp.codegen.model_library_format import archive_files, metadata, write_archive
+from usmp.objects import MemoryPlan
+from usmp.objects.attributes import (
+    MAIN_FUNCTION_NAME,
+    MEMORY_PLAN_ATTR,
+)
+from usmp.runtime import HostModule
+from usmp.support.plain_text import shown
+from usmp.support.tvm_errors import faults_told
+
+
+@dataclass(frozen=True, eq=False)
+class AOTExecutorFactoryModule:
+    """A compiled model: planned TIR, C text, archive, and a way to run it here.
+
+    Parameters
+    ----------
+    ir_mod: the planned IRModule.
+    module_name: prefix of the C symbols.
+    board: the board that it was built for.
+    """
+
+    ir_mod: IRModule
+    module_name: str
+    board: Board | None = None
+
+    def __repr__(self) -> str:
+        """What a reader wants to see in a notebook; `ir_mod.show()` shows the rest."""
+        pools = ", ".join(f"{shown(pool.name)} {pool.size_bytes}" for pool in self.interface.pools)
+        inputs = ", ".join(map(_described, self.interface.inputs))
+        outputs = ", ".join(map(_described, self.interface.outputs))
+        return (
+            f'AOTExecutorFactoryModule "{shown(self.module_name)}": RAM {self.ram_bytes} bytes\n'
+            f"  pools: {pools}\n  {inputs} -> {outputs}"
+        )
+
+    @cached_property
+    def interface(self) -> Interface:
+        """Inputs, outputs and pools, with their C names."""
+        return interface_of(self.ir_mod, self.module_name)
+
+    @property
+    def memory_plan(self) -> MemoryPlan:
+        """Where every buffer is."""
+        plan: MemoryPlan = self.ir_mod.attrs[MEMORY_PLAN_ATTR]
+        return plan
+
+    @property
+    def ram_bytes(self) -> int:
+        """RAM that a run takes, but for the stack: workspace pools, and inputs and outputs."""
+        return int(self.metadata["modules"][self.module_name]["memory"]["ram"]["size_bytes"])
+
+    @cached_property
+    def header(self) -> str:
+        """The text of `tvmgen_<module_name>.h`."""
+        with faults_told("to write the header"):
+            return print_header(self.interface)
+
+    @property
+    def source(self) -> str:
+        """The text of `<module_name>_lib0.c`; the operators are in it, except for target llvm."""
+        return self.sources[0]
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
+        with faults_told("to write the C"):
+            if self._llvm is not None:
+                return [print_main_caller(self.interface, self._llvm.main)]
+            return print_sources(self.ir_mod, self.interface)
+
+    @cached_property
+    def _llvm(self) -> LLVMModule | None:
+        """Operators and main function as an object file, for target llvm."""
+        target = self.ir_mod[MAIN_FUNCTION_NAME].attrs["target"]
+        if target.kind.name != "llvm":
+            return None
+        with faults_told("to make LLVM code"):
+            return compile_module(self.ir_mod, self.interface, target)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The content of the archive's metadata.json."""
+        with faults_told("to write the metadata"):
+            return metadata(self.ir_mod, self.interface)
+
+    def files(self) -> dict[str, bytes]:
+        """The files of the archive: path -> content."""
+        object_file = self._llvm.code if self._llvm is not None else None
+        files = archive_files(self.ir_mod, self.interface, self.header, self.sources, object_file)
+        return files | (project_files(self.interface, self.board) if self.board else {})
+
+    def export_model_library_format(self, path: str | Path) -> None:
+        """Write the archive; `OSError` if that is not possible, and then no file is left."""
+        write_archive(self.files(), path)
+
+    def load(self, sources: Sequence[str | Path] = ()) -> HostModule:
+        """Build the model with the host's C compiler and load it into this process.
+
+        `sources` are C files of the user with the functions of accelerators.
+        """
+        metadata = self.metadata["modules"][self.module_name]
+        return HostModule(self.files(), metadata, sources=sources)
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Run the model once on this host, building it first if it was not yet.
+
+        State is kept from one call to the next; `load` gives a module that can be reset.
+        """
+        return self._loaded.run(inputs)
+
+    @cached_property
+    def _loaded(self) -> HostModule:
+        return self.load()
+
+
+def _described(tensor: Tensor) -> str:
+    """Name, element type and shape."""
+    shape = ", ".join(str(extent) for extent in tensor.info.shape)
+    return f"{shown(tensor.info.name)} {tensor.info.dtype}[{shape}]"

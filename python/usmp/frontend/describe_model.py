@@ -1,0 +1,164 @@
+"""What a model file has, told without compiling it: inputs, outputs, operators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from usmp.frontend.model_file import import_model, read_model_file
+from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits
+
+
+@dataclass(frozen=True)
+class DescribedTensor:
+    """An input or output.
+
+    Parameters
+    ----------
+    shape: extents, outermost first; None where the file does not tell one.
+    scale, zero_point: real = scale * (integer - zero_point), for the whole tensor; else None.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+    scale: float | None = None
+    zero_point: int | None = None
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """A model.
+
+    Parameters
+    ----------
+    format: of the file, in words.
+    inputs, outputs: in the order of the model.
+    operators: how often each occurs, by the names that the format has for them; of the most
+        frequent first.
+    signatures: names under which the file offers the model, if the format has such.
+    """
+
+    format: str
+    inputs: list[DescribedTensor]
+    outputs: list[DescribedTensor]
+    operators: dict[str, int]
+    signatures: list[str] = field(default_factory=list)
+
+
+def describe_model(path: str | Path, **options: Any) -> ModelDescription:
+    """Read a model file as far as it takes to describe it, with the options of `import_model`.
+
+    An operator that is listed may still be one that cannot be imported.
+
+    Raises
+    ------
+    UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or has an
+        input of a dynamic shape.
+    """
+    if Path(path).suffix.lower() == ".pt2":
+        return _describe_relax(import_model(path, **options), "program of torch.export")
+    limits = Limits(
+        options.get("max_model_bytes", MODEL_BYTES), options.get("max_operators", OPERATORS)
+    )
+    readers = {
+        ".tflite": partial(_describe_tflite, limits=limits),
+        ".onnx": partial(_describe_onnx, limits=limits),
+    }
+    return read_model_file(path, readers)
+
+
+def _describe_tflite(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
+    from usmp.frontend.tflite.check import check_tflite
+    from usmp.frontend.tflite.model import TfliteTensor
+    from usmp.frontend.tflite.read import operator_name, vector
+
+    model = check_tflite(content, limits)
+    graph = model.Subgraphs(0)
+    tensors = {
+        kind: [_tflite_tensor(TfliteTensor(model, graph, index)) for index in vector(graph, kind)]
+        for kind in ("Inputs", "Outputs")
+    }
+    names = [
+        operator_name(model, model.Subgraphs(number).Operators(index))
+        for number in range(model.SubgraphsLength())
+        for index in range(model.Subgraphs(number).OperatorsLength())
+    ]
+    keys = [model.SignatureDefs(i).SignatureKey() for i in range(model.SignatureDefsLength())]
+    signatures = [key.decode(errors="replace") for key in keys if key]
+    return ModelDescription(
+        "TFLite model", tensors["Inputs"], tensors["Outputs"], _counted(names), signatures
+    )
+
+
+def _tflite_tensor(tensor: Any) -> DescribedTensor:
+    from usmp.relax.io_quantization import parameters_of
+    from usmp.support.errors import UnsupportedModelError
+
+    try:
+        parameters = parameters_of(tensor.quantization)
+    except UnsupportedModelError:
+        parameters = None  # TFLite takes a scale without a zero point for none.
+    return DescribedTensor(tensor.name, tensor.dtype, tensor.shape, *(parameters or (None, None)))
+
+
+def _describe_onnx(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
+    from usmp.frontend.onnx.check import read_onnx
+    from usmp.frontend.onnx.known_shapes import known_shapes
+
+    model = read_onnx(content, folder, limits)
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    shapes = known_shapes(model.graph)
+    return ModelDescription(
+        "ONNX model",
+        [_onnx_tensor(i, shapes) for i in model.graph.input if i.name not in initialized],
+        [_onnx_tensor(output, shapes) for output in model.graph.output],
+        _counted([f"{n.domain}.{n.op_type}".lstrip(".") for n in model.graph.node]),
+    )
+
+
+def _onnx_tensor(value: Any, shapes: Mapping[str, list[int]]) -> DescribedTensor:
+    import onnx
+
+    tensor = value.type.tensor_type
+    name = onnx.TensorProto.DataType.Name(tensor.elem_type)
+    dtype = {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
+    dims = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
+    return DescribedTensor(value.name, dtype, tuple(shapes.get(value.name, dims)))
+
+
+def _describe_relax(mod: Any, file_format: str) -> ModelDescription:
+    from tvm import relax
+    from tvm.ir import Op
+
+    from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+    from usmp.relax.static_shapes import flatten_types
+
+    main = mod["main"]
+    names: list[str] = []
+
+    def on_expression(expr: Any) -> None:
+        if isinstance(expr, relax.Call) and isinstance(expr.op, Op):
+            names.append(str(expr.op.name).removeprefix("relax."))
+
+    relax.analysis.post_order_visit(main, on_expression)
+    inputs = [(str(param.name), param.ty) for param in main.params]
+    outputs = zip(main.attrs[OUTPUT_NAMES_ATTR], flatten_types(main.body.body.ty), strict=False)
+    return ModelDescription(
+        file_format,
+        [_relax_tensor(name, ty) for name, ty in inputs],
+        [_relax_tensor(str(name), ty) for name, ty in outputs],
+        _counted(names),
+    )
+
+
+def _relax_tensor(name: str, ty: Any) -> DescribedTensor:
+    return DescribedTensor(name, str(ty.dtype), tuple(int(extent) for extent in ty.shape))
+
+
+def _counted(names: list[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,133 @@
+"""Model files to Relax modules, one function a format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from tvm.ir import IRModule
+
+from usmp.frontend.pytorch.torch_cache import without_torch_cache
+from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
+from usmp.support.distribution import EXTRAS, install_command
+from usmp.support.errors import UnsupportedModelError
+
+Model = TypeVar("Model")
+"""What a reader makes of a model."""
+
+
+def import_model(
+    path: str | Path,
+    *,
+    trust: bool = False,
+    max_model_bytes: int = MODEL_BYTES,
+    max_operators: int = OPERATORS,
+) -> IRModule:
+    """Read a model file; the ending of its name tells the format.
+
+    Parameters
+    ----------
+    path: a `.tflite`, `.onnx` or `.pt2` file.
+    trust: read a `.pt2` file even if it may run code. The other formats never run any.
+    max_model_bytes: what a tensor may take, and what all constants may take together; a small file
+        can ask for any number of bytes.
+    max_operators: how many operators there may be once functions, and steps over time, are
+        written out.
+
+    Returns
+    -------
+    A module with a Relax `main`, its weights as constants, its outputs named by the attribute
+    `output_names`.
+
+    Raises
+    ------
+    UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or the
+        model has an operator that cannot be imported, or may run code and is not trusted, or asks
+        for more than it may.
+    """
+    limits = Limits(max_model_bytes, max_operators)
+
+    def reader(importer: Importer) -> Callable[[bytes, Path], IRModule]:
+        def read(content: bytes, folder: Path) -> IRModule:
+            mod = importer(content, folder, trust, limits)
+            check_main(mod["main"], limits)
+            return mod
+
+        return read
+
+    return read_model_file(
+        path, {ending: reader(importer) for ending, importer in _IMPORTERS.items()}
+    )
+
+
+def read_model_file(
+    path: str | Path, readers: Mapping[str, Callable[[bytes, Path], Model]]
+) -> Model:
+    """What the reader for the ending of a file makes of its content and its folder.
+
+    Raises
+    ------
+    UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or the
+        reader raised one; or a package that it needs is missing.
+    """
+    path = Path(path)
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        if path.is_dir():
+            raise UnsupportedModelError(f"{path}: a folder, not a model")
+        if path.suffix.lower() == ".tar":
+            raise UnsupportedModelError(
+                f"{path}: an archive, not a model; tvmc run, plan and info read archives"
+            )
+        known = ", ".join(_IMPORTERS)
+        raise UnsupportedModelError(
+            f'{path}: unknown model format "{path.suffix}"; supported: {known}'
+        )
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UnsupportedModelError(f"{path}: {error.strerror}") from error
+    if not content:
+        raise UnsupportedModelError(f"{path}: the file is empty")
+    try:
+        return reader(content, path.parent)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        raise UnsupportedModelError(
+            f"{path}: the package {error.name} is needed to read {path.suffix.lower()} files; "
+            f"install it with: {install_command(error.name)}"
+        ) from error
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"{path}: {error}") from error
+
+
+def _import_tflite(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
+    from usmp.frontend.tflite.importer import import_tflite
+
+    return import_tflite(content, limits)
+
+
+def _import_onnx(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
+    from usmp.frontend.onnx.importer import import_onnx
+
+    return import_onnx(content, folder, limits)
+
+
+def _import_pytorch(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
+    with without_torch_cache():
+        from usmp.frontend.pytorch.importer import import_pytorch
+
+        return import_pytorch(content, trust, limits)
+
+
+Importer: TypeAlias = Callable[[bytes, Path, bool, Limits], IRModule]
+"""Takes the content and the folder of a file, whether it is trusted, and what it may ask for."""
+
+_IMPORTERS: dict[str, Importer] = {
+    ".tflite": _import_tflite,
+    ".onnx": _import_onnx,
+    ".pt2": _import_pytorch,
+}
+"""By the ending of the file's name. Each loads what only it needs."""

@@ -1,0 +1,175 @@
+"""ONNX operators that move elements, or say where they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from tvm import relax, te, tirx
+from tvm.ir import Expr, GenericConst
+
+from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.running import running
+from usmp.relax.static_shapes import has_static_shape
+from usmp.relax.transform.normalize_take_indices import count_from_start
+
+
+def pad(node: OnnxNode) -> Expr | None:
+    """`R.nn.pad` in the place of a TIR function, if every extent is padded with one constant."""
+    data, widths, value, *axes = [*node.inputs, None, None, None][:4]
+    if node.text("mode", "constant") != "constant" or any(a is not None for a in axes):
+        return None
+    if data is None or not isinstance(widths, GenericConst):
+        return None
+    if value is not None and not isinstance(value, GenericConst):
+        return None
+    flat = [int(width) for width in widths.value.numpy()]
+    if any(width < 0 for width in flat):
+        return None
+    rank = len(flat) // 2
+    pairs = [width for pair in zip(flat[:rank], flat[rank:], strict=True) for width in pair]
+    fill = value.value.numpy().item() if value is not None else 0
+    return relax.op.nn.pad(data, pairs, "constant", fill)
+
+
+def gather(node: OnnxNode) -> Expr | None:
+    """`R.take` of constants, where TVM lets the model find out at run time which are negative."""
+    data, indices = node.inputs
+    if not isinstance(indices, GenericConst) or isinstance(data, GenericConst):
+        return None
+    if data is None or not has_static_shape(data.ty):
+        return None
+    axis = int(node.attributes.get("axis", 0))
+    counted = count_from_start(indices.value.numpy(), shape_of(data), axis)
+    return relax.op.take(data, relax.const(counted), axis, mode="fast")
+
+
+def slice_(node: OnnxNode) -> OnnxNode:
+    """With all that the model leaves out or has as attributes, and with no limits outside of the
+    tensor: TVM's takes 2^63 - 1, which stands for the end, for another number."""
+    inputs = [*node.inputs, None, None, None, None][:5]
+    if node.opset < 10:
+        for index, name in enumerate(("starts", "ends", "axes"), 1):
+            if name in node.attributes:
+                inputs[index] = relax.const(np.array(node.attributes[name]), "int64")
+    if isinstance(node.input(0), relax.ShapeExpr):
+        return replace(node, inputs=inputs)
+    full = replace(node, inputs=inputs)
+    names = ("starts", "ends", "axes", "steps")
+    starts, ends, axes, steps = (full.constant(i, f"the {n}") for i, n in enumerate(names, 1))
+    if starts is None or ends is None:
+        raise NotSupported("it has no starts or no ends")
+    shape = shape_of(node.required(0))
+    axes = np.arange(len(starts)) if axes is None else axes % len(shape)
+    steps = np.ones(len(starts), np.int64) if steps is None else steps
+    limits = []
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        extent = shape[int(axis)]
+        first, last, by = slice(int(start), int(end), int(step)).indices(extent)
+        # In front of the first element is not the last one, which -1 would be.
+        limits.append((first, last if last >= 0 else -extent - 1, int(axis), by))
+    columns = np.array(limits, np.int64).reshape(-1, 4).T
+    return replace(node, inputs=[node.inputs[0], *map(relax.const, columns.copy())])
+
+
+def cumulative_sum(node: OnnxNode) -> Expr:
+    """In one pass over the elements, where TVM's calls a function of its runtime."""
+    axis = node.constant(1, "the axis")
+    if axis is None:
+        raise NotSupported("it has no axis")
+    return running(
+        node.builder,
+        node.required(0),
+        int(axis.item()),
+        lambda total, element: total + element,
+        0,
+        exclusive=bool(node.attributes.get("exclusive", 0)),
+        backwards=bool(node.attributes.get("reverse", 0)),
+    )
+
+
+def compress(node: OnnxNode) -> Expr:
+    """`R.take` of the elements that a constant condition selects."""
+    condition = node.constant(1, "the condition, which says how many elements there will be,")
+    if condition is None:
+        raise NotSupported("it has no condition")
+    data, axis = node.required(0), node.attributes.get("axis")
+    if axis is None:
+        data, axis = node.builder.emit(relax.op.flatten(data)), 0
+    indices = np.flatnonzero(condition)
+    return relax.op.take(data, relax.const(indices), int(axis), mode="fast")
+
+
+def one_hot(node: OnnxNode) -> Expr:
+    """Of the type of the values; what is out of range is off everywhere, as ONNX says."""
+    indices, values = node.required(0), node.required(2)
+    depth = node.constant(1, "the depth")
+    if depth is None or depth.size != 1 or int(depth.item()) < 1:
+        raise NotSupported("its depth is not a positive number")
+    extent, rank = int(depth.item()), len(shape_of(indices))
+    axis = int(node.attributes.get("axis", -1)) % (rank + 1)
+    shape = [*shape_of(indices)[:axis], extent, *shape_of(indices)[axis:]]
+
+    def compute(indices: te.Tensor, values: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            index = indices(*at[:axis], *at[axis + 1 :]).astype("int64")
+            position = at[axis].astype("int64")
+            is_on = tirx.any(index == position, index == position - extent)
+            return tirx.Select(is_on, values[1], values[0])
+
+        return te.compute(shape, element, name="one_hot")
+
+    return call_operator(node.builder, "one_hot", compute, [indices, values])
+
+
+def eye_like(node: OnnxNode) -> Expr:
+    """Ones on a diagonal, of the type that is asked for."""
+    import onnx
+
+    data = node.required(0)
+    rows, columns = shape_of(data)
+    asked = node.attributes.get("dtype")
+    dtype = dtype_of(data)
+    if asked is not None:
+        dtype = str(onnx.helper.tensor_dtype_to_np_dtype(int(asked)))
+    return relax.op.eye(rows, columns, int(node.attributes.get("k", 0)), dtype)
+
+
+def sequence_insert(node: OnnxNode) -> Expr | None:
+    """With a position counted from the end, which TVM's counts wrongly."""
+    position = node.constant(2, "the position")
+    sequence = node.required(0)
+    if position is None or position.item() >= 0 or not isinstance(sequence, relax.Tuple):
+        return None
+    tensors: list[Expr] = list(sequence.fields)
+    if -position.item() > len(tensors):
+        raise NotSupported(
+            f"position {position.item()} is before the first of {len(tensors)} tensors"
+        )
+    tensors.insert(int(position.item()), node.required(1))
+    return relax.Tuple(tensors)
+
+
+def split_to_sequence(node: OnnxNode) -> Expr:
+    """Parts of the sizes that are given, or all of one size but the last; single elements without
+    their axis only if no size is given."""
+    data, sizes = node.required(0), node.constant(1, "the sizes of the parts")
+    shape = shape_of(data)
+    axis = int(node.attributes.get("axis", 0)) % len(shape)
+    if sizes is None or sizes.ndim == 0:
+        size = 1 if sizes is None else int(sizes)
+        if size < 1:
+            raise NotSupported(f"parts of {size} elements never end")
+        starts = list(range(size, shape[axis], size))
+    else:
+        starts = [int(start) for start in np.cumsum(sizes)[:-1]]
+        if int(sizes.sum()) != shape[axis]:
+            raise NotSupported(f"parts of {sizes.tolist()} are not the {shape[axis]} elements")
+    parts: list[Expr] = [data]
+    if starts:
+        split = node.builder.emit(relax.op.split(data, starts, axis))
+        parts = [node.builder.emit(relax.TupleGetItem(split, i)) for i in range(len(starts) + 1)]
+    if sizes is None and not node.attributes.get("keepdims", 1):
+        parts = [node.builder.emit(relax.op.squeeze(part, [axis])) for part in parts]
+    return relax.Tuple(parts)

@@ -1,0 +1,56 @@
+"""Which ONNX operators are converted here."""
+
+from __future__ import annotations
+
+from usmp.frontend.onnx import (
+    arrangement,
+    element_wise,
+    quantization,
+    refusals,
+    regions,
+    resize,
+    top_k,
+)
+from usmp.frontend.onnx.node import Converted, Converter, OnnxNode
+from usmp.frontend.onnx.reductions import reduction
+
+_REDUCTIONS = """ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceLogSumExp ReduceLogSum
+ReduceSumSquare ReduceL1 ReduceL2""".split()
+
+_CONVERTERS: dict[str, Converter] = {
+    "BatchNormalization": refusals.batch_normalization,
+    "Clip": element_wise.clip,
+    "Compress": arrangement.compress,
+    "CumSum": arrangement.cumulative_sum,
+    "Dropout": element_wise.dropout,
+    "DynamicQuantizeLinear": quantization.dynamic_quantize_linear,
+    "EyeLike": arrangement.eye_like,
+    "Gather": arrangement.gather,
+    "IsInf": element_wise.is_infinite,
+    "LRN": refusals.local_response_normalization,
+    "OneHot": arrangement.one_hot,
+    "Pad": arrangement.pad,
+    "Pow": element_wise.power,
+    "Resize": resize.resize,
+    "RoiAlign": regions.roi_align,
+    "SequenceInsert": arrangement.sequence_insert,
+    "Shrink": element_wise.shrink,
+    "Slice": arrangement.slice_,
+    "SplitToSequence": arrangement.split_to_sequence,
+    "ThresholdedRelu": element_wise.thresholded_relu,
+    "TopK": top_k.top_k,
+    "Upsample": resize.upsample,
+    **{name: reduction(name) for name in _REDUCTIONS},
+}
+
+
+def convert_operator(name: str, node: OnnxNode) -> Converted:
+    """The Relax expression of an ONNX operator; or the node that TVM's own conversion shall take;
+    none if it shall take it as it is.
+
+    Raises
+    ------
+    NotSupported: the operator has an option that is not supported.
+    """
+    converter = _CONVERTERS.get(name)
+    return converter(node) if converter else None

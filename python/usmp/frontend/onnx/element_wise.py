@@ -1,0 +1,89 @@
+"""ONNX operators that compute each element from one element of each input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Expr, GenericConst
+
+from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of, is_float
+
+
+def clip(node: OnnxNode) -> Expr | None:
+    """`R.clip` in the place of two TIR functions, as the bounds are constants."""
+    data, *bounds = node.inputs
+    limits = [float(node.attributes.get("min", -math.inf))]
+    limits.append(float(node.attributes.get("max", math.inf)))
+    for index, bound in enumerate(bounds):
+        if bound is None:
+            continue
+        if not isinstance(bound, GenericConst):
+            return None
+        limits[index] = float(bound.value.numpy().item())
+    if data is None or any(map(math.isnan, limits)) or dtype_of(data) != "float32":
+        return None
+    if limits == [0.0, math.inf]:
+        return relax.op.nn.relu(data)
+    return relax.op.clip(data, *limits)
+
+
+def is_infinite(node: OnnxNode) -> Expr:
+    """`IsInf`, of one sign if only that is asked for; TVM's tells both."""
+    data = node.required(0)
+    signs = [
+        np.array(sign * math.inf, dtype_of(data))
+        for sign, name in ((-1, "detect_negative"), (1, "detect_positive"))
+        if node.attributes.get(name, 1)
+    ]
+    if len(signs) == 2:
+        return relax.op.isinf(data)
+    if not signs:
+        return relax.op.full_like(relax.op.isinf(data), relax.const(False, "bool"))
+    return relax.op.equal(data, relax.const(signs[0]))
+
+
+def thresholded_relu(node: OnnxNode) -> Expr:
+    """Compared, where TVM's multiplies with 0, which makes NaN of infinity."""
+    data = node.required(0)
+    threshold = relax.const(node.attributes.get("alpha", 1.0), dtype_of(data))
+    zero = relax.const(0, dtype_of(data))
+    return relax.op.where(relax.op.greater(data, threshold), data, zero)
+
+
+def shrink(node: OnnxNode) -> None:
+    """TVM's, of floats: integers would be added to a bias that is none."""
+    if not is_float(node.required(0)):
+        raise NotSupported(
+            f"{dtype_of(node.required(0))} elements get a bias that is a float; cast them to float"
+        )
+
+
+def dropout(node: OnnxNode) -> Expr:
+    """That of inference: all is kept; the mask, if it is asked for, says so."""
+    training = node.constant(2, "training_mode") if node.opset >= 12 else None
+    if training is not None and training.any():
+        raise NotSupported(
+            "training_mode is true, and what is dropped would be random; export the model for "
+            "inference"
+        )
+    data = node.required(0)
+    if node.outputs == 1:
+        return data
+    if node.opset < 12:
+        raise NotSupported("its mask is defined since opset 12; export to that opset")
+    shape = [int(extent) for extent in data.ty.shape]
+    return relax.Tuple([data, relax.const(np.ones(shape, bool))])
+
+
+def power(node: OnnxNode) -> Expr:
+    """Of floats; the exponent may have another type than the base, whose type the result has."""
+    base, exponent = node.required(0), node.required(1)
+    if not is_float(base):
+        raise NotSupported(f"its base is {dtype_of(base)}; cast it to float")
+    if isinstance(exponent, GenericConst):
+        exponent = relax.const(exponent.value.numpy(), dtype_of(base))
+    elif dtype_of(exponent) != dtype_of(base):
+        exponent = relax.op.astype(exponent, dtype_of(base))
+    return relax.op.power(base, exponent)

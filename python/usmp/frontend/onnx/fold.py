@@ -1,0 +1,145 @@
+"""Compute what an ONNX graph computes about shapes: with fixed input shapes it is all constant.
+
+Exporters write shapes as graphs of Shape, Gather, Concat, Cast and the like, which TVM's importer
+takes only as constants.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import onnx
+from onnx import numpy_helper, shape_inference
+from onnx.reference import ReferenceEvaluator
+
+from usmp.frontend.onnx.asked_sizes import asked_size
+from usmp.frontend.onnx.known_shapes import known_shapes
+
+_MOST_ELEMENTS = 1024
+"""More is no shape but a weight, which TVM folds itself."""
+
+_FOLDED = frozenset(
+    """Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat Constant ConstantOfShape CumSum Div
+    Equal Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity Less
+    LessOrEqual Max Min Mod Mul Neg NonZero Not OneHot Or Pad Pow Range Reciprocal ReduceMax
+    ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Shape Sign Size Slice
+    Split Sqrt Squeeze Sub Tile TopK Transpose Trilu Unsqueeze Where Xor""".split()
+)
+"""What exporters compute shapes and indices with. ONNX's evaluator computes others too, but not all
+as onnxruntime does, and a dequantized constant would hide that it is stored in a few bits. Others
+may take much to compute little, as a window does that reaches far beyond the data."""
+
+
+def fold_shape_arithmetic(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, with known shapes, and with small constants in the place of what computes them.
+
+    Nodes that no output needs are dropped. What cannot be inferred or computed stays as it is.
+    """
+    while True:
+        model = _infer_shapes(model)
+        if not _fold(model):
+            break
+    _drop_unused(model.graph)
+    return model
+
+
+def _infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return shape_inference.infer_shapes(model)
+    except Exception:
+        # Then nothing is folded, and the importer says what it cannot take.
+        return model
+
+
+def _fold(model: onnx.ModelProto) -> bool:
+    """Replace what is now known by initializers; whether anything was."""
+    graph = model.graph
+    shapes = known_shapes(graph)
+    known = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for tensor in graph.initializer
+        if prod(tensor.dims) <= _MOST_ELEMENTS
+    }
+    kept = []
+    for node in graph.node:
+        values = _evaluate(model, node, known, shapes)
+        if values is None:
+            kept.append(node)
+            continue
+        for name, value in zip(node.output, values, strict=True):
+            known[name] = value
+            graph.initializer.append(numpy_helper.from_array(value, name))
+    folded = len(kept) < len(graph.node)
+    if folded:
+        del graph.node[:]
+        graph.node.extend(kept)
+    return folded
+
+
+def _evaluate(
+    model: onnx.ModelProto,
+    node: onnx.NodeProto,
+    known: dict[str, np.ndarray],
+    shapes: dict[str, list[int]],
+) -> list[np.ndarray] | None:
+    """The outputs of a node, if they are constant and small."""
+    if node.op_type not in _FOLDED or not all(node.output):
+        return None
+    if any(a.HasField("g") or a.graphs for a in node.attribute):
+        return None
+    inputs = {name: known[name] for name in node.input if name in known}
+    asked, _ = asked_size(node.op_type, [inputs.get(name) for name in node.input])
+    if prod(asked) > _MOST_ELEMENTS:
+        return None
+    if node.op_type in ("Shape", "Size") and node.input[0] in shapes:
+        # Their input matters only by its shape.
+        inputs = {node.input[0]: np.broadcast_to(np.float32(0), shapes[node.input[0]])}
+    if any(name and name not in inputs for name in node.input):
+        return None
+    if node.op_type != "NonZero" and not all(_is_small(shapes.get(n)) for n in node.output):
+        return None
+    try:
+        evaluator = ReferenceEvaluator(_one_node_model(model, node))
+        values = [np.asarray(value) for value in evaluator.run(None, inputs)]
+    except Exception:
+        # The reference evaluator does not know every operator; then the node stays.
+        return None
+    return values if all(value.size <= _MOST_ELEMENTS for value in values) else None
+
+
+def _is_small(shape: list[int] | None) -> bool:
+    return shape is not None and prod(shape) <= _MOST_ELEMENTS
+
+
+def _one_node_model(model: onnx.ModelProto, node: onnx.NodeProto) -> onnx.ModelProto:
+    unknown = onnx.TypeProto()
+    names = dict.fromkeys(name for name in node.input if name)
+    graph = onnx.helper.make_graph(
+        [node],
+        "node",
+        [onnx.helper.make_value_info(name, unknown) for name in names],
+        [onnx.helper.make_value_info(name, unknown) for name in node.output],
+    )
+    return onnx.helper.make_model(graph, opset_imports=model.opset_import)
+
+
+def _drop_unused(graph: onnx.GraphProto) -> None:
+    needed = {output.name for output in graph.output}
+    kept = []
+    for node in reversed(graph.node):
+        if needed.isdisjoint(node.output):
+            continue
+        kept.append(node)
+        needed.update(node.input)
+        needed.update(name for a in node.attribute for name in _names_read(a))
+    del graph.node[:]
+    graph.node.extend(reversed(kept))
+
+
+def _names_read(attribute: onnx.AttributeProto) -> set[str]:
+    """The tensors that graphs inside a node read, its own ones among them."""
+    nodes = [node for graph in (attribute.g, *attribute.graphs) for node in graph.node]
+    outputs = {o.name for graph in (attribute.g, *attribute.graphs) for o in graph.output}
+    inner = {name for node in nodes for a in node.attribute for name in _names_read(a)}
+    return outputs | inner | {name for node in nodes for name in node.input}

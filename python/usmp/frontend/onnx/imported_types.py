@@ -1,0 +1,51 @@
+"""What TVM's importer makes of an operator must have the type and the shape that ONNX infers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+from onnx import helper
+from tvm import relax
+from tvm.ir import TupleType, Type
+
+from usmp.frontend.onnx.known_shapes import known_shapes
+from usmp.frontend.onnx.node import NotSupported
+from usmp.relax.static_shapes import has_static_shape
+
+
+class TensorTypes:
+    """The types and shapes of the tensors of a graph that something reads, as far as they are
+    known."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        read = {name for node in graph.node for name in node.input}
+        read |= {output.name for output in graph.output}
+        values = (*graph.input, *graph.output, *graph.value_info)
+        self._shapes = {n: shape for n, shape in known_shapes(graph).items() if n in read}
+        self._dtypes = {
+            value.name: str(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+            for value in values
+            if value.name in read and value.type.tensor_type.elem_type
+        }
+
+    def check(self, names: Sequence[str], ty: Type) -> None:
+        """Return if the outputs of a node have the types that they should.
+
+        Raises
+        ------
+        NotSupported: one has another.
+        """
+        types = list(ty.fields) if isinstance(ty, TupleType) else [ty]
+        if 1 < len(types) < len(names) or (not isinstance(ty, TupleType) and len(names) > 1):
+            raise NotSupported(f'its output "{names[len(types)]}"; only {names[0]} is imported')
+        for name, imported in zip(names, types, strict=False):
+            if not isinstance(imported, relax.TensorType) or not has_static_shape(imported):
+                continue
+            shape, dtype = [int(extent) for extent in imported.shape], str(imported.dtype)
+            wanted, expected = self._shapes.get(name, shape), self._dtypes.get(name, dtype)
+            if (shape, dtype) != (wanted, expected):
+                raise NotSupported(
+                    f'TVM\'s ONNX importer gives "{name}" the type {dtype}{shape}; in ONNX it is '
+                    f"{expected}{wanted}"
+                )

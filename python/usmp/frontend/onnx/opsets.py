@@ -1,0 +1,43 @@
+"""Which versions of the ONNX operators are taken, and how."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import version_converter
+
+from usmp.frontend.onnx.compared import NEWEST_OPSET, OLDEST_OPSET
+from usmp.frontend.onnx.error_message import message_of
+from usmp.support.errors import UnsupportedModelError
+
+_ONNX_DOMAINS = ("", "ai.onnx")
+
+
+def opset_version(model: onnx.ModelProto) -> int:
+    """The version of the ONNX operators that the model uses."""
+    versions = (o.version for o in model.opset_import if o.domain in _ONNX_DOMAINS)
+    return int(next(versions, 1))
+
+
+def to_compared_opset(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model in an opset whose operators were compared: one that is older is converted by ONNX.
+
+    Raises
+    ------
+    UnsupportedModelError: the model is newer, or cannot be converted.
+    """
+    version = opset_version(model)
+    if version > NEWEST_OPSET:
+        raise UnsupportedModelError(
+            f"the model uses version {version} of the ONNX operators; the newest that was compared "
+            f"with onnxruntime is {NEWEST_OPSET}: export it with opset {NEWEST_OPSET} or older"
+        )
+    if version >= OLDEST_OPSET:
+        return model
+    try:
+        return version_converter.convert_version(model, OLDEST_OPSET)
+    except Exception as error:
+        raise UnsupportedModelError(
+            f"the model uses version {version} of the ONNX operators, which cannot be converted to "
+            f"version {OLDEST_OPSET} ({message_of(error)}); export it with opset {OLDEST_OPSET} or "
+            "newer"
+        ) from error

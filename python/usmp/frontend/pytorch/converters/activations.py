@@ -1,0 +1,104 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Expr
+
+from usmp.frontend.pytorch.converters.elementwise import call_c
+from usmp.frontend.pytorch.converters.operator import (
+    Operator,
+    cast,
+    constant,
+    converts,
+    dtype_of,
+    is_float,
+)
+from usmp.frontend.pytorch.converters.ordering import larger, smaller
+
+
+@converts("relu.default")
+def _relu(operator: Operator) -> Expr:
+    return relax.op.nn.relu(operator["self"])
+
+
+@converts("leaky_relu.default")
+def _leaky_relu(operator: Operator) -> Expr:
+    slope = operator["negative_slope"]
+    if slope == 0:
+        # TVM takes the product of infinity with 0 for 0; so does this.
+        return relax.op.nn.relu(operator["self"])
+    return relax.op.nn.leakyrelu(operator["self"], slope)
+
+
+@converts("elu.default")
+def _elu(operator: Operator) -> Expr:
+    """`elu`, and `selu`, `celu` and others that PyTorch writes as it."""
+    data, dtype = operator["self"], operator.dtype
+    inner = relax.op.multiply(data, constant(operator["input_scale"], dtype))
+    exponential = call_c(operator, "expm1", operator.emit(inner))
+    negative = constant(operator["alpha"] * operator["scale"], dtype)
+    return relax.op.where(
+        relax.op.greater(data, constant(0, dtype)),
+        relax.op.multiply(data, constant(operator["scale"], dtype)),
+        relax.op.multiply(operator.emit(exponential), negative),
+    )
+
+
+@converts("gelu.default")
+def _gelu(operator: Operator) -> Expr:
+    is_tanh = operator["approximate"] == "tanh"
+    return (relax.op.nn.gelu_tanh if is_tanh else relax.op.nn.gelu)(operator["self"])
+
+
+@converts("_softmax.default")
+def _softmax(operator: Operator) -> Expr:
+    data = operator.emit(cast(operator["self"], operator.dtype))
+    return relax.op.nn.softmax(data, operator["dim"])
+
+
+@converts("_log_softmax.default")
+def _log_softmax(operator: Operator) -> Expr:
+    data = operator.emit(cast(operator["self"], operator.dtype))
+    return relax.op.nn.log_softmax(data, operator["dim"])
+
+
+@converts("hardtanh.default")
+def _hardtanh(operator: Operator) -> Expr:
+    return _clamped(operator, operator["self"], operator["min_val"], operator["max_val"])
+
+
+@converts("clamp.default")
+def _clamp(operator: Operator) -> Expr:
+    return _clamped(operator, operator["self"], operator["min"], operator["max"])
+
+
+@converts("clamp.Tensor")
+def _clamp_tensors(operator: Operator) -> Expr:
+    data = operator.emit(cast(operator["self"], operator.dtype))
+    for name, choose in (("min", larger), ("max", smaller)):
+        bound = operator[name]
+        if bound is not None:
+            data = operator.emit(choose(data, operator.emit(cast(bound, operator.dtype))))
+    return data
+
+
+def _clamped(operator: Operator, data: Expr, low: float | None, high: float | None) -> Expr:
+    """Between two numbers; all the upper one if that is below the lower one."""
+    dtype = operator.dtype
+    if dtype_of(data) != dtype:
+        data = operator.emit(cast(data, dtype))
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        return relax.op.full_like(data, constant(math.nan, dtype))
+    low = min(low, high)
+    if is_float(dtype):
+        if (low, high) == (0.0, math.inf):
+            return relax.op.nn.relu(data)
+        return relax.op.clip(data, float(low), float(high))
+    limits = np.iinfo(dtype)
+    low, high = (max(min(bound, limits.max), limits.min) for bound in (low, high))
+    return relax.op.clip(data, int(low), int(high))

@@ -1,0 +1,105 @@
+"""Sums, products, means and the like over axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tvm import relax
+from tvm.ir import Expr
+
+from usmp.frontend.pytorch.converters.operator import Operator, cast, constant, converts, rank_of
+from usmp.ops.emit import shape_of
+
+Reduction = Callable[..., Expr]
+
+
+def reduced_axes(operator: Operator) -> list[int]:
+    """Those that the operator names, counted from the start; all if it names none."""
+    rank = rank_of(operator["self"])
+    given = operator.get("dim", None)
+    if given is None or given == []:
+        return list(range(rank))
+    # A tensor without axes has a last one all the same.
+    return [axis % rank for axis in ([given] if isinstance(given, int) else given) if rank]
+
+
+def _reduced(operator: Operator, data: Expr, reduce: Reduction) -> Expr:
+    """A reduction over the operator's axes; without any, a tensor is its own."""
+    keepdim = operator.get("keepdim", False)
+    axes = reduced_axes(operator)
+    return reduce(data, axes, keepdims=keepdim) if axes else data
+
+
+def _count(operator: Operator) -> int:
+    """How many elements one of the result is made of."""
+    shape = shape_of(operator["self"])
+    return math.prod(shape[axis] for axis in reduced_axes(operator))
+
+
+@converts("sum.dim_IntList")
+def _sum(operator: Operator) -> Expr:
+    return _reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.sum)
+
+
+@converts("mean.default", "mean.dim")
+def _mean(operator: Operator) -> Expr:
+    return _reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.mean)
+
+
+@converts("prod.default", "prod.dim_int")
+def _prod(operator: Operator) -> Expr:
+    return _reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.prod)
+
+
+@converts("any.default", "any.dim", "any.dims")
+def _any(operator: Operator) -> Expr:
+    # Relax has no reduction of booleans.
+    data = cast(operator.emit(cast(operator["self"], "bool")), "int8")
+    return cast(operator.emit(_reduced(operator, operator.emit(data), relax.op.max)), "bool")
+
+
+@converts("var.correction")
+def _variance(operator: Operator) -> Expr:
+    return _deviations(operator)[1]
+
+
+@converts("var_mean.correction")
+def _variance_and_mean(operator: Operator) -> list[Expr]:
+    mean, variance = _deviations(operator)
+    axes = [] if operator["keepdim"] else reduced_axes(operator)
+    return [variance, relax.op.squeeze(mean, axes) if axes else mean]
+
+
+def _deviations(operator: Operator) -> tuple[Expr, Expr]:
+    """The mean, with all axes, and the sum of squares around it, over one less than their count or
+    what else is wanted; over nothing, it is infinite or not a number."""
+    data, axes = operator["self"], reduced_axes(operator)
+    correction = 1 if operator["correction"] is None else operator["correction"]
+    mean = operator.emit(relax.op.mean(data, axes, keepdims=True)) if axes else data
+    difference = operator.emit(relax.op.subtract(data, mean))
+    squares = operator.emit(relax.op.multiply(difference, difference))
+    total = operator.emit(_reduced(operator, squares, relax.op.sum))
+    divisor = max(0.0, _count(operator) - correction)
+    if divisor:
+        return mean, relax.op.divide(total, constant(divisor, operator.dtype))
+    return mean, relax.op.multiply(total, constant(math.inf, operator.dtype))
+
+
+@converts("linalg_vector_norm.default")
+def _vector_norm(operator: Operator) -> Expr:
+    dtype, order = operator.dtype, operator["ord"]
+    data = operator.emit(cast(operator["self"], dtype))
+    if order == 2:
+        squares = operator.emit(relax.op.multiply(data, data))
+        return relax.op.sqrt(_reduced(operator, squares, relax.op.sum))
+    if order == 0:
+        is_other = operator.emit(relax.op.not_equal(data, constant(0, dtype)))
+        return _reduced(operator, operator.emit(cast(is_other, dtype)), relax.op.sum)
+    if math.isinf(order):
+        raise operator.refusal(f"with ord={order} is not supported; use amax() or amin() of abs()")
+    magnitudes = operator.emit(relax.op.abs(data))
+    if order == 1:
+        return _reduced(operator, magnitudes, relax.op.sum)
+    powers = operator.emit(relax.op.power(magnitudes, constant(order, dtype)))
+    return relax.op.power(_reduced(operator, powers, relax.op.sum), constant(1 / order, dtype))

@@ -1,0 +1,234 @@
+"""Tensors of which elements are replaced where indices say, or combined with others.
+
+Elements are written in the order of the indices, so the last one of several for one place remains.
+What has its place outside of the tensor is left out; PyTorch raises an error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from tvm import relax, tirx
+from tvm.ir import Expr
+
+from usmp.frontend.pytorch.converters.indexing import picked_part
+from usmp.frontend.pytorch.converters.operator import (
+    Operator,
+    cast,
+    constant,
+    converts,
+    dtype_of,
+    is_float,
+    rank_of,
+)
+from usmp.frontend.pytorch.converters.ordering import larger_element, smaller_element
+from usmp.ops.emit import shape_of
+from usmp.ops.scatter import (
+    REDUCTIONS,
+    Combination,
+    Coordinates,
+    Position,
+    broadcast_element,
+    scattered,
+)
+
+_COMBINATIONS: dict[str, Combination] = {
+    "update": REDUCTIONS["update"],
+    "add": REDUCTIONS["add"],
+    "sum": REDUCTIONS["add"],
+    "mean": REDUCTIONS["add"],
+    "multiply": REDUCTIONS["mul"],
+    "prod": REDUCTIONS["mul"],
+    "amax": larger_element,
+    "amin": smaller_element,
+}
+_OF_BOOLEANS = {"add": "amax", "sum": "amax", "multiply": "amin", "prod": "amin"}
+"""Sums and products of 0 and 1 that stay so."""
+
+
+@converts("scatter.src")
+def _scatter(operator: Operator) -> Expr:
+    return _along_axis(operator, operator["src"], "update")
+
+
+@converts("scatter.value")
+def _scatter_value(operator: Operator) -> Expr:
+    return _along_axis(operator, constant(operator["value"], operator.dtype), "update")
+
+
+@converts("scatter.reduce")
+def _scatter_with_reduction(operator: Operator) -> Expr:
+    return _along_axis(operator, operator["src"], operator["reduce"])
+
+
+@converts("scatter.value_reduce")
+def _scatter_value_with_reduction(operator: Operator) -> Expr:
+    value = constant(operator["value"], operator.dtype)
+    return _along_axis(operator, value, operator["reduce"])
+
+
+@converts("scatter_add.default")
+def _scatter_add(operator: Operator) -> Expr:
+    return _along_axis(operator, operator["src"], "sum")
+
+
+@converts("scatter_reduce.two")
+def _scatter_reduce(operator: Operator) -> Expr:
+    return _along_axis(operator, operator["src"], operator["reduce"])
+
+
+def _along_axis(operator: Operator, updates: Expr, reduction: str) -> Expr:
+    """An update goes to its own place, but for the coordinate that an index gives."""
+    data, index = (_with_an_axis(operator, operator[name]) for name in ("self", "index"))
+    updates = updates if _is_number(updates) else _with_an_axis(operator, updates)
+    axis = operator["dim"] % rank_of(data)
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        found: list[tirx.Expr] = list(place)
+        found[axis] = buffers[0][tuple(place)]
+        return found
+
+    result = _reduced(operator, [data, index, updates], shape_of(index), coordinates, reduction)
+    shape = shape_of(operator["self"])
+    return result if shape else relax.op.reshape(operator.emit(result), shape)
+
+
+@converts("index_reduce.default")
+def _index_reduce(operator: Operator) -> Expr:
+    """Whole slices along an axis."""
+    data, index, updates = (
+        _with_an_axis(operator, operator[name]) for name in ("self", "index", "source")
+    )
+    axis = operator["dim"] % rank_of(data)
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        found: list[tirx.Expr] = list(place)
+        found[axis] = buffers[0][place[axis]]
+        return found
+
+    tensors = [data, index, updates]
+    result = _reduced(operator, tensors, shape_of(updates), coordinates, operator["reduce"])
+    shape = shape_of(operator["self"])
+    return result if shape else relax.op.reshape(operator.emit(result), shape)
+
+
+@converts("index_put.default")
+def _index_put(operator: Operator) -> Expr:
+    """`data[indices] = values`: the axes of the indices, broadcast to one shape, stand where the
+    first of the indexed axes is, or in front if there are others in between."""
+    data, indices = operator["self"], list(operator["indices"])
+    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    reduction = "add" if operator["accumulate"] else "update"
+    if any(dtype_of(index) in ("bool", "uint8") for _, index in given):
+        return _put_under_mask(operator, given, reduction)
+    axes = [axis for axis, _ in given]
+    picked = picked_part(data, given)
+
+    def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
+        places, own = picked.places(tuple(i))
+        for axis, buffer in zip(axes, buffers, strict=True):
+            places[axis] = broadcast_element(buffer, own)
+        return [places[axis] for axis in range(rank_of(data))]
+
+    tensors = [data, *(index for _, index in given), operator["values"]]
+    return _combined(operator, tensors, picked.shape, coordinates, reduction)
+
+
+def _put_under_mask(operator: Operator, given: Sequence[tuple[int, Expr]], reduction: str) -> Expr:
+    """`data[mask] = values`, if it does not matter how many elements the mask picks."""
+    data, values = operator["self"], operator["values"]
+    (axis, mask), *others = given
+    behind = rank_of(data) - axis - rank_of(mask)
+    shape = shape_of(values)
+    counted = shape[-behind - 1] if len(shape) > behind else 1
+    if others or counted != 1 or not rank_of(mask):
+        raise operator.refusal(
+            "with a mask and a value for each element that it picks is not supported: how many "
+            "these are must be known at compile time; use torch.where()"
+        )
+    if len(shape) > behind:
+        split = len(shape) - behind - 1
+        wide = (*shape[:split], *(1,) * rank_of(mask), *shape[split + 1 :])
+        values = operator.emit(relax.op.reshape(values, wide))
+    picks = operator.emit(cast(mask, "bool"))
+    picks = operator.emit(relax.op.reshape(picks, (*shape_of(mask), *(1,) * behind)))
+    if reduction == "add":
+        if dtype_of(data) == "bool":
+            values = relax.op.logical_or(data, values)
+        else:
+            values = relax.op.add(data, values)
+        values = operator.emit(values)
+    return relax.op.where(picks, values, data)
+
+
+def _reduced(
+    operator: Operator,
+    tensors: Sequence[Expr],
+    extents: Sequence[int],
+    coordinates: Coordinates,
+    reduction: str,
+) -> Expr:
+    """With the elements of the tensor itself among those combined, or without."""
+    data, *indices, updates = tensors
+    if reduction == "mean" and dtype_of(data) == "bool":
+        raise operator.refusal("of booleans is not supported; convert them to float32 before")
+    if not operator.get("include_self", True):
+        first = constant(_identity(reduction, dtype_of(data)), dtype_of(data))
+        data = operator.emit(
+            _combined(operator, [data, *indices, first], extents, coordinates, "update")
+        )
+    result = _combined(operator, [data, *indices, updates], extents, coordinates, reduction)
+    if reduction != "mean":
+        return result
+    dtype, begin = dtype_of(data), int(operator.get("include_self", True))
+    begins = relax.const(np.full(shape_of(data), begin), dtype)
+    one = constant(1, dtype)
+    counts = operator.emit(
+        _combined(operator, [begins, *indices, one], extents, coordinates, "sum")
+    )
+    divide = relax.op.divide if is_float(dtype) else relax.op.floor_divide
+    return divide(operator.emit(result), operator.emit(relax.op.maximum(counts, one)))
+
+
+def _identity(reduction: str, dtype: str) -> float:
+    """What an element is combined with to stay what it is."""
+    if reduction in ("amax", "amin"):
+        if is_float(dtype):
+            return -math.inf if reduction == "amax" else math.inf
+        if dtype == "bool":
+            return int(reduction == "amin")
+        limits = np.iinfo(dtype)
+        return int(limits.min if reduction == "amax" else limits.max)
+    return int(reduction == "prod")
+
+
+def _combined(
+    operator: Operator,
+    tensors: Sequence[Expr],
+    extents: Sequence[int],
+    coordinates: Coordinates,
+    reduction: str,
+) -> Expr:
+    """The tensor with the updates written, one after the other."""
+    data, *indices, updates = tensors
+    if 0 in extents:
+        return data
+    is_boolean = dtype_of(data) == "bool"
+    if is_boolean:
+        reduction = _OF_BOOLEANS.get(reduction, reduction)
+        data, updates = (operator.emit(cast(each, "int8")) for each in (data, updates))
+    given = [data, *(operator.emit(each) for each in indices), operator.emit(updates)]
+    combine = _COMBINATIONS[reduction]
+    result = scattered(operator.builder, "scatter", given, extents, coordinates, combine)
+    return cast(operator.emit(result), "bool") if is_boolean else result
+
+
+def _is_number(updates: Expr) -> bool:
+    return not shape_of(updates)
+
+
+def _with_an_axis(operator: Operator, tensor: Expr) -> Expr:
+    """A tensor without axes counts as one with one element."""
+    return tensor if shape_of(tensor) else operator.emit(relax.op.reshape(tensor, (1,)))

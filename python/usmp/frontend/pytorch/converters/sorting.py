@@ -1,0 +1,91 @@
+"""Elements in order, and where they are; what is not a number is larger than every number.
+
+Of equal elements the first one comes first. PyTorch promises this of stable sorting only.
+"""
+
+from __future__ import annotations
+
+from tvm import relax
+from tvm.ir import Expr
+
+from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, dtype_of, is_float
+from usmp.ops.emit import shape_of
+from usmp.ops.top_k import PlaceOfNan, top_elements
+
+
+@converts("topk.default")
+def _topk(operator: Operator) -> list[Expr]:
+    """In order also if that is not asked for."""
+    count = int(operator["k"])
+    if not count:
+        raise operator.refusal("gives a tensor without elements")
+    return _first(operator, count, operator["largest"])
+
+
+@converts("sort.default", "sort.stable")
+def _sort(operator: Operator) -> list[Expr]:
+    return _first(operator, _extent(operator), operator["descending"])
+
+
+@converts("kthvalue.default")
+def _kth_value(operator: Operator) -> list[Expr]:
+    count = int(operator["k"])
+    return [_at(operator, each, count - 1) for each in _first(operator, count, False)]
+
+
+@converts("median.dim")
+def _median(operator: Operator) -> list[Expr]:
+    """The lower one of two; NaN if there is any, and where the first one is."""
+    middle = (_extent(operator) - 1) // 2
+    tensors = _first(operator, middle + 1, False, "first")
+    elements, places = ([_at(operator, each, at) for at in (0, middle)] for each in tensors)
+    if not is_float(dtype_of(elements[0])):
+        return [elements[1], places[1]]
+    is_nan = operator.emit(relax.op.isnan(elements[0]))
+    return [relax.op.where(is_nan, *each) for each in (elements, places)]
+
+
+@converts("median.default")
+def _median_of_all(operator: Operator) -> Expr:
+    return _median(operator)[0]
+
+
+def _first(
+    operator: Operator, count: int, largest: bool, nan: PlaceOfNan | None = None
+) -> list[Expr]:
+    """So many of the elements along the axis, and their places."""
+    data, dtype = _row(operator), operator.dtype
+    axis = _axis(operator)
+    ordered = operator.emit(cast(data, "int8")) if dtype == "bool" else data
+    nan = nan or ("first" if largest else "last")
+    elements, places = top_elements(operator.builder, ordered, axis, count, largest, nan)
+    if not shape_of(operator["self"]) and operator.get("dim", None) is not None:
+        elements, places = (operator.emit(relax.op.reshape(e, ())) for e in (elements, places))
+    return [operator.emit(cast(elements, dtype)), places]
+
+
+def _row(operator: Operator) -> Expr:
+    """The tensor, as one row if the operator has no axis or the tensor has none."""
+    data = operator["self"]
+    if shape_of(data) and operator.get("dim", None) is not None:
+        return data
+    return operator.emit(relax.op.reshape(data, (-1,)))
+
+
+def _axis(operator: Operator) -> int:
+    return int(operator.get("dim", -1)) % len(shape_of(_row(operator)))
+
+
+def _extent(operator: Operator) -> int:
+    return shape_of(_row(operator))[_axis(operator)]
+
+
+def _at(operator: Operator, tensor: Expr, index: int) -> Expr:
+    """The elements of one place along the axis, which stays if the operator keeps it."""
+    if not shape_of(tensor):
+        return tensor
+    axis = _axis(operator)
+    cut = relax.op.strided_slice(tensor, [axis], [index], [index + 1])
+    if operator.get("keepdim", False):
+        return operator.emit(cut)
+    return operator.emit(relax.op.squeeze(operator.emit(cut), [axis]))

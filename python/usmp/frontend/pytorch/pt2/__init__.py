@@ -1,0 +1,7 @@
+"""`.pt2` files before PyTorch reads them: only what cannot run code is passed on."""
+
+from usmp.frontend.pytorch.pt2.arithmetic import check_arithmetic
+from usmp.frontend.pytorch.pt2.check_archive import checked_archive
+from usmp.frontend.pytorch.pt2.trace import Trace
+
+__all__ = ["Trace", "check_arithmetic", "checked_archive"]

@@ -1,0 +1,65 @@
+"""The members of a `.pt2` file, read and written."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.one_line import one_line
+
+
+def read_members(content: bytes) -> dict[str, bytes]:
+    """The members by name, without the folder that all of them are in.
+
+    Raises
+    ------
+    UnsupportedModelError: this is no such file, or a damaged one, or one whose members take more
+        than its own bytes.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            _check_entries(entries, len(content))
+            return {_inside(entry.filename): archive.read(entry) for entry in entries}
+    except UnsupportedModelError:
+        raise
+    except Exception as error:
+        # A damaged archive makes zipfile raise many kinds of exceptions.
+        raise damaged(one_line(error)) from error
+
+
+def damaged(reason: str) -> UnsupportedModelError:
+    """The error for a file that PyTorch did not write as it is."""
+    return UnsupportedModelError(
+        f"not a program that torch.export.save wrote, or a damaged one: {reason}"
+    )
+
+
+def _inside(name: str) -> str:
+    return name.partition("/")[2]
+
+
+def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
+    names = [_inside(entry.filename) for entry in entries]
+    folders = {entry.filename.partition("/")[0] for entry in entries}
+    if len(folders) != 1 or len(set(names)) != len(names):
+        raise damaged("its members are not in one folder, or one of them is there twice")
+    for entry in entries:
+        if entry.compress_type != zipfile.ZIP_STORED:
+            raise damaged(f"its member {entry.filename!r} is compressed")
+    stored = sum(entry.file_size for entry in entries)
+    if stored > size:
+        raise damaged(f"its members claim {stored} bytes, and it has {size}")
+
+
+def write_members(members: Mapping[str, bytes]) -> bytes:
+    """A file of these members, as PyTorch writes it."""
+    from torch.export.pt2_archive import PT2ArchiveWriter
+
+    file = io.BytesIO()
+    with PT2ArchiveWriter(file) as writer:
+        for name, content in members.items():
+            writer.write_bytes(name, content)
+    return file.getvalue()

@@ -1,0 +1,73 @@
+"""The operators by which PyTorch's PT2E writes quantized models, as R.quantize and R.dequantize."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Expr
+
+_TENSOR_ARGUMENTS = ("input", "scale", "zero_point", "quant_min", "quant_max", "dtype")
+_CHANNEL_ARGUMENTS = ("input", "scales", "zero_points", "axis", "quant_min", "quant_max", "dtype")
+
+
+def quantizer_converters(
+    constants: Mapping[str, np.ndarray],
+) -> dict[str, Callable[[Any, Any], Expr]]:
+    """How to convert each operator, by its name, for TVM's importer.
+
+    Parameters
+    ----------
+    constants: the values of parameters, buffers and constants, by the names of their nodes. Scales
+        and zero points are looked up here, so that they are constants in Relax too.
+    """
+    converters: dict[str, Callable[[Any, Any], Expr]] = {}
+    for kind in ("quantize", "dequantize"):
+        for overload in ("default", "tensor", "tensor2"):
+            converters[f"{kind}_per_tensor.{overload}"] = _Converter(
+                kind == "quantize", _TENSOR_ARGUMENTS, constants
+            )
+        converters[f"{kind}_per_channel.default"] = _Converter(
+            kind == "quantize", _CHANNEL_ARGUMENTS, constants
+        )
+    return converters
+
+
+@dataclass(frozen=True)
+class _Converter:
+    """Converts one operator, which has these arguments."""
+
+    is_quantize: bool
+    arguments: tuple[str, ...]
+    constants: Mapping[str, np.ndarray]
+
+    def __call__(self, node: Any, importer: Any) -> Expr:
+        given = dict(zip(self.arguments, node.args, strict=False)) | dict(node.kwargs)
+        data, scale, zero_point = (given.get(name) for name in self.arguments[:3])
+        stored = str(given["dtype"]).removeprefix("torch.")
+        scales = relax.const(self._value(scale).astype("float32"))
+        zeros = np.zeros_like(self._value(scale)) if zero_point is None else self._value(zero_point)
+        parameters = (scales, relax.const(zeros.astype(stored)), int(given.get("axis", -1)))
+        builder = importer.block_builder
+        if not self.is_quantize:
+            return builder.emit(relax.op.dequantize(importer.env[data], *parameters, "float32"))
+        result = builder.emit(relax.op.quantize(importer.env[data], *parameters, stored))
+        low, high = given["quant_min"], given["quant_max"]
+        limits = np.iinfo(stored)
+        if low <= limits.min and high >= limits.max:
+            return result
+        # Weights of fewer bits, or symmetric ones, in a type that holds more.
+        return builder.emit(relax.op.clip(result, low, high))
+
+    def _value(self, argument: Any) -> np.ndarray:
+        """A scale or zero point; a vector of one element for a whole tensor becomes a scalar."""
+        name = getattr(argument, "name", None)
+        if name is None:
+            return np.asarray(argument)
+        if name not in self.constants:
+            raise ValueError(f"the quantization parameter {name} is computed at run time")
+        value = self.constants[name]
+        return value.reshape(()) if "axis" not in self.arguments and value.size == 1 else value

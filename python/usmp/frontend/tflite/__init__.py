@@ -1,0 +1,1 @@
+"""TFLite files: quantized operators in integers, float ones through TVM's importer."""

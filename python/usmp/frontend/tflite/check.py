@@ -1,0 +1,317 @@
+"""Is a TFLite file whole? Say so up front, where the importer would fail on its own internals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from math import prod
+
+import tflite
+
+from usmp.frontend.tflite.read import (
+    READER_ERRORS,
+    builtin_code,
+    called_once,
+    is_readable,
+    operator_name,
+    tensor_name,
+    vector,
+)
+from usmp.relax.limits import DEFAULT_LIMITS, Limits
+from usmp.support.errors import UnsupportedModelError
+
+_IDENTIFIER = b"TFL3"
+_OFFSET_BYTES = 4
+_MISSING = -1
+"""The index of an optional operator input that is not given."""
+
+_LARGEST_BYTES = 2**31 - 1
+"""Of a tensor: the emitted C counts elements in 32 bits."""
+
+_ITEM_BYTES = {
+    tflite.TensorType.FLOAT32: 4,
+    tflite.TensorType.FLOAT16: 2,
+    tflite.TensorType.INT32: 4,
+    tflite.TensorType.UINT8: 1,
+    tflite.TensorType.INT64: 8,
+    tflite.TensorType.BOOL: 1,
+    tflite.TensorType.INT16: 2,
+    tflite.TensorType.INT8: 1,
+    tflite.TensorType.FLOAT64: 8,
+    tflite.TensorType.UINT64: 8,
+    tflite.TensorType.UINT32: 4,
+    tflite.TensorType.UINT16: 2,
+}
+"""Types whose constants are stored as plain arrays."""
+
+_RUN_SUBGRAPHS = (
+    tflite.BuiltinOperator.CALL,
+    tflite.BuiltinOperator.IF,
+    tflite.BuiltinOperator.WHILE,
+    tflite.BuiltinOperator.STABLEHLO_COMPOSITE,
+    tflite.BuiltinOperator.STABLEHLO_REDUCE,
+    tflite.BuiltinOperator.STABLEHLO_REDUCE_WINDOW,
+    tflite.BuiltinOperator.STABLEHLO_SCATTER,
+    tflite.BuiltinOperator.STABLEHLO_SORT,
+    tflite.BuiltinOperator.STABLEHLO_WHILE,
+)
+"""Operators that run other subgraphs, beside CALL_ONCE."""
+
+
+def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Model:
+    """The model in `content`, if it can be planned as far as the file alone tells.
+
+    Every index in it refers to something, every constant has the bytes of its shape, every tensor
+    is written before it is read, and the inputs have fixed shapes (a dynamic batch is taken as the
+    batch that the file gives). Tensors are no larger than `limits` says. The first subgraph is the
+    model; it may run others by CALL_ONCE (see `called_once`), and by nothing else.
+
+    Raises
+    ------
+    UnsupportedModelError: something of this does not hold; the message says what.
+    """
+    if content[4:8] != _IDENTIFIER:
+        raise UnsupportedModelError(
+            f"not a TFLite model: bytes 4 to 7 are {content[4:8]!r}, not {_IDENTIFIER!r}"
+        )
+    try:
+        model = tflite.Model.GetRootAsModel(content, 0)
+        _check_counts(model, len(content))
+        _check_input_shapes(model.Subgraphs(0))
+        for number in range(model.SubgraphsLength()):
+            graph, where = model.Subgraphs(number), f" of subgraph {number}" if number else ""
+            for index in range(graph.TensorsLength()):
+                _check_tensor(model, graph, index, where, limits)
+            _check_operators(model, graph, where)
+        _check_calls(model)
+    except UnsupportedModelError:
+        raise
+    except READER_ERRORS as error:
+        raise UnsupportedModelError(
+            f"the file is damaged or truncated: an offset in it points outside its "
+            f"{len(content)} bytes; convert or copy the model again"
+        ) from error
+    return model
+
+
+def _check_counts(model: tflite.Model, size: int) -> None:
+    """Whether what the file counts, in all subgraphs together, is possible in `size` bytes."""
+    graphs = model.SubgraphsLength()
+    if graphs == 0:
+        raise UnsupportedModelError("the model has no subgraphs")
+    counts = {
+        "subgraphs": graphs,
+        "buffers": model.BuffersLength(),
+        "operator codes": model.OperatorCodesLength(),
+        "tensors": 0,
+        "operators": 0,
+        "inputs": 0,
+        "outputs": 0,
+    }
+    _check_possible(counts, size)
+    for number in range(graphs):
+        graph = model.Subgraphs(number)
+        counts["tensors"] += graph.TensorsLength()
+        counts["operators"] += graph.OperatorsLength()
+        counts["inputs"] += graph.InputsLength()
+        counts["outputs"] += graph.OutputsLength()
+        _check_possible(counts, size)
+        if number == 0:
+            for what in ("operators", "inputs", "outputs"):
+                if counts[what] == 0:
+                    raise UnsupportedModelError(f"the model has no {what}")
+
+
+def _check_possible(counts: dict[str, int], size: int) -> None:
+    for what, count in counts.items():
+        if count * _OFFSET_BYTES > size:
+            raise UnsupportedModelError(f"the file is damaged: {count} {what} in {size} bytes")
+
+
+def _check_input_shapes(graph: tflite.SubGraph) -> None:
+    tensors = graph.TensorsLength()
+    for index in vector(graph, "Inputs"):
+        _check_index(index, tensors, "the graph's input", "tensor")
+        shape = vector(graph.Tensors(index), "Shape")
+        signature = vector(graph.Tensors(index), "ShapeSignature")
+        if any(extent < 0 for extent in signature[1:]) or any(extent <= 0 for extent in shape):
+            raise UnsupportedModelError(
+                f'input "{tensor_name(graph, index)}" has a dynamic shape, {signature or shape}; '
+                "memory is planned at compile time: convert the model with fixed input shapes"
+            )
+
+
+def _check_tensor(
+    model: tflite.Model, graph: tflite.SubGraph, index: int, where: str, limits: Limits
+) -> None:
+    tensor = graph.Tensors(index)
+    what = f'tensor {index}{where} ("{tensor_name(graph, index)}")'
+    try:
+        (tensor.Name() or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnsupportedModelError(
+            f"the file is damaged: the name of tensor {index}{where} is not text"
+        ) from error
+    _check_index(tensor.Buffer(), model.BuffersLength(), what, "buffer")
+    shape = vector(tensor, "Shape")
+    if any(extent < 0 for extent in shape):
+        raise UnsupportedModelError(f"the file is damaged: {what} has shape {shape}")
+    stored = model.Buffers(tensor.Buffer()).DataLength()
+    if stored and tensor.Type() == tflite.TensorType.RESOURCE:
+        raise UnsupportedModelError(
+            f"the file is damaged: {what} is the handle of a resource, but has {stored} bytes"
+        )
+    item_bytes = _ITEM_BYTES.get(tensor.Type(), 1)
+    needed = prod(shape) * item_bytes
+    if needed > _LARGEST_BYTES:
+        raise UnsupportedModelError(
+            f"{what} of shape {shape} takes {needed} bytes; at most {_LARGEST_BYTES} are supported"
+        )
+    limits.check_tensor(what, shape, item_bytes)
+    if tensor.Type() == tflite.TensorType.INT4:
+        needed = (needed + 1) // 2
+    elif tensor.Type() not in _ITEM_BYTES:
+        needed = stored
+    if stored and tensor.Sparsity() is None:
+        model.Buffers(tensor.Buffer()).DataAsNumpy()
+        if stored != needed:
+            raise UnsupportedModelError(
+                f"the file is damaged: {what} of shape {shape} takes {needed} bytes, "
+                f"but {stored} are stored"
+            )
+    _check_quantization(tensor, what)
+
+
+def _check_quantization(tensor: tflite.Tensor, what: str) -> None:
+    quantization = tensor.Quantization()
+    if not is_readable(tensor) or (quantization is not None and not is_readable(quantization)):
+        raise UnsupportedModelError(
+            f"the file is damaged: a field of {what} points outside the file"
+        )
+    if quantization is None:
+        return
+    scales = vector(quantization, "Scale")
+    for scale in scales:
+        if not (math.isfinite(scale) and scale >= 0):
+            raise UnsupportedModelError(
+                f"the file is damaged: {what} has the quantization scale {scale}"
+            )
+    zero_points = vector(quantization, "ZeroPoint")
+    if len(zero_points) not in (0, 1, len(scales)):
+        raise UnsupportedModelError(
+            f"the file is damaged: {what} has {len(scales)} quantization scales "
+            f"and {len(zero_points)} zero points"
+        )
+
+
+def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) -> None:
+    """Indices that refer to something, in an order in which tensors are written once, then read."""
+    tensors = graph.TensorsLength()
+    written: set[int] = set()
+    settled: set[int] = set()
+    for index in range(tensors):
+        tensor = graph.Tensors(index)
+        if model.Buffers(tensor.Buffer()).DataLength() > 0:
+            settled.add(index)
+        if tensor.IsVariable() or 0 in vector(tensor, "Shape"):
+            written.add(index)
+    for index in vector(graph, "Inputs"):
+        _check_index(index, tensors, f"the graph's input{where}", "tensor")
+        _settle(graph, index, settled, f"the graph's input{where}")
+    written |= settled
+    for position in range(graph.OperatorsLength()):
+        operator = graph.Operators(position)
+        what = f"operator {position}{where}"
+        codes = model.OperatorCodesLength()
+        _check_index(operator.OpcodeIndex(), codes, what, "operator code")
+        operator_name(model, operator)  # fails if the code's table is damaged
+        if not is_readable(operator):
+            raise UnsupportedModelError(
+                f"the file is damaged: a field of {what} points outside the file"
+            )
+        for index in vector(operator, "Intermediates"):
+            if index != _MISSING:
+                _check_index(index, tensors, what, "tensor")
+        for index in vector(operator, "Inputs"):
+            if index != _MISSING:
+                _check_index(index, tensors, what, "tensor")
+                _check_written(graph, index, written, what)
+        for index in vector(operator, "Outputs"):
+            _check_index(index, tensors, what, "tensor")
+            _settle(graph, index, settled, what)
+            written.add(index)
+    for index in vector(graph, "Outputs"):
+        _check_index(index, tensors, f"the graph's output{where}", "tensor")
+        _check_written(graph, index, written, f"the graph's output{where}")
+
+
+def _check_calls(model: tflite.Model) -> None:
+    """The first subgraph may run others once; these may run none."""
+    once: set[int] = set()
+    for position, operator in _operators(model, 0):
+        what = f"operator {position}"
+        _check_runs_nothing(model, operator, what)
+        if builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
+            continue
+        if operator.InputsLength() or operator.OutputsLength():
+            raise UnsupportedModelError(f"{what} (CALL_ONCE) has inputs or outputs")
+        number = called_once(operator)
+        _check_index(number, model.SubgraphsLength(), what, "subgraph")
+        if number == 0:
+            raise UnsupportedModelError(f"{what} (CALL_ONCE) runs the subgraph that it stands in")
+        once.add(number)
+    for number in sorted(once):
+        if model.Subgraphs(number).InputsLength():
+            raise UnsupportedModelError(f"subgraph {number}, which CALL_ONCE runs, has inputs")
+        for position, operator in _operators(model, number):
+            what = f"operator {position} of subgraph {number}"
+            _check_runs_nothing(model, operator, what)
+            if builtin_code(model, operator) == tflite.BuiltinOperator.CALL_ONCE:
+                raise UnsupportedModelError(
+                    f"{what} is CALL_ONCE, and so is what runs this subgraph; an initialization "
+                    "that runs another one is not supported"
+                )
+
+
+def _operators(model: tflite.Model, number: int) -> Iterator[tuple[int, tflite.Operator]]:
+    graph = model.Subgraphs(number)
+    for position in range(graph.OperatorsLength()):
+        yield position, graph.Operators(position)
+
+
+def _check_runs_nothing(model: tflite.Model, operator: tflite.Operator, what: str) -> None:
+    if builtin_code(model, operator) in _RUN_SUBGRAPHS:
+        raise UnsupportedModelError(
+            f"{what} ({operator_name(model, operator)}) runs other subgraphs; supported is only "
+            "CALL_ONCE, which initializes variables: convert the model without control flow"
+        )
+
+
+def _check_index(index: int, count: int, what: str, kind: str) -> None:
+    if not 0 <= index < count:
+        raise UnsupportedModelError(
+            f"the file is damaged: {what} refers to {kind} {index}, and there are {count}"
+        )
+
+
+def _check_written(graph: tflite.SubGraph, index: int, written: set[int], what: str) -> None:
+    if index not in written:
+        raise UnsupportedModelError(
+            f'the file is damaged: {what} reads tensor "{tensor_name(graph, index)}", '
+            "which has no content and nothing before writes it"
+        )
+
+
+def _settle(graph: tflite.SubGraph, index: int, settled: set[int], what: str) -> None:
+    """Note that the tensor has its content from here.
+
+    Raises
+    ------
+    UnsupportedModelError: it has it from somewhere else.
+    """
+    if index in settled:
+        raise UnsupportedModelError(
+            f'the file is damaged: {what} writes tensor "{tensor_name(graph, index)}", '
+            "which is a constant, an input, or written before"
+        )
+    settled.add(index)

@@ -1,0 +1,130 @@
+"""What converters of TFLite operators share: the values so far, and the registry of converters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.states import State, Variables
+from usmp.ops.emit import constant, shape_of
+from usmp.support.errors import UnsupportedModelError
+
+Converter = Callable[["Context", TfliteOperator], None]
+CONVERTERS: dict[str, Converter] = {}
+"""Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
+
+UNQUANTIZED: dict[str, Converter] = {}
+"""The same for float32 and for integers that are just numbers, where TVM's importer is not used."""
+
+MOVES: set[str] = set()
+"""Operators whose converters take every type: most only move elements, and compute nothing."""
+
+
+def converts(
+    *names: str, moves: bool = False, quantized: bool = True
+) -> Callable[[Converter], Converter]:
+    """Register the converter of operators of these names.
+
+    Parameters
+    ----------
+    moves: the converter takes tensors of every type, not only quantized ones.
+    quantized: whether it takes quantized tensors, or only others.
+    """
+    registry = CONVERTERS if quantized else UNQUANTIZED
+
+    def register(converter: Converter) -> Converter:
+        for name in names:
+            if name in registry:
+                raise ValueError(f"{name} has two converters")
+            registry[name] = converter
+        if moves:
+            MOVES.update(names)
+        return converter
+
+    return register
+
+
+@dataclass
+class Context:
+    """The Relax function as it grows.
+
+    Parameters
+    ----------
+    builder: inside a dataflow block of the function.
+    values: what each computed tensor is, by its index in the graph.
+    readers: how many operators, and outputs of the graph, read each tensor.
+    variables: the model's resource variables.
+    states: what the function keeps between runs.
+    variable_tensors: the states among them that are tensors of the graph, by their index.
+    """
+
+    builder: relax.BlockBuilder
+    values: dict[int, relax.Expr] = field(default_factory=dict)
+    readers: dict[int, int] = field(default_factory=dict)
+    variables: Variables = field(default_factory=Variables)
+    states: list[State] = field(default_factory=list)
+    variable_tensors: dict[int, State] = field(default_factory=dict)
+
+    def new_state(self, name: str, initial: np.ndarray) -> State:
+        """A tensor that is kept between runs, and starts as `initial`."""
+        taken = {str(v.name) for v in self.values.values() if isinstance(v, relax.Var)}
+        taken |= {str(state.before.name) for state in self.states}
+        number = next(i for i in count() if f"{name}_state{i or ''}" not in taken)
+        ty = relax.TensorType(initial.shape, str(initial.dtype))
+        before = relax.Var(f"{name}_state{number or ''}", ty)
+        self.states.append(State(before, before, initial))
+        return self.states[-1]
+
+    def value(self, tensor: TfliteTensor) -> relax.Expr:
+        """The tensor as a Relax expression; constants are made on the way.
+
+        Raises
+        ------
+        UnsupportedModelError: nothing computes the tensor.
+        """
+        if tensor.index in self.values:
+            return self.values[tensor.index]
+        if tensor.data is None:
+            raise UnsupportedModelError(f'tensor "{tensor.name}" is read before it is written')
+        return constant(tensor.data)
+
+    def set(self, tensor: TfliteTensor, value: relax.Expr) -> None:
+        """Append `value` to the function; it is what the tensor is from now on."""
+        is_bound = isinstance(value, tvm.ir.Var)
+        self.values[tensor.index] = value if is_bound else self.builder.emit(value)
+
+    def set_moved(
+        self, operator: TfliteOperator, value: relax.Expr, tensor: TfliteTensor | None = None
+    ) -> None:
+        """Append `value`, elements of an input in another order; `tensor` is
+        by default the only output.
+
+        Raises
+        ------
+        UnsupportedModelError: the file gives the tensor another shape or element type.
+        """
+        tensor = operator.output if tensor is None else tensor
+        self.set(tensor, value)
+        moved = self.values[tensor.index]
+        shape, dtype = shape_of(moved), str(moved.ty.dtype)
+        if (shape, dtype) != (tensor.shape, tensor.dtype):
+            raise operator.unsupported(
+                f'output "{tensor.name}" is {tensor.dtype}{list(tensor.shape)}; '
+                f"the inputs and options give {dtype}{list(shape)}"
+            )
+
+
+def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
+    """`value` in another shape; itself if it has that shape."""
+    if shape_of(value) == tuple(shape):
+        return value
+    if 0 in shape:
+        # There an extent of 0 would mean that of `value`.
+        return context.builder.emit(relax.op.zeros(tuple(shape), str(value.ty.dtype)))
+    return context.builder.emit(relax.op.reshape(value, tuple(shape)))

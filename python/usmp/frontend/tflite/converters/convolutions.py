@@ -1,0 +1,253 @@
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED on integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import tflite
+from tvm import relax
+
+from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.options import (
+    fused_limits,
+    make_window,
+    require_rank,
+    require_shape,
+    require_symmetric_int16,
+    require_types,
+)
+from usmp.ops import quantized
+from usmp.ops.quantized import Layout, Quantization, Rescale, Rounding, Window, quantize_multiplier
+
+_NHWC = Layout("NHWC")
+_WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
+"""Type of the data, and of the output -> types of the weight."""
+
+
+@converts("CONV_2D")
+def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
+    """The weight is (output channels, height, width, channels / groups)."""
+    options = operator.options(tflite.Conv2DOptions)
+    _check_images(operator)
+    data, weight = operator.input(0), operator.input(1)
+    outputs, height, width, depth = weight.shape
+    if depth == 0 or data.shape[3] % depth or outputs % (data.shape[3] // depth):
+        raise operator.unsupported(
+            f"data of {data.shape[3]} channels does not go with a weight of shape "
+            f"{list(weight.shape)}"
+        )
+    window = _window(operator, options, (height, width))
+    _convolve(
+        context,
+        operator,
+        quantized.conv2d,
+        operator.constant(1),
+        window,
+        outputs,
+        0,
+        options.FusedActivationFunction(),
+        _accumulator(operator, options.QuantizedBiasType()),
+    )
+
+
+@converts("DEPTHWISE_CONV_2D")
+def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None:
+    """The weight is (1, height, width, output channels)."""
+    options = operator.options(tflite.DepthwiseConv2DOptions)
+    _check_images(operator)
+    data, weight = operator.input(0), operator.input(1)
+    _, height, width, outputs = weight.shape
+    if weight.shape[0] != 1 or data.shape[3] == 0 or outputs % data.shape[3]:
+        raise operator.unsupported(
+            f"data of {data.shape[3]} channels does not go with a weight of shape "
+            f"{list(weight.shape)}"
+        )
+    window = _window(operator, options, (height, width))
+    _convolve(
+        context,
+        operator,
+        quantized.depthwise_conv2d,
+        operator.constant(1)[0],
+        window,
+        outputs,
+        3,
+        options.FusedActivationFunction(),
+        "int64" if data.dtype == "int16" else "int32",
+    )
+
+
+def _window(
+    operator: TfliteOperator,
+    options: tflite.Conv2DOptions | tflite.DepthwiseConv2DOptions,
+    kernel: tuple[int, int],
+) -> Window:
+    strides = (options.StrideH(), options.StrideW())
+    dilations = (options.DilationHFactor(), options.DilationWFactor())
+    return make_window(operator, kernel, strides, dilations, options.Padding())
+
+
+def _convolve(
+    context: Context,
+    operator: TfliteOperator,
+    function: Callable[..., relax.Expr],
+    weight: np.ndarray,
+    window: Window,
+    outputs: int,
+    axis: int,
+    activation: int,
+    accumulator: str,
+) -> None:
+    """Append `function` of a weight whose `axis` is that of its `outputs` channels."""
+    data, output = operator.input(0), operator.output
+    if output.shape[3] != outputs or output.shape[0] != data.shape[0]:
+        raise operator.unsupported(
+            f'output "{output.name}" has shape {list(output.shape)}; '
+            f"it should have batch {data.shape[0]} and {outputs} channels"
+        )
+    scales = operator.weight_quantization(operator.input(1), axis)
+    (weight_zero_point,) = set(scales.zero_points)
+    if weight_zero_point and data.dtype != "uint8":
+        raise operator.unsupported(f"the weight has zero point {weight_zero_point}; supported: 0")
+    rescale = _rescale(operator, scales, activation, accumulator)
+    quantization = operator.quantization(data)
+    source = context.value(data)
+    if context.readers[data.index] == 1:
+        padding = quantized.explicit_padding(
+            context.builder, source, quantization.zero_point, _NHWC
+        )
+        if padding is not None:
+            source, window = padding.source, padding.fold(window, _NHWC)
+    context.set(
+        output,
+        function(
+            context.builder,
+            source,
+            weight,
+            _bias(operator, outputs, accumulator),
+            window,
+            quantization,
+            rescale,
+            _NHWC,
+            weight_zero_point,
+        ),
+    )
+
+
+def _accumulator(operator: TfliteOperator, bias_type: int) -> str:
+    """The type of the accumulators: 64 bits for int16 data, unless the bias has 32."""
+    if operator.input(0).dtype != "int16":
+        return "int32"
+    bias = operator.optional_input(2)
+    if bias is None:
+        return "int32" if bias_type == tflite.TensorType.INT32 else "int64"
+    require_types(operator, bias, "bias", ("int32", "int64"))
+    return bias.dtype
+
+
+def _check(operator: TfliteOperator) -> None:
+    """Return if the types of data, weight and output go together."""
+    data = operator.input(0)
+    require_types(operator, data, "input", tuple(_WEIGHT_TYPES))
+    require_types(operator, operator.input(1), "weight", _WEIGHT_TYPES[data.dtype])
+    require_types(operator, operator.output, "output", (data.dtype,))
+    require_symmetric_int16(operator, (data, operator.output))
+
+
+def _check_images(operator: TfliteOperator) -> None:
+    _check(operator)
+    tensors = (operator.input(0), operator.input(1), operator.output)
+    for tensor, what in zip(tensors, ("input", "weight", "output"), strict=True):
+        require_rank(operator, tensor, what, (4,))
+
+
+def _rescale(
+    operator: TfliteOperator,
+    weight: Quantization,
+    activation: int,
+    accumulator: str,
+) -> Rescale:
+    """Factors as the reference kernels compute them, on uint8 from products in float32."""
+    data = operator.quantization(operator.input(0))
+    output = operator.quantization(operator.output)
+    products = [data.scale * scale for scale in weight.scales]
+    if data.dtype == "uint8" and weight.is_per_tensor:
+        products = [float(np.float32(data.scale) * np.float32(weight.scale))]
+    factors = tuple(quantize_multiplier(product / output.scale) for product in products)
+    limits = fused_limits(activation, output)
+    rounding = Rounding.ONCE_16_BITS if accumulator == "int64" else Rounding.TWICE
+    return Rescale(factors, output.zero_point, limits, rounding)
+
+
+def _bias(operator: TfliteOperator, outputs: int, accumulator: str) -> np.ndarray | None:
+    tensor = operator.optional_input(2)
+    if tensor is None:
+        return None
+    require_types(operator, tensor, "bias", (accumulator,))
+    require_shape(operator, tensor, "bias", (outputs,))
+    return operator.constant(2)
+
+
+@converts("FULLY_CONNECTED")
+def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
+    """The weight is (outputs, depth); the data is taken as rows of that depth."""
+    options = operator.options(tflite.FullyConnectedOptions)
+    data, weight, output = operator.input(0), operator.input(1), operator.output
+    _check(operator)
+    require_rank(operator, weight, "weight", (2,))
+    if options.WeightsFormat() != 0:
+        raise operator.unsupported("shuffled weights are not supported")
+    outputs, depth = weight.shape
+    size = int(np.prod(data.shape))
+    fits = depth > 0 and size % depth == 0 and output.shape[-1:] == (outputs,)
+    if not fits or int(np.prod(output.shape)) != size // depth * outputs:
+        raise operator.unsupported(
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
+            f"{list(weight.shape)}"
+        )
+    if weight.data is None:
+        _multiply_computed(context, operator, options.FusedActivationFunction())
+        return
+    scales = operator.weight_quantization(weight, 0)
+    accumulator = _accumulator(operator, options.QuantizedBiasType())
+    rescale = _rescale(operator, scales, options.FusedActivationFunction(), accumulator)
+    if data.dtype == "uint8" or (weight.dtype == "int4" and not scales.is_per_tensor):
+        # tflite-micro has neither; LiteRT rounds once.
+        rescale = replace(rescale, rounding=Rounding.ONCE)
+    rows = reshaped(context, context.value(data), (size // depth, depth))
+    result = context.builder.emit(
+        quantized.fully_connected(
+            context.builder,
+            rows,
+            operator.constant(1),
+            _bias(operator, outputs, accumulator),
+            operator.quantization(data),
+            scales.zero_points[0],
+            rescale,
+        )
+    )
+    context.set(output, reshaped(context, result, output.shape))
+
+
+def _multiply_computed(context: Context, operator: TfliteOperator, activation: int) -> None:
+    """A weight that is computed: a product of two matrices."""
+    data, weight, output = operator.input(0), operator.input(1), operator.output
+    require_types(operator, data, "input of a computed weight", ("int8",))
+    if operator.optional_input(2) is not None:
+        raise operator.unsupported(
+            f'weight "{weight.name}" is computed, and there is a bias; supported: one or the other'
+        )
+    quantizations = tuple(operator.quantization(t) for t in (data, weight, output))
+    depth = weight.shape[1]
+    rows = reshaped(context, context.value(data), (int(np.prod(data.shape)) // depth, depth))
+    product = quantized.batch_matmul(
+        context.builder,
+        rows,
+        context.value(weight),
+        (quantizations[0], quantizations[1], quantizations[2]),
+        (False, True),
+        fused_limits(activation, quantizations[2]),
+    )
+    context.set(output, reshaped(context, context.builder.emit(product), output.shape))

@@ -1,0 +1,118 @@
+"""GATHER, GATHER_ND and EMBEDDING_LOOKUP: slices of a tensor that another tensor selects."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import tflite
+from tvm import relax
+
+from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.converters.slicing import part_along
+from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.options import positive_axis, require_rank, require_types
+from usmp.ops import quantized
+
+_INDEX_TYPES = ("int32", "int64", "int16")
+
+
+@converts("GATHER", moves=True)
+def convert_gather(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, indices along an axis of it."""
+    options = operator.options(tflite.GatherOptions)
+    data, indices = operator.input(0), operator.input(1)
+    require_types(operator, indices, "indices", _INDEX_TYPES)
+    rank = len(data.shape)
+    axis = positive_axis(operator, options.Axis(), rank)
+    batch_axes = options.BatchDims() + (len(indices.shape) if options.BatchDims() < 0 else 0)
+    if not 0 <= batch_axes <= min(axis, len(indices.shape)) or (
+        data.shape[:batch_axes] != indices.shape[:batch_axes]
+    ):
+        raise operator.unsupported(
+            f"{batch_axes} batch axes, of data of shape {list(data.shape)} along axis {axis} and "
+            f"indices of shape {list(indices.shape)}"
+        )
+    if indices.data is not None:
+        _check_indices(operator, indices.data, data.shape[axis])
+        if _is_run(indices.data) and (batch_axes == 0 or indices.data.size == 1):
+            first = int(indices.data.reshape(-1)[0])
+            _take_run(context, operator, axis, first, indices.shape[batch_axes:])
+            return
+    gathered = quantized.gather(
+        context.builder, context.value(data), _index_value(context, indices), axis, batch_axes
+    )
+    context.set_moved(operator, gathered)
+
+
+@converts("GATHER_ND", moves=True)
+def convert_gather_nd(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, positions whose last axis is a place on each of the first axes of the data."""
+    data, indices = operator.input(0), operator.input(1)
+    require_types(operator, indices, "indices", _INDEX_TYPES)
+    if not indices.shape or not 1 <= indices.shape[-1] <= len(data.shape):
+        raise operator.unsupported(
+            f"indices of shape {list(indices.shape)} for data of shape {list(data.shape)}"
+        )
+    if indices.data is not None:
+        for axis in range(indices.shape[-1]):
+            _check_indices(operator, indices.data[..., axis], data.shape[axis])
+    gathered = quantized.gather_nd(
+        context.builder, context.value(data), _index_value(context, indices)
+    )
+    context.set_moved(operator, gathered)
+
+
+@converts("EMBEDDING_LOOKUP", moves=True)
+def convert_embedding_lookup(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: indices, rows; rows of integers may become real numbers on the way."""
+    indices, data, output = operator.input(0), operator.input(1), operator.output
+    require_types(operator, indices, "indices", ("int32",))
+    require_rank(operator, indices, "indices", (1,))
+    if not data.shape:
+        raise operator.unsupported("the rows are one number")
+    if indices.data is not None:
+        _check_indices(operator, indices.data, data.shape[0])
+    rows = quantized.gather(
+        context.builder, context.value(data), _index_value(context, indices), 0, 0
+    )
+    if data.dtype == "int8" and output.dtype == "float32":
+        quantization = operator.quantization(data)
+        if quantization.zero_point != 0:
+            raise operator.unsupported(f"rows with zero point {quantization.zero_point}, not 0")
+        real = relax.op.astype(context.builder.emit(rows), "float32")
+        scale = relax.const(quantization.scale, "float32")
+        rows = relax.op.multiply(context.builder.emit(real), scale)
+    context.set_moved(operator, rows)
+
+
+def _check_indices(operator: TfliteOperator, indices: np.ndarray, extent: int) -> None:
+    """Constant indices must lie in an axis."""
+    outside = indices[(indices < 0) | (indices >= extent)]
+    if outside.size:
+        raise operator.unsupported(f"index {outside.flat[0]} of an axis of {extent} elements")
+
+
+def _index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.ndarray:
+    """Known indices fit 32 bits."""
+    if indices.data is not None:
+        return indices.data.astype(np.int32)
+    return context.value(indices)
+
+
+def _is_run(indices: np.ndarray) -> bool:
+    """Whether the indices count up from the first one."""
+    flat = indices.reshape(-1).astype(np.int64)
+    return bool(flat.size) and bool((np.diff(flat) == 1).all())
+
+
+def _take_run(
+    context: Context, operator: TfliteOperator, axis: int, first: int, shape: tuple[int, ...]
+) -> None:
+    """Known indices one after the other, of that shape, select a slice, which may need no copy."""
+    data = operator.input(0)
+    value = context.value(data)
+    rows = part_along(value, axis, first, first + math.prod(shape))
+    rows = rows if rows is value else context.builder.emit(rows)
+    whole = (*data.shape[:axis], *shape, *data.shape[axis + 1 :])
+    context.set_moved(operator, reshaped(context, rows, whole))

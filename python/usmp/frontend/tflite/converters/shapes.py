@@ -1,0 +1,17 @@
+"""TFLite operators that move elements and compute nothing."""
+
+from __future__ import annotations
+
+import math
+
+from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.model import TfliteOperator
+
+
+@converts("RESHAPE", "SQUEEZE", "EXPAND_DIMS", moves=True)
+def convert_reshape(context: Context, operator: TfliteOperator) -> None:
+    """The same elements in the shape that the file gives the output."""
+    data, output = operator.input(0), operator.output
+    if math.prod(data.shape) != math.prod(output.shape):
+        raise operator.unsupported(f"shapes {list(data.shape)} -> {list(output.shape)}")
+    context.set_moved(operator, reshaped(context, context.value(data), output.shape))

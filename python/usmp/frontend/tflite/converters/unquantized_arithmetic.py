@@ -1,0 +1,79 @@
+"""Element-wise TFLite operators of two inputs on numbers, where TVM's importer is not exact."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.frontend.tflite.context import Context, converts
+from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.options import require_types
+from usmp.ops.emit import call_operator, shape_of
+
+
+@converts("SQUARED_DIFFERENCE", quantized=False)
+def convert_squared_difference(context: Context, operator: TfliteOperator) -> None:
+    """A product, not a power: exact, and defined on integers."""
+    left, right = _operands(context, operator, ("float32", "int32"))
+    difference = context.builder.emit(relax.op.subtract(left, right))
+    context.set_moved(operator, relax.op.multiply(difference, difference))
+
+
+@converts("FLOOR_MOD", quantized=False)
+def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
+    """The remainder that has the sign of the divisor.
+
+    Of floats, TVM would multiply the rounded quotient by the divisor again.
+    """
+    left, right = _operands(context, operator, ("float32", "int32", "int64"))
+    if operator.output.dtype != "float32":
+        context.set_moved(operator, relax.op.floor_mod(left, right))
+        return
+    shapes = shape_of(left), shape_of(right)
+    shape = np.broadcast_shapes(*shapes)
+
+    def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
+        def remainder(*at: tirx.Var) -> tirx.Expr:
+            return tirx.fmod(left(*_place(at, shapes[0])), right(*_place(at, shapes[1])))
+
+        cut = te.compute(shape, remainder, "cut")
+
+        def floored(*at: tirx.Var) -> tirx.Expr:
+            divisor, zero = right(*_place(at, shapes[1])), tirx.const(0, "float32")
+            has_other_sign = tirx.all(cut(*at) != zero, (divisor < zero) != (cut(*at) < zero))
+            return tirx.Select(has_other_sign, cut(*at) + divisor, cut(*at))
+
+        return te.compute(shape, floored, "output")
+
+    context.set_moved(operator, call_operator(context.builder, "floor_mod", compute, [left, right]))
+
+
+def _place(at: tuple[tirx.Var, ...], shape: tuple[int, ...]) -> list[tirx.Expr]:
+    """Where an operand of this shape has its element for a place in the output."""
+    own = at[len(at) - len(shape) :]
+    return [
+        tirx.IntImm("int32", 0) if extent == 1 else index
+        for index, extent in zip(own, shape, strict=True)
+    ]
+
+
+def _operands(
+    context: Context, operator: TfliteOperator, types: tuple[str, ...]
+) -> tuple[relax.Expr, relax.Expr]:
+    """Both inputs.
+
+    Raises
+    ------
+    UnsupportedModelError: they, or the output, are of other types, or do not go together.
+    """
+    left, right = operator.input(0), operator.input(1)
+    require_types(operator, left, "input", types)
+    require_types(operator, right, "input", (left.dtype,))
+    require_types(operator, operator.output, "output", (left.dtype,))
+    try:
+        np.broadcast_shapes(left.shape, right.shape)
+    except ValueError as error:
+        raise operator.unsupported(
+            f"inputs of shapes {list(left.shape)} and {list(right.shape)} do not go together"
+        ) from error
+    return context.value(left), context.value(right)

@@ -1,0 +1,220 @@
+"""TFLite flatbuffers to Relax.
+
+An operator that reads or writes 8-bit or 16-bit integers is converted here, in integer arithmetic,
+and so is one that only moves elements, or that TVM's importer gets wrong; any other one by TVM's
+importer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+
+from usmp.frontend.tflite.check import check_tflite
+from usmp.frontend.tflite.converters import (
+    CONVERTERS,
+    MOVES,
+    UNQUANTIZED,
+    Context,
+    ImportedOperators,
+    TfliteOperator,
+    TfliteTensor,
+    operators_of,
+)
+from usmp.frontend.tflite.read import vector
+from usmp.objects.attributes import (
+    INPUT_QUANTIZATION_ATTR,
+    OUTPUT_NAMES_ATTR,
+    OUTPUT_QUANTIZATION_ATTR,
+    STATES_ATTR,
+)
+from usmp.objects.state_info import StateInfo
+from usmp.relax.io_quantization import parameters_of
+from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, Limits
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.one_line import one_line
+from usmp.support.plain_text import printable
+from usmp.support.unique_names import names_apart
+
+_INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
+
+
+def import_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> IRModule:
+    """Import a `.tflite` file.
+
+    Raises
+    ------
+    UnsupportedModelError: the content is damaged or not TFLite, an input has a dynamic shape, an
+        operator cannot be imported, or the model asks for more than it may.
+    """
+    try:
+        return _import(content, limits)
+    except UnsupportedModelError as error:
+        # Names in the file may hold anything.
+        if str(error).isprintable():
+            raise
+        raise UnsupportedModelError(printable(str(error))) from error
+
+
+def _import(content: bytes, limits: Limits) -> IRModule:
+    model = check_tflite(content, limits)
+    graph = model.Subgraphs(0)
+    inputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Inputs")]
+    outputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Outputs")]
+    for tensor in (*inputs, *outputs):
+        _check_is_computable(tensor)
+    operators = operators_of(model, graph)
+    builder = LimitedBuilder(limits)
+    context = Context(builder, readers=_readers(operators, outputs))
+    context.variables.handles = context.variables.find(operators)
+    imported = ImportedOperators(model, graph, context)
+    names = names_apart(t.name for t in inputs)
+    with _main_function(builder):
+        params = [
+            relax.Var(name, relax.TensorType(t.shape, t.dtype))
+            for name, t in zip(names, inputs, strict=True)
+        ]
+        context.values.update(zip((t.index for t in inputs), params, strict=True))
+        with builder.dataflow():
+            for operator in operators:
+                _convert(context, imported, operator)
+            results = [context.value(tensor) for tensor in outputs]
+            results += [state.after for state in context.states]
+            result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
+        builder.emit_func_output(result, [*params, *(state.before for state in context.states)])
+    mod = builder.get()
+    states = [
+        StateInfo(str(s.before.name), len(outputs) + index, tvm.runtime.tensor(s.initial))
+        for index, s in enumerate(context.states)
+    ]
+    main = mod["main"].with_attrs(
+        {
+            OUTPUT_NAMES_ATTR: [t.name for t in outputs],
+            INPUT_QUANTIZATION_ATTR: dict(zip(names, map(_quantization, inputs), strict=True)),
+            OUTPUT_QUANTIZATION_ATTR: [_quantization(t) for t in outputs],
+            STATES_ATTR: states,
+            "num_input": len(inputs),
+        }
+    )
+    mod.update_func(mod.get_global_var("main"), main)
+    return mod
+
+
+def _quantization(tensor: TfliteTensor) -> list[float | int]:
+    """Scale and zero point of the whole tensor, if it has them.
+
+    TFLite takes a tensor with a scale and no zero point as not quantized.
+    """
+    try:
+        return list(parameters_of(tensor.quantization) or ())
+    except UnsupportedModelError:
+        return []
+
+
+@contextmanager
+def _main_function(builder: relax.BlockBuilder) -> Iterator[None]:
+    """Build "main" in here; what leaves it half-way leaves no open blocks, which C++ reports."""
+    with builder.function("main"):
+        try:
+            yield
+        except BaseException:
+            builder.emit_func_output(relax.Tuple([]), [])
+            raise
+
+
+def _readers(operators: list[TfliteOperator], outputs: list[TfliteTensor]) -> Counter[int]:
+    read = [t.index for operator in operators for t in operator.inputs if t is not None]
+    return Counter([*read, *(tensor.index for tensor in outputs)])
+
+
+def _check_is_computable(tensor: TfliteTensor) -> None:
+    """Return if inputs, outputs and results of operators may have the tensor's element type.
+
+    Raises
+    ------
+    UnsupportedModelError: only constants and handles of variables may have it.
+    """
+    if tensor.dtype in ("int4", "resource"):
+        kinds = {"int4": "constants", "resource": "results of VAR_HANDLE"}
+        raise UnsupportedModelError(
+            f'tensor "{tensor.name}" is of type {tensor.dtype}; '
+            f"supported only for {kinds[tensor.dtype]}"
+        )
+
+
+def _check_is_not_hybrid(operator: TfliteOperator) -> None:
+    """Return unless real numbers are multiplied by integer weights.
+
+    A state (a variable tensor) is no data: its converter names it if its type is wrong.
+
+    Raises
+    ------
+    UnsupportedModelError: they are.
+    """
+    inputs = [tensor for tensor in operator.inputs if tensor is not None]
+    weights = [t for t in inputs if t.dtype in _INTEGER_ACTIVATIONS and t.data is not None]
+    data = [
+        t for t in inputs if t.dtype == "float32" and t.data is None and not t.table.IsVariable()
+    ]
+    if operator.name not in MOVES and weights and data:
+        raise operator.unsupported(
+            f'data "{data[0].name}" of float32 with weight "{weights[0].name}" of '
+            f'{weights[0].dtype} ("dynamic range" quantization) is not supported; quantize the '
+            "data too (full integer quantization), or nothing"
+        )
+
+
+def _check_computes_no_float16(operator: TfliteOperator) -> None:
+    """Return unless the operator computes with float16, which TFLite only moves and converts.
+
+    Raises
+    ------
+    UnsupportedModelError: it does.
+    """
+    if operator.name in MOVES or operator.name == "DEQUANTIZE":
+        return
+    for tensor in (*operator.inputs, *operator.outputs):
+        if tensor is not None and tensor.dtype == "float16":
+            raise operator.unsupported(
+                f'tensor "{tensor.name}" is of type float16, which is moved and converted, but not '
+                "computed with; convert the model to float32, or CAST or DEQUANTIZE the tensor to "
+                "float32 first"
+            )
+
+
+def _convert(context: Context, imported: ImportedOperators, operator: TfliteOperator) -> None:
+    """Append one operator.
+
+    Raises
+    ------
+    UnsupportedModelError: that is not possible; the message names the operator.
+    """
+    try:
+        tensors = [*operator.inputs, *operator.outputs]
+        for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
+            _check_is_computable(tensor)
+        _check_computes_no_float16(operator)
+        is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
+        if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
+            _check_is_not_hybrid(operator)
+            CONVERTERS[operator.name](context, operator)
+        elif is_integer:
+            raise operator.unsupported("not supported on integers of 8 or 16 bits")
+        elif operator.name in UNQUANTIZED:
+            UNQUANTIZED[operator.name](context, operator)
+        else:
+            imported.convert(operator)
+    except UnsupportedModelError as error:
+        if operator.described in str(error):
+            raise
+        raise operator.unsupported(str(error)) from error
+    except Exception as error:
+        # Converters say what they refuse; whatever else they raise, they did not foresee.
+        raise operator.unsupported(
+            f"its conversion failed, a fault in usmp, please report it: {one_line(error)}"
+        ) from error

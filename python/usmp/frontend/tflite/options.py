@@ -1,0 +1,204 @@
+"""What the options of several TFLite operators have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import tflite
+
+from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.ops.quantized import OutputLimits, Quantization, activation_limits
+from usmp.ops.quantized.window import Window
+
+_ACTIVATIONS: dict[int, str] = {
+    number: name for name, number in vars(tflite.ActivationFunctionType).items() if name.isupper()
+}
+_LONGEST_REACH = 2**15 - 1
+"""Of kernels and strides: the reference kernels keep paddings in 16 bits."""
+
+
+def fused_activation(activation: int) -> str:
+    """The name of a fused activation, "NONE" for none."""
+    return _ACTIVATIONS.get(activation, str(activation))
+
+
+def positive_axis(operator: TfliteOperator, axis: int, rank: int) -> int:
+    """An axis counted from the front; a negative one counts from the end.
+
+    Raises
+    ------
+    UnsupportedModelError: there is no such axis.
+    """
+    if not -rank <= axis < rank:
+        raise operator.unsupported(f"axis {axis} of a tensor of {rank} axes")
+    return axis + rank if axis < 0 else axis
+
+
+def fused_limits(activation: int, output: Quantization) -> OutputLimits:
+    """What an operator may write, given its fused activation.
+
+    Raises
+    ------
+    UnsupportedModelError: the activation is not supported.
+    """
+    return activation_limits(fused_activation(activation), output)
+
+
+def require_types(
+    operator: TfliteOperator, tensor: TfliteTensor, what: str, supported: tuple[str, ...]
+) -> None:
+    """Return if the tensor's element type is one of those supported.
+
+    Raises
+    ------
+    UnsupportedModelError: it is another.
+    """
+    if tensor.dtype not in supported:
+        raise operator.unsupported(
+            f'{what} "{tensor.name}" is of type {tensor.dtype}; supported: {", ".join(supported)}'
+        )
+
+
+def require_rank(
+    operator: TfliteOperator, tensor: TfliteTensor, what: str, ranks: tuple[int, ...]
+) -> None:
+    """Return if the tensor has one of these numbers of axes.
+
+    Raises
+    ------
+    UnsupportedModelError: it has another.
+    """
+    if len(tensor.shape) not in ranks:
+        raise operator.unsupported(
+            f'{what} "{tensor.name}" has shape {list(tensor.shape)}; '
+            f"supported: {' or '.join(str(rank) for rank in ranks)} axes"
+        )
+
+
+def require_shape(
+    operator: TfliteOperator, tensor: TfliteTensor, what: str, expected: tuple[int, ...]
+) -> None:
+    """Return if the tensor has these extents.
+
+    Raises
+    ------
+    UnsupportedModelError: it has others.
+    """
+    if tensor.shape != expected:
+        raise operator.unsupported(
+            f'{what} "{tensor.name}" has shape {list(tensor.shape)}; it should be {list(expected)}'
+        )
+
+
+def require_shape_operand(operator: TfliteOperator, index: int) -> None:
+    """Return if the input that gives the shape of the output gives that, or is computed: then it
+    must.
+
+    Raises
+    ------
+    UnsupportedModelError: it gives another.
+    """
+    given, output = operator.input(index).data, operator.output
+    if given is not None and tuple(given.reshape(-1).tolist()) != output.shape:
+        raise operator.unsupported(
+            f"the shape is given as {given.reshape(-1).tolist()}; "
+            f'output "{output.name}" has {list(output.shape)}'
+        )
+
+
+def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: TfliteTensor) -> None:
+    """Return if both tensors have the same extents.
+
+    Raises
+    ------
+    UnsupportedModelError: they have not.
+    """
+    if data.shape != output.shape:
+        raise operator.unsupported(
+            f'input "{data.name}" has shape {list(data.shape)} and output "{output.name}" has '
+            f"shape {list(output.shape)}; they must be the same"
+        )
+
+
+def require_same_quantization(
+    operator: TfliteOperator, one: TfliteTensor, other: TfliteTensor
+) -> None:
+    """Return if both tensors have the same scale and zero point, or both have none.
+
+    Raises
+    ------
+    UnsupportedModelError: they have not.
+    """
+    if one.quantization is None and other.quantization is None:
+        return
+    first, second = operator.quantization(one), operator.quantization(other)
+    if (first.scale, first.zero_point) != (second.scale, second.zero_point):
+        raise operator.unsupported(
+            f'"{one.name}" and "{other.name}" must have the same scale and zero point, not '
+            f"{first.scale} and {first.zero_point}, {second.scale} and {second.zero_point}"
+        )
+
+
+def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTensor]) -> None:
+    """Return if no tensor of int16 has a zero point: the reference kernels ignore it.
+
+    Raises
+    ------
+    UnsupportedModelError: one has.
+    """
+    for tensor in tensors:
+        if tensor.dtype == "int16" and operator.quantization(tensor).zero_point != 0:
+            raise operator.unsupported(
+                f'"{tensor.name}" is of type int16 and has zero point '
+                f"{operator.quantization(tensor).zero_point}; required: 0"
+            )
+
+
+def make_window(
+    operator: TfliteOperator,
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    dilations: tuple[int, int],
+    padding: int,
+) -> Window:
+    """The window of an operator whose data and output are NHWC images.
+
+    Raises
+    ------
+    UnsupportedModelError: impossible options, or an output of another shape than they give.
+    """
+    data, output = operator.input(0).shape, operator.output.shape
+    reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    if min(*strides, *dilations, *kernel) < 1 or max(*strides, *reach) > _LONGEST_REACH:
+        raise operator.unsupported(
+            f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} "
+            f"must be at least 1 and reach over at most {_LONGEST_REACH} elements"
+        )
+    sides = [
+        window_side(operator, data[1 + side], kernel[side], strides[side], dilations[side], padding)
+        for side in (0, 1)
+    ]
+    extents = tuple(extent for extent, _ in sides)
+    if output[1:3] != extents:
+        raise operator.unsupported(
+            f'output "{operator.output.name}" has shape {list(output)}; '
+            f"height and width should be {list(extents)}"
+        )
+    before = (sides[0][1], sides[1][1])
+    return Window((data[1], data[2]), kernel, strides, dilations, before, (output[1], output[2]))
+
+
+def window_side(
+    operator: TfliteOperator, data: int, kernel: int, stride: int, dilation: int, padding: int
+) -> tuple[int, int]:
+    """Extent of the output, and padding before the data (TFLite's ComputePadding)."""
+    reach = (kernel - 1) * dilation + 1
+    if padding == tflite.Padding.SAME:
+        output = -(-data // stride)
+    elif padding == tflite.Padding.VALID:
+        output = -(-(data - reach + 1) // stride)
+    else:
+        raise operator.unsupported(f"padding {padding} is not supported; supported: SAME, VALID")
+    if output < 1:
+        raise operator.unsupported(f"a kernel that reaches over {reach} elements in {data}")
+    return output, max((output - 1) * stride + reach - data, 0) // 2

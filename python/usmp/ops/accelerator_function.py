@@ -1,0 +1,71 @@
+"""A function that runs on an accelerator, as the user must write it in C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+from tvm_ffi.dataclasses import py_class
+
+
+@py_class("usmp.AcceleratorParameter")
+class AcceleratorParameter(tvm_ffi.Object):
+    """A tensor that the function gets a pointer to.
+
+    Parameters
+    ----------
+    name: in C.
+    role: "input", "constant", "output" or "workspace".
+    shape: extents, outermost first.
+    dtype: element type as numpy writes it.
+    """
+
+    name: str
+    role: str
+    shape: list[int]
+    dtype: str
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the function may only read it."""
+        return self.role in ("input", "constant")
+
+
+@py_class("usmp.AcceleratorOperator")
+class AcceleratorOperator(tvm_ffi.Object):
+    """One of the operators that the function computes.
+
+    Parameters
+    ----------
+    name: as Relax has it, without "relax."; or of the quantized operator.
+    arguments: names of parameters, results of earlier operators, or literals.
+    results: what it gives, by name.
+    attributes: name -> what else it is told, as JSON has it.
+    """
+
+    name: str
+    arguments: list[str]
+    results: list[str]
+    attributes: dict[str, Any]
+
+
+@py_class("usmp.AcceleratorFunction")
+class AcceleratorFunction(tvm_ffi.Object):
+    """A function that the user provides: its C declaration, and what it computes.
+
+    After its tensors it is passed the handle of the accelerator. It returns 0, or an error.
+
+    Parameters
+    ----------
+    symbol: its name in C.
+    accelerator: the target that it runs on.
+    composite: name of the pattern that it came from; empty if there was none.
+    parameters: inputs, constants, outputs and workspace, in the order of C.
+    operators: in the order of computation.
+    """
+
+    symbol: str
+    accelerator: str
+    composite: str
+    parameters: list[AcceleratorParameter]
+    operators: list[AcceleratorOperator]

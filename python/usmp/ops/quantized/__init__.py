@@ -1,0 +1,118 @@
+"""Quantized operators in integer arithmetic, bit-exact with TFLite's reference kernels.
+
+Each function appends nothing: it returns the call of a PrimFunc that computes the operator.
+"""
+
+from usmp.ops.quantized.activations import absolute, clamp, leaky_relu, logistic, prelu, relu, tanh
+from usmp.ops.quantized.arithmetic import (
+    add,
+    add_all,
+    compare,
+    divide,
+    extreme_of_two,
+    multiply_elements,
+    squared_difference,
+    subtract,
+)
+from usmp.ops.quantized.blocks import batch_to_space, space_to_batch
+from usmp.ops.quantized.conversion import dequantize, quantize, requantize
+from usmp.ops.quantized.convolution import conv2d, depthwise_conv2d
+from usmp.ops.quantized.cumulative import cumulative_sum
+from usmp.ops.quantized.dense import fully_connected
+from usmp.ops.quantized.explicit_padding import ExplicitPadding, explicit_padding
+from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
+from usmp.ops.quantized.gathering import gather, gather_nd, update_slice
+from usmp.ops.quantized.log_softmax import log_softmax
+from usmp.ops.quantized.lstm import Gate, LstmParameters, lstm
+from usmp.ops.quantized.lut_activations import elu, exp, hard_swish, rsqrt
+from usmp.ops.quantized.matmul import batch_matmul
+from usmp.ops.quantized.mirroring import mirror_pad
+from usmp.ops.quantized.normalization import l2_normalize
+from usmp.ops.quantized.parameters import OutputLimits, Quantization, activation_limits
+from usmp.ops.quantized.pooling import average_pool, max_pool, rescaled_average_pool
+from usmp.ops.quantized.reduction import extreme, mean, position_of_extreme, total
+from usmp.ops.quantized.rescale import Rescale
+from usmp.ops.quantized.rescaling_table import rescale_to_join
+from usmp.ops.quantized.resizing import (
+    Resize,
+    resize_bilinear,
+    resize_bilinear_in_single,
+    resize_nearest,
+)
+from usmp.ops.quantized.softmax import softmax
+from usmp.ops.quantized.softmax_int16 import softmax_int16
+from usmp.ops.quantized.svdf import SvdfWeights, svdf
+from usmp.ops.quantized.transposed_convolution import TransposedSide, transpose_conv2d
+from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.running import running
+
+__all__ = [
+    "ExplicitPadding",
+    "Gate",
+    "Layout",
+    "LstmParameters",
+    "OutputLimits",
+    "Quantization",
+    "QuantizedMultiplier",
+    "Rescale",
+    "Resize",
+    "Rounding",
+    "SvdfWeights",
+    "TransposedSide",
+    "Window",
+    "absolute",
+    "activation_limits",
+    "add",
+    "add_all",
+    "average_pool",
+    "batch_matmul",
+    "batch_to_space",
+    "clamp",
+    "compare",
+    "conv2d",
+    "cumulative_sum",
+    "depthwise_conv2d",
+    "dequantize",
+    "divide",
+    "elu",
+    "exp",
+    "explicit_padding",
+    "extreme",
+    "extreme_of_two",
+    "fully_connected",
+    "gather",
+    "gather_nd",
+    "hard_swish",
+    "l2_normalize",
+    "leaky_relu",
+    "log_softmax",
+    "logistic",
+    "lstm",
+    "max_pool",
+    "mean",
+    "mirror_pad",
+    "multiply_elements",
+    "position_of_extreme",
+    "prelu",
+    "quantize",
+    "quantize_multiplier",
+    "relu",
+    "requantize",
+    "rescale_to_join",
+    "rescaled_average_pool",
+    "resize_bilinear",
+    "resize_bilinear_in_single",
+    "resize_nearest",
+    "rsqrt",
+    "running",
+    "softmax",
+    "softmax_int16",
+    "space_to_batch",
+    "squared_difference",
+    "subtract",
+    "svdf",
+    "tanh",
+    "total",
+    "transpose_conv2d",
+    "update_slice",
+]

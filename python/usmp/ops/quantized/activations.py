@@ -1,0 +1,195 @@
+"""Quantized activation functions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from tvm import relax, tirx
+
+from usmp.ops.quantized import gemmlowp
+from usmp.ops.quantized.elementwise import elementwise
+from usmp.ops.quantized.epilogue import centered
+from usmp.ops.quantized.fixed_point import (
+    QuantizedMultiplier,
+    apply_multiplier,
+    quantize_multiplier,
+    round_shift_right,
+)
+from usmp.ops.quantized.parameters import OutputLimits, Quantization, is_about, require_output
+from usmp.ops.quantized.sigmoid import interpolated_sigmoid, interpolated_tanh
+from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
+
+_INTEGER_BITS = 4
+"""Integer bits of the fixed-point arguments of LOGISTIC and TANH on int8: |x| < 16."""
+
+
+def clamp(builder: relax.BlockBuilder, data: relax.Expr, limits: OutputLimits) -> relax.Expr:
+    """Each element moved into the limits; the quantization stays."""
+    return elementwise(builder, "clamp", lambda x: limits.clamp(x.astype("int32")), [data])
+
+
+def relu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantization,
+    after: Quantization,
+    limits: OutputLimits,
+) -> relax.Expr:
+    """Rescaled from one quantization to another, then moved into the limits."""
+    ratio = before.scale / after.scale
+    if before.dtype == "uint8":
+        # TFLite's kernel, unlike those of tflite-micro, divides in single precision.
+        ratio = float(np.float32(before.scale) / np.float32(after.scale))
+    factor = quantize_multiplier(ratio)
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        scaled = apply_multiplier(centered(value, before.zero_point), factor)
+        return limits.shifted(scaled, after.zero_point)
+
+    return elementwise(builder, "relu", function, [data])
+
+
+def leaky_relu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantization,
+    after: Quantization,
+    alpha: float,
+) -> relax.Expr:
+    """x, or alpha * x where x is negative."""
+    identity = quantize_multiplier(before.scale / after.scale)
+    slope = quantize_multiplier(abs(before.scale * alpha / after.scale))
+    limits = after.limits()
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        x = centered(value, before.zero_point)
+        negative = apply_multiplier(x, slope)
+        if alpha < 0:
+            negative = tirx.IntImm("int32", 0) - negative
+        positive = apply_multiplier(x, identity)
+        scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
+        return limits.shifted(scaled, after.zero_point)
+
+    return elementwise(builder, "leaky_relu", function, [data])
+
+
+def prelu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    slopes: relax.Expr | np.ndarray,
+    before: Quantization,
+    slope: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """x, or slope * x where x is negative; the slopes are broadcast."""
+    identity = quantize_multiplier(before.scale / after.scale)
+    factor = quantize_multiplier(before.scale * slope.scale / after.scale)
+    limits = after.limits()
+
+    def function(value: tirx.Expr, alpha: tirx.Expr) -> tirx.Expr:
+        x = centered(value, before.zero_point)
+        negative = apply_multiplier(x * centered(alpha, slope.zero_point), factor)
+        positive = apply_multiplier(x, identity)
+        scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
+        return limits.shifted(scaled, after.zero_point)
+
+    return elementwise(builder, "prelu", function, [data, slopes])
+
+
+def absolute(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """|x|."""
+    factor = quantize_multiplier(before.scale / after.scale)
+    limits = after.limits()
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        x = centered(value, before.zero_point)
+        magnitude = tirx.max(x, tirx.IntImm("int32", 0) - x)
+        if before.scale != after.scale:
+            magnitude = apply_multiplier(magnitude, factor)
+        return limits.shifted(magnitude, after.zero_point)
+
+    return elementwise(builder, "abs", function, [data])
+
+
+def logistic(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """1 / (1 + exp(-x)).
+
+    In fixed point if int8 becomes int8 of scale 1/256 and zero point -128, as tflite-micro does it;
+    else, 8-bit integers go by the real numbers, as TFLite does it.
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with another output scale than 1/32768, or with zero points.
+    """
+    if before.dtype == "int16":
+        require_output(after, 1 / 32768, 0)
+        return interpolated_sigmoid(builder, data, before)
+    if before.dtype == "int8" and is_about(after, 1 / 256, -128):
+        return tabulated(builder, "logistic", data, lambda x: logistic_int8(x, before), "int8")
+    return tabulated_real(builder, "logistic", data, _logistic, before, after)
+
+
+def tanh(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """The hyperbolic tangent.
+
+    In fixed point if int8 becomes int8 of scale 1/128 and zero point 0, as tflite-micro does it;
+    else, 8-bit integers go by the real numbers, as TFLite does it.
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with another output scale than 1/32768, or with zero points.
+    """
+    if before.dtype == "int16":
+        require_output(after, 1 / 32768, 0)
+        return interpolated_tanh(builder, data, before)
+    if before.dtype == "int8" and is_about(after, 1 / 128, 0):
+        return tabulated(builder, "tanh", data, lambda x: tanh_int8(x, before), "int8")
+    return tabulated_real(builder, "tanh", data, _tanh, before, after)
+
+
+def _logistic(x: np.float32) -> np.float32:
+    return np.float32(1) / (np.float32(1) + exponential(-x))
+
+
+def _tanh(x: np.float32) -> np.float32:
+    return np.float32(math.tanh(float(x)))
+
+
+def logistic_int8(value: int, before: Quantization) -> int:
+    """LOGISTIC of one int8, as an int8 of scale 1/256 and zero point -128."""
+    argument = _fixed_point_argument(value, before)
+    result = round_shift_right(gemmlowp.logistic(argument, _INTEGER_BITS), 31 - 8)
+    return min(max(result - 128, -128), 127)
+
+
+def tanh_int8(value: int, before: Quantization) -> int:
+    """TANH of one int8, as an int8 of scale 1/128 and zero point 0."""
+    argument = _fixed_point_argument(value, before)
+    result = round_shift_right(gemmlowp.tanh(argument, _INTEGER_BITS), 31 - 7)
+    return min(max(result, -128), 127)
+
+
+def _fixed_point_argument(value: int, before: Quantization) -> int:
+    """The real number of an integer in Q4.27, moved into what that can hold."""
+    mantissa, shift = math.frexp(before.scale * 2 ** (31 - _INTEGER_BITS))
+    factor = QuantizedMultiplier(math.floor(mantissa * 2**31 + 0.5), shift)
+    radius = input_radius(_INTEGER_BITS, shift)
+    difference = value - before.zero_point
+    # As the reference kernels do, the lower end first: from scale 8 on, the radius is 0.
+    if difference <= -radius:
+        return -gemmlowp.INT32_MAX
+    if difference >= radius:
+        return gemmlowp.INT32_MAX
+    return factor.apply(difference)
+
+
+def input_radius(integer_bits: int, left_shift: int) -> int:
+    """The greatest magnitude that, shifted to the left, is a fixed-point number."""
+    return math.floor(((1 << integer_bits) - 1) * 2.0 ** (31 - integer_bits) / 2.0**left_shift)

@@ -1,0 +1,264 @@
+"""Quantized sums, differences, products and quotients of tensors that are broadcast together.
+
+`quantizations` are always those of left, right and output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from tvm import relax, tirx
+
+from usmp.ops.quantized.elementwise import elementwise
+from usmp.ops.quantized.epilogue import centered
+from usmp.ops.quantized.fixed_point import (
+    QuantizedMultiplier,
+    apply_multiplier,
+    quantize_multiplier,
+)
+from usmp.ops.quantized.parameters import OutputLimits, Quantization, require_no_zero_points
+from usmp.support.errors import UnsupportedModelError
+from usmp.tir.intrinsics import DIVIDE
+
+Quantizations = tuple[Quantization, Quantization, Quantization]
+Combination = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
+Factors = tuple[QuantizedMultiplier, QuantizedMultiplier, QuantizedMultiplier]
+"""From left and right to a common scale, and from that to the output."""
+
+
+def add(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantizations: Quantizations,
+    limits: OutputLimits,
+) -> relax.Expr:
+    """left + right."""
+    return _sum_or_difference(builder, "add", left, right, quantizations, limits, tirx.Add)
+
+
+def subtract(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantizations: Quantizations,
+    limits: OutputLimits,
+) -> relax.Expr:
+    """left - right."""
+    return _sum_or_difference(builder, "subtract", left, right, quantizations, limits, tirx.Sub)
+
+
+def _sum_or_difference(
+    builder: relax.BlockBuilder,
+    name: str,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantizations: Quantizations,
+    limits: OutputLimits,
+    combine: Combination,
+) -> relax.Expr:
+    first, second, output = quantizations
+    twice = 2.0 * max(first.scale, second.scale)
+    # Bits below the point of the terms: the greatest number for which the sum does not overflow.
+    left_shift = 15 if output.dtype == "int16" else 20
+    factors = (
+        quantize_multiplier(first.scale / twice),
+        quantize_multiplier(second.scale / twice),
+        quantize_multiplier(twice / (float(1 << left_shift) * output.scale)),
+    )
+    function = _at_common_scale(quantizations, factors, left_shift, limits, combine)
+    return elementwise(builder, name, function, [left, right])
+
+
+def squared_difference(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantizations: Quantizations,
+    limits: OutputLimits,
+) -> relax.Expr:
+    """(left - right)**2.
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with zero points other than 0.
+    """
+    require_no_zero_points(quantizations)
+    first, second, output = quantizations
+    twice = 2.0 * max(first.scale, second.scale)
+    # The greatest numbers of bits for which the square does not overflow.
+    left_shift = 0 if output.dtype == "int16" else 7
+    factors = (
+        quantize_multiplier(first.scale / twice),
+        quantize_multiplier(second.scale / twice),
+        quantize_multiplier(twice * twice / (float(1 << 2 * left_shift) * output.scale)),
+    )
+
+    def square(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
+        return (left - right) * (left - right)
+
+    function = _at_common_scale(quantizations, factors, left_shift, limits, square)
+    return elementwise(builder, "squared_difference", function, [left, right])
+
+
+def _at_common_scale(
+    quantizations: Quantizations,
+    factors: Factors,
+    left_shift: int,
+    limits: OutputLimits,
+    combine: Combination,
+) -> Combination:
+    """`combine` of both terms at a common scale, at the scale of the output."""
+    first, second, output = quantizations
+
+    def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
+        total = combine(
+            _scaled(left, first, left_shift, factors[0]),
+            _scaled(right, second, left_shift, factors[1]),
+        )
+        return limits.shifted(apply_multiplier(total, factors[2]), output.zero_point)
+
+    return function
+
+
+def _scaled(
+    value: tirx.Expr, quantization: Quantization, left_shift: int, factor: QuantizedMultiplier
+) -> tirx.Expr:
+    """What a value stands for, times a factor, with `left_shift` bits below the point."""
+    term = centered(value, quantization.zero_point) * tirx.IntImm("int32", 1 << left_shift)
+    return apply_multiplier(term, factor)
+
+
+def add_all(
+    builder: relax.BlockBuilder,
+    inputs: Sequence[relax.Expr | np.ndarray],
+    before: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """The sum of tensors of one quantization.
+
+    Raises
+    ------
+    UnsupportedModelError: so many that the sum may leave int32.
+    """
+    # Each term is doubled and halved again on the way: 19 bits are left below the point.
+    if (len(inputs) + 1) * 255 << 19 >= 2**31:
+        raise UnsupportedModelError(f"a sum of {len(inputs)} tensors; at most 15 are supported")
+    factor = quantize_multiplier(2.0 * before.scale / (float(1 << 20) * after.scale))
+    limits = after.limits()
+
+    def function(*values: tirx.Expr) -> tirx.Expr:
+        # The reference kernel starts at the stored 0, which stands for minus the zero point.
+        total = tirx.IntImm("int32", -before.zero_point)
+        for value in values:
+            total = total + centered(value, before.zero_point)
+        scaled = apply_multiplier(total * tirx.IntImm("int32", 1 << 19), factor)
+        return limits.shifted(scaled, after.zero_point)
+
+    return elementwise(builder, "add_n", function, inputs)
+
+
+def multiply_elements(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantizations: Quantizations,
+    limits: OutputLimits,
+) -> relax.Expr:
+    """left * right.
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with zero points other than 0.
+    """
+    require_no_zero_points(quantizations)
+    first, second, output = quantizations
+    factor = quantize_multiplier(first.scale * second.scale / output.scale)
+
+    def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
+        product = centered(left, first.zero_point) * centered(right, second.zero_point)
+        return limits.shifted(apply_multiplier(product, factor), output.zero_point)
+
+    return elementwise(builder, "multiply", function, [left, right])
+
+
+def divide(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantizations: Quantizations,
+    limits: OutputLimits,
+) -> relax.Expr:
+    """left / right of int8; divided by 0, it is as if it were divided by the smallest step."""
+    first, second, output = quantizations
+    factor = quantize_multiplier(first.scale / (second.scale * output.scale))
+
+    def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
+        quotient = tirx.call_pure_extern(
+            "int32",
+            DIVIDE,
+            centered(left, first.zero_point),
+            centered(right, second.zero_point),
+            tirx.IntImm("int32", factor.multiplier),
+            tirx.IntImm("int32", factor.shift),
+        )
+        return limits.shifted(quotient, output.zero_point)
+
+    return elementwise(builder, "divide", function, [left, right])
+
+
+def extreme_of_two(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    *,
+    greatest: bool,
+) -> relax.Expr:
+    """The greater or the lesser element of tensors of one quantization."""
+    name, function = ("maximum", tirx.max) if greatest else ("minimum", tirx.min)
+    return elementwise(builder, name, lambda x, y: function(x, y), [left, right])
+
+
+COMPARISONS: dict[str, Combination] = {
+    "equal": tirx.EQ,
+    "not_equal": tirx.NE,
+    "greater": tirx.GT,
+    "greater_equal": tirx.GE,
+    "less": tirx.LT,
+    "less_equal": tirx.LE,
+}
+
+
+def compare(
+    builder: relax.BlockBuilder,
+    name: str,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    first: Quantization,
+    second: Quantization,
+) -> relax.Expr:
+    """One of `COMPARISONS`, as bool.
+
+    int8 is compared with 8 bits below the point of the real numbers, as by the reference kernel:
+    smaller differences do not count. Other types are compared as they are stored.
+
+    Raises
+    ------
+    UnsupportedModelError: int8 of a scale of 1 and more, or another type in two quantizations.
+    """
+    operator = COMPARISONS[name]
+    if first.dtype != "int8":
+        if first != second:
+            raise UnsupportedModelError(f"{name} of {first.dtype} in two quantizations")
+        return elementwise(builder, name, operator, [left, right])
+    factors = [quantize_multiplier(q.scale) for q in (first, second)]
+    if any(factor.shift > 0 for factor in factors):
+        raise UnsupportedModelError(
+            f"{name} of int8 of scales {first.scale} and {second.scale}; less than 1 is supported"
+        )
+
+    def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
+        return operator(_scaled(left, first, 8, factors[0]), _scaled(right, second, 8, factors[1]))
+
+    return elementwise(builder, name, function, [left, right])

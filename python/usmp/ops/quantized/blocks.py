@@ -1,0 +1,90 @@
+"""Blocks of an image to batches and back (SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+
+
+def space_to_batch(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    block: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    value: int | float,
+) -> relax.Expr:
+    """The elements at the same place of all blocks, as an image of their own.
+
+    Parameters
+    ----------
+    data: (batch, image axes..., other axes...).
+    block: extents of a block on the image axes, which with padding are multiples of them.
+    padding: elements of `value` before and after each image axis.
+    """
+    batch, *extents = shape_of(data)
+    dtype = str(data.ty.dtype)
+    image = [
+        (extent + before + after) // size
+        for extent, size, (before, after) in zip(extents, block, padding, strict=False)
+    ]
+    shape = (batch * prod(block), *image, *extents[len(block) :])
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        def element(index: tirx.Var, *i: tirx.Var) -> tirx.Expr:
+            rest = tirx.floordiv(index, batch)
+            place: list[tirx.Expr] = []
+            inside: list[tirx.Expr] = []
+            for axis in reversed(range(len(block))):
+                before, after = padding[axis]
+                position = i[axis] * block[axis] + tirx.floormod(rest, block[axis]) - before
+                rest = tirx.floordiv(rest, block[axis])
+                inside += [position >= 0] if before else []
+                inside += [position < extents[axis]] if after else []
+                place.insert(0, position)
+            taken = data[(tirx.floormod(index, batch), *place, *i[len(block) :])]
+            if not inside:
+                return taken
+            return tirx.if_then_else(tirx.all(*inside), taken, tirx.const(value, dtype))
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "space_to_batch", compute, [data])
+
+
+def batch_to_space(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    block: Sequence[int],
+    crops: Sequence[tuple[int, int]],
+) -> relax.Expr:
+    """The reverse: images whose elements are those at the same place of all blocks, as one.
+
+    Parameters
+    ----------
+    data: (batch * elements of a block, image axes..., other axes...).
+    crops: elements that are left out at both ends of each image axis.
+    """
+    batches, *extents = shape_of(data)
+    batch = batches // prod(block)
+    image = [
+        extent * size - before - after
+        for extent, size, (before, after) in zip(extents, block, crops, strict=False)
+    ]
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        def element(index: tirx.Var, *i: tirx.Var) -> tirx.Expr:
+            member: tirx.Expr = tirx.IntImm("int32", 0)
+            place = []
+            for axis, size in enumerate(block):
+                position = i[axis] + crops[axis][0]
+                member = member * size + tirx.floormod(position, size)
+                place.append(tirx.floordiv(position, size))
+            return data[(member * batch + index, *place, *i[len(block) :])]
+
+        return te.compute((batch, *image, *extents[len(block) :]), element, "output")
+
+    return call_operator(builder, "batch_to_space", compute, [data])

@@ -1,0 +1,55 @@
+"""Between real numbers and quantized ones, and between quantizations."""
+
+from __future__ import annotations
+
+from tvm import relax, tirx
+
+from usmp.ops.quantized.elementwise import elementwise
+from usmp.ops.quantized.epilogue import centered
+from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.ops.quantized.parameters import Quantization
+
+
+def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization) -> relax.Expr:
+    """Each float32 as the nearest integer, ties away from zero, moved into the type's limits.
+
+    The least integer for what is not a number. The division is in single precision.
+    """
+    limits = after.limits()
+    zero_point = tirx.IntImm("int32", after.zero_point)
+    least = tirx.FloatImm("float32", limits.minimum - after.zero_point)
+    greatest = tirx.FloatImm("float32", limits.maximum - after.zero_point)
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        ratio = value / tirx.FloatImm("float32", after.scale)
+        rounded = tirx.call_pure_extern("float32", "roundf", ratio)
+        # Before the conversion: C leaves that of a float outside of int32 undefined.
+        inside = tirx.min(tirx.max(rounded, least), greatest)
+        return (inside.astype("int32") + zero_point).astype(after.dtype)
+
+    return elementwise(builder, "quantize", function, [data])
+
+
+def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantization) -> relax.Expr:
+    """Each integer of at most 16 bits as the nearest float32."""
+    # The difference is a float32 without error, so the product is rounded only once.
+    scale = tirx.FloatImm("float32", before.scale)
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        return centered(value, before.zero_point).astype("float32") * scale
+
+    return elementwise(builder, "dequantize", function, [data])
+
+
+def requantize(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """Integers of one quantization as those of another."""
+    factor = quantize_multiplier(before.scale / after.scale)
+    limits = after.limits()
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        scaled = apply_multiplier(centered(value, before.zero_point), factor)
+        return limits.shifted(scaled, after.zero_point)
+
+    return elementwise(builder, "requantize", function, [data])

@@ -1,0 +1,142 @@
+"""Quantized convolutions: sums of products over a window, one accumulator an output element.
+
+What lies outside the data counts as its zero point, so it adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.describe import describe_operator, describe_window
+from usmp.ops.quantized.epilogue import Epilogue, centered, centered_epilogue
+from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescale import Rescale
+from usmp.ops.quantized.window import Layout, Window
+
+Product = Callable[..., tirx.Expr]
+"""The summand of output element (b, y, x, c), over reduction axes."""
+
+
+def conv2d(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    window: Window,
+    quantization: Quantization,
+    rescale: Rescale,
+    layout: Layout,
+    weight_zero_point: int = 0,
+) -> relax.Expr:
+    """A convolution, grouped if the weight has fewer channels than the data.
+
+    Parameters
+    ----------
+    data: an image in `layout`, of int8, uint8 or int16.
+    weight: (output channels, kernel height, kernel width, channels / groups).
+    bias: (output channels) of int32 or int64, or None.
+    quantization: of the data.
+    """
+    outputs, _, _, depth = weight.shape
+    batch, _, _, channels = layout.named(shape_of(data))
+    per_group = outputs // (channels // depth)
+    kept, epilogue = centered_epilogue(
+        weight.reshape(outputs, -1), weight_zero_point, bias, quantization, rescale
+    )
+
+    def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
+        taps = window.taps()
+        inner = te.reduce_axis((0, depth), "ic")
+
+        def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
+            channel = inner if depth == channels else c // per_group * depth + inner
+            position = window.position((y, x), taps)
+            value = data[layout.order(b, *position, channel)]
+            taken = value_inside(window.inside(position), value, quantization.zero_point)
+            return taken * centered(weight[c, taps[0], taps[1], inner], weight_zero_point)
+
+        shape = (batch, *window.output, outputs)
+        return sum_and_rescale(shape, product, [*taps, inner], rescale, epilogue, constants, layout)
+
+    arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
+    moves = describe_window(window, layout)
+    told = describe_operator(epilogue, quantization, weight_zero_point, outputs, **moves)
+    return call_operator(builder, "conv2d", compute, arguments, True, description=told)
+
+
+def depthwise_conv2d(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    window: Window,
+    quantization: Quantization,
+    rescale: Rescale,
+    layout: Layout,
+    weight_zero_point: int = 0,
+) -> relax.Expr:
+    """A convolution of each channel by itself.
+
+    Parameters
+    ----------
+    weight: (kernel height, kernel width, output channels); output channel c reads channel
+        c // (output channels / channels). The others are as for `conv2d`.
+    """
+    outputs = weight.shape[2]
+    batch, _, _, channels = layout.named(shape_of(data))
+    multiplier = outputs // channels
+    kept, epilogue = centered_epilogue(
+        weight.reshape(-1, outputs).T, weight_zero_point, bias, quantization, rescale
+    )
+
+    def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
+        taps = window.taps()
+
+        def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
+            position = window.position((y, x), taps)
+            value = data[layout.order(b, *position, c // multiplier)]
+            taken = value_inside(window.inside(position), value, quantization.zero_point)
+            return taken * centered(weight[taps[0], taps[1], c], weight_zero_point)
+
+        shape = (batch, *window.output, outputs)
+        return sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, layout)
+
+    arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
+    moves = describe_window(window, layout)
+    told = describe_operator(epilogue, quantization, weight_zero_point, outputs, **moves)
+    return call_operator(builder, "depthwise_conv2d", compute, arguments, True, description=told)
+
+
+def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
+    """What a value stands for, in int32; nothing if it is outside the data."""
+    real = centered(value, zero_point)
+    if condition is None:
+        return real
+    return tirx.if_then_else(condition, real, tirx.IntImm("int32", 0))
+
+
+def sum_and_rescale(
+    shape: Sequence[int],
+    product: Product,
+    axes: list[tirx.IterVar],
+    rescale: Rescale,
+    epilogue: Epilogue,
+    constants: Sequence[te.Tensor],
+    layout: Layout,
+) -> te.Tensor:
+    """The two stages of a convolution: accumulators, and what becomes of each."""
+    accumulator = te.compute(
+        layout.order(*shape),
+        lambda *i: te.sum(product(*layout.named(i)).astype(rescale.rounding.accumulator), axes),
+        "accumulator",
+    )
+
+    def output(*indices: tirx.Var) -> tirx.Expr:
+        _, _, _, channel = layout.named(indices)
+        return epilogue.apply(accumulator[indices], channel, constants)
+
+    return te.compute(layout.order(*shape), output, "output")

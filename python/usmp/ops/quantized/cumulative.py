@@ -1,0 +1,50 @@
+"""Running sums of quantized numbers."""
+
+from __future__ import annotations
+
+from tvm import relax, tirx
+
+from usmp.ops.quantized.epilogue import centered
+from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.running import running
+
+_FRACTIONAL_BITS = 19
+"""Below the point of the sum, which wraps in 32 bits, as it does in the reference kernel."""
+
+
+def cumulative_sum(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    axis: int,
+    before: Quantization,
+    after: Quantization,
+    *,
+    exclusive: bool,
+    backwards: bool,
+) -> relax.Expr:
+    """Each element of int8 with those before it along `axis`.
+
+    Parameters
+    ----------
+    exclusive: without the element itself.
+    backwards: with those after it instead.
+    """
+    factor = quantize_multiplier(2.0 * before.scale / (float(1 << 20) * after.scale))
+
+    def finish(total: tirx.Expr) -> tirx.Expr:
+        scaled = apply_multiplier(total << tirx.IntImm("int32", _FRACTIONAL_BITS), factor)
+        return after.limits().shifted(scaled, after.zero_point)
+
+    return running(
+        builder,
+        data,
+        axis,
+        lambda total, element: total + element,
+        # The reference kernel starts at the stored 0, which stands for minus the zero point.
+        tirx.IntImm("int32", -before.zero_point),
+        element=lambda value: centered(value, before.zero_point),
+        finish=finish,
+        exclusive=exclusive,
+        backwards=backwards,
+    )

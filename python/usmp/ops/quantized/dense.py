@@ -1,0 +1,55 @@
+"""Quantized matrix products with constant weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.describe import describe_operator
+from usmp.ops.quantized.epilogue import centered, centered_epilogue
+from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescale import Rescale
+
+
+def fully_connected(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    quantization: Quantization,
+    weight_zero_point: int,
+    rescale: Rescale,
+) -> relax.Expr:
+    """Each row of the data times each row of the weight.
+
+    Parameters
+    ----------
+    data: (rows, depth) of int8, uint8 or int16.
+    weight: (outputs, depth).
+    bias: (outputs) of int32 or int64, or None.
+    quantization: of the data.
+    weight_zero_point: of the weight.
+    """
+    rows, depth = shape_of(data)
+    kept, epilogue = centered_epilogue(weight, weight_zero_point, bias, quantization, rescale)
+
+    def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
+        k = te.reduce_axis((0, depth), "k")
+
+        def product(row: tirx.Var, c: tirx.Var) -> tirx.Expr:
+            left = centered(data[row, k], quantization.zero_point)
+            term = left * centered(weight[c, k], weight_zero_point)
+            return term.astype(rescale.rounding.accumulator)
+
+        shape = (rows, weight.shape[0])
+        accumulator = te.compute(shape, lambda r, c: te.sum(product(r, c), k), "accumulator")
+
+        def output(row: tirx.Var, c: tirx.Var) -> tirx.Expr:
+            return epilogue.apply(accumulator[row, c], c, constants)
+
+        return te.compute(shape, output, "output")
+
+    arguments = [data, kept, *epilogue.constants]
+    told = describe_operator(epilogue, quantization, weight_zero_point, weight.shape[0])
+    return call_operator(builder, "fully_connected", compute, arguments, True, description=told)

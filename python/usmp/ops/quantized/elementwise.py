@@ -1,0 +1,40 @@
+"""Quantized operators that compute each output element from one element of each input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+
+
+def elementwise(
+    builder: relax.BlockBuilder,
+    name: str,
+    function: Callable[..., tirx.Expr],
+    inputs: Sequence[relax.Expr | np.ndarray],
+) -> relax.Expr:
+    """`function` of the corresponding elements of inputs that are broadcast together."""
+    shape = np.broadcast_shapes(*(shape_of(tensor) for tensor in inputs))
+
+    def compute(*tensors: te.Tensor) -> te.Tensor:
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            return function(*(t[broadcast_indices(t.shape, indices, shape)] for t in tensors))
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, name, compute, inputs)
+
+
+def broadcast_indices(
+    own: Sequence[int], indices: Sequence[tirx.Var], shape: Sequence[int]
+) -> tuple[tirx.Expr, ...]:
+    """The indices of a tensor of extents `own`, fewer or shorter than `shape` (NumPy's rule)."""
+    missing = len(shape) - len(own)
+    zero = tirx.IntImm("int32", 0)
+    return tuple(
+        index if int(extent) == whole else zero
+        for extent, index, whole in zip(own, indices[missing:], shape[missing:], strict=True)
+    )

@@ -1,0 +1,105 @@
+"""Elements that are picked, or replaced, at places which other tensors give.
+
+A place outside a tensor counts as the nearest inside, so that no run reads or writes elsewhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+
+
+def gather(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    indices: relax.Expr | np.ndarray,
+    axis: int,
+    batch_axes: int,
+) -> relax.Expr:
+    """The slices of `data` at `indices` along `axis`.
+
+    Parameters
+    ----------
+    indices: integers.
+    batch_axes: how many first axes of data and indices are the same.
+    """
+    extents = shape_of(data)
+    index_shape = shape_of(indices)
+    picked = len(index_shape) - batch_axes
+    shape = (*extents[:axis], *index_shape[batch_axes:], *extents[axis + 1 :])
+
+    def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            index = indices[(*i[:batch_axes], *i[axis : axis + picked])]
+            place = _nearest(index, extents[axis] - 1)
+            return data[(*i[:axis], place, *i[axis + picked :])]
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "gather", compute, [data, indices])
+
+
+def gather_nd(
+    builder: relax.BlockBuilder, data: relax.Expr, indices: relax.Expr | np.ndarray
+) -> relax.Expr:
+    """The slices of `data` at positions of several axes.
+
+    Parameters
+    ----------
+    indices: (..., n) integers: a position on each of the first n axes of the data.
+    """
+    extents = shape_of(data)
+    *outer, axes = shape_of(indices)
+    shape = (*outer, *extents[axes:])
+
+    def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            place = [
+                _nearest(indices[(*i[: len(outer)], tirx.IntImm("int32", axis))], extent - 1)
+                for axis, extent in enumerate(extents[:axes])
+            ]
+            return data[(*place, *i[len(outer) :])]
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "gather_nd", compute, [data, indices])
+
+
+def update_slice(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    update: relax.Expr,
+    begins: relax.Expr | np.ndarray,
+) -> relax.Expr:
+    """`data`, in which `update` stands from the position `begins` on, moved to where it fits.
+
+    Parameters
+    ----------
+    update: of as many axes as the data, none longer than there.
+    begins: (axes) integers.
+    """
+    extents, sizes = shape_of(data), shape_of(update)
+
+    def compute(data: te.Tensor, update: te.Tensor, begins: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            inside, place = [], []
+            for axis, (extent, size) in enumerate(zip(extents, sizes, strict=True)):
+                if size == extent:
+                    place.append(i[axis])
+                    continue
+                begin = _nearest(begins[tirx.IntImm("int32", axis)], extent - size)
+                inside += [i[axis] >= begin, i[axis] < begin + size]
+                place.append(i[axis] - begin)
+            return tirx.if_then_else(tirx.all(*inside), update[tuple(place)], data[i])
+
+        return te.compute(extents, element, "output")
+
+    return call_operator(builder, "update_slice", compute, [data, update, begins])
+
+
+def _nearest(index: tirx.Expr, greatest: int) -> tirx.Expr:
+    """An index moved between 0 and a limit, as int32."""
+    low, high = tirx.IntImm("int32", 0), tirx.IntImm("int32", greatest)
+    return tirx.max(tirx.min(index.astype("int32"), high), low)

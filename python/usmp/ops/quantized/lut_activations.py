@@ -1,0 +1,108 @@
+"""Functions of one 8-bit integer, as the tables that replace them are filled."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from usmp.ops.quantized import gemmlowp
+from usmp.ops.quantized.fixed_point import (
+    QuantizedMultiplier,
+    quantize_multiplier,
+    round_shift_right,
+)
+from usmp.ops.quantized.parameters import Quantization, integer_limits
+from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
+from usmp.support.errors import UnsupportedModelError
+
+
+def elu(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """x, or exp(x) - 1 where x is negative."""
+
+    def function(x: np.float32) -> np.float32:
+        return exponential(x) - np.float32(1) if x < 0 else x
+
+    return tabulated_real(builder, "elu", data, function, before, after)
+
+
+def exp(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """exp(x)."""
+    return tabulated_real(builder, "exp", data, exponential, before, after)
+
+
+def hard_swish(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """x * relu6(x + 3) / 6, in 16-bit fixed-point numbers.
+
+    Raises
+    ------
+    UnsupportedModelError: the output's scale is less than 1/128 of the input's.
+    """
+    fine_scale = np.float32(before.scale) / np.float32(128)
+    output_factor = quantize_multiplier(float(fine_scale / np.float32(after.scale)))
+    gate_factor = quantize_multiplier(float(fine_scale / (np.float32(3) / np.float32(32768))))
+    if output_factor.shift > 0:
+        raise UnsupportedModelError(
+            f"HARD_SWISH from scale {before.scale} to {after.scale}; "
+            f"the latter must be at least {before.scale / 128}"
+        )
+
+    least, greatest = integer_limits(after.dtype)
+
+    def function(value: int) -> int:
+        fine = (value - before.zero_point) << 7
+        gate = (_gate(fine, gate_factor) + (1 << 15)) >> 1
+        product = gate * _multiply_16(fine, _upper_half(output_factor))
+        # To zero, unlike the other products: the two biases cancel each other.
+        truncated = abs(product) >> 15
+        result = truncated if product >= 0 else -truncated
+        scaled = round_shift_right(result, -output_factor.shift)
+        return min(max(scaled + after.zero_point, least), greatest)
+
+    return tabulated(builder, "hard_swish", data, function, after.dtype)
+
+
+def _gate(fine: int, factor: QuantizedMultiplier) -> int:
+    """The argument over 3, moved into -1 and 1, in 15 fractional bits."""
+    left = factor.shift
+    shifted = _saturate(fine << (left - 1), 16) if left > 0 else fine
+    scaled = _multiply_16(shifted, _upper_half(factor))
+    return _saturate(scaled << 1, 16) if left > 0 else round_shift_right(scaled, -left)
+
+
+def _upper_half(factor: QuantizedMultiplier) -> int:
+    return min((factor.multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
+
+
+def _multiply_16(a: int, b: int) -> int:
+    """High half of the doubled product of 16-bit integers, to nearest."""
+    return _saturate((a * b + (1 << 14)) >> 15, 16)
+
+
+def _saturate(value: int, bits: int) -> int:
+    return min(max(value, -(1 << (bits - 1))), (1 << (bits - 1)) - 1)
+
+
+def rsqrt(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """1 / sqrt(x) of int8; the greatest int8 for 0, and for what is negative."""
+    scale = float(np.sqrt(np.float32(before.scale)) * np.float32(after.scale))
+    factor = quantize_multiplier(1.0 / scale)
+    fraction = 20
+
+    def function(value: int) -> int:
+        x = value - before.zero_point
+        if x <= 0:
+            return 127
+        multiplier, shift = gemmlowp.inverse_square_root(x)
+        root = QuantizedMultiplier(multiplier, shift + fraction).apply(1)
+        scaled = QuantizedMultiplier(factor.multiplier, factor.shift - fraction).apply(root)
+        return _saturate(scaled + after.zero_point, 8)
+
+    return tabulated(builder, "rsqrt", data, function, "int8")

@@ -1,0 +1,96 @@
+"""Quantized products of two computed matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator
+from usmp.ops.quantized.elementwise import broadcast_indices
+from usmp.ops.quantized.epilogue import centered
+from usmp.ops.quantized.fixed_point import Rounding, multiply, quantize_multiplier
+from usmp.ops.quantized.parameters import (
+    OutputLimits,
+    Quantization,
+    farthest,
+    require_no_zero_points,
+)
+from usmp.support.errors import UnsupportedModelError
+
+
+def batch_matmul(
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantizations: tuple[Quantization, Quantization, Quantization],
+    transposed: tuple[bool, bool] = (False, False),
+    limits: OutputLimits | None = None,
+) -> relax.Expr:
+    """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
+
+    Parameters
+    ----------
+    quantizations: of left, right and output, all of int8 or all of int16.
+    transposed: whether left is (..., depth, rows), and whether right is (..., columns, depth).
+    limits: of the output; those of its type by default.
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with zero points other than 0, or sums that may leave int32.
+    """
+    first, second, after = quantizations
+    require_no_zero_points(quantizations)
+    rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
+    factor = quantize_multiplier(first.scale * second.scale / after.scale)
+
+    def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
+        shapes = [[int(extent) for extent in tensor.shape] for tensor in (left, right)]
+        rows, depth = _swapped(shapes[0][-2:], transposed[0])
+        _, columns = _swapped(shapes[1][-2:], transposed[1])
+        if rounding is Rounding.TWICE:
+            _require_summable(depth, first, second)
+        batches = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
+        k = te.reduce_axis((0, depth), "k")
+
+        def element(
+            tensor: te.Tensor,
+            indices: tuple[tirx.Expr, ...],
+            last: list[tirx.Expr],
+            quantization: Quantization,
+        ) -> tirx.Expr:
+            batch = broadcast_indices(list(tensor.shape)[:-2], indices, batches)
+            return centered(tensor(*batch, *last), quantization.zero_point)
+
+        def product(*indices: tirx.Var) -> tirx.Expr:
+            *batch, row, column = indices
+            x = element(left, tuple(batch), _swapped([row, k], transposed[0]), first)
+            y = element(right, tuple(batch), _swapped([k, column], transposed[1]), second)
+            # A single product fits into int32, of int16 too.
+            return te.sum((x * y).astype(rounding.accumulator), k)
+
+        shape = (*batches, rows, columns)
+        accumulator = te.compute(shape, product, "accumulator")
+
+        def output(*indices: tirx.Var) -> tirx.Expr:
+            total = accumulator(*indices)
+            scaled = multiply(total, factor.multiplier, factor.shift, rounding)
+            return (limits or after.limits()).shifted(scaled, after.zero_point)
+
+        return te.compute(shape, output, "output")
+
+    return call_operator(builder, "batch_matmul", compute, [left, right])
+
+
+def _swapped(pair: list[Any], swap: bool) -> list[Any]:
+    return pair[::-1] if swap else pair
+
+
+def _require_summable(depth: int, first: Quantization, second: Quantization) -> None:
+    largest = farthest(first) * farthest(second)
+    if depth * largest >= 2**31:
+        raise UnsupportedModelError(
+            f"sums of {depth} products may leave the 32-bit integers; "
+            f"at most {(2**31 - 1) // largest} are supported"
+        )

@@ -1,0 +1,47 @@
+"""Padding with the data's own elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+
+
+def mirror_pad(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    padding: Sequence[tuple[int, int]],
+    repeats_border: bool,
+) -> relax.Expr:
+    """The data between mirror images of itself.
+
+    Parameters
+    ----------
+    padding: elements before and after each axis, at most as many as the mirror image has.
+    repeats_border: whether the mirror image begins with the element at the border.
+    """
+    extents = shape_of(data)
+    shape = [e + before + after for e, (before, after) in zip(extents, padding, strict=True)]
+    skipped = 0 if repeats_border else 1
+
+    def source(index: tirx.Var, extent: int, before: int, after: int) -> tirx.Expr:
+        position: tirx.Expr = index - before
+        folded = position
+        if before:
+            mirrored = skipped - 1 - position
+            folded = tirx.Select(position < 0, mirrored, folded)
+        if after:
+            mirrored = 2 * extent - 1 - skipped - position
+            folded = tirx.Select(position >= extent, mirrored, folded)
+        return folded
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            axes = zip(i, extents, padding, strict=True)
+            return data[tuple(source(index, extent, *amounts) for index, extent, amounts in axes)]
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "mirror_pad", compute, [data])

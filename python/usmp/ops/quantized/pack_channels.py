@@ -1,0 +1,201 @@
+"""Bias and factor of each output channel in 48 or 56 bits, where that changes no output.
+
+A channel's bias takes 32 bits in the file, its factor a multiplier of 31 bits and a shift: nine
+bytes as plain arrays. Three observations make six or seven of them:
+
+- Biases are small: mostly 16 to 20 bits.
+- A multiplier has its highest bit set, and the shifts of a layer differ by little.
+- A sum of products has a known range, so only so many bits of the multiplier tell apart which
+  outputs follow from it. A shorter multiplier is taken only if it gives the same output for every
+  accumulator of the range, which is proved at the thresholds where the output changes.
+
+A channel whose output does not depend on the data (its weights are so small that they never move
+the result) may have any shift; its weights are set to zero and its factor is made ordinary.
+
+The record is, from the lowest bit: what follows the multiplier's highest bit, shift (how much less
+than the layer's greatest), bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from usmp.ops.quantized.accumulators import AccumulatorRange
+from usmp.ops.quantized.rescale import Rescale
+
+_RECORD_BITS = (48, 56)
+_MANTISSA_BITS = 30
+_LEAST_MANTISSA_BITS = 16
+_NEARBY = (0, 1, -1, 2, -2, 3, -3, 4, -4)
+"""How far from the nearest one shorter multipliers are tried."""
+
+
+@dataclass(frozen=True)
+class PackedChannels:
+    """The records, and how to read them.
+
+    Parameters
+    ----------
+    records: (channels, 3) of uint16, lowest bits first; (channels) of uint8, the highest ones, if
+        there are more than 48.
+    record_bits, mantissa_bits, shift_bits: widths of the record and of its fields; the bias has the
+        rest.
+    shift: the layer's greatest.
+    is_constant: (channels) of bool: the output does not depend on the data; the weights must be 0.
+    """
+
+    records: tuple[np.ndarray, ...]
+    record_bits: int
+    mantissa_bits: int
+    shift_bits: int
+    shift: int
+    is_constant: np.ndarray
+
+
+def pack_channels(
+    bias: np.ndarray | None, rescale: Rescale, accumulators: AccumulatorRange
+) -> PackedChannels | None:
+    """The records of a layer; None if not all of its channels fit.
+
+    Parameters
+    ----------
+    bias: (channels) of int32, or None.
+    rescale: a factor for each channel.
+    accumulators: their range in each channel, bias included.
+    """
+    multiplier = np.array([f.multiplier for f in rescale.factors], np.int64)
+    shift = np.array([f.shift for f in rescale.factors], np.int64)
+    low = rescale.limits.minimum - rescale.zero_point
+    high = rescale.limits.maximum - rescale.zero_point
+    first = np.clip(_rescaled(accumulators.least, multiplier, shift), low, high)
+    last = np.clip(_rescaled(accumulators.greatest, multiplier, shift), low, high)
+    constant = first == last
+    biases = np.zeros(len(shift), np.int64) if bias is None else bias.astype(np.int64)
+    greatest = int(shift[~constant].max(initial=-31))
+    # A factor of exactly 2**-k and a bias of the output times 2**k: the same output.
+    exponent = min(max(-greatest, 0), 30 - int(np.abs(first).max()).bit_length())
+    biases = np.where(constant, first << exponent, biases)
+    multiplier = np.where(constant, 1 << 30, multiplier)
+    shift = np.where(constant, 1 - exponent, shift)
+    if shift.max() > 0 or not multiplier.all():
+        return None
+    bias_bits = int(np.abs(biases).max()).bit_length() + 1
+    shift_bits = int(shift.max() - shift.min()).bit_length()
+    factors = _Factors(multiplier, shift, constant, low, high, accumulators)
+    for record_bits in _RECORD_BITS:
+        mantissa_bits = min(record_bits - bias_bits - shift_bits, _MANTISSA_BITS)
+        if mantissa_bits < _LEAST_MANTISSA_BITS:
+            continue
+        mantissa = _shorten(factors, mantissa_bits)
+        if mantissa is not None:
+            records = mantissa | (shift.max() - shift) << mantissa_bits
+            records |= biases << (mantissa_bits + shift_bits)
+            fields = (record_bits, mantissa_bits, shift_bits)
+            return PackedChannels(_words(records, record_bits), *fields, int(shift.max()), constant)
+    return None
+
+
+def unpack_channels(
+    records: Sequence[np.ndarray], record_bits: int, mantissa_bits: int, shift_bits: int, shift: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bias, multiplier and shift of each channel, (channels) of int64; see `PackedChannels`."""
+    words, *rest = (part.astype(np.int64) for part in records)
+    packed = words[:, 0] | words[:, 1] << 16 | words[:, 2] << 32
+    if rest:
+        packed |= rest[0] << 48
+    bias = packed << (64 - record_bits) >> (64 - record_bits + mantissa_bits + shift_bits)
+    mantissa = packed & ((1 << mantissa_bits) - 1)
+    multiplier = ((1 << mantissa_bits) | mantissa) << (_MANTISSA_BITS - mantissa_bits)
+    less = packed >> mantissa_bits & ((1 << shift_bits) - 1)
+    return bias.astype(np.int32), multiplier, shift - less
+
+
+def _words(records: np.ndarray, record_bits: int) -> tuple[np.ndarray, ...]:
+    """The records as 16-bit words, and as bytes what is left."""
+    words = np.stack([records >> 16 * i & 0xFFFF for i in range(3)], axis=1).astype(np.uint16)
+    if record_bits == 48:
+        return (words,)
+    return words, (records >> 48 & 0xFF).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """The factors of a layer, and which outputs they lead to.
+
+    Parameters
+    ----------
+    multiplier, shift, constant: (channels); the output does not depend on the data if `constant`.
+    low, high: least and greatest output less its zero point.
+    """
+
+    multiplier: np.ndarray
+    shift: np.ndarray
+    constant: np.ndarray
+    low: int
+    high: int
+    accumulators: AccumulatorRange
+
+    def at_the_ends(self, multiplier: np.ndarray) -> np.ndarray:
+        """The outputs of the least and the greatest accumulators: (2, channels)."""
+        ends = np.stack([self.accumulators.least, self.accumulators.greatest])
+        outputs: np.ndarray = np.clip(_rescaled(ends, multiplier, self.shift), self.low, self.high)
+        return outputs
+
+    @cached_property
+    def thresholds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The least accumulator that gives at least each level, by bisection.
+
+        Returns
+        -------
+        thresholds, levels, is_level: (channels, levels); a level counts only where `is_level`:
+        where some accumulators of the range give less and some at least as much.
+        """
+        factor, exponent = self.multiplier[:, None], self.shift[:, None]
+        least, greatest = self.accumulators.least[:, None], self.accumulators.greatest[:, None]
+        levels = np.arange(self.low + 1, self.high + 1)[None, :]
+        is_level = (_rescaled(least, factor, exponent) < levels) & (
+            _rescaled(greatest, factor, exponent) >= levels
+        )
+        below = np.broadcast_to(least, is_level.shape).copy()
+        above = np.broadcast_to(greatest, is_level.shape).copy()
+        while ((above - below) > 1)[is_level].any():
+            middle = (below + above) >> 1
+            reached = _rescaled(middle, factor, exponent) >= levels
+            above = np.where(reached, middle, above)
+            below = np.where(reached, below, middle)
+        return above, np.broadcast_to(levels, is_level.shape), is_level
+
+
+def _shorten(factors: _Factors, mantissa_bits: int) -> np.ndarray | None:
+    """What follows the highest bit of multipliers that give the same outputs; None if none does."""
+    dropped = _MANTISSA_BITS - mantissa_bits
+    one = 1 << mantissa_bits
+    if dropped == 0:
+        return factors.multiplier - one
+    thresholds, levels, is_level = factors.thresholds
+    ends = factors.at_the_ends(factors.multiplier)
+    nearest = (factors.multiplier + (1 << (dropped - 1))) >> dropped
+    found = np.where(factors.constant, 0, -1)
+    for offset in _NEARBY:
+        candidate = np.clip(nearest + offset, one, 2 * one - 1)
+        factor, shift = (candidate << dropped)[:, None], factors.shift[:, None]
+        at = _rescaled(thresholds, factor, shift) >= levels
+        before = _rescaled(thresholds - 1, factor, shift) < levels
+        same = ((at & before) | ~is_level).all(axis=1)
+        same &= (factors.at_the_ends(candidate << dropped) == ends).all(axis=0)
+        found = np.where((found < 0) & same, candidate - one, found)
+    return found if (found >= 0).all() else None
+
+
+def _rescaled(value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """`fixed_point.QuantizedMultiplier.apply` of arrays of int64, before the clamp."""
+    left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
+    shifted = (value << left).astype(np.int32).astype(np.int64)
+    high = (shifted * multiplier + (1 << 30)) >> 31
+    mask = (1 << right) - 1
+    rounded: np.ndarray = (high >> right) + ((high & mask) > (mask >> 1) + (high < 0))
+    return rounded

@@ -1,0 +1,177 @@
+"""How a tensor's integers stand for real numbers, and the limits of what an operator writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import tirx
+
+from usmp.support.errors import UnsupportedModelError
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """real = scale * (integer - zero point), per tensor or along one axis.
+
+    Parameters
+    ----------
+    dtype: the integer type, such as "int8".
+    scales: values of float32, one for the tensor or one for each index of `axis`.
+    zero_points: as many as scales.
+    axis: the axis of several scales; meaningless for one.
+    """
+
+    dtype: str
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int = 0
+
+    @property
+    def scale(self) -> float:
+        """The scale of the whole tensor."""
+        (scale,) = self.scales
+        return scale
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point of the whole tensor."""
+        (zero_point,) = self.zero_points
+        return zero_point
+
+    @property
+    def is_per_tensor(self) -> bool:
+        """Whether one scale holds for all elements."""
+        return len(self.scales) == 1
+
+    def limits(self) -> OutputLimits:
+        """All values of the type."""
+        return OutputLimits(self.dtype, *integer_limits(self.dtype))
+
+
+@dataclass(frozen=True)
+class OutputLimits:
+    """The integers that an operator may write: those of its type, cut by a fused activation."""
+
+    dtype: str
+    minimum: int
+    maximum: int
+
+    def clamp(self, value: tirx.Expr) -> tirx.Expr:
+        """`value` (int32) moved into the limits, in the output's type."""
+        low, high = tirx.IntImm("int32", self.minimum), tirx.IntImm("int32", self.maximum)
+        return tirx.min(tirx.max(value, low), high).astype(self.dtype)
+
+    def shifted(self, value: tirx.Expr, zero_point: int) -> tirx.Expr:
+        """`value + zero_point` (int32) moved into the limits, for any value: nothing overflows."""
+        low = max(self.minimum - zero_point, -(2**31))
+        high = min(self.maximum - zero_point, 2**31 - 1)
+        inside = tirx.min(tirx.max(value, tirx.IntImm("int32", low)), tirx.IntImm("int32", high))
+        return (inside + tirx.IntImm("int32", zero_point)).astype(self.dtype)
+
+
+def integer_limits(dtype: str) -> tuple[int, int]:
+    """Least and greatest value of an integer type."""
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
+_ACTIVATION_RANGES: dict[str, tuple[float | None, float | None]] = {
+    "NONE": (None, None),
+    "RELU": (0.0, None),
+    "RELU6": (0.0, 6.0),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+}
+"""The real range of the activations that may be fused into an operator."""
+
+
+def activation_limits(activation: str, output: Quantization) -> OutputLimits:
+    """The limits that a fused activation sets (TFLite's CalculateActivationRangeQuantized).
+
+    Raises
+    ------
+    UnsupportedModelError: the activation cannot be fused, or its limits leave the type.
+    """
+    if activation not in _ACTIVATION_RANGES:
+        raise UnsupportedModelError(
+            f"fused activation {activation} is not supported; "
+            f"supported: {', '.join(_ACTIVATION_RANGES)}"
+        )
+    least, greatest = _ACTIVATION_RANGES[activation]
+    minimum, maximum = integer_limits(output.dtype)
+    if least is not None:
+        minimum = max(minimum, quantize_value(least, output))
+    if greatest is not None:
+        maximum = min(maximum, quantize_value(greatest, output))
+    return OutputLimits(output.dtype, minimum, maximum)
+
+
+def quantize_value(real: float, quantization: Quantization) -> int:
+    """The integer nearest to `real`, ties away from zero, computed in float32 and not clamped."""
+    with np.errstate(over="ignore"):
+        ratio = float(np.float32(real) / np.float32(quantization.scale))
+    if not math.isfinite(ratio) or abs(ratio) >= 2**31:
+        raise UnsupportedModelError(
+            f"{real} has no integer at scale {quantization.scale}: the scale is too small"
+        )
+    return quantization.zero_point + round_half_away(ratio)
+
+
+def round_half_away(value: float) -> int:
+    """The nearest integer, ties away from zero (C's round)."""
+    magnitude = math.floor(abs(value))
+    if abs(value) - magnitude >= 0.5:
+        magnitude += 1
+    return magnitude if value >= 0 else -magnitude
+
+
+def farthest(quantization: Quantization) -> int:
+    """The greatest distance of an integer from the zero point."""
+    least, greatest = integer_limits(quantization.dtype)
+    return max(greatest - quantization.zero_point, quantization.zero_point - least)
+
+
+def is_about(quantization: Quantization, scale: float, zero_point: int) -> bool:
+    """Whether it is this one; the scale may be off by a thousandth."""
+    return abs(quantization.scale - scale) <= 1e-3 * scale and quantization.zero_point == zero_point
+
+
+def require_output(after: Quantization, scale: float, zero_point: int) -> None:
+    """Return if the output has the quantization that its operator always writes.
+
+    Raises
+    ------
+    UnsupportedModelError: it has another.
+    """
+    if not is_about(after, scale, zero_point):
+        raise UnsupportedModelError(
+            f"the {after.dtype} output has scale {after.scale} and zero point "
+            f"{after.zero_point}; required: {scale} and {zero_point}"
+        )
+
+
+def require_no_zero_points(quantizations: Sequence[Quantization]) -> None:
+    """Return if all zero points are 0, or the type, which is that of all, may have others.
+
+    Raises
+    ------
+    UnsupportedModelError: int16 with zero points other than 0.
+    """
+    zero_points = [q.zero_point for q in quantizations]
+    if quantizations[0].dtype == "int16" and any(zero_points):
+        raise UnsupportedModelError(f"int16 tensors have zero points {zero_points}; required: 0")
+
+
+def require_symmetric_input(before: Quantization) -> None:
+    """Return if the zero point is 0.
+
+    Raises
+    ------
+    UnsupportedModelError: it is another.
+    """
+    if before.zero_point != 0:
+        raise UnsupportedModelError(
+            f"the {before.dtype} input has zero point {before.zero_point}; required: 0"
+        )

@@ -1,0 +1,128 @@
+"""Quantized pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.fixed_point import multiply, quantize_multiplier
+from usmp.ops.quantized.parameters import OutputLimits, Quantization, integer_limits
+from usmp.ops.quantized.window import Layout, Window
+
+
+def average_pool(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    window: Window,
+    limits: OutputLimits,
+    layout: Layout,
+) -> relax.Expr:
+    """The mean of the elements under the kernel that are inside, rounded half away from zero.
+
+    Input and output have the same scale and zero point.
+    """
+
+    def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
+        count = window.taps_inside(y, x)
+        half = tirx.truncdiv(count, tirx.IntImm("int32", 2))
+        zero = tirx.IntImm("int32", 0)
+        rounded = tirx.Select(total > zero, total + half, total - half)
+        return limits.clamp(tirx.truncdiv(rounded, count))
+
+    return _pool(builder, "average_pool", data, window, te.sum, 0, mean, layout)
+
+
+def rescaled_average_pool(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    window: Window,
+    before: Quantization,
+    after: Quantization,
+    limits: OutputLimits,
+    layout: Layout,
+    counts_padding: bool = False,
+) -> relax.Expr:
+    """The mean at the scale of the output, of whatever number of elements, rounded once.
+
+    Parameters
+    ----------
+    counts_padding: elements outside the data are zeros; else the mean is of those inside.
+    """
+    counts = [window.kernel[0] * window.kernel[1]] if counts_padding else window.tap_counts()
+    factors = [quantize_multiplier(before.scale / (after.scale * count)) for count in counts]
+
+    def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
+        count = tirx.IntImm("int32", counts[0]) if len(counts) == 1 else window.taps_inside(y, x)
+        multiplier = _chosen(count, counts, [factor.multiplier for factor in factors])
+        shift = _chosen(count, counts, [factor.shift for factor in factors])
+        centered = total - tirx.IntImm("int32", before.zero_point) * count
+        return limits.shifted(multiply(centered, multiplier, shift), after.zero_point)
+
+    outside = before.zero_point if counts_padding else 0
+    return _pool(builder, "average_pool", data, window, te.sum, outside, mean, layout)
+
+
+def _chosen(count: tirx.Expr, counts: Sequence[int], values: Sequence[int]) -> tirx.Expr:
+    """The value that belongs to a count."""
+    (_, chosen), *rest = [(c, tirx.IntImm("int32", v)) for c, v in zip(counts, values, strict=True)]
+    for of, value in rest:
+        chosen = tirx.Select(count == tirx.IntImm("int32", of), value, chosen)
+    return chosen
+
+
+def max_pool(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    window: Window,
+    limits: OutputLimits,
+    layout: Layout,
+) -> relax.Expr:
+    """The greatest element under the kernel; input and output have the same quantization."""
+    least, _ = integer_limits("int32")
+
+    def clamped(greatest: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
+        return limits.clamp(greatest)
+
+    return _pool(builder, "max_pool", data, window, te.max, least, clamped, layout)
+
+
+def _pool(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    window: Window,
+    reduce: Callable[..., tirx.Expr],
+    outside: int,
+    finish: Callable[[tirx.Expr, tirx.Var, tirx.Var], tirx.Expr],
+    layout: Layout,
+) -> relax.Expr:
+    """`reduce` over the window, in which elements outside the data are `outside`.
+
+    `finish` gives the output element of a reduced int32, row and column.
+    """
+    batch, _, _, channels = layout.named(shape_of(data))
+    shape = layout.order(batch, *window.output, channels)
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        taps = window.taps()
+
+        def value(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            position = window.position((y, x), taps)
+            element = data[layout.order(b, *position, c)].astype("int32")
+            inside = window.inside(position)
+            if inside is None:
+                return element
+            return tirx.if_then_else(inside, element, tirx.IntImm("int32", outside))
+
+        accumulator = te.compute(shape, lambda *i: reduce(value(*i), taps), "accumulator")
+
+        def output(*indices: tirx.Var) -> tirx.Expr:
+            _, y, x, _ = layout.named(indices)
+            return finish(accumulator[indices], y, x)
+
+        return te.compute(shape, output, "output")
+
+    return call_operator(builder, name, compute, [data])

@@ -1,0 +1,162 @@
+"""Quantized reductions over some axes, one accumulator an output element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.fixed_point import (
+    QuantizedMultiplier,
+    apply_multiplier,
+    quantize_multiplier,
+)
+from usmp.ops.quantized.parameters import Quantization, integer_limits
+from usmp.support.errors import UnsupportedModelError
+
+
+def mean(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    axes: Sequence[int],
+    before: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """The mean over `axes`, which the output lacks.
+
+    Raises
+    ------
+    UnsupportedModelError: a sum of so many elements may leave int32.
+    """
+    factor = quantize_multiplier(before.scale / after.scale)
+    count = math.prod(shape_of(data)[axis] for axis in set(axes))
+    return _scaled_sum(builder, "mean", data, axes, before, after, _divided(factor, count))
+
+
+def total(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    axes: Sequence[int],
+    before: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """The sum over `axes`, which the output lacks.
+
+    Raises
+    ------
+    UnsupportedModelError: a sum of so many elements may leave int32.
+    """
+    factor = quantize_multiplier(before.scale / after.scale)
+    return _scaled_sum(builder, "sum", data, axes, before, after, factor)
+
+
+def _divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
+    """The factor over `count`, with as many bits as fit."""
+    shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
+    return QuantizedMultiplier((factor.multiplier << shift) // count, factor.shift - shift)
+
+
+def _scaled_sum(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    axes: Sequence[int],
+    before: Quantization,
+    after: Quantization,
+    factor: QuantizedMultiplier,
+) -> relax.Expr:
+    count = math.prod(shape_of(data)[axis] for axis in set(axes))
+    least, greatest = integer_limits(before.dtype)
+    farthest = max(greatest - before.zero_point, before.zero_point - least, greatest, -least)
+    if count * farthest >= 2**31:
+        raise UnsupportedModelError(
+            f"a sum of {count} elements of {before.dtype} may leave the 32-bit integers; "
+            f"at most {(2**31 - 1) // farthest} are supported at zero point {before.zero_point}"
+        )
+    limits = after.limits()
+
+    def finish(accumulator: tirx.Expr) -> tirx.Expr:
+        centered = accumulator - tirx.IntImm("int32", before.zero_point * count)
+        scaled = apply_multiplier(centered, factor)
+        return limits.shifted(scaled, after.zero_point)
+
+    return reduced(builder, name, data, axes, te.sum, lambda x: x.astype("int32"), finish)
+
+
+def extreme(
+    builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], *, greatest: bool
+) -> relax.Expr:
+    """The greatest or the least element over `axes`, which the output lacks."""
+    name, reduce = ("reduce_max", te.max) if greatest else ("reduce_min", te.min)
+    return reduced(builder, name, data, axes, reduce, lambda x: x, lambda x: x)
+
+
+def reduced(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    axes: Sequence[int],
+    reduce: Callable[..., tirx.Expr],
+    take: Callable[[tirx.Expr], tirx.Expr],
+    finish: Callable[[tirx.Expr], tirx.Expr],
+) -> relax.Expr:
+    """`finish` of `reduce` of `take` of the elements over `axes`, which the output lacks."""
+    shape = shape_of(data)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        reduce_axes = {axis: te.reduce_axis((0, shape[axis]), f"k{axis}") for axis in sorted(axes)}
+
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            by_axis = {**reduce_axes, **dict(zip(kept, indices, strict=True))}
+            position = tuple(by_axis[axis] for axis in range(len(shape)))
+            value = take(data(*position))
+            return reduce(value, list(reduce_axes.values())) if reduce_axes else value
+
+        extents = tuple(shape[axis] for axis in kept)
+        accumulator = te.compute(extents, element, "accumulator")
+        return te.compute(extents, lambda *i: finish(accumulator(*i)), "output")
+
+    return call_operator(builder, name, compute, [data])
+
+
+def position_of_extreme(
+    builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str, *, greatest: bool
+) -> relax.Expr:
+    """Where along `axis`, which the output lacks, the first greatest or least element is.
+
+    Raises
+    ------
+    UnsupportedModelError: element and position do not fit into 32 bits together.
+    """
+    shape = shape_of(data)
+    depth = shape[axis]
+    least, most = integer_limits(str(data.ty.dtype))
+    if (most - least + 1) * depth >= 2**31:
+        raise UnsupportedModelError(
+            f"an axis of {depth} elements of {data.ty.dtype}; "
+            f"at most {(2**31 - 1) // (most - least + 1)} are supported"
+        )
+    extent = tirx.IntImm("int32", depth)
+    last = tirx.IntImm("int32", depth - 1)
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        k = te.reduce_axis((0, depth), "k")
+
+        def key(*indices: tirx.Var) -> tirx.Expr:
+            # Equal elements are told apart by the position: the first one counts.
+            rank = last - k.var if greatest else k.var
+            element = data(*indices[:axis], k, *indices[axis:]).astype("int32")
+            return (te.max if greatest else te.min)(element * extent + rank, k)
+
+        def position(*indices: tirx.Var) -> tirx.Expr:
+            rank = tirx.floormod(keys(*indices), extent)
+            return (last - rank if greatest else rank).astype(dtype)
+
+        extents = (*shape[:axis], *shape[axis + 1 :])
+        keys = te.compute(extents, key, "key")
+        return te.compute(extents, position, "output")
+
+    return call_operator(builder, "arg_max" if greatest else "arg_min", compute, [data])

@@ -1,0 +1,25 @@
+"""8-bit integers at another scale, as TFLite's reference kernels join them."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.table import nearest_integer, tabulated
+
+
+def rescale_to_join(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """`data` (int8 or uint8) at the scale and zero point of what it is joined with.
+
+    In single precision: TFLite's ConcatenationWithScaling.
+    """
+    scale = np.float32(before.scale) * (np.float32(1) / np.float32(after.scale))
+    bias = np.float32(-before.zero_point) * scale
+
+    def of_integer(value: int) -> int:
+        return nearest_integer(float(np.float32(value) * scale + bias), after)
+
+    return tabulated(builder, "rescale_to_join", data, of_integer, after.dtype)

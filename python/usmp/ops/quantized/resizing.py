@@ -1,0 +1,255 @@
+"""Images in another size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.window import Layout
+from usmp.support.errors import UnsupportedModelError
+
+_BITS = 10
+"""Bits below the point of a place between two elements."""
+
+
+def _index_type(extent: int) -> type[np.integer]:
+    return np.int16 if extent <= np.iinfo(np.int16).max else np.int32
+
+
+@dataclass(frozen=True)
+class Resize:
+    """Rows, or columns, in another number.
+
+    Parameters
+    ----------
+    data, output: how many there are, and how many there shall be.
+    align_corners: the first and last elements fall together.
+    half_pixel_centers: an element is a square whose value is that of its center.
+    """
+
+    data: int
+    output: int
+    align_corners: bool
+    half_pixel_centers: bool
+
+    @property
+    def _spans(self) -> tuple[int, int]:
+        """What is as long in the data as in the output, in elements of each."""
+        less = 1 if self.align_corners and self.output > 1 else 0
+        return self.data - less, self.output - less
+
+    @property
+    def _single_scale(self) -> np.float32:
+        """Elements of the data for one of the output, in single precision."""
+        extent, count = self._spans
+        return np.float32(extent) / np.float32(count)
+
+    def nearest(self) -> np.ndarray:
+        """The element of the data for each one of the output, in single precision: int16 or int32.
+
+        TFLite's GetNearestNeighbor.
+        """
+        places = np.arange(self.output, dtype=np.float32)
+        places += np.float32(0.5 if self.half_pixel_centers else 0)
+        places *= self._single_scale
+        chosen = np.floor(places)
+        if self.align_corners:
+            # Ties away from zero, as C rounds; the difference is exact, a sum would not be.
+            chosen += places - chosen >= 0.5
+        return np.clip(chosen, 0, self.data - 1).astype(_index_type(self.data))
+
+    def place(self, index: tirx.Var) -> tirx.Expr:
+        """Where an element of the output is in the data, in units of 2**-10: int32.
+
+        TFLite's ComputeInterpolationValuesInteger.
+
+        Raises
+        ------
+        UnsupportedModelError: a place takes more than 32 bits.
+        """
+        extent, count = self._spans
+        scale = ((extent << _BITS) + count // 2) // count
+        # Weights have twice the bits below the point.
+        if max(scale << _BITS, (self.data + 1) << _BITS) >= 2**31:
+            raise UnsupportedModelError(
+                f"{self.data} rows or columns are too many to be resized to {self.output}: places "
+                "between them take more than 32 bits"
+            )
+        place = index * scale
+        return place + (scale // 2 - (1 << (_BITS - 1))) if self.half_pixel_centers else place
+
+    def interpolation(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each element of the output the ones of the data before and after it, int16 or int32,
+        and the weight of the latter, in single precision.
+
+        TFLite's ComputeInterpolationValues.
+        """
+        single = np.float32
+        scale = self._single_scale
+        places = np.arange(self.output, dtype=single)
+        half = single(0.5)
+        places = (places + half) * scale - half if self.half_pixel_centers else places * scale
+        before = np.maximum(np.floor(places), 0).astype(np.int32)
+        after = np.minimum(np.ceil(places), self.data - 1).astype(np.int32)
+        dtype = _index_type(self.data)
+        return before.astype(dtype), after.astype(dtype), places - before.astype(single)
+
+
+def resize_nearest(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    sides: tuple[Resize, Resize],
+    layout: Layout,
+) -> relax.Expr:
+    """Each element of the output is the nearest one of the data, an image of any type."""
+    shape = _output_shape(data, sides, layout)
+    tables = [side.nearest() for side in sides]
+    divisions = [_division(side, table) for side, table in zip(sides, tables, strict=True)]
+
+    def compute(data: te.Tensor, *given: te.Tensor) -> te.Tensor:
+        rest = list(given)
+        lookups = [None if division else rest.pop(0) for division in divisions]
+
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            place = [
+                _chosen(index, division, lookup)
+                for index, division, lookup in zip((y, x), divisions, lookups, strict=True)
+            ]
+            return data[layout.order(b, place[0], place[1], c)]
+
+        return te.compute(shape, element, "output")
+
+    constants = [table for table, known in zip(tables, divisions, strict=True) if not known]
+    return call_operator(builder, "resize_nearest", compute, [data, *constants])
+
+
+def _output_shape(
+    data: relax.Expr, sides: tuple[Resize, Resize], layout: Layout
+) -> tuple[int, ...]:
+    batch, _, _, channels = layout.named(shape_of(data))
+    return layout.order(batch, sides[0].output, sides[1].output, channels)
+
+
+def _chosen(index: tirx.Var, division: _Division | None, table: te.Tensor | None) -> tirx.Expr:
+    """The element of the data for one of the output."""
+    if division is not None:
+        return tirx.floordiv(index * division.factor + division.offset, division.divisor)
+    assert table is not None
+    return table[index].astype("int32")
+
+
+class _Division(NamedTuple):
+    """(index * factor + offset) // divisor."""
+
+    factor: int
+    offset: int
+    divisor: int
+
+
+def _division(side: Resize, table: np.ndarray) -> _Division | None:
+    """What gives the same as the table without its bytes, and tells the planner which elements are
+    read when: the place in whole numbers, of the edge, of the center, or between the corners."""
+    corners = max(side.output - 1, 1)
+    for division in (
+        _Division(side.data, 0, side.output),
+        _Division(2 * side.data, side.data, 2 * side.output),
+        _Division(2 * (side.data - 1), corners, 2 * corners),
+    ):
+        if side.output * division.factor + division.offset >= 2**31:
+            continue
+        places = np.arange(side.output, dtype=np.int64)
+        places *= division.factor
+        places += division.offset
+        places //= division.divisor
+        if (places == table).all():
+            return division
+    return None
+
+
+def resize_bilinear(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    sides: tuple[Resize, Resize],
+    layout: Layout,
+) -> relax.Expr:
+    """Each element of the output is a mean of the four around it, rounded half away from zero.
+
+    Parameters
+    ----------
+    data: an image of int8 or int16.
+    """
+    shape = _output_shape(data, sides, layout)
+    dtype = str(data.ty.dtype)
+    # 128 * (2 * 2**10)**2 is less than 2**31: 8-bit elements need no wider sum.
+    wide = "int32" if dtype == "int8" else "int64"
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            rows, columns = (_neighbors(s, i) for s, i in zip(sides, (y, x), strict=True))
+            total: tirx.Expr = tirx.const(0, wide)
+            for row, row_weight in rows:
+                for column, column_weight in columns:
+                    weight = (row_weight * column_weight).astype(wide)
+                    total = total + data[layout.order(b, row, column, c)].astype(wide) * weight
+            half = tirx.const(1 << (2 * _BITS - 1), wide)
+            half = tirx.Select(total > tirx.const(0, wide), half, -half)
+            return tirx.truncdiv(total + half, tirx.const(1 << (2 * _BITS), wide)).astype(dtype)
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "resize_bilinear", compute, [data])
+
+
+def _neighbors(side: Resize, index: tirx.Var) -> list[tuple[tirx.Expr, tirx.Expr]]:
+    """The elements before and after a place, and their weights, which are 2**10 in all."""
+    place = side.place(index)
+    one, last = tirx.IntImm("int32", 1 << _BITS), tirx.IntImm("int32", side.data - 1)
+    before = tirx.max(tirx.truncdiv(place, one), tirx.IntImm("int32", 0))
+    after = tirx.min(tirx.truncdiv(place + (one - 1), one), last)
+    beyond = place - before * one
+    return [(before, one - beyond), (after, beyond)]
+
+
+def resize_bilinear_in_single(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    sides: tuple[Resize, Resize],
+    layout: Layout,
+) -> relax.Expr:
+    """As `resize_bilinear`, of uint8 or float32, in single precision: so do TFLite's reference
+    kernels."""
+    shape, dtype = _output_shape(data, sides, layout), str(data.ty.dtype)
+
+    def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            b, y, x, c = layout.named(indices)
+            rows = [table[y].astype("int32") for table in tables[:2]]
+            columns = [table[x].astype("int32") for table in tables[3:5]]
+            below, beside = tables[2][y], tables[5][x]
+            one = tirx.const(1, "float32")
+            # In the order of the reference, on which the last bit depends.
+            corners = [
+                (rows[0], columns[0], one - below, one - beside),
+                (rows[1], columns[0], below, one - beside),
+                (rows[0], columns[1], one - below, beside),
+                (rows[1], columns[1], below, beside),
+            ]
+            terms = [
+                data[layout.order(b, row, column, c)].astype("float32") * first * second
+                for row, column, first, second in corners
+            ]
+            total = terms[0] + terms[1] + terms[2] + terms[3]
+            if dtype == "uint8":
+                total = total + tirx.const(0.5, "float32")
+            return total.astype(dtype)
+
+        return te.compute(shape, element, "output")
+
+    constants = [table for side in sides for table in side.interpolation()]
+    return call_operator(builder, "resize_bilinear", compute, [data, *constants])

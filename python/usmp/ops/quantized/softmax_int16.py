@@ -1,0 +1,177 @@
+"""Softmax over the last axis of int16: exponentials and reciprocals interpolated in tables.
+
+A table has 513 values of a function at equal steps of an int16 argument. Its values are computed
+in single precision, and moved a little where that makes the middle of a step more exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.fixed_point import (
+    apply_multiplier,
+    int32,
+    leading_zeros,
+    quantize_multiplier,
+    shift_right,
+)
+from usmp.ops.quantized.parameters import (
+    Quantization,
+    require_output,
+    require_symmetric_input,
+    round_half_away,
+)
+from usmp.ops.quantized.softmax import greatest_of_rows
+from usmp.support.errors import UnsupportedModelError
+
+_STEPS = 512
+_LARGEST_DEPTH = (2**31 - 1) // 32767
+
+
+def softmax_int16(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantization,
+    after: Quantization,
+    beta: float,
+) -> relax.Expr:
+    """exp(beta * x) over its sum in the row.
+
+    Parameters
+    ----------
+    data: (rows, depth) of int16 with zero point 0.
+    after: int16 of scale 1/32768 and zero point 0.
+
+    Raises
+    ------
+    UnsupportedModelError: other zero points or another output scale, or rows so long that their
+        sum may leave int32.
+    """
+    rows, depth = shape_of(data)
+    require_output(after, 1 / 32768, 0)
+    require_symmetric_input(before)
+    if depth > _LARGEST_DEPTH:
+        raise UnsupportedModelError(
+            f"a softmax of {depth} elements a row; at most {_LARGEST_DEPTH} are supported"
+        )
+    # The argument of the exponential: 65535 below the greatest element of the row is exp(-10).
+    factor = quantize_multiplier(before.scale * beta / (10.0 / 65535.0))
+
+    def compute(data: te.Tensor, exponentials: te.Tensor, corrections: te.Tensor) -> te.Tensor:
+        greatest = greatest_of_rows(data)
+        j = te.reduce_axis((0, depth), "j")
+
+        def exponentials_of_rows(name: str) -> Callable[..., tirx.Expr]:
+            def argument(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
+                difference = data[row, column].astype("int32") - greatest[row].astype("int32")
+                return _inside(apply_multiplier(difference, factor) + int32(32767))
+
+            arguments = te.compute((rows, depth), argument, name)
+            return lambda r, c: _interpolate(
+                arguments[r, c], lambda index: exponentials[index].astype("int32")
+            )
+
+        # Two equal stages, so that each is computed where it is read, one element at a time.
+        summand = exponentials_of_rows("argument_of_summand")
+        dividend = exponentials_of_rows("argument_of_dividend")
+        total = te.compute((rows,), lambda r: te.sum(summand(r, j), j), "total")
+        zeros = te.compute((rows,), lambda r: leading_zeros(total[r]), "zeros")
+
+        def fraction(row: tirx.Expr) -> tirx.Expr:
+            # The highest bit of the sum becomes bit 30: above it, there is room for one half.
+            # Not by `zeros`: without a call, the stage would be repeated wherever it is read.
+            shift = leading_zeros(total[row]) - int32(1)
+            normal = (total[row] << shift).astype("uint32")
+            rounded = (normal + tirx.const(1 << 13, "uint32")) >> tirx.const(14, "uint32")
+            return _inside(rounded.astype("int32") - int32(3 << 15))
+
+        fractions = te.compute((rows,), fraction, "fraction")
+
+        def reciprocal(row: tirx.Expr) -> tirx.Expr:
+            return _interpolate(fractions[row], lambda index: _reciprocal_at(index, corrections))
+
+        scale = te.compute((rows,), reciprocal, "reciprocal")
+
+        def output(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
+            right = int32(31) - zeros[row]
+            half = int32(1) << (right - int32(1))
+            share = shift_right(dividend(row, column) * scale[row] + half, right)
+            return tirx.min(tirx.max(share, int32(0)), int32(32767)).astype("int16")
+
+        return te.compute((rows, depth), output, "output")
+
+    tables = [exponential_table(), reciprocal_corrections()]
+    return call_operator(builder, "softmax", compute, [data, *tables])
+
+
+def _inside(argument: tirx.Expr) -> tirx.Expr:
+    """Moved into int16."""
+    return tirx.min(tirx.max(argument, int32(-32768)), int32(32767))
+
+
+def _interpolate(argument: tirx.Expr, at: Callable[[tirx.Expr], tirx.Expr]) -> tirx.Expr:
+    """The value at `argument`, an int16, of a table whose entries are `at`."""
+    index = (argument >> int32(7)) + int32(_STEPS // 2)
+    low, high = at(index), at(index + int32(1))
+    return low + (((high - low) * (argument & int32(127)) + int32(64)) >> int32(7))
+
+
+def exponential_table() -> np.ndarray:
+    """exp from -10 to 0, in 15 fractional bits."""
+    span = np.float32(65535)
+    return interpolation_table(
+        lambda x: np.float32(math.exp(float(x))), np.float32(10) / span, 32767
+    )
+
+
+def reciprocal_table() -> np.ndarray:
+    """1 / (1 + x) from 0 to 1, in 15 fractional bits."""
+    one = np.float32(1)
+    return interpolation_table(lambda x: one / (one + x), one / np.float32(65535), -32768)
+
+
+def reciprocal_corrections() -> np.ndarray:
+    """What is missing from quotients to the values of `reciprocal_table`: half of its bytes."""
+    nearest = [_rounded_quotient(index) for index in range(_STEPS + 1)]
+    return np.array(reciprocal_table() - np.array(nearest), np.int8)
+
+
+def _rounded_quotient(index: int) -> int:
+    """2**15 / (1 + index / steps), to nearest."""
+    denominator = _STEPS + index
+    return ((_STEPS << 16) + denominator) // (2 * denominator)
+
+
+def _reciprocal_at(index: tirx.Expr, corrections: te.Tensor) -> tirx.Expr:
+    denominator = index + int32(_STEPS)
+    quotient = tirx.truncdiv(denominator + int32(_STEPS << 16), denominator * int32(2))
+    return quotient + corrections[index].astype("int32")
+
+
+def interpolation_table(
+    function: Callable[[np.float32], np.float32], scale: np.float32, zero_point: int
+) -> np.ndarray:
+    """`function` of int16 with this scale and zero point, in 15 fractional bits: 513 of int16."""
+    f = np.float32
+    first, last = scale * f(-32768 - zero_point), scale * f(32767 - zero_point)
+    step = (last - first) / f(_STEPS)
+    span = f(2) / f(65535) * f(32767) - f(2) / f(65535) * f(-32768)
+    inverse = f(65536) / span
+    values = []
+    for index in range(_STEPS):
+        start = first + f(index) * step
+        value, middle = function(start) * inverse, function(start + step / f(2)) * inverse
+        following = function(first + f(index + 1) * step) * inverse
+        between = _round((following + _round(value)) / f(2))
+        values.append(_round(value) - _round((between - _round(middle)) / f(2)))
+    values.append(_round(function(last) * inverse))
+    return np.clip(np.array(values), -32768, 32767).astype(np.int16)
+
+
+def _round(value: np.float32) -> np.float32:
+    return np.float32(round_half_away(float(value)))

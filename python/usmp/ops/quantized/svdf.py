@@ -1,0 +1,164 @@
+"""SVDF: a layer of filters over features and then over time, of int8.
+
+Each filter is a product of two: one weighs the features of an input, the other one the results of
+the first for the last inputs, which are kept from run to run ("Compressing Deep Neural Networks
+using a Rank-Constrained Topology", P. Nakkiran et al., 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.accumulators import accumulator_range
+from usmp.ops.quantized.epilogue import centered, narrowed
+from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier, wrapping_add
+from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.statements import Local, call_in_place, loop
+from usmp.support.errors import UnsupportedModelError
+
+
+@dataclass(frozen=True)
+class SvdfWeights:
+    """The constants of an SVDF whose filters come in groups of `rank`, one group for each unit.
+
+    Parameters
+    ----------
+    features: (filters, features) of int8, symmetric.
+    features_scale: its scale.
+    time: (filters, memory) of the state's type, symmetric; the newest input is the last.
+    time_scale: its scale.
+    bias: (units) of int32.
+    """
+
+    features: np.ndarray
+    features_scale: float
+    time: np.ndarray
+    time_scale: float
+    bias: np.ndarray
+
+    def check(self) -> None:
+        """Return if the shapes go together.
+
+        Raises
+        ------
+        UnsupportedModelError: they do not.
+        """
+        filters, units = len(self.features), len(self.bias)
+        if len(self.time) != filters or units == 0 or filters % units or 0 in self.time.shape:
+            raise UnsupportedModelError(
+                f"weights of shapes {list(self.features.shape)} and {list(self.time.shape)} do not "
+                f"go with {units} units"
+            )
+
+
+def svdf(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    state: relax.Expr,
+    weights: SvdfWeights,
+    quantizations: tuple[Quantization, Quantization, Quantization],
+) -> tuple[relax.Expr, relax.Expr]:
+    """The output, (batch, units) of int8, and the state after it.
+
+    Parameters
+    ----------
+    data: (batch, features) of int8.
+    state: (batch, filters * memory) of int8 or int16, the filters one after the other.
+    quantizations: of data, state and output.
+
+    Raises
+    ------
+    UnsupportedModelError: impossible shapes, or scales or sums that leave 32 bits.
+    """
+    weights.check()
+    before, kept, after = quantizations
+    new_state = _remember(builder, data, state, weights, before, kept)
+    return _weigh(builder, new_state, weights, kept, after), new_state
+
+
+def _remember(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    state: relax.Expr,
+    weights: SvdfWeights,
+    before: Quantization,
+    kept: Quantization,
+) -> relax.Expr:
+    """The state without the oldest results, and with those for `data`."""
+    batch, features = shape_of(data)
+    filters, memory = weights.time.shape
+    accumulator_range(weights.features, None, before, "int32")
+    # In single precision, as in the reference kernel; and so is the other ratio.
+    ratio = np.float32(before.scale) * np.float32(weights.features_scale) / np.float32(kept.scale)
+    factor = quantize_multiplier(float(ratio))
+
+    def body(state: tirx.Buffer, data: tirx.Buffer, weight: tirx.Buffer) -> tirx.Stmt:
+        def one_filter(row: tirx.Var, f: tirx.Var) -> list[tirx.Stmt]:
+            total = Local.of("total", "int32")
+            start = f * memory
+
+            def move(m: tirx.Var) -> tirx.Stmt:
+                return tirx.BufferStore(state, state[row, start + m + 1], [row, start + m])
+
+            def add(k: tirx.Var) -> tirx.Stmt:
+                return total.add(
+                    centered(data[row, k], before.zero_point) * centered(weight[f, k], 0)
+                )
+
+            # The reference kernel adds the zero point to what is clamped already, and so do we.
+            limits = replace(kept.limits(), dtype="int32")
+            value = limits.clamp(apply_multiplier(total.get(), factor))
+            newest = (value + tirx.IntImm("int32", kept.zero_point)).astype(kept.dtype)
+            return [
+                *([loop("m", memory - 1, move)] if memory > 1 else []),
+                *total.declared(tirx.IntImm("int32", 0)),
+                loop("k", features, add),
+                tirx.BufferStore(state, newest, [row, start + (memory - 1)]),
+            ]
+
+        return loop("b", batch, lambda b: loop("f", filters, lambda f: one_filter(b, f)))
+
+    arguments = [("state", state), ("data", data), ("weight", weights.features)]
+    (new_state,) = call_in_place(builder, "svdf_state", body, arguments, overwritten=[0])
+    return new_state
+
+
+def _weigh(
+    builder: relax.BlockBuilder,
+    state: relax.Expr,
+    weights: SvdfWeights,
+    kept: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """What each unit makes of its filters' results."""
+    shape = (shape_of(state)[0], len(weights.bias))
+    # The filters of a unit, and what they remember, are one after the other.
+    time = weights.time.reshape(len(weights.bias), -1)
+    ratio = np.float32(kept.scale) * np.float32(weights.time_scale) / np.float32(after.scale)
+    factor = quantize_multiplier(float(ratio))
+
+    def compute(state: te.Tensor, time: te.Tensor, bias: te.Tensor) -> te.Tensor:
+        taps = int(time.shape[1])
+        k = te.reduce_axis((0, taps), "k")
+
+        def product(b: tirx.Var, u: tirx.Var) -> tirx.Expr:
+            value = centered(state[b, u * taps + k], kept.zero_point) * centered(time[u, k], 0)
+            # The sum wraps around in the reference kernel.
+            return value.astype("uint32")
+
+        totals = te.compute(shape, lambda b, u: te.sum(product(b, u), k), "total")
+
+        def output(b: tirx.Var, u: tirx.Var) -> tirx.Expr:
+            total = wrapping_add(totals[b, u], bias[u])
+            scaled = apply_multiplier(total, factor)
+            moved = wrapping_add(scaled, after.zero_point)
+            return after.limits().clamp(moved)
+
+        return te.compute(shape, output, "output")
+
+    arguments = [state, time, narrowed(weights.bias)]
+    return builder.emit(call_operator(builder, "svdf", compute, arguments, takes_epilogue=True))

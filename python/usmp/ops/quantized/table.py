@@ -1,0 +1,67 @@
+"""Unary operators on 8-bit integers: a table of 256 results, filled at compile time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.parameters import Quantization, integer_limits, round_half_away
+
+
+def tabulated(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    function: Callable[[int], int],
+    dtype: str,
+) -> relax.Expr:
+    """`function` of each element of `data` (int8 or uint8), as elements of type `dtype`."""
+    shape = shape_of(data)
+    least, greatest = integer_limits(str(data.ty.dtype))
+    table = np.array([function(value) for value in range(least, greatest + 1)], dtype)
+
+    def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
+        def element(*indices: tirx.Var) -> tirx.Expr:
+            return table[data[indices].astype("int32") - tirx.IntImm("int32", least)]
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, name, compute, [data, table], is_element_wise=True)
+
+
+def nearest_integer(steps: float, after: Quantization) -> int:
+    """The integer so many steps from the zero point, ties away from it, moved into the type.
+
+    The least one for what is not a number.
+    """
+    least, greatest = integer_limits(after.dtype)
+    if not abs(steps) < 2**30:
+        return greatest if steps > 0 else least
+    return min(max(round_half_away(steps) + after.zero_point, least), greatest)
+
+
+def exponential(x: np.float32) -> np.float32:
+    """exp in single precision; infinity where that is too small for it."""
+    return np.float32(math.exp(float(x))) if x < 88.8 else np.float32(math.inf)
+
+
+def tabulated_real(
+    builder: relax.BlockBuilder,
+    name: str,
+    data: relax.Expr,
+    function: Callable[[np.float32], np.float32],
+    before: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """A function of real numbers, computed in single precision for each integer."""
+    inverse = np.float32(1) / np.float32(after.scale)
+
+    def of_integer(value: int) -> int:
+        real = np.float32(before.scale) * np.float32(value - before.zero_point)
+        return nearest_integer(float(function(real) * inverse), after)
+
+    return tabulated(builder, name, data, of_integer, after.dtype)

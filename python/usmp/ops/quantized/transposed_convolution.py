@@ -1,0 +1,128 @@
+"""Quantized transposed convolutions: each output element gathers what reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.convolution import sum_and_rescale, value_inside
+from usmp.ops.quantized.describe import describe_operator
+from usmp.ops.quantized.epilogue import centered, centered_epilogue
+from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescale import Rescale
+from usmp.ops.quantized.window import Layout
+
+
+@dataclass(frozen=True)
+class TransposedSide:
+    """Rows, or columns, of a transposed convolution.
+
+    Element i of the data is added, times tap t of the kernel, to element i * stride + t - padding
+    of the output, if there is one.
+    """
+
+    data: int
+    kernel: int
+    stride: int
+    padding: int
+    output: int
+
+    def steps(self, name: str) -> tirx.IterVar:
+        """A reduction axis over the elements of the data that may reach one of the output."""
+        return te.reduce_axis((0, -(-self.kernel // self.stride)), name)
+
+    def position(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:
+        """The element of the data that is `step` before the last that reaches `output`."""
+        return tirx.floordiv(output + self.padding, self.stride) - step
+
+    def tap(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:
+        """The tap of the kernel that leads from there to `output`."""
+        return tirx.floormod(output + self.padding, self.stride) + step * self.stride
+
+    def conditions(
+        self, position: tirx.Expr, tap: tirx.Expr, step: tirx.IterVar
+    ) -> list[tirx.Expr]:
+        """What must hold for the position to be in the data and the tap in the kernel."""
+        conditions = []
+        if self.kernel % self.stride:
+            conditions.append(tap < self.kernel)
+        if self.padding // self.stride < int(step.dom.extent) - 1:
+            conditions.append(position >= 0)
+        if (self.output - 1 + self.padding) // self.stride >= self.data:
+            conditions.append(position < self.data)
+        return conditions
+
+
+def reached(
+    sides: tuple[TransposedSide, TransposedSide],
+    output: tuple[tirx.Var, tirx.Var],
+    steps: Sequence[tirx.IterVar],
+    *,
+    ascending: bool = False,
+) -> tuple[list[tirx.Expr], list[tirx.Expr], tirx.Expr | None]:
+    """Row and column in the data and in the kernel, and whether both exist; None if always.
+
+    Parameters
+    ----------
+    output: row and column in the output.
+    ascending: whether the steps go through the data in its order, and not backwards.
+    """
+    positions, taps, conditions = [], [], []
+    for side, index, step in zip(sides, output, steps, strict=True):
+        back = int(step.dom.extent) - 1 - step if ascending else step
+        positions.append(side.position(index, back))
+        taps.append(side.tap(index, back))
+        conditions += side.conditions(positions[-1], taps[-1], step)
+    return positions, taps, tirx.all(*conditions) if conditions else None
+
+
+def transpose_conv2d(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    sides: tuple[TransposedSide, TransposedSide],
+    quantization: Quantization,
+    rescale: Rescale,
+    layout: Layout,
+    weight_zero_point: int = 0,
+) -> relax.Expr:
+    """A transposed convolution.
+
+    Parameters
+    ----------
+    data: an image in `layout`, of int8, uint8 or int16.
+    weight: (output channels, kernel height, kernel width, channels).
+    bias: (output channels) of int32 or int64, or None.
+    sides: rows and columns.
+    quantization: of the data.
+    """
+    outputs, _, _, channels = weight.shape
+    batch, *_ = layout.named(shape_of(data))
+    kept, epilogue = centered_epilogue(
+        weight.reshape(outputs, -1), weight_zero_point, bias, quantization, rescale
+    )
+
+    def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
+        steps = [side.steps(name) for side, name in zip(sides, ("sy", "sx"), strict=True)]
+        inner = te.reduce_axis((0, channels), "ic")
+
+        def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
+            positions, taps, condition = reached(sides, (y, x), steps)
+            value = data[layout.order(b, positions[0], positions[1], inner)]
+            taken = value_inside(condition, value, quantization.zero_point)
+            return taken * centered(weight[(c, *taps, inner)], weight_zero_point)
+
+        shape = (batch, sides[0].output, sides[1].output, outputs)
+        axes = [*steps, inner]
+        return sum_and_rescale(shape, product, axes, rescale, epilogue, constants, layout)
+
+    arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
+    moves = {"layout": layout.axes, "strides": [side.stride for side in sides]}
+    moves["padding"] = [side.padding for side in sides]
+    told = describe_operator(epilogue, quantization, weight_zero_point, outputs, **moves)
+    return call_operator(builder, "transpose_conv2d", compute, arguments, True, description=told)

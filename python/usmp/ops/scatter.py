@@ -1,0 +1,215 @@
+"""Operators that write elements where indices say: scatter, index_put and the like.
+
+TVM writes wherever an index leads, in front of the tensor too, and takes the strides of the indices
+for those of the tensor. Here each target is asked for its coordinates: negative ones count from the
+end, and an element whose place is not in the tensor is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import tvm
+from tvm import relax, tirx
+
+from usmp.ops.emit import shape_of
+from usmp.ops.statements import Local, sequence
+from usmp.support.errors import UnsupportedModelError
+
+_OPAQUE = 8
+"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
+
+Combination = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
+"""Of what stands at a place, and of what is written there."""
+
+REDUCTIONS: dict[str, Combination] = {
+    "update": lambda old, new: new,
+    "add": lambda old, new: old + new,
+    "mul": lambda old, new: old * new,
+    "min": lambda old, new: tirx.min(old, new),
+    "max": lambda old, new: tirx.max(old, new),
+}
+
+Position = Sequence[tirx.Var]
+Coordinates = Callable[[list[tirx.Buffer], Position], list[tirx.Expr]]
+"""From the buffers of the indices and the place of an update to the place in the result."""
+
+
+def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    """`R.scatter_elements`: an update goes to its own place, but for one coordinate."""
+    data, indices, updates = call.args
+    axis = int(call.attrs.axis) % len(shape_of(data))
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        found: list[tirx.Expr] = list(place)
+        found[axis] = buffers[0][tuple(place)]
+        return found
+
+    # ONNX lets the updates be larger than the indices; what has no index is not used.
+    extents = shape_of(indices)
+    return _legalized(builder, call, [indices], updates, extents, coordinates)
+
+
+def scatter_nd(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    """`R.scatter_nd`: the innermost axis of the indices holds the outer coordinates."""
+    _, indices, updates = call.args
+    *outer, depth = shape_of(indices)
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        of_index = place[: len(outer)]
+        found = [buffers[0][(*of_index, component)] for component in range(depth)]
+        return [*found, *place[len(outer) :]]
+
+    extents = shape_of(updates)
+    return _legalized(builder, call, [indices], updates, extents, coordinates)
+
+
+def index_put(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    """`R.index_put`: one tensor of indices a coordinate, broadcast together; values too."""
+    data, indices, values = call.args
+    fields = [indices]
+    if isinstance(indices.ty, tvm.ir.TupleType):
+        fields = [relax.TupleGetItem(indices, index) for index in range(len(indices.ty.fields))]
+        fields = [builder.normalize(field) for field in fields]
+    if len(fields) != len(shape_of(data)):
+        raise UnsupportedModelError(
+            f"index_put with {len(fields)} tensors of indices for a tensor of shape "
+            f"{list(shape_of(data))}; give one for each axis"
+        )
+    extents = _broadcast([shape_of(field) for field in fields])
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        return [broadcast_element(buffer, place) for buffer in buffers]
+
+    return _legalized(builder, call, fields, values, extents, coordinates)
+
+
+SCATTER_OPERATORS = {
+    "relax.scatter_elements": scatter_elements,
+    "relax.scatter_nd": scatter_nd,
+    "relax.index_put": index_put,
+}
+"""Relax operator -> how it is legalized."""
+
+
+def _legalized(
+    builder: relax.BlockBuilder,
+    call: relax.Call,
+    indices: Sequence[relax.Expr],
+    updates: relax.Expr,
+    extents: Sequence[int],
+    coordinates: Coordinates,
+) -> relax.Expr:
+    """What a Relax operator becomes.
+
+    Raises
+    ------
+    UnsupportedModelError: an unknown reduction.
+    """
+    name = call.op.name.removeprefix("relax.")
+    reduction = _reduction(call)
+    if reduction not in REDUCTIONS:
+        known = ", ".join(REDUCTIONS)
+        raise UnsupportedModelError(f"{name} with reduction {reduction}; supported: {known}")
+    tensors = [call.args[0], *indices, updates]
+    return scattered(builder, name, tensors, extents, coordinates, REDUCTIONS[reduction])
+
+
+def scattered(
+    builder: relax.BlockBuilder,
+    name: str,
+    tensors: Sequence[relax.Expr],
+    extents: Sequence[int],
+    coordinates: Coordinates,
+    combine: Combination,
+) -> relax.Expr:
+    """A call of a PrimFunc that copies a tensor and writes updates into it, in their order.
+
+    Parameters
+    ----------
+    tensors: what is copied, the indices, and the updates.
+    extents: of the loops over the updates, which are broadcast to them.
+    coordinates: where the update of an iteration goes.
+    """
+    data, *indices, _ = tensors
+    names = ["data", *(f"indices{index}" for index in range(len(indices))), "updates", "output"]
+    types = [tensor.ty for tensor in [*tensors, data]]
+    buffers = [
+        tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), buffer)
+        for buffer, ty in zip(names, types, strict=True)
+    ]
+    source, *index_buffers, update_buffer, output = buffers
+
+    def write(*place: tirx.Var) -> tirx.Stmt:
+        update = broadcast_element(update_buffer, place)
+        return _write(output, coordinates(index_buffers, place), update, combine)
+
+    body = sequence([_copy(source, output), _loops(extents, write)])
+    func = tirx.PrimFunc(buffers, body).with_attr("op_pattern", _OPAQUE)
+    variable = builder.add_func(func, name)
+    return relax.call_tir(variable, tensors, out_ty=data.ty)
+
+
+def _reduction(call: relax.Call) -> str:
+    if call.op.name == "relax.index_put":
+        return "add" if call.attrs.accumulate else "update"
+    return str(call.attrs.reduction)
+
+
+def _write(
+    output: tirx.Buffer,
+    coordinates: Sequence[tirx.Expr],
+    update: tirx.Expr,
+    combine: Combination,
+) -> tirx.Stmt:
+    """Write an element, if its place is in the tensor."""
+    declared: list[tirx.Stmt] = []
+    place: list[tirx.Expr] = []
+    conditions: list[tirx.Expr] = []
+    for axis, (coordinate, extent) in enumerate(zip(coordinates, output.shape, strict=True)):
+        if isinstance(coordinate, tirx.Var):
+            place.append(coordinate)
+            continue
+        index = Local.of(f"index{axis}", "int64")
+        declared += index.declared(tirx.Cast("int64", coordinate))
+        length = tirx.IntImm("int64", int(extent))
+        negative = index.get() < tirx.IntImm("int64", 0)
+        declared.append(tirx.IfThenElse(negative, index.add(length), None))
+        conditions += [tirx.IntImm("int64", 0) <= index.get(), index.get() < length]
+        place.append(tirx.Cast("int32", index.get()))
+    store = tirx.BufferStore(output, combine(output[tuple(place)], update), place)
+    if not conditions:
+        return store
+    return sequence([*declared, tirx.IfThenElse(tirx.all(*conditions), store, None)])
+
+
+def _copy(source: tirx.Buffer, target: tirx.Buffer) -> tirx.Stmt:
+    def element(*place: tirx.Var) -> tirx.Stmt:
+        return tirx.BufferStore(target, source[place], list(place))
+
+    return _loops([int(extent) for extent in source.shape], element)
+
+
+def _loops(extents: Sequence[int], body: Callable[..., tirx.Stmt]) -> tirx.Stmt:
+    """Nested loops over all places of a tensor, the last axis innermost."""
+    variables = [tirx.Var(f"i{axis}", "int32") for axis in range(len(extents))]
+    stmt = body(*variables)
+    for variable, extent in reversed(list(zip(variables, extents, strict=True))):
+        stmt = tirx.For(variable, 0, extent, tirx.ForKind.SERIAL, stmt)
+    return stmt
+
+
+def _broadcast(shapes: Sequence[Sequence[int]]) -> list[int]:
+    rank = max(len(shape) for shape in shapes)
+    padded = [[1] * (rank - len(shape)) + list(shape) for shape in shapes]
+    return [max(extents) if 0 not in extents else 0 for extents in zip(*padded, strict=True)]
+
+
+def broadcast_element(buffer: tirx.Buffer, place: Position) -> tirx.Expr:
+    """The element of a tensor that stands at `place` of one that it is broadcast to."""
+    inner = place[len(place) - len(buffer.shape) :]
+    index = [
+        0 if int(extent) == 1 else variable
+        for variable, extent in zip(inner, buffer.shape, strict=True)
+    ]
+    return buffer[tuple(index)]

@@ -1,0 +1,94 @@
+"""Operators written in statements: loops in a given order that write over their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import relax, tirx
+
+from usmp.ops.emit import constant
+
+
+def call_in_place(
+    builder: relax.BlockBuilder,
+    name: str,
+    body: Callable[..., tirx.Stmt],
+    arguments: Sequence[tuple[str, relax.Expr | np.ndarray]],
+    overwritten: Sequence[int],
+    written: Sequence[tuple[str, relax.TensorType]] = (),
+) -> list[relax.Expr]:
+    """Append a call of the PrimFunc whose body is `body` of buffers like its arguments.
+
+    Parameters
+    ----------
+    name: what the PrimFunc is called in the emitted C.
+    arguments: names and tensors; arrays become constants.
+    overwritten: which of the arguments `body` replaces by results.
+    written: names and types of results in memory of their own; their buffers come last.
+
+    Returns
+    -------
+    What the overwritten arguments have become, then the other results.
+    """
+    tensors = [constant(v) if isinstance(v, np.ndarray) else v for _, v in arguments]
+    names = [argument for argument, _ in [*arguments, *written]]
+    types = [*(tensor.ty for tensor in tensors), *(ty for _, ty in written)]
+    buffers = [
+        tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), buffer)
+        for buffer, ty in zip(names, types, strict=True)
+    ]
+    callee = builder.add_func(tirx.PrimFunc(buffers, body(*buffers)), name)
+    results = [*(tensors[index].ty for index in overwritten), *(ty for _, ty in written)]
+    indices = [*overwritten, *(-1 for _ in written)]
+    call = relax.op.call_tir_inplace(callee, relax.Tuple(tensors), indices, results)
+    value = builder.emit(call)
+    if len(results) == 1:
+        return [value]
+    return [builder.emit(relax.TupleGetItem(value, index)) for index in range(len(results))]
+
+
+@dataclass(frozen=True)
+class Local:
+    """A variable of an operator: one element outside of all memory pools."""
+
+    buffer: tirx.Buffer
+
+    @classmethod
+    def of(cls, name: str, dtype: str) -> Local:
+        """A variable that is not declared yet."""
+        return cls(tirx.decl_buffer((1,), dtype, name, scope="local"))
+
+    def declared(self, value: tirx.Expr) -> list[tirx.Stmt]:
+        """Make it, with its first value."""
+        return [tirx.AllocBuffer(self.buffer), self.set(value)]
+
+    def set(self, value: tirx.Expr) -> tirx.Stmt:
+        """Give it a value."""
+        return tirx.BufferStore(self.buffer, value, [0])
+
+    def get(self) -> tirx.Expr:
+        """Its value."""
+        return self.buffer[0]
+
+    def add(self, value: tirx.Expr) -> tirx.Stmt:
+        """Add to it."""
+        return self.set(self.get() + value)
+
+
+def loop(
+    name: str, extent: int, body: Callable[[tirx.Var], tirx.Stmt | Iterable[tirx.Stmt]]
+) -> tirx.Stmt:
+    """`body` of 0, then of 1, up to `extent` - 1."""
+    index = tirx.Var(name, "int32")
+    inner = body(index)
+    return tirx.For(index, 0, extent, tirx.ForKind.SERIAL, sequence(inner))
+
+
+def sequence(statements: tirx.Stmt | Iterable[tirx.Stmt]) -> tirx.Stmt:
+    """One statement after the other."""
+    if isinstance(statements, tirx.Stmt):
+        return statements
+    several = list(statements)
+    return several[0] if len(several) == 1 else tirx.SeqStmt(several)

@@ -1,0 +1,118 @@
+"""The first elements along an axis in descending or ascending order, and where they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+from tvm import relax, tirx
+from tvm.script import tirx as T
+
+from usmp.ops.emit import shape_of
+
+PlaceOfNan = Literal["first", "last", "anywhere"]
+Before = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
+
+
+def top_elements(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    axis: int,
+    count: int,
+    largest: bool,
+    nan: PlaceOfNan = "anywhere",
+) -> list[relax.Expr]:
+    """The `count` largest or smallest elements, in order, and their places of type int64.
+
+    Each is searched for after the one before it, which needs no memory; of equal elements the
+    first one comes first.
+
+    Parameters
+    ----------
+    nan: where what is not a number comes in the order.
+    """
+    shape, dtype = shape_of(data), str(data.ty.dtype)
+    outer, depth, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    is_before = partial(precedes, is_largest=largest, nan=nan)
+    is_equal = equals if nan != "anywhere" else lambda a, b: a == b
+    function = _function((outer, depth, inner), count, dtype, is_before, is_equal)
+    rows = builder.emit(relax.op.reshape(data, (outer, depth, inner)))
+    types = [relax.TensorType((outer, count, inner), t) for t in (dtype, "int64")]
+    callee = builder.add_func(function, "top_k")
+    found = builder.emit(relax.call_tir(callee, [rows], out_ty=types))
+    results = [*shape[:axis], count, *shape[axis + 1 :]]
+    return [
+        builder.emit(relax.op.reshape(relax.TupleGetItem(found, index), results))
+        for index in (0, 1)
+    ]
+
+
+def precedes(a: tirx.Expr, b: tirx.Expr, is_largest: bool, nan: PlaceOfNan = "first") -> tirx.Expr:
+    """Whether an element comes before another one that is not equal."""
+    is_before = a > b if is_largest else a < b
+    if nan == "anywhere" or not _is_float(a):
+        return is_before
+    first, second = (a, b) if nan == "first" else (b, a)
+    return tirx.Or(is_before, tirx.And(tirx.isnan(first), tirx.Not(tirx.isnan(second))))
+
+
+def equals(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
+    """Whether elements are equal, or both are not a number."""
+    if not _is_float(a):
+        return a == b
+    return tirx.Or(a == b, tirx.And(tirx.isnan(a), tirx.isnan(b)))
+
+
+def _is_float(value: tirx.Expr) -> bool:
+    return str(value.ty.dtype).startswith(("float", "bfloat"))
+
+
+def _function(
+    shape: tuple[int, int, int], count: int, dtype: str, is_before: Before, is_equal: Before
+) -> tirx.PrimFunc:
+    """The `count` best along the middle axis."""
+    outer, depth, inner = shape
+
+    def is_next(
+        value: tirx.Expr, place: tirx.Expr, last: tirx.Expr, last_place: tirx.Expr
+    ) -> tirx.Expr:
+        """Whether an element comes after the last one that was found."""
+        is_later = tirx.all(is_equal(value, last), place > last_place)
+        return tirx.any(last_place < 0, is_before(last, value), is_later)
+
+    @T.prim_func(s_tir=True, private=True)  # type: ignore[untyped-decorator]
+    def top_k(
+        data: T.Buffer((outer, depth, inner), dtype),  # type: ignore[valid-type]
+        elements: T.Buffer((outer, count, inner), dtype),  # type: ignore[valid-type]
+        places: T.Buffer((outer, count, inner), "int64"),  # type: ignore[valid-type]
+    ) -> None:
+        for i, j in T.grid(outer, inner):
+            with T.sblock("row"):
+                row, column = T.axis.remap("SS", [i, j])
+                last = T.sblock_alloc_buffer((1,), "int32", scope="local")
+                best = T.sblock_alloc_buffer((1,), "int32", scope="local")
+                last[0] = -1
+                for k in range(count):
+                    best[0] = -1
+                    for step in range(depth):
+                        if is_next(
+                            data[row, step, column],
+                            step,
+                            data[row, T.max(last[0], 0), column],
+                            last[0],
+                        ) and (
+                            best[0] < 0
+                            or is_before(
+                                data[row, step, column], data[row, T.max(best[0], 0), column]
+                            )
+                        ):
+                            best[0] = step
+                    # Where NaN is in no order, there may be no next one.
+                    last[0] = T.max(best[0], 0)
+                    elements[row, k, column] = data[row, last[0], column]
+                    places[row, k, column] = T.Cast("int64", last[0])
+
+    function: tirx.PrimFunc = top_k
+    return function

@@ -1,0 +1,144 @@
+"""What the integers of a model's inputs and outputs stand for, for those who call the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tvm import relax
+from tvm.ir import Call, IRModule
+
+from usmp.objects import TensorInfo
+from usmp.objects.attributes import (
+    INPUT_QUANTIZATION_ATTR,
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_QUANTIZATION_ATTR,
+    OUTPUT_TENSORS_ATTR,
+)
+from usmp.ops.quantized import Quantization
+from usmp.relax.states import states_of
+from usmp.relax.static_shapes import flatten_types
+from usmp.relax.transform.qdq.graph import Graph
+from usmp.tir.nodes import nodes_of
+
+Parameters = tuple[float, int] | None
+"""Scale and zero point of a whole tensor; None if it is not quantized, or along an axis."""
+
+
+@dataclass(frozen=True)
+class IOQuantization:
+    """Of a model's inputs, by name, and of its outputs, in order."""
+
+    inputs: dict[str, Parameters]
+    outputs: list[Parameters]
+
+
+def parameters_of(quantization: Quantization | None) -> Parameters:
+    """Those that hold for the whole tensor, if there are such."""
+    if quantization is None or not quantization.is_per_tensor or quantization.scale <= 0:
+        return None
+    return quantization.scale, quantization.zero_point
+
+
+def io_quantization(main: relax.Function) -> IOQuantization:
+    """Read from the attributes `input_quantization` and `output_quantization` of `main`, or else
+    from what dequantizes its inputs and quantizes its outputs.
+
+    Raises
+    ------
+    ValueError: an attribute is not what it should be.
+    """
+    attrs = main.attrs or {}
+    graph = Graph(relax.BlockBuilder(), _bound(main).get, lambda *_: None)
+    inputs, outputs = _dequantized(main, graph), _quantized(main, graph)
+    of_inputs = attrs.get(INPUT_QUANTIZATION_ATTR, {})
+    if not isinstance(of_inputs, Mapping):
+        raise ValueError(f'the attribute "{INPUT_QUANTIZATION_ATTR}" of main must be a dictionary')
+    for name, told in of_inputs.items():
+        inputs[str(name)] = _read(told, f'{INPUT_QUANTIZATION_ATTR}"["{name}"]')
+    if OUTPUT_QUANTIZATION_ATTR in attrs:
+        of_outputs = attrs[OUTPUT_QUANTIZATION_ATTR]
+        if not isinstance(of_outputs, Sequence) or len(of_outputs) != len(outputs):
+            raise ValueError(
+                f'the attribute "{OUTPUT_QUANTIZATION_ATTR}" of main must be a list with an '
+                f"element for each of its {len(outputs)} outputs"
+            )
+        outputs = [_read(told, f'{OUTPUT_QUANTIZATION_ATTR}"') for told in of_outputs]
+    return IOQuantization(inputs, outputs)
+
+
+def tell_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule:
+    """Enter it in the `TensorInfo`s of `__tvm_main__`."""
+    main = mod[MAIN_FUNCTION_NAME]
+    inputs = [
+        _told(t, quantization.inputs.get(str(t.name))) for t in main.attrs[INPUT_TENSORS_ATTR]
+    ]
+    pairs = zip(main.attrs[OUTPUT_TENSORS_ATTR], quantization.outputs, strict=True)
+    outputs = [_told(tensor, parameters) for tensor, parameters in pairs]
+    told = IRModule(mod.functions, attrs=mod.attrs)
+    told.update_func(
+        mod.get_global_var(MAIN_FUNCTION_NAME),
+        main.with_attrs({INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}),
+    )
+    return told
+
+
+def _told(tensor: TensorInfo, parameters: Parameters) -> TensorInfo:
+    if parameters is None or str(tensor.dtype).startswith("float"):
+        return tensor
+    return TensorInfo(tensor.name, tensor.shape, tensor.dtype, *parameters)
+
+
+def _read(told: object, attribute: str) -> Parameters:
+    """`[scale, zero_point]` or `[]`."""
+    parameters = list(told) if isinstance(told, Sequence) else [None]
+    if not parameters:
+        return None
+    match parameters:
+        case [float(scale), int(zero_point)] if 0 < scale < math.inf:
+            return scale, zero_point
+    raise ValueError(
+        f'the attribute "{attribute} of main must be [scale, zero_point] or [], not {told}'
+    )
+
+
+def _bound(main: relax.Function) -> dict[relax.Var, relax.Expr]:
+    return {binding.var: binding.value for binding in nodes_of(main.body, relax.VarBinding)}
+
+
+def _dequantized(main: relax.Function, graph: Graph) -> dict[str, Parameters]:
+    """For each parameter, what all that dequantize it agree on."""
+    found: dict[relax.Var, set[Parameters]] = {param: set() for param in main.params}
+    for call in nodes_of(main.body, Call):
+        if getattr(call.op, "name", None) == "relax.dequantize":
+            source = graph.resolve(call.args[0])
+            if source in found:
+                quantization = graph.quantization(call, str(source.ty.dtype))
+                found[source].add(parameters_of(quantization))
+    agreed = {param: parameters for param, parameters in found.items() if len(parameters) == 1}
+    return {str(param.name): next(iter(parameters)) for param, parameters in agreed.items()}
+
+
+def _quantized(main: relax.Function, graph: Graph) -> list[Parameters]:
+    """For each output, what quantizes it last."""
+    results = _flatten(graph, main.body.body)
+    kept = {int(state.output) for state in states_of(main)}
+    if len(results) != len(flatten_types(main.body.body.ty)):
+        results = [None] * len(flatten_types(main.body.body.ty))
+    return [_quantizer(graph, r) for index, r in enumerate(results) if index not in kept]
+
+
+def _quantizer(graph: Graph, result: relax.Expr | None) -> Parameters:
+    call = None if result is None else graph.call(result, "relax.quantize")
+    if call is None:
+        return None
+    return parameters_of(graph.quantization(call, str(call.attrs.out_dtype)))
+
+
+def _flatten(graph: Graph, expr: relax.Expr) -> list[relax.Expr | None]:
+    resolved = graph.resolve(expr)
+    if isinstance(resolved, relax.Tuple):
+        return [leaf for element in resolved.fields for leaf in _flatten(graph, element)]
+    return [resolved]

@@ -1,7 +1,0 @@
-"""`.pt2` files before PyTorch reads them: only what cannot run code is passed on."""
-
-from usmp.relax.pt2.arithmetic import check_arithmetic
-from usmp.relax.pt2.check_archive import checked_archive
-from usmp.relax.pt2.trace import Trace
-
-__all__ = ["Trace", "check_arithmetic", "checked_archive"]

@@ -1,0 +1,1 @@
+"""Relax to Relax, one pass a file."""

@@ -1,0 +1,53 @@
+"""Values of parameters of `main`, by name, to constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+
+from usmp.objects.attributes import STATES_ATTR
+from usmp.relax.static_shapes import has_static_shape, main_function
+
+
+def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) -> IRModule:
+    """Replace the named parameters of the Relax `main` by constants.
+
+    Raises
+    ------
+    UnsupportedModelError: there is no Relax function `main`.
+    ValueError: a name that is no parameter of `main`, or that of a state, or a value of another
+        shape or element type.
+    """
+    main = main_function(mod)
+    by_name = {str(param.name): param for param in main.params}
+    states = [str(state.name) for state in (main.attrs or {}).get(STATES_ATTR, ())]
+    for name, value in params.items():
+        if name not in by_name:
+            known = ", ".join(f"{n}: {_described(p.ty)}" for n, p in by_name.items())
+            raise ValueError(f'main has no parameter "{name}"; its parameters: {known or "none"}')
+        if name in states:
+            raise ValueError(
+                f'parameter "{name}" of main is a state, which changes from run to run; what it is '
+                "at first is the initial_value of its StateInfo"
+            )
+        if not isinstance(value, np.ndarray | tvm.runtime.Tensor):
+            raise ValueError(
+                f'the value of parameter "{name}" is of type {type(value).__name__}; '
+                "give a numpy array or a tvm.runtime.Tensor"
+            )
+        given = f"{value.dtype}{[int(extent) for extent in value.shape]}"
+        expected = _described(by_name[name].ty)
+        if has_static_shape(by_name[name].ty) and given != expected:
+            raise ValueError(f'the value of parameter "{name}" is {given}; main takes {expected}')
+    return relax.transform.BindParams("main", dict(params))(mod)
+
+
+def _described(ty: tvm.ir.Type) -> str:
+    """Element type and shape as users of numpy know them."""
+    if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
+        return str(ty)
+    return f"{ty.dtype}{[int(extent) for extent in ty.shape]}"

@@ -1,0 +1,102 @@
+"""Compute at compile time what depends on constants alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import Call, GlobalVar, IRModule
+
+from usmp.relax.count_iterations import iterations_of
+from usmp.relax.transform.fold_exact_calls import fold_exact_calls
+from usmp.tir.nodes import nodes_of
+from usmp.transform.define_arithmetic import define_arithmetic
+
+_EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
+
+_MOST_ITERATIONS = 1 << 31
+"""Of all loops that run at compile time; what takes more runs with the model instead. These are
+some ten seconds."""
+
+
+def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """A module pass: TVM's FoldConstant, but for operators that call C functions, for those that
+    compute for long, and for integer arithmetic that LLVM does not define, as division by zero.
+
+    TVM compiles what it folds and runs it in this process, but for what NumPy knows to the bit;
+    there only the emitted C has these functions, and a division by zero would end it.
+    """
+    apart = _take_long(mod) | _undefined(mod)
+    hidden = {
+        variable: func
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc) and (variable in apart or _calls_c(func))
+    }
+    folded = IRModule(mod.functions, attrs=mod.attrs)
+    for variable in hidden:
+        folded.update_func(variable, relax.ExternFunc(variable.name_hint))
+    folded = relax.transform.FoldConstant()(fold_exact_calls(folded))
+    for variable, func in hidden.items():
+        folded.update_func(variable, func)
+    return folded
+
+
+def _calls_c(func: tirx.PrimFunc) -> bool:
+    """Whether the function calls another one that is written in C."""
+    return any(getattr(call.op, "name", None) in _EXTERNAL for call in nodes_of(func.body, Call))
+
+
+def _undefined(mod: IRModule) -> set[GlobalVar]:
+    """Functions that may be called on constants alone, and have arithmetic that may leave its type
+    or divide by zero."""
+    called = {v: mod[v] for v in _called_on_constants(mod) if isinstance(mod[v], tirx.PrimFunc)}
+    mains = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function)}
+    defined = define_arithmetic(IRModule({**mains, **called}))
+    return {variable for variable in called if _calls_c(defined[variable])}
+
+
+def _take_long(mod: IRModule) -> set[GlobalVar]:
+    """Functions that are called on constants alone, once more than there is time for."""
+    iterations: dict[GlobalVar, int] = {}
+    long: set[GlobalVar] = set()
+    total = 0
+
+    def is_in_time(callee: GlobalVar) -> bool:
+        nonlocal total
+        if callee not in iterations:
+            iterations[callee] = iterations_of(mod[callee])
+        if total + iterations[callee] > _MOST_ITERATIONS:
+            long.add(callee)
+            return False
+        total += iterations[callee]
+        return True
+
+    _called_on_constants(mod, is_in_time)
+    return long
+
+
+def _called_on_constants(
+    mod: IRModule, is_folded: Callable[[GlobalVar], bool] = lambda callee: True
+) -> set[GlobalVar]:
+    """Functions that are called on constants alone; the result of a call is one, if it `is_folded`,
+    which is asked call by call."""
+    called: set[GlobalVar] = set()
+    for function in mod.functions.values():
+        if not isinstance(function, relax.Function):
+            continue
+        constants: set[tvm.ir.Var] = set()
+        for binding in nodes_of(function.body, relax.VarBinding):
+            value = binding.value
+            if not constants.issuperset(_read(value)):
+                continue
+            if getattr(getattr(value, "op", None), "name", "") == "relax.call_tir":
+                called.add(value.args[0])
+                if not is_folded(value.args[0]):
+                    continue
+            constants.add(binding.var)
+    return called
+
+
+def _read(value: tvm.ir.Expr) -> list[tvm.ir.Var]:
+    return [var for var in nodes_of(value, tvm.ir.Var) if not isinstance(var, GlobalVar)]

@@ -1,0 +1,90 @@
+"""Calls on constants whose results NumPy has to the bit, without compiling anything.
+
+TVM's FoldConstant compiles and links each function that it runs, which takes a tenth of a second;
+large models have dozens that say where the elements of a constant go, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tvm import relax, tirx
+from tvm.ir import Call, GenericConst, IRModule, Var
+
+from usmp.relax.transform.exact_elements import Elements, exact_elements
+
+_DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+)
+"""Element types that TVM and NumPy hold alike."""
+
+_Known = dict[Var, GenericConst]
+
+
+def fold_exact_calls(mod: IRModule) -> IRModule:
+    """Bind variables to the results of calls on constants, where `exact_elements` has them.
+
+    It does what FoldConstant would do with these calls, which is to run after it: constants that
+    nothing reads any more are left to that.
+    """
+    folded = IRModule(mod.functions, attrs=mod.attrs)
+    for variable, func in mod.functions.items():
+        if isinstance(func, relax.Function) and isinstance(func.body, relax.SeqExpr):
+            folded.update_func(variable, _folded(func, mod))
+    return folded
+
+
+def _folded(func: relax.Function, mod: IRModule) -> relax.Function:
+    known: _Known = {}
+    blocks = [
+        _folded_block(block, known, mod) if isinstance(block, relax.DataflowBlock) else block
+        for block in func.body.blocks
+    ]
+    body = relax.SeqExpr(blocks, func.body.body, func.body.span)
+    return relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs, func.span)
+
+
+def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> relax.DataflowBlock:
+    """The block with constants in the place of calls, which `known` gains."""
+    bindings = []
+    for binding in block.bindings:
+        if isinstance(binding, relax.VarBinding):
+            elements = _result(binding.value, known, mod)
+            if elements is not None:
+                # Without its type, 64 bits would become 32.
+                known[binding.var] = relax.const(elements, str(elements.dtype))
+                binding = relax.VarBinding(binding.var, known[binding.var], binding.span)
+        bindings.append(binding)
+    return relax.DataflowBlock(bindings, block.span)
+
+
+def _result(value: relax.Expr, known: _Known, mod: IRModule) -> Elements | None:
+    """What a call on constants gives; None if that is not known here."""
+    name = getattr(value.op, "name", None) if isinstance(value, Call) else None
+    if name == "relax.reshape":
+        shape, constants = _extents(value.ty), _elements([value.args[0]], known)
+        return None if shape is None or constants is None else constants[0].reshape(shape)
+    if name != "relax.call_tir" or not isinstance(value.args[1], relax.Tuple):
+        return None
+    func, constants = mod.functions.get(value.args[0]), _elements(value.args[1].fields, known)
+    if not isinstance(func, tirx.PrimFunc) or constants is None:
+        return None
+    return exact_elements(func, constants)
+
+
+def _extents(ty: Any) -> tuple[int, ...] | None:
+    """The shape of a tensor, if all of it is known."""
+    shape = getattr(ty, "shape", None)
+    if shape is None or not all(isinstance(extent, tirx.IntImm) for extent in shape):
+        return None
+    return tuple(map(int, shape))
+
+
+def _elements(exprs: Iterable[relax.Expr], known: _Known) -> list[Elements] | None:
+    """The elements of `exprs`, if all are constants."""
+    constants = [known.get(expr) if isinstance(expr, Var) else expr for expr in exprs]
+    if not all(isinstance(c, GenericConst) and str(c.ty.dtype) in _DTYPES for c in constants):
+        return None
+    return [constant.value.numpy() for constant in constants if constant is not None]

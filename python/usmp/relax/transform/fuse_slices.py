@@ -1,0 +1,62 @@
+"""Slices that are better computed than read in place.
+
+What computes its elements one by one, for a slice alone, is fused with the slice, and then computes
+only the elements of that: a slice of a slice is the usual case. Any other slice stays, so that
+`lower_main` can let it lie in what it is a part of.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, IRModule
+
+_INJECTIVE = 2
+"""TVM's OpPatternKind of operators that compute each element of the result from one element of each
+input; less are simpler ones."""
+
+
+def fuse_cuts(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """A module pass: legalize `R.strided_slice` of tensors that nothing else reads and that an
+    operator computes element by element. PrimFuncs have their `op_pattern`."""
+    main = mod["main"]
+    bindings = [binding for block in main.body.blocks for binding in block.bindings]
+    values = {binding.var: binding.value for binding in bindings}
+    uses = _uses([*values.values(), main.body.body])
+    builder = relax.BlockBuilder(mod)
+    legalized: dict[Call, relax.Expr] = {}
+    computed = {var for var, value in values.items() if _is_injective(mod, value)}
+    for var, value in values.items():
+        if isinstance(value, Call) and getattr(value.op, "name", None) == "relax.strided_slice":
+            source = value.args[0]
+            if source in computed and uses[source] == 1:
+                legalized[value] = value.op.get_attr("FLegalize")(builder, value)
+                computed.add(var)
+    if not legalized:
+        return mod
+    changed = builder.get()
+    body = tvm_ffi.structural_map(main, (Call, lambda call: legalized.get(call, call)))
+    changed.update_func(changed.get_global_var("main"), body)
+    return changed
+
+
+def _uses(exprs: list[relax.Expr]) -> Counter[tvm.ir.Var]:
+    """How often each variable is mentioned."""
+    uses: Counter[tvm.ir.Var] = Counter()
+
+    def on_variable(var: tvm.ir.Var) -> None:
+        uses[var] += 1
+
+    for expr in exprs:
+        tvm_ffi.structural_walk(expr, (tvm.ir.Var, on_variable))
+    return uses
+
+
+def _is_injective(mod: IRModule, value: relax.Expr) -> bool:
+    if not isinstance(value, Call) or getattr(value.op, "name", None) != "relax.call_tir":
+        return False
+    pattern = mod[value.args[0]].attrs.get("op_pattern")
+    return pattern is not None and int(pattern) <= _INJECTIVE

@@ -1,0 +1,37 @@
+"""Operators that write over their arguments (`R.call_tir_inplace`) are fused with nothing.
+
+Fusion takes each operator to write memory of its own. Merged with others that read the same
+argument, one that does not could overwrite what these are still to read.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import Call, IRModule
+
+from usmp.tir.nodes import nodes_of
+
+_OPAQUE = 8
+"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
+
+
+def in_place_operators(mod: IRModule) -> set[str]:
+    """The names of the PrimFuncs that Relax functions of `mod` call in place."""
+    return {
+        str(call.args[0].name_hint)
+        for func in mod.functions.values()
+        if isinstance(func, relax.Function)
+        for call in nodes_of(func.body, Call)
+        if getattr(call.op, "name", None) == "relax.call_tir_inplace"
+    }
+
+
+def keep_in_place_operators(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """A module pass: mark them, so that fusion leaves them alone."""
+    marked = IRModule(mod.functions, attrs=mod.attrs)
+    names = in_place_operators(mod)
+    for variable, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc) and variable.name_hint in names:
+            marked.update_func(variable, func.with_attr("op_pattern", _OPAQUE))
+    return marked

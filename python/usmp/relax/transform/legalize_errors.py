@@ -1,0 +1,53 @@
+"""Which operator of `main` is it that TVM's passes fail at?"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import IRModule
+
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.tvm_errors import cannot
+
+
+def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
+    """What `passes`, from Relax to Relax, make of `mod`.
+
+    Raises
+    ------
+    UnsupportedModelError: they fail; the message has the operator, its result and the reason.
+    """
+    try:
+        return passes(mod)
+    except UnsupportedModelError:
+        raise
+    except Exception as error:
+        for binding in _bindings(mod["main"]):
+            try:
+                passes(_alone(mod, binding))
+            except Exception as own:
+                name = getattr(getattr(binding.value, "op", None), "name", "expression")
+                result = f"(result {binding.var.name}: {binding.var.ty})"
+                raise cannot(f"lower operator {name} {result}", own) from own
+        raise cannot("lower the model", error) from error
+
+
+def _bindings(main: relax.Function) -> list[relax.VarBinding]:
+    return [
+        binding
+        for block in main.body.blocks
+        for binding in block.bindings
+        if isinstance(binding, relax.VarBinding)
+    ]
+
+
+def _alone(mod: IRModule, binding: relax.VarBinding) -> IRModule:
+    """A module whose `main` computes this binding only, of parameters."""
+    blocks = [relax.DataflowBlock([relax.VarBinding(binding.var, binding.value)])]
+    output = relax.Var("result", binding.var.ty)
+    blocks[0] = relax.DataflowBlock([*blocks[0].bindings, relax.VarBinding(output, binding.var)])
+    params = list(relax.analysis.free_vars(binding.value))
+    body = relax.SeqExpr(blocks, output)
+    main = relax.Function(params, body, output.ty)
+    functions = {var: f for var, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
+    return IRModule({**functions, tvm.ir.GlobalVar("main"): main})

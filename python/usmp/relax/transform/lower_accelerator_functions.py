@@ -1,0 +1,174 @@
+"""Functions for accelerators as PrimFuncs that call the user's C."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import prod
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
+
+from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR, OPERATOR_ATTR
+from usmp.objects.targets import accelerator_target
+from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
+from usmp.relax.accelerators.describe import Partition, describe_partition
+from usmp.relax.static_shapes import flatten_types, main_function
+
+_CODEGEN_ATTR = "Codegen"
+_OPAQUE = 8
+"""TVM's OpPatternKind of operators that nothing is fused with."""
+_READ, _WRITE = 1, 2
+"""Access masks of `tvm_access_ptr`."""
+
+
+def lower_accelerator_functions(
+    mod: IRModule, accelerators: Sequence[str], symbol_prefix: str
+) -> IRModule:
+    """Replace each Relax function with the attribute `Codegen` by a PrimFunc.
+
+    The PrimFunc has the accelerator's target, so pools that do not list it are not for what it
+    accesses; what is constant in the function is allocated in it. It calls the C function
+    `tvmgen_<module>_<accelerator>_main_<n>`, numbered in the order of the calls, as TVM's external
+    code generators named them.
+
+    Parameters
+    ----------
+    mod: a Relax `main`.
+    accelerators: names of the targets that the model is built for.
+    symbol_prefix: of C symbols, as "tvmgen_default".
+
+    Raises
+    ------
+    ValueError: a function for a target that is not named.
+    UnsupportedModelError: a function that only passes a tensor on.
+    """
+    offloaded = {
+        variable: function
+        for variable, function in mod.functions.items()
+        if isinstance(function, relax.Function) and _CODEGEN_ATTR in (function.attrs or {})
+    }
+    if not offloaded:
+        return _without_descriptions(mod)
+    main, main_variable = main_function(mod), mod.get_global_var("main")
+    kept = {v: f for v, f in mod.functions.items() if v not in offloaded}
+    builder = relax.BlockBuilder(IRModule(kept, attrs=mod.attrs))
+    prim_funcs: dict[GlobalVar, GlobalVar] = {}
+    counts: Counter[str] = Counter()
+
+    def lower(variable: GlobalVar) -> GlobalVar:
+        if variable not in prim_funcs:
+            function = offloaded[variable]
+            accelerator = str(function.attrs[_CODEGEN_ATTR])
+            _check_named(accelerator, accelerators, variable)
+            name = f"{accelerator.replace('-', '_')}_main_{counts[accelerator]}"
+            counts[accelerator] += 1
+            symbol = f"{symbol_prefix}_{name}"
+            lowered = _prim_func(describe_partition(function, mod), accelerator, symbol)
+            prim_funcs[variable] = builder.add_func(lowered, f"call_{name}")
+        return prim_funcs[variable]
+
+    def on_call(call: Call) -> Call:
+        if not isinstance(call.op, GlobalVar) or call.op not in offloaded:
+            return call
+        return relax.call_tir(
+            lower(call.op), relax.Tuple(_tensors(call.args)), flatten_types(call.ty)
+        )
+
+    body = tvm_ffi.structural_map(main.body, (Call, on_call))
+    rewritten = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
+    result = builder.get()
+    result.update_func(result.get_global_var(str(main_variable.name_hint)), rewritten)
+    result = result.with_attrs(mod.attrs) if mod.attrs else result
+    return _without_descriptions(relax.transform.Normalize()(result))
+
+
+def _without_descriptions(mod: IRModule) -> IRModule:
+    """`mod`, its PrimFuncs without what is told to accelerators only."""
+    functions = {
+        variable: func.without_attr(OPERATOR_ATTR)
+        if isinstance(func, tirx.PrimFunc) and OPERATOR_ATTR in (func.attrs or {})
+        else func
+        for variable, func in mod.functions.items()
+    }
+    return IRModule(functions, attrs=mod.attrs)
+
+
+def _check_named(accelerator: str, accelerators: Sequence[str], variable: GlobalVar) -> None:
+    if accelerator not in accelerators:
+        raise ValueError(
+            f'function {variable.name_hint} is for target "{accelerator}", which is not among the '
+            f'targets; name it too, as in "{accelerator},c"'
+        )
+
+
+def _tensors(arguments: Sequence[tvm.ir.Expr]) -> list[tvm.ir.Expr]:
+    """The arguments of a call, one after the other if there are tuples among them."""
+    tensors: list[tvm.ir.Expr] = []
+    for argument in arguments:
+        if isinstance(argument, relax.Tuple):
+            tensors += _tensors(argument.fields)
+        elif isinstance(argument.ty, tvm.ir.TupleType):
+            count = len(argument.ty.fields)
+            tensors += _tensors([relax.TupleGetItem(argument, i) for i in range(count)])
+        else:
+            tensors.append(argument)
+    return tensors
+
+
+def _prim_func(partition: Partition, accelerator: str, symbol: str) -> tirx.PrimFunc:
+    """A PrimFunc of the inputs and outputs; constants and workspace are its own."""
+    params: list[tirx.Var] = []
+    allocations: list[tirx.Stmt] = []
+    arguments: list[tirx.Expr] = []
+    for parameter in partition.parameters:
+        if parameter.role in ("input", "output"):
+            data = tirx.Var(parameter.name, PointerType(PrimType(parameter.dtype)))
+            params.append(data)
+        else:
+            constant = partition.constants.get(parameter.name)
+            annotations = {}
+            if constant is not None:
+                annotations = {CONSTANT_DATA_ATTR: tvm.runtime.tensor(constant)}
+            buffer = tirx.decl_buffer((_elements(parameter),), parameter.dtype, parameter.name)
+            allocations.append(tirx.AllocBuffer(buffer, annotations))
+            data = buffer.data
+        arguments.append(_access(parameter, data))
+    function = AcceleratorFunction(
+        symbol,
+        accelerator,
+        " + ".join(partition.composites),
+        partition.parameters,
+        partition.operators,
+    )
+    call = tirx.Return(tirx.call_extern("int32", symbol, *arguments))
+    body = tirx.SeqStmt([*allocations, call]) if allocations else call
+    return tirx.PrimFunc(params, body, PrimType("int32")).with_attrs(
+        {
+            "target": accelerator_target(accelerator),
+            "op_pattern": _OPAQUE,
+            ACCELERATOR_FUNCTION_ATTR: function,
+        }
+    )
+
+
+def _access(parameter: AcceleratorParameter, data: tirx.Expr) -> tirx.Expr:
+    """A pointer, with what the function may do through it."""
+    mask = _READ if parameter.is_read_only else _WRITE
+    if parameter.role == "workspace":
+        mask = _READ | _WRITE
+    return tirx.call_intrin(
+        PointerType(PrimType(parameter.dtype)),
+        "tirx.tvm_access_ptr",
+        tirx.type_annotation(parameter.dtype),
+        data,
+        0,
+        _elements(parameter),
+        mask,
+    )
+
+
+def _elements(parameter: AcceleratorParameter) -> int:
+    return prod(parameter.shape)

@@ -1,0 +1,34 @@
+"""Inputs are told apart by their names, so no two have one name."""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm import relax
+from tvm.ir import IRModule
+
+from usmp.relax.static_shapes import main_function
+from usmp.support.unique_names import names_apart
+
+
+def name_parameters_apart(mod: IRModule) -> IRModule:
+    """`mod` with a number in the name of each parameter of `main` whose name came before.
+
+    Raises
+    ------
+    UnsupportedModelError: no Relax function `main`.
+    """
+    main = main_function(mod)
+    names = names_apart(param.name for param in main.params)
+    renamed = {
+        param: relax.Var(name, param.ty)
+        for param, name in zip(main.params, names, strict=True)
+        if str(param.name) != name
+    }
+    if not renamed:
+        return mod
+    params = [renamed.get(param, param) for param in main.params]
+    body = tvm_ffi.structural_map(main.body, (relax.Var, lambda var: renamed.get(var, var)))
+    result = mod.clone()
+    func = relax.Function(params, body, main.ret_ty, main.is_pure, main.attrs)
+    result.update_func(result.get_global_var("main"), func)
+    return result

@@ -1,0 +1,90 @@
+"""Operators that move elements, as those that `lower_main` lets be parts of one another.
+
+A take of elements at equal distances is a slice, and so is each part of a split, which its reader
+can take from the whole; a stack is a join, and a dropout leaves its input as it is when the model
+runs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, GenericConst, IRModule, Op
+
+from usmp.ops.emit import shape_of
+from usmp.relax.replace_main import with_main_body
+from usmp.relax.static_shapes import main_function
+
+
+def normalize_moves(mod: IRModule) -> IRModule:
+    """Rewrite `R.take` with constant indices that are equally far apart, `R.split`, `R.stack` and
+    `R.nn.dropout` in `main`, whose indices count from the start (see `normalize_take_indices`)."""
+    main = main_function(mod)
+    values = {
+        binding.var: getattr(binding, "value", None)
+        for block in main.body.blocks
+        for binding in block.bindings
+    }
+
+    def item_of(item: relax.TupleGetItem) -> relax.Expr:
+        value = values.get(item.tuple_value)
+        if value is not None and _is(value, "relax.split"):
+            return _part_of(value, item.index)
+        if value is not None and _is(value, "relax.nn.dropout") and item.index == 0:
+            return value.args[0]
+        return item
+
+    body = tvm_ffi.structural_map(main.body, [(Call, _normalized), (relax.TupleGetItem, item_of)])
+    if body.same_as(main.body):
+        return mod
+    # What was dropped may have no reader.
+    return relax.transform.DeadCodeElimination()(with_main_body(mod, body))
+
+
+def _normalized(call: Call) -> relax.Expr:
+    if _is(call, "relax.take"):
+        return _slice_of(call)
+    if _is(call, "relax.stack") and isinstance(call.args[0], relax.Tuple):
+        return _join_of(call)
+    return call
+
+
+def _is(value: object, name: str) -> bool:
+    return isinstance(value, Call) and value.op.same_as(Op.get(name))
+
+
+def _slice_of(take: Call) -> relax.Expr:
+    """The elements that begin at the first index and are as far apart as the first two."""
+    data, indices = take.args
+    if not isinstance(indices, GenericConst):
+        return take
+    shape, values = shape_of(data), indices.value.numpy()
+    # Without an axis, the tensor has but one.
+    axis = 0 if take.attrs.axis is None else int(take.attrs.axis) % len(shape)
+    places = values.reshape(-1).astype(np.int64)
+    steps = np.unique(np.diff(places)) if places.size > 1 else np.array([1])
+    if not places.size or steps.size != 1 or steps[0] == 0:
+        return take
+    if places.min() < 0 or places.max() >= shape[axis]:
+        return take
+    begin, end, step = int(places[0]), int(places[-1] + steps[0]), int(steps[0])
+    # A negative end counts from the axis's end; this one is before its first element.
+    end = end if end >= 0 else -shape[axis] - 1
+    part = relax.op.strided_slice(data, [axis], [begin], [end], [step])
+    return relax.op.reshape(part, [*shape[:axis], *values.shape, *shape[axis + 1 :]])
+
+
+def _part_of(split: Call, index: int) -> relax.Expr:
+    """One result of a split."""
+    axis = int(split.attrs.axis) % len(shape_of(split.args[0]))
+    extents = [int(part.shape[axis]) for part in split.ty.fields]
+    begin = sum(extents[:index])
+    return relax.op.strided_slice(split.args[0], [axis], [begin], [begin + extents[index]])
+
+
+def _join_of(stack: Call) -> relax.Expr:
+    parts = list(stack.args[0].fields)
+    axis = 0 if stack.attrs.axis is None else int(stack.attrs.axis)
+    axis += len(shape_of(parts[0])) + 1 if axis < 0 else 0
+    return relax.op.concat([relax.op.expand_dims(part, axis) for part in parts], axis)

@@ -1,0 +1,65 @@
+"""Count the constant indices of `R.take` from the start, as its C needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, GenericConst, IRModule, Op
+
+from usmp.ops.emit import shape_of
+from usmp.relax.replace_main import with_main_body
+from usmp.relax.static_shapes import has_static_shape, main_function
+from usmp.support.errors import UnsupportedModelError
+
+
+def normalize_take_indices(mod: IRModule) -> IRModule:
+    """Replace negative constant indices in `main`, which count from the end, by the same elements
+    counted from the start.
+
+    `R.take` with mode "fast" checks no index, and TVM's PyTorch importer passes on what it finds:
+    `y[:, -1]` would read in front of `y`.
+
+    Raises
+    ------
+    UnsupportedModelError: there is no such element, or no Relax function `main`.
+    """
+    main = main_function(mod)
+    body = tvm_ffi.structural_map(main.body, (Call, _normalized))
+    if body.same_as(main.body):
+        return mod
+    return with_main_body(mod, body)
+
+
+def _normalized(call: Call) -> Call:
+    if not call.op.same_as(Op.get("relax.take")) or call.attrs.mode != "fast":
+        return call
+    data, indices = call.args
+    if not isinstance(indices, GenericConst) or not has_static_shape(data.ty):
+        return call
+    # Without an axis, the tensor has but one.
+    axis = 0 if call.attrs.axis is None else int(call.attrs.axis)
+    values = indices.value.numpy()
+    counted = count_from_start(values, shape_of(data), axis)
+    if (counted == values).all():
+        return call
+    constant = relax.const(counted, str(values.dtype))
+    return Call(call.op, [data, constant], call.attrs, call.ty_args, call.span)
+
+
+def count_from_start(indices: np.ndarray, shape: Sequence[int], axis: int) -> np.ndarray:
+    """The same elements of an axis, without negative indices.
+
+    Raises
+    ------
+    UnsupportedModelError: there is no such element.
+    """
+    extent = shape[axis]
+    wrong = indices[(indices < -extent) | (indices >= extent)]
+    if wrong.size:
+        raise UnsupportedModelError(
+            f"take reads element {wrong.flat[0]} of axis {axis} of a tensor of shape {list(shape)}"
+        )
+    return np.where(indices < 0, indices + extent, indices).astype(indices.dtype)

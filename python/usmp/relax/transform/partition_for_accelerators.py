@@ -1,0 +1,35 @@
+"""Give accelerators the operators that their patterns match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm import relax
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.relax.accelerators.patterns import patterns_of
+from usmp.relax.transform.fold_constants import fold_constants
+
+
+def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IRModule:
+    """Move each match of a registered pattern to a Relax function with the attribute `Codegen`.
+
+    The patterns of an accelerator are those of `tvm.relax.backend.pattern_registry` whose names
+    begin with its name and a point. What is constant in a match becomes part of its function.
+
+    Parameters
+    ----------
+    mod: a Relax `main`.
+    accelerators: their names, the one that chooses first in front.
+    """
+    for accelerator in accelerators:
+        patterns = patterns_of(accelerator)
+        if patterns:
+            mod = relax.transform.ConvertToDataflow(min_size=1)(mod)
+            # Importers compute some constants from others; patterns are to see the values.
+            mod = fold_constants(mod, PassContext.current())
+            mod = relax.transform.FuseOpsByPattern(
+                patterns, bind_constants=True, annotate_codegen=True
+            )(mod)
+    return mod

@@ -1,0 +1,22 @@
+"""Whether 32 bits are enough: TFLite's kernels wrap where converters promise that they are."""
+
+from __future__ import annotations
+
+from usmp.ops.quantized import quantize_multiplier
+from usmp.support.errors import UnsupportedModelError
+
+_LARGEST_ZERO_POINT = 2**16
+
+
+def require_room(magnitude: int, real_factor: float) -> None:
+    """Return if integers up to `magnitude` times the factor, and a zero point, fit into int32.
+
+    Raises
+    ------
+    UnsupportedModelError: they may not.
+    """
+    shift = quantize_multiplier(real_factor).shift
+    if magnitude * 2.0 ** max(shift, 0) + _LARGEST_ZERO_POINT >= 2**31:
+        raise UnsupportedModelError(
+            f"integers up to {magnitude} times {real_factor} may not fit into 32 bits"
+        )

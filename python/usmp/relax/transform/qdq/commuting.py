@@ -1,0 +1,164 @@
+"""Operators that may as well be done after R.quantize.
+
+Rounding keeps order: of two numbers, the greater one has no lesser integer. So moving, clamping and
+choosing numbers and then quantizing them gives the same integers as doing so with the integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import Call
+
+from usmp.ops import quantized
+from usmp.ops.emit import shape_of
+from usmp.ops.quantized.parameters import farthest
+from usmp.relax.transform.qdq import operands
+from usmp.relax.transform.qdq.check_int32_range import require_room
+from usmp.relax.transform.qdq.copies import move_of
+from usmp.relax.transform.qdq.graph import Graph, Output
+from usmp.relax.transform.qdq.images import pool_window, reshaped
+from usmp.relax.transform.qdq.operands import integers, real_constant
+
+
+def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.quantize of an R.dequantize: the integers themselves, or at another scale."""
+    data = integers(graph, expr)
+    if data is None or data.moves:
+        return None
+    value, before, after = data.source, data.quantization, output.quantization
+    is_clamped = output.limits != after.limits()
+    if before == after:
+        return quantized.clamp(graph.builder, value, output.limits) if is_clamped else value
+    require_room(farthest(before), before.scale / after.scale)
+    if not is_clamped:
+        return quantized.requantize(graph.builder, value, before, after)
+    return quantized.relu(graph.builder, value, before, after, output.limits)
+
+
+def match_constant(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.quantize of numbers that are known."""
+    real = real_constant(graph, expr)
+    if real is None or np.isnan(real).any():
+        return None
+    return relax.const(_stored(real, output))
+
+
+def match_clamp(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.nn.relu, R.nn.relu6 and R.clip."""
+    call = graph.call(expr, "relax.nn.relu", "relax.nn.relu6", "relax.clip")
+    limits = None if call is None else limits_of(call)
+    clamped = None if limits is None else _clamped(output, *limits)
+    return None if call is None or clamped is None else graph.match(call.args[0], clamped)
+
+
+def limits_of(call: Call) -> tuple[float, float] | None:
+    """The real numbers between which a clamp leaves its input; R.clip gives the lower one if they
+    are the wrong way round."""
+    if call.op.name == "relax.nn.relu":
+        return 0.0, float("inf")
+    if call.op.name == "relax.nn.relu6":
+        return 0.0, 6.0
+    low, high = (_number(argument) for argument in call.args[1:3])
+    return None if low is None or high is None else (low, max(low, high))
+
+
+def _number(expr: relax.Expr) -> float | None:
+    value = getattr(expr, "value", expr)
+    if isinstance(value, (tvm.tirx.IntImm, tvm.tirx.FloatImm)):
+        value = value.value
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _clamped(output: Output, low: float, high: float) -> Output | None:
+    """`output` within real limits; None if one of them is not a number."""
+    if np.isnan(low) or np.isnan(high):
+        return None
+    least, greatest = (int(cut) for cut in _stored(np.array([low, high]), output))
+    return replace(output, limits=replace(output.limits, minimum=least, maximum=greatest))
+
+
+def _stored(real: np.ndarray, output: Output) -> np.ndarray:
+    """What R.quantize makes of constants, within the limits of the output."""
+    values = operands.quantized(real, output.quantization)
+    stored: np.ndarray = np.clip(values, output.limits.minimum, output.limits.maximum)
+    return stored
+
+
+def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """A move of one tensor; what a pad adds is quantized here."""
+    move = move_of(graph, expr)
+    if move is None or (move.fill is not None and np.isnan(move.fill)):
+        return None
+    value = graph.match(move.source, output)
+    if value is None:
+        return None
+    return move.rebuild(value, int(_stored(np.array(move.fill or 0.0), output)))
+
+
+def match_join(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.concat and R.stack: each part at the scale of the result."""
+    call = graph.call(expr, "relax.concat", "relax.stack")
+    fields = None if call is None else getattr(graph.resolve(call.args[0]), "fields", None)
+    if call is None or fields is None:
+        return None
+    parts = []
+    for part in fields:
+        value = graph.match(part, output)
+        if value is None:
+            return None
+        parts.append(value)
+    return Call(call.op, [relax.Tuple(parts), *call.args[1:]], call.attrs, call.ty_args)
+
+
+def match_extreme_of_two(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.maximum and R.minimum, broadcast."""
+    call = graph.call(expr, "relax.maximum", "relax.minimum")
+    if call is None:
+        return None
+    left, right = (graph.match(argument, output) for argument in call.args)
+    if left is None or right is None:
+        return None
+    is_greatest = call.op.name == "relax.maximum"
+    return quantized.extreme_of_two(graph.builder, left, right, greatest=is_greatest)
+
+
+def match_extreme(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.max and R.min over some axes."""
+    call = graph.call(expr, "relax.max", "relax.min")
+    value = None if call is None else graph.match(call.args[0], output)
+    if call is None or value is None:
+        return None
+    rank = len(shape_of(value))
+    axes = range(rank) if call.attrs.axis is None else [int(a) % rank for a in call.attrs.axis]
+    is_greatest = call.op.name == "relax.max"
+    result = quantized.extreme(graph.builder, value, list(axes), greatest=is_greatest)
+    return reshaped(graph.builder, result, shape_of(call))
+
+
+def match_max_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.nn.max_pool1d and R.nn.max_pool2d."""
+    call = graph.call(expr, "relax.nn.max_pool1d", "relax.nn.max_pool2d")
+    pool = None if call is None else pool_window(call)
+    value = None if call is None or pool is None else graph.match(call.args[0], output)
+    if call is None or pool is None or value is None:
+        return None
+    window, layout, shape = pool
+    image = reshaped(graph.builder, value, shape)
+    result = quantized.max_pool(graph.builder, image, window, output.limits, layout)
+    return reshaped(graph.builder, result, shape_of(call))
+
+
+COMMUTING = (
+    match_change_of_scale,
+    match_constant,
+    match_clamp,
+    match_move,
+    match_join,
+    match_extreme_of_two,
+    match_extreme,
+    match_max_pool,
+)

@@ -1,0 +1,111 @@
+"""Convolutions with constant weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Call
+
+from usmp.ops import quantized
+from usmp.ops.emit import shape_of
+from usmp.ops.quantized import TransposedSide, Window
+from usmp.relax.transform.qdq.graph import Graph, Output
+from usmp.relax.transform.qdq.images import (
+    image_layout,
+    image_shape,
+    padding_before,
+    pair,
+    reshaped,
+)
+from usmp.relax.transform.qdq.operands import IntegerConstant, integer_constant, integers
+from usmp.relax.transform.qdq.weights import is_supported, rescale_and_bias, with_bias
+
+_FORWARD, _TRANSPOSED = (
+    ("relax.nn.conv1d", "relax.nn.conv2d"),
+    ("relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose"),
+)
+
+
+def match_convolution(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """R.nn.conv1d, R.nn.conv2d and transposed ones, with or without a bias added to the result."""
+    call, bias = with_bias(graph, expr, *_FORWARD, *_TRANSPOSED)
+    if call is None or str(call.attrs.out_dtype or "void") not in ("void", "float32", ""):
+        return None
+    is_transposed = call.op.name in _TRANSPOSED
+    data, weight = integers(graph, call.args[0]), _weight(graph, call)
+    layout = image_layout(call.attrs.data_layout, call.attrs.out_layout)
+    if data is None or weight is None or layout is None:
+        return None
+    if not is_supported(weight, data.quantization):
+        return None
+    axis = str(call.attrs.data_layout).index("C")
+    if is_transposed and (int(call.attrs.groups) != 1 or pair(call.attrs.dilation) != (1, 1)):
+        return None
+    rescale, stored = rescale_and_bias(
+        weight, bias, axis, shape_of(call), data.quantization, output
+    )
+    shape = image_shape(shape_of(call.args[0]), layout)
+    out_shape = image_shape(shape_of(call), layout)
+    image = reshaped(graph.builder, data.emit(graph.builder), shape)
+    values, zero_point = weight.values, weight.quantization.zero_points[0]
+    ends = (data.quantization, rescale, layout, zero_point)
+    if is_transposed:
+        sides = _sides(call, values, layout.named(shape), layout.named(out_shape))
+        result = quantized.transpose_conv2d(
+            graph.builder, image, np.ascontiguousarray(values), stored, sides, *ends
+        )
+        return reshaped(graph.builder, result, shape_of(call))
+    window = _window(call, values, layout.named(shape), layout.named(out_shape))
+    function = quantized.conv2d
+    if values.shape[3] == 1 and int(call.attrs.groups) == layout.named(shape)[3]:
+        values, function = values[..., 0].transpose(1, 2, 0), quantized.depthwise_conv2d
+    result = function(graph.builder, image, np.ascontiguousarray(values), stored, window, *ends)
+    return reshaped(graph.builder, result, shape_of(call))
+
+
+def _weight(graph: Graph, call: Call) -> IntegerConstant | None:
+    """The weight in the order OHWI, a height of 1 if it has none."""
+    weight, layout = integer_constant(graph, call.args[1]), str(call.attrs.kernel_layout)
+    if weight is None or sorted(layout.replace("H", "")) != ["I", "O", "W"]:
+        return None
+    ordered = weight.transposed([layout.index(axis) for axis in "OHWI" if axis in layout])
+    if "H" in layout:
+        return ordered
+    # An axis that comes after the first one; scales of the first one are what is supported.
+    quantization = ordered.quantization
+    return IntegerConstant(ordered.values[:, None], quantization)
+
+
+def _window(
+    call: Call,
+    weight: np.ndarray,
+    data: tuple[int, int, int, int],
+    output: tuple[int, int, int, int],
+) -> Window:
+    """Data and output are the named extents."""
+    _, height, width, _ = weight.shape
+    return Window(
+        data[1:3],
+        (height, width),
+        pair(call.attrs.strides),
+        pair(call.attrs.dilation),
+        padding_before(call.attrs.padding),
+        output[1:3],
+    )
+
+
+def _sides(
+    call: Call,
+    weight: np.ndarray,
+    data: tuple[int, int, int, int],
+    output: tuple[int, int, int, int],
+) -> tuple[TransposedSide, TransposedSide]:
+    """Rows and columns of a transposed convolution; data and output are the named extents."""
+    strides, padding = pair(call.attrs.strides), padding_before(call.attrs.padding)
+    rows, columns = (
+        TransposedSide(
+            data[side + 1], weight.shape[side + 1], strides[side], padding[side], output[side + 1]
+        )
+        for side in (0, 1)
+    )
+    return rows, columns

@@ -1,0 +1,61 @@
+"""What of a quantized model is computed in float."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, GenericConst
+
+from usmp.relax.static_shapes import flatten_types
+from usmp.relax.transform.qdq.copies import VIEWS
+
+_UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *VIEWS)
+"""The ends of the integers, and what looks at no element."""
+
+
+def float_operators(main: relax.Function) -> Counter[str]:
+    """The operators that read or write floating-point tensors: name -> how many.
+
+    Those before the first R.quantize and after the last R.dequantize count too, a softmax of the
+    output for one: the microcontroller computes them in float. R.quantize and R.dequantize
+    themselves, changes of shape, and what depends on constants only, do not count.
+    """
+    names: Counter[str] = Counter()
+    constants: set[tvm.ir.Var] = set()
+
+    def on_binding(binding: relax.VarBinding) -> None:
+        call = binding.value
+        if not isinstance(call, Call):
+            return
+        inputs = _inputs(call)
+        if inputs and all(isinstance(i, GenericConst) or i in constants for i in inputs):
+            constants.add(binding.var)
+        elif _name(call) not in _UNCOUNTED and any(map(_is_float, [*inputs, call])):
+            names[_name(call).removeprefix("relax.").removeprefix("nn.")] += 1
+
+    tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
+    return names
+
+
+def _name(call: Call) -> str:
+    """The operator, or the PrimFunc that is called."""
+    name = str(getattr(call.op, "name", call.op))
+    callee = call.args[0] if name.startswith("relax.call_tir") else None
+    return str(callee.name_hint) if isinstance(callee, tvm.ir.GlobalVar) else name
+
+
+def _inputs(call: Call) -> list[relax.Expr]:
+    """The tensors that a call reads, those in tuples too."""
+    leaves = [
+        leaf
+        for argument in call.args
+        for leaf in (argument.fields if isinstance(argument, relax.Tuple) else [argument])
+    ]
+    return [leaf for leaf in leaves if isinstance(leaf, (tvm.ir.Var, GenericConst))]
+
+
+def _is_float(expr: relax.Expr) -> bool:
+    return any("float" in str(getattr(ty, "dtype", "")) for ty in flatten_types(expr.ty))

@@ -1,0 +1,76 @@
+"""Images of one and two dimensions alike: a row is an image of one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm import relax
+from tvm.ir import Call
+
+from usmp.ops.emit import shape_of
+from usmp.ops.quantized import Layout, Window
+
+_LAYOUTS = {"NCHW": "NCHW", "NHWC": "NHWC", "NCW": "NCHW", "NWC": "NHWC"}
+
+Pool = tuple[Window, Layout, tuple[int, ...]]
+"""The window of a pool, the layout of its data as an image, and the shape of that."""
+
+
+def image_layout(data: object, out: object) -> Layout | None:
+    """The layout of data as an image of two dimensions; None if it is another one, or if the output
+    has another one."""
+    same = str(out or data) == str(data)
+    return Layout(_LAYOUTS[str(data)]) if same and str(data) in _LAYOUTS else None
+
+
+def image_shape(shape: Sequence[int], layout: Layout) -> tuple[int, ...]:
+    """The shape with a height, which is 1 if there was none."""
+    if len(shape) == 4:
+        return tuple(shape)
+    position = layout.axes.index("H")
+    return (*shape[:position], 1, *shape[position:])
+
+
+def pair(values: Sequence[object]) -> tuple[int, int]:
+    """Strides or dilations of rows and columns."""
+    first, *rest = (int(value) for value in values)  # type: ignore[call-overload]
+    return (first, rest[0]) if rest else (1, first)
+
+
+def padding_before(padding: Sequence[object]) -> tuple[int, int]:
+    """Rows above and columns to the left, of (top, left, bottom, right) or of (left, right)."""
+    values = [int(value) for value in padding]  # type: ignore[call-overload]
+    return (values[0], values[1]) if len(values) == 4 else (0, values[0])
+
+
+def reshaped(builder: relax.BlockBuilder, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
+    """The value in another shape, if it is another."""
+    value = builder.emit(value)
+    same = shape_of(value) == tuple(shape)
+    return value if same else builder.emit(relax.op.reshape(value, tuple(shape)))
+
+
+def pool_window(call: Call) -> Pool | None:
+    """The window of a pool over one or two dimensions; None if it is dilated, or covers nothing but
+    padding somewhere."""
+    attrs = call.attrs
+    layout = image_layout(attrs.layout, attrs.out_layout)
+    if layout is None or any(int(d) != 1 for d in attrs.dilation):
+        return None
+    shape = image_shape(shape_of(call.args[0]), layout)
+    _, rows, columns, _ = layout.named(shape)
+    _, out_rows, out_columns, _ = layout.named(image_shape(shape_of(call), layout))
+    kernel, strides = pair(attrs.pool_size), pair(attrs.strides)
+    padding = padding_before(attrs.padding)
+    window = Window((rows, columns), kernel, strides, (1, 1), padding, (out_rows, out_columns))
+    return (window, layout, shape) if _every_place_has_data(window) else None
+
+
+def _every_place_has_data(window: Window) -> bool:
+    """Whether the kernel always covers some of the data; a mean of nothing is not defined."""
+    return all(
+        0 <= window.padding[side] < window.kernel[side]
+        and (window.output[side] - 1) * window.strides[side] - window.padding[side]
+        < window.data[side]
+        for side in (0, 1)
+    )

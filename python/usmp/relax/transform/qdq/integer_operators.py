@@ -1,0 +1,152 @@
+"""Replace operators between R.dequantize and R.quantize by integer operators.
+
+    R.quantize(relu(conv2d(R.dequantize(x), R.dequantize(w)) + b))  ->  conv2d of x in integers
+
+What is not recognized stays in float, correct but larger and slower; it is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Call, IRModule
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.qdq import operands
+from usmp.relax.transform.qdq.commuting import COMMUTING
+from usmp.relax.transform.qdq.convolution import match_convolution
+from usmp.relax.transform.qdq.elementwise import match_elementwise
+from usmp.relax.transform.qdq.float_operators import float_operators
+from usmp.relax.transform.qdq.graph import INTEGER_TYPES, Graph, Matcher, Output
+from usmp.relax.transform.qdq.products import match_batch_product, match_matrix_product
+from usmp.relax.transform.qdq.reductions import match_average_pool, match_reduction
+from usmp.relax.transform.qdq.softmax import match_softmax
+from usmp.relax.transform.qdq.tables import match_table
+from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import nodes_of
+
+_MATCHERS: tuple[Matcher, ...] = (
+    *COMMUTING,
+    match_convolution,
+    match_matrix_product,
+    match_batch_product,
+    match_elementwise,
+    match_average_pool,
+    match_reduction,
+    match_softmax,
+    match_table,
+)
+_ORDERS = ("relax.argmax", "relax.argmin")
+
+
+def use_integer_operators(mod: IRModule) -> IRModule:
+    """Replace what is recognized in the Relax `main`, and count what is not.
+
+    A result differs by at most one step from that of the float operators: TFLite's integer
+    operators round halves away from zero, R.quantize to even. What only moves, chooses or clamps
+    numbers at one scale gives the same integers.
+
+    Returns
+    -------
+    The module, with the attribute `float_operators` if some operators compute in float: name ->
+    how many. A module without R.quantize and R.dequantize is returned as it is.
+    """
+    main = main_function(mod)
+    if not _is_quantized(main):
+        return mod
+    variable = mod.get_global_var("main")
+    rewriter = _Rewriter(mod)
+    rewritten = rewriter.visit_expr(main)
+    attrs = mod.attrs
+    mod = rewriter.builder_.get()
+    mod.update_func(variable, rewritten)
+    if attrs:
+        mod = mod.with_attrs(attrs)
+    mod = relax.transform.DeadCodeElimination()(mod)
+    remaining = float_operators(mod["main"])
+    if remaining:
+        mod = mod.with_attr(FLOAT_OPERATORS_ATTR, dict(remaining))
+    return mod
+
+
+def _is_quantized(main: relax.Function) -> bool:
+    names = {getattr(call.op, "name", None) for call in nodes_of(main.body, Call)}
+    return not names.isdisjoint(("relax.quantize", "relax.dequantize"))
+
+
+@mutator
+class _Rewriter(PyExprMutator):  # type: ignore[misc]
+    """Rewrites each R.quantize whose operator has an integer form."""
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self.graph = Graph(self.builder_, self.lookup_binding, _match)
+
+    def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        """Integers that are found in a block can be used there only."""
+        return self._visit(super().visit_binding_block_, block)
+
+    def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
+        """The same."""
+        return self._visit(super().visit_dataflow_block_, block)
+
+    def visit_call_(self, call: Call) -> relax.Expr:
+        """The integer operator in the place of an R.quantize."""
+        call = self.visit_expr_post_order(call)
+        name = getattr(call.op, "name", None)
+        if name in _ORDERS:
+            return _of_integers(self.graph, call)
+        if name != "relax.quantize":
+            return call
+        try:
+            found = _quantized(self.graph, call)
+        except RecursionError:
+            # Hundreds of operators without a change of type between them.
+            found = None
+        return call if found is None else found
+
+    def _visit(
+        self, visit: Callable[[relax.BindingBlock], relax.BindingBlock], block: relax.BindingBlock
+    ) -> relax.BindingBlock:
+        outer, self.graph = self.graph, replace(self.graph, known={})
+        visited = visit(block)
+        self.graph = outer
+        return visited
+
+
+def _match(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
+    """The integers that the first matcher finds."""
+    for matcher in _MATCHERS:
+        try:
+            found = matcher(graph, expr, output)
+        except UnsupportedModelError:
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _quantized(graph: Graph, quantize: Call) -> relax.Expr | None:
+    """Integers in the place of an R.quantize; those of constants at several scales too."""
+    output = graph.output_of(quantize)
+    if output is not None:
+        return graph.match(quantize.args[0], output)
+    real = graph.constant(quantize.args[0])
+    dtype = str(quantize.attrs.out_dtype)
+    after = graph.quantization(quantize, dtype) if dtype in INTEGER_TYPES else None
+    if real is None or after is None or np.isnan(real).any():
+        return None
+    return relax.const(operands.quantized(real, after))
+
+
+def _of_integers(graph: Graph, call: Call) -> relax.Expr:
+    """R.argmax or R.argmin of the integers themselves, whose order is that of the numbers."""
+    data = operands.integers(graph, call.args[0])
+    if data is None:
+        return call
+    return Call(call.op, [data.emit(graph.builder), *call.args[1:]], call.attrs, call.ty_args)

@@ -1,0 +1,163 @@
+"""What operators read: quantized tensors, and constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Call
+
+from usmp.ops.emit import shape_of
+from usmp.ops.quantized import Quantization
+from usmp.ops.quantized.parameters import integer_limits, quantize_value
+from usmp.relax.transform.qdq.copies import Move, move_of
+from usmp.relax.transform.qdq.graph import INTEGER_TYPES, Graph
+from usmp.support.errors import UnsupportedModelError
+
+
+@dataclass(frozen=True)
+class IntegerTensor:
+    """A tensor of integers that stand for real numbers.
+
+    Parameters
+    ----------
+    source: the integers.
+    quantization: one scale for all of them.
+    moves: what happens to them before they are read, and the integers that new elements are.
+    """
+
+    source: relax.Expr
+    quantization: Quantization
+    moves: tuple[tuple[Move, int], ...] = ()
+
+    def emit(self, builder: relax.BlockBuilder) -> relax.Expr:
+        """The integers where they are read."""
+        value = self.source
+        for move, fill in self.moves:
+            value = builder.emit(move.rebuild(value, fill))
+        return value
+
+
+@dataclass(frozen=True)
+class IntegerConstant:
+    """Constant integers that stand for real numbers; `quantization.axis` is one of `values`."""
+
+    values: np.ndarray
+    quantization: Quantization
+
+    def transposed(self, axes: list[int]) -> IntegerConstant:
+        """The same with its axes in another order."""
+        old = self.quantization
+        moved = Quantization(old.dtype, old.scales, old.zero_points, axes.index(old.axis))
+        return IntegerConstant(self.values.transpose(axes), moved)
+
+    def real(self) -> np.ndarray:
+        """The real numbers: float64."""
+        shape = [1] * self.values.ndim
+        if not self.quantization.is_per_tensor:
+            shape[self.quantization.axis] = -1
+        scales = np.array(self.quantization.scales).reshape(shape)
+        zero_points = np.array(self.quantization.zero_points).reshape(shape)
+        numbers: np.ndarray = (self.values.astype(np.float64) - zero_points) * scales
+        return numbers
+
+
+def integers(graph: Graph, expr: relax.Expr) -> IntegerTensor | None:
+    """The computed integers that a float tensor comes from, one scale for all of them."""
+    if 0 in shape_of(expr):
+        return None
+    moves: list[Move] = []
+    while (move := move_of(graph, expr)) is not None:
+        moves.append(move)
+        expr = move.source
+    call = graph.call(expr, "relax.dequantize")
+    if call is None or graph.constant(call.args[0]) is not None:
+        return None
+    dtype = str(call.args[0].ty.dtype)
+    if dtype not in INTEGER_TYPES or str(call.attrs.out_dtype) != "float32":
+        return None
+    quantization = graph.quantization(call, dtype)
+    if quantization is None or not quantization.is_per_tensor:
+        return None
+    placed = []
+    for move in reversed(moves):
+        fill = 0 if move.fill is None else _exact_integer(move.fill, quantization)
+        if fill is None:
+            return None
+        placed.append((move, fill))
+    return IntegerTensor(call.args[0], quantization, tuple(placed))
+
+
+def _exact_integer(real: float, quantization: Quantization) -> int | None:
+    """The integer that stands for just this number."""
+    try:
+        value = quantize_value(real, quantization)
+    except UnsupportedModelError:
+        return None
+    least, greatest = integer_limits(quantization.dtype)
+    stands_for = np.float32(value - quantization.zero_point) * np.float32(quantization.scale)
+    return value if least <= value <= greatest and stands_for == np.float32(real) else None
+
+
+def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
+    """The constant integers that a float tensor comes from, transposed as it is."""
+    transposed = graph.call(expr, "relax.permute_dims")
+    if transposed is not None:
+        inner = integer_constant(graph, transposed.args[0])
+        axes = transposed.attrs.axes
+        rank = len(transposed.ty.shape)
+        order = [int(a) % rank for a in axes] if axes else list(range(rank))[::-1]
+        return None if inner is None else inner.transposed(order)
+    call = graph.call(expr, "relax.dequantize")
+    values = None if call is None else graph.constant(call.args[0])
+    if call is None or values is None or str(call.attrs.out_dtype) != "float32":
+        return None
+    quantization = graph.quantization(call, str(values.dtype))
+    return None if quantization is None else IntegerConstant(values, quantization)
+
+
+def quantized_operands(
+    graph: Graph, call: Call
+) -> tuple[tuple[relax.Expr, Quantization], tuple[relax.Expr, Quantization]] | None:
+    """Both operands of a call as integers of one scale, if they are."""
+    left, right = (_quantized_operand(graph, argument) for argument in call.args)
+    return None if left is None or right is None else (left, right)
+
+
+def _quantized_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quantization] | None:
+    """Integers of one scale, computed or constant."""
+    data = integers(graph, expr)
+    if data is not None:
+        return data.emit(graph.builder), data.quantization
+    stored = integer_constant(graph, expr)
+    if stored is None or not stored.quantization.is_per_tensor:
+        return None
+    return relax.const(np.ascontiguousarray(stored.values)), stored.quantization
+
+
+def real_constant(graph: Graph, expr: relax.Expr) -> np.ndarray | None:
+    """The real numbers of a constant, stored as floats or as integers: float64."""
+    reshaped = graph.call(expr, "relax.reshape", "relax.expand_dims", "relax.squeeze")
+    if reshaped is not None:
+        inner = real_constant(graph, reshaped.args[0])
+        return None if inner is None else inner.reshape([int(e) for e in reshaped.ty.shape])
+    values = graph.constant(expr)
+    if values is not None:
+        return values.astype(np.float64)
+    stored = integer_constant(graph, expr)
+    return None if stored is None else stored.real()
+
+
+def quantized(real: np.ndarray, after: Quantization) -> np.ndarray:
+    """What R.quantize makes of constants: halves are rounded to even, in single precision."""
+    shape = [1] * real.ndim
+    if not after.is_per_tensor:
+        shape[after.axis] = -1
+    scales = np.array(after.scales, np.float32).reshape(shape if real.ndim else ())
+    zero_points = np.array(after.zero_points, np.float64).reshape(scales.shape)
+    least, greatest = integer_limits(after.dtype)
+    with np.errstate(over="ignore"):
+        ratio = np.rint(real.astype(np.float32) / scales).astype(np.float64)
+    stored: np.ndarray = np.clip(ratio + zero_points, least, greatest).astype(after.dtype)
+    return stored

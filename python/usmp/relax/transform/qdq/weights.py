@@ -1,0 +1,96 @@
+"""Constant weights and biases of convolutions and matrix products."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Call
+
+from usmp.ops.emit import shape_of
+from usmp.ops.quantized import Quantization, Rescale, quantize_multiplier
+from usmp.ops.quantized.accumulators import accumulator_range
+from usmp.relax.transform.qdq.check_int32_range import require_room
+from usmp.relax.transform.qdq.graph import Graph, Output
+from usmp.relax.transform.qdq.operands import IntegerConstant, real_constant
+from usmp.support.errors import UnsupportedModelError
+
+_BIAS_ERROR = 0.25
+"""Steps of the output by which a rounded bias may be wrong."""
+
+
+def with_bias(
+    graph: Graph, expr: relax.Expr, *operators: str
+) -> tuple[Call | None, np.ndarray | None]:
+    """The call of one of the operators, and the real numbers that are added to its result."""
+    call = graph.call(expr, *operators)
+    if call is not None:
+        return call, None
+    added = graph.call(expr, "relax.add")
+    if added is None:
+        return None, None
+    for product, other in (added.args, reversed(added.args)):
+        call, bias = graph.call(product, *operators), real_constant(graph, other)
+        if call is not None and bias is not None and shape_of(call) == shape_of(added):
+            return call, bias
+    return None, None
+
+
+def is_supported(weight: IntegerConstant, data: Quantization) -> bool:
+    """Whether the integer operators know such weights, whose first axis is the output channels."""
+    scales = weight.quantization
+    if weight.values.dtype not in (np.int8, np.uint8) or data.dtype == "int16":
+        return False
+    return scales.is_per_tensor or (scales.axis == 0 and not any(scales.zero_points))
+
+
+def rescale_and_bias(
+    weight: IntegerConstant,
+    bias: np.ndarray | None,
+    axis: int,
+    shape: tuple[int, ...],
+    data: Quantization,
+    output: Output,
+) -> tuple[Rescale, np.ndarray | None]:
+    """From the accumulators to the output, and the bias at the scale of the accumulators.
+
+    Parameters
+    ----------
+    weight: its first axis is the output channels.
+    bias: the real numbers that are added to the result.
+    axis: of the output channels in the result.
+    shape: of the result.
+
+    Raises
+    ------
+    UnsupportedModelError: the bias is not one number a channel, or 32 bits are not enough.
+    """
+    channels = shape[axis]
+    scales = data.scale * np.broadcast_to(weight.quantization.scales, channels)
+    factors = scales / output.quantization.scale
+    stored = None if bias is None else _integer_bias(bias, axis, shape, scales, factors)
+    centered = weight.values.reshape(channels, -1).astype(np.int64)
+    centered -= weight.quantization.zero_points[0]
+    accumulators = accumulator_range(centered, stored, data, "int32")
+    for channel, factor in enumerate(factors):
+        reach = max(-int(accumulators.least[channel]), int(accumulators.greatest[channel]))
+        require_room(reach, float(factor))
+    multipliers = tuple(
+        quantize_multiplier(data.scale * s / output.quantization.scale)
+        for s in weight.quantization.scales
+    )
+    return Rescale(multipliers, output.quantization.zero_point, output.limits), stored
+
+
+def _integer_bias(
+    bias: np.ndarray, axis: int, shape: tuple[int, ...], scales: np.ndarray, factors: np.ndarray
+) -> np.ndarray:
+    aligned = bias.reshape((1,) * (len(shape) - bias.ndim) + bias.shape)
+    if aligned.size != aligned.shape[axis]:
+        raise UnsupportedModelError("a bias that is not one number a channel")
+    exact = np.broadcast_to(aligned.reshape(-1), (shape[axis],)) / scales
+    if not np.all(np.abs(exact) < 2**31 - 1):
+        raise UnsupportedModelError("a bias takes more than 32 bits")
+    rounded: np.ndarray = np.rint(exact).astype(np.int32)
+    if np.any(np.abs(exact - rounded) * factors > _BIAS_ERROR):
+        raise UnsupportedModelError("the steps of the accumulators are too great for the bias")
+    return rounded

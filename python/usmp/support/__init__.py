@@ -1,0 +1,1 @@
+"""What has to do with no compiler: texts, folders, signals, errors."""

@@ -1,0 +1,175 @@
+"""Integer arithmetic that is defined for all operands, in C and in LLVM.
+
+In TIR, and in the models, integers wrap. C and LLVM leave signed overflow undefined, and division
+by zero, shifts by too much, and floating-point numbers that an integer type cannot hold. What
+cannot be shown to stay within bounds becomes a call of a function here that is defined for all
+operands. TVM's simplifier, which knows no overflow either, then leaves it as it is; so it does with
+conversions that may change the value, of which it thinks that they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
+from tvm.tirx import Cast
+
+from usmp.analysis.integer_ranges import (
+    IntegerRanges,
+    Range,
+    bits_of,
+    hull,
+    is_integer,
+    is_within,
+    type_range,
+)
+from usmp.analysis.local_ranges import find_ranges
+from usmp.tir.intrinsics import arithmetic_function, conversion_function, low_bits_function
+from usmp.tir.nodes import nodes_of
+
+_WRAPPING: dict[type, str] = {tirx.Add: "add", tirx.Sub: "subtract", tirx.Mul: "multiply"}
+_FUNCTIONS: dict[type, str] = {
+    tirx.Div: "divide",
+    tirx.Mod: "remainder",
+    tirx.FloorDiv: "floor_divide",
+    tirx.FloorMod: "floor_modulo",
+    tirx.LShift: "shift_left",
+    tirx.RShift: "shift_right",
+}
+_OF_UNSIGNED = {"floor_divide": "divide", "floor_modulo": "remainder"}
+_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+
+
+def define_arithmetic(mod: IRModule) -> IRModule:
+    """Rewrite the PrimFuncs of `mod`, whose Relax `main` tells the constants that they get."""
+    constants = _constant_ranges(mod)
+    defined = IRModule(mod.functions, attrs=mod.attrs)
+    for variable, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc):
+            known = dict(zip(func.params, constants.get(variable, ()), strict=False))
+            ranges = {param: values for param, values in known.items() if values is not None}
+            defined.update_func(variable, _defined(func, ranges))
+    return defined
+
+
+def _defined(func: tirx.PrimFunc, constants: dict[Var, Range]) -> tirx.PrimFunc:
+    ranges = find_ranges(func.body, constants)
+    callbacks: list[tuple[Any, Callable[[Any], tirx.Expr]]] = [
+        (tuple(_WRAPPING), lambda expr: _wrapping(expr, ranges)),
+        (tuple(_FUNCTIONS), lambda expr: _called(expr, ranges)),
+        (Cast, lambda expr: _converted(expr, ranges)),
+    ]
+    return func.with_body(tvm_ffi.structural_map(func.body, callbacks))
+
+
+def _wrapping(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
+    """A sum, difference or product, by a function if it may overflow.
+
+    Of fewer than 32 bits it cannot: C computes in `int`, LLVM wraps.
+    """
+    dtype = str(expr.ty.dtype)
+    if dtype not in ("int32", "int64") or ranges.fits(expr):
+        return expr
+    function = arithmetic_function(_WRAPPING[type(expr)], dtype)
+    return tirx.call_pure_extern(dtype, function, expr.a, expr.b)
+
+
+def _called(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
+    """A division or a shift, by a function if the right operand may be a special one."""
+    dtype = str(expr.ty.dtype)
+    if not is_integer(dtype) or _is_usual(expr, ranges):
+        return expr
+    operation = _FUNCTIONS[type(expr)]
+    if dtype.startswith("u"):
+        operation = _OF_UNSIGNED.get(operation, operation)
+    wide = dtype if bits_of(dtype) >= 32 else dtype.rstrip("0123456789") + "32"
+    function = arithmetic_function(operation, wide)
+    if wide == dtype:
+        return tirx.call_pure_extern(wide, function, expr.a, expr.b)
+    result = tirx.call_pure_extern(wide, function, Cast(wide, expr.a), Cast(wide, expr.b))
+    return _low_bits(dtype, result)
+
+
+def _is_usual(expr: Any, ranges: IntegerRanges) -> bool:
+    """Whether C and LLVM define the division or shift for all operands that it may have."""
+    dtype = str(expr.ty.dtype)
+    a, b = ranges.of(expr.a), ranges.of(expr.b)
+    if isinstance(expr, (tirx.LShift, tirx.RShift)):
+        return is_within(b, (0, bits_of(dtype) - 1))
+    if dtype.startswith("u") or a[0] > type_range(dtype)[0]:
+        return b[0] > 0 or b[1] < 0
+    return b[0] > 0 or b[1] < -1
+
+
+def _converted(expr: Cast, ranges: IntegerRanges) -> tirx.Expr:
+    """A conversion to an integer, by a function if the value may be out of range.
+
+    As on machines, narrow integers take the lowest bits of one of 32, and uint32 of one of 64.
+    """
+    target, source = str(expr.ty.dtype), str(expr.value.ty.dtype)
+    if not is_integer(target):
+        return expr
+    if is_integer(source):
+        is_kept = is_within(ranges.of(expr.value), type_range(target))
+        return expr if is_kept else _low_bits(target, expr.value)
+    if not source.startswith(("float", "bfloat")):
+        return expr
+    low, high, may_be_nan = ranges.of_float(expr.value)
+    least, greatest = type_range(target)
+    if not may_be_nan and low > least - 1 and high < greatest + 1:
+        return expr
+    wide = {"uint32": "int64", "uint64": "uint64", "int64": "int64"}.get(target, "int32")
+    value = expr.value if source in ("float32", "float64") else Cast("float32", expr.value)
+    function = conversion_function(wide, str(value.ty.dtype))
+    converted = tirx.call_pure_extern(wide, function, value)
+    return converted if wide == target else _low_bits(target, converted)
+
+
+def _low_bits(dtype: str, value: tirx.Expr) -> tirx.Expr:
+    return tirx.call_pure_extern(dtype, low_bits_function(dtype), value)
+
+
+def _constant_ranges(mod: IRModule) -> dict[GlobalVar, list[Range | None]]:
+    """For the arguments of each PrimFunc the bounds of their elements, if all calls pass constants
+    of integers."""
+    found: dict[GlobalVar, list[Range | None]] = {}
+    for func in mod.functions.values():
+        if not isinstance(func, relax.Function):
+            continue
+        for call in nodes_of(func.body, Call):
+            if getattr(call.op, "name", None) in _CALLS:
+                _join(found, call.args[0], list(map(_range, _fields(call.args[1]))))
+    return found
+
+
+def _fields(arguments: relax.Expr) -> list[relax.Expr]:
+    return list(arguments.fields) if isinstance(arguments, relax.Tuple) else [arguments]
+
+
+def _range(expr: relax.Expr) -> Range | None:
+    if not isinstance(expr, GenericConst):
+        return None
+    values: np.ndarray = expr.value.numpy()
+    if values.dtype.kind not in "iu" or values.size == 0:
+        return None
+    return int(values.min()), int(values.max())
+
+
+def _join(
+    found: dict[GlobalVar, list[Range | None]], callee: GlobalVar, ranges: list[Range | None]
+) -> None:
+    if callee not in found:
+        found[callee] = ranges
+        return
+    if len(found[callee]) != len(ranges):
+        # Tuples may be passed whole or by their elements.
+        found[callee] = []
+        return
+    found[callee] = [
+        None if a is None or b is None else hull(a, b)
+        for a, b in zip(found[callee], ranges, strict=True)
+    ]

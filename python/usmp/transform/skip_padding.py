@@ -1,0 +1,115 @@
+"""Skip what padding adds nothing to, instead of computing it.
+
+A padded operator reads `x` inside the data and a constant outside, in its innermost loop. Where the
+constant leaves the accumulator as it is, the whole statement is guarded instead, and the guard is
+moved out of the loops that it does not depend on:
+
+    for ky, kx, c:                                  for ky:
+        acc = acc + (inside(ky, kx) ? x : 0) * w      if inside(ky):
+                                                        for kx:
+                                                          if inside(kx):
+                                                            for c: acc = acc + x * w
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import tvm_ffi
+from tvm import sym, tirx
+from tvm.ir import Call, TensorLoad
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.tir.nodes import mentions, nodes_of
+
+_IF_THEN_ELSE = "prim.if_then_else"
+
+
+def skip_padding(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """Guard accumulations of padding in a PrimFunc of flat loops."""
+    body = tvm_ffi.structural_map(func.body, [(tirx.BufferStore, _guard), (tirx.For, _hoist)])
+    return func.with_body(body)
+
+
+def _guard(store: tirx.BufferStore) -> tirx.Stmt:
+    """`acc = acc op (c ? x : k)` as `if (c) acc = acc op x`, if `acc op k` is `acc`."""
+    value = store.value
+    if not isinstance(value, (tirx.Add, tirx.Max)) or not _is_element(value.a, store):
+        return store
+    chosen = _conditionals(value.b)
+    if len(chosen) != 1:
+        return store
+    (call,) = chosen
+    condition, inside, outside = call.args
+    neutral = _replaced(value.b, call, outside)
+    if not _is_neutral(type(value), neutral) or _reads_memory(condition):
+        return store
+    taken = type(value)(value.a, _replaced(value.b, call, inside))
+    guarded = tirx.BufferStore(store.buffer, taken, store.indices)
+    return tirx.IfThenElse(condition, guarded, None)
+
+
+def _is_element(expr: tirx.Expr, store: tirx.BufferStore) -> bool:
+    """Whether `expr` loads what `store` writes."""
+    return (
+        isinstance(expr, TensorLoad)
+        and expr.source.same_as(store.buffer)
+        and tvm_ffi.structural_equal(list(expr.indices), list(store.indices))
+    )
+
+
+def _conditionals(expr: tirx.Expr) -> list[Call]:
+    return [call for call in nodes_of(expr, Call) if is_op(call, _IF_THEN_ELSE)]
+
+
+def _replaced(expr: tirx.Expr, old: Call, new: tirx.Expr) -> tirx.Expr:
+    return tvm_ffi.structural_map(expr, (Call, lambda call: new if call.same_as(old) else call))
+
+
+def _is_neutral(operation: type, operand: tirx.Expr) -> bool:
+    """Whether the operation leaves its other operand as it is; known of integers only."""
+    dtype = str(operand.ty.dtype)
+    if not dtype.startswith("int"):
+        return False
+    value = sym.Analyzer().simplify(operand)
+    neutral = 0 if operation is tirx.Add else int(tirx.min_value(dtype))
+    return isinstance(value, tirx.IntImm) and int(value) == neutral
+
+
+def _reads_memory(expr: tirx.Expr) -> bool:
+    return bool(nodes_of(expr, TensorLoad))
+
+
+def _hoist(loop: tirx.For) -> tirx.Stmt:
+    """A guard around all of a loop's body, before the loop as far as it does not depend on it."""
+    body = loop.body
+    if not isinstance(body, tirx.IfThenElse) or body.else_case is not None:
+        return loop
+    conjuncts = list(_conjuncts(body.condition))
+    if any(_reads_memory(conjunct) for conjunct in conjuncts):
+        return loop
+    inner = [c for c in conjuncts if mentions(c, loop.loop_var)]
+    outer = [c for c in conjuncts if not mentions(c, loop.loop_var)]
+    if not outer:
+        return loop
+    content = tirx.IfThenElse(tirx.all(*inner), body.then_case, None) if inner else body.then_case
+    remaining = tirx.For(
+        loop.loop_var,
+        loop.min,
+        loop.extent,
+        loop.kind,
+        content,
+        loop.thread_binding,
+        loop.annotations,
+        loop.step,
+        loop.span,
+    )
+    return tirx.IfThenElse(tirx.all(*outer), remaining, None)
+
+
+def _conjuncts(condition: tirx.Expr) -> Iterable[tirx.Expr]:
+    if isinstance(condition, tirx.And):
+        yield from _conjuncts(condition.a)
+        yield from _conjuncts(condition.b)
+    else:
+        yield condition

@@ -1,0 +1,145 @@
+"""Operators compute float16 and bfloat16 in float32; C has neither type.
+
+Tensors between operators keep their type. Inside of an operator, buffers and intermediate values
+are float32, as in onnxruntime, and what is stored is rounded to the nearest number of the tensor's
+type. What an operator only moves is not converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tvm_ffi
+from tvm import s_tir, tirx
+from tvm.ir import Call, IRModule, Op, PrimType, TensorLoad, Var
+from tvm.tirx import Cast, FloatImm
+
+from usmp.analysis.addressed import addressed
+from usmp.tir.nodes import nodes_of
+
+_SMALL = ("float16", "bfloat16")
+_ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
+_COMPARISONS = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
+_AS_THEY_ARE = (
+    "tirx.reinterpret",
+    "tirx.call_extern",
+    "tirx.call_pure_extern",
+    "tirx.buffer_data",
+    "tirx.tvm_access_ptr",
+)
+"""Calls whose types are the callee's."""
+
+
+def widen_small_floats(mod: IRModule) -> IRModule:
+    """Rewrite the PrimFuncs of `mod` that have such numbers, loops with or without blocks."""
+    widened = IRModule(mod.functions, attrs=mod.attrs)
+    for variable, func in mod.functions.items():
+        if isinstance(func, tirx.PrimFunc) and _concerns(func):
+            widened.update_func(variable, _widened(func))
+    return widened
+
+
+def _concerns(func: tirx.PrimFunc) -> bool:
+    kinds = (TensorLoad, Cast, FloatImm)
+    return any(_is_small(expr) for kind in kinds for expr in nodes_of(func.body, kind))
+
+
+def _widened(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    variables = _wide_variables(func.body)
+    callbacks: list[tuple[Any, Callable[[Any], Any]]] = [
+        (Var, lambda var: variables.get(var, var)),
+        (TensorLoad, _load),
+        (FloatImm, _wide),
+        (_ARITHMETIC, _arithmetic),
+        (_COMPARISONS, lambda expr: type(expr)(_wide(expr.a), _wide(expr.b))),
+        (tirx.Select, _select),
+        (Cast, _conversion),
+        (Call, _call),
+        (tirx.Let, lambda let: tirx.Let(let.var, _wide(let.value), _wide(let.body))),
+        (tirx.Bind, lambda stmt: tirx.Bind(stmt.var, _as_type_of(stmt.var, stmt.value))),
+        (tirx.BufferStore, _store),
+    ]
+    return func.with_body(tvm_ffi.structural_map(func.body, callbacks))
+
+
+def _wide_variables(body: tirx.Stmt) -> dict[Var, Var]:
+    """What is float32 now: buffers that only loads and stores know, and variables."""
+    blocks = nodes_of(body, s_tir.SBlock)
+    buffers = [buffer for block in blocks for buffer in block.alloc_buffers]
+    buffers += [stmt.buffer for stmt in nodes_of(body, tirx.AllocBuffer)]
+    elsewhere = addressed(body)
+    found: dict[Var, Var] = {}
+    for buffer in buffers:
+        if str(buffer.dtype) in _SMALL and buffer not in elsewhere:
+            found[buffer] = tirx.decl_buffer(
+                list(buffer.shape), "float32", buffer.name, scope=buffer.scope()
+            )
+    for declaration in (*nodes_of(body, tirx.Let), *nodes_of(body, tirx.Bind)):
+        if _is_small(declaration.var):
+            found[declaration.var] = tirx.Var(declaration.var.name, "float32")
+    return found
+
+
+def _is_small(expr: Any) -> bool:
+    return str(getattr(expr.ty, "dtype", "")) in _SMALL
+
+
+def _wide(expr: tirx.Expr) -> tirx.Expr:
+    """The number in float32, which has it exactly."""
+    if isinstance(expr, FloatImm) and _is_small(expr):
+        return FloatImm("float32", float(expr.value))
+    return Cast("float32", expr) if _is_small(expr) else expr
+
+
+def _rounded(dtype: str, value: tirx.Expr) -> tirx.Expr:
+    """The nearest number of a small type, or the one that `value` was made from."""
+    if isinstance(value, Cast) and str(value.value.ty.dtype) == dtype:
+        return value.value
+    return Cast(dtype, value)
+
+
+def _as_type_of(var: Var, value: tirx.Expr) -> tirx.Expr:
+    return _wide(value) if str(getattr(var.ty, "dtype", "")) == "float32" else value
+
+
+def _load(load: TensorLoad) -> tirx.Expr:
+    # The buffer may have become another one.
+    return _wide(tirx.BufferLoad(load.source, list(load.indices))) if _is_small(load) else load
+
+
+def _arithmetic(expr: Any) -> tirx.Expr:
+    return type(expr)(_wide(expr.a), _wide(expr.b)) if _is_small(expr) else expr
+
+
+def _select(expr: tirx.Select) -> tirx.Expr:
+    if not _is_small(expr):
+        return expr
+    return tirx.Select(expr.condition, _wide(expr.true_value), _wide(expr.false_value))
+
+
+def _conversion(expr: Cast) -> tirx.Expr:
+    """A number that is rounded on purpose is rounded; others are not."""
+    target, value = str(expr.ty.dtype), expr.value
+    if target in _SMALL:
+        through = value if str(value.ty.dtype) == "float32" else Cast("float32", value)
+        return Cast("float32", _rounded(target, through))
+    return value if str(value.ty.dtype) == target else Cast(target, value)
+
+
+def _call(call: Call) -> tirx.Expr:
+    """A function such as exp, or a choice."""
+    if isinstance(call.op, Op) and call.op.name == "tirx.address_of":
+        load = call.args[0].value if isinstance(call.args[0], Cast) else call.args[0]
+        return tirx.address_of(load)
+    if not isinstance(call.op, Op) or call.op.name in _AS_THEY_ARE:
+        return call
+    arguments = [_wide(argument) for argument in call.args]
+    ty = PrimType("float32") if _is_small(call) else call.ty
+    return Call(call.op, arguments, call.attrs, call.ty_args, call.span, ty)
+
+
+def _store(stmt: tirx.BufferStore) -> tirx.Stmt:
+    dtype = str(stmt.buffer.dtype)
+    value = _rounded(dtype, stmt.value) if dtype in _SMALL else stmt.value
+    return tirx.BufferStore(stmt.buffer, value, list(stmt.indices))

@@ -1,0 +1,86 @@
+"""Operator PrimFuncs become flat loops over typed pointers."""
+
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule, PointerType
+from tvm.script import tirx as T
+
+from usmp.aot.lower_operators import lower_operators, pass_buffers_as_pointers
+
+
+def lower(func):
+    return lower_operators(IRModule({"f": func}))["f"]
+
+
+def test_blocks_become_flat_loops_over_pointers():
+    @T.prim_func(s_tir=True, private=True)
+    def before(A: T.Buffer((4, 8), "int8"), B: T.Buffer((4, 8), "int8")):
+        T.func_attr({"tirx.noalias": True})
+        for i, j in T.grid(T.int64(4), T.int64(8)):
+            with T.sblock("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.int8(1)
+
+    @T.prim_func(s_tir=True, private=True)
+    def after(A: T.handle("int8"), B: T.handle("int8")):
+        A_1 = T.decl_buffer((32,), "int8", data=A)
+        B_1 = T.decl_buffer((32,), "int8", data=B)
+        for i, j in T.grid(4, 8):
+            B_1[i * 8 + j] = A_1[i * 8 + j] + T.int8(1)
+
+    tvm.ir.assert_structural_equal(lower(before), after)
+
+
+def test_no_pointer_is_promised_to_be_the_only_one():
+    @T.prim_func(s_tir=True)
+    def before(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+        T.func_attr({"tirx.noalias": True, "op_pattern": 0})
+        for i in range(4):
+            with T.sblock("b"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi]
+
+    attrs = lower(before).attrs
+    assert "tirx.noalias" not in attrs
+    assert attrs["op_pattern"] == 0
+    assert attrs["global_symbol"] == "before"
+
+
+def test_a_parameter_that_is_not_used_is_still_a_pointer():
+    @T.prim_func(s_tir=True, private=True)
+    def before(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "float32")):
+        B[0] = T.float32(1)
+
+    func = lower(before)
+    assert [type(param.ty) for param in func.params] == [PointerType, PointerType]
+    assert [str(param.ty.element_type.dtype) for param in func.params] == ["int8", "float32"]
+    assert [str(s.buffer.name) for s in func.body.seq if isinstance(s, tirx.DeclBuffer)] == ["B"]
+
+
+def test_a_number_stays_a_number():
+    @T.prim_func(private=True)
+    def before(A: T.Buffer((4,), "int8"), n: T.int32):
+        A[n] = T.int8(1)
+
+    func = pass_buffers_as_pointers(before)
+    assert str(func.params[1].ty) == "int32"
+
+
+def test_a_buffer_inside_a_loop_is_as_small_as_its_use():
+    @T.prim_func(s_tir=True, private=True)
+    def before(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+        row = T.sblock_alloc_buffer((4, 8))
+        for i in range(4):
+            for j in range(8):
+                with T.sblock("row"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    row[vi, vj] = A[vi, vj] * T.float32(2)
+            for j in range(8):
+                with T.sblock("b"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = row[vi, 7 - vj]
+
+    allocations = []
+    tvm_ffi.structural_walk(lower(before).body, (tirx.AllocBuffer, allocations.append))
+    assert [[int(e) for e in a.buffer.shape] for a in allocations] == [[8]]

@@ -1,0 +1,144 @@
+"""Copies are made where sharing memory would cost more, and never where that is not so."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import tvm
+from tvm import relax
+
+import usmp
+from support.main_calls import called
+from usmp.aot.main_candidates import MainCandidates
+from usmp.pipeline import lower_to_aot
+from usmp.planning.candidates import in_orders
+from usmp.planning.options import planning_options
+from usmp.planning.session import PlanningSession, planning_session
+
+
+def planned_bytes(mod):
+    """The peak of the workspace in the better of the orders, as the PassContext asks for."""
+    options = planning_options()
+    with planning_session() as session:
+        modules = in_orders(session, mod, options).modules
+        return max(session.peaks(modules[session.best(modules, options)], options), default=0)
+
+
+def softmax(b, value):
+    """An operator that nothing is fused with."""
+    return b.emit(relax.op.nn.softmax(value))
+
+
+def cut(b, value, begin, end):
+    return b.emit(relax.op.strided_slice(value, [0], [begin], [end], [1]))
+
+
+@pytest.fixture
+def others(monkeypatch):
+    """The bytes that other choices need: `others(mod)` is a list, of all moves elided, of none, and
+    of those that let no more bytes live at once."""
+    made = []
+
+    def spy(lowered):
+        made.append(MainCandidates(lowered))
+        return made[-1]
+
+    monkeypatch.setattr("usmp.pipeline.MainCandidates", spy)
+
+    def find(mod):
+        lower_to_aot(mod)
+        candidates = made[-1]
+        count = len(candidates.make(None).groups)
+        return [planned_bytes(candidates.make(wanted).mod) for wanted in (range(count), (), None)]
+
+    return find
+
+
+def random_body(seed):
+    """Slices, joins and operators, one after the other."""
+    generator = random.Random(seed)
+
+    def body(b, x):
+        values = [x]
+        for _ in range(generator.randint(6, 12)):
+            value = generator.choice(values[-4:])
+            rows = int(value.ty.shape[0])
+            kind = generator.choice(["operator", "reduce", "cut", "join"])
+            if kind == "cut" and rows > 1:
+                place = generator.randint(1, rows - 1)
+                values += [cut(b, value, 0, place), cut(b, value, place, rows)]
+            elif kind == "join" and rows < 30:
+                parts = [value, *generator.choices(values[-5:], k=generator.randint(1, 2))]
+                values.append(b.emit(relax.op.concat(parts, 0)))
+            elif kind == "reduce":
+                values.append(softmax(b, b.emit(relax.op.sum(value, [0], keepdims=True))))
+            else:
+                values.append(softmax(b, value))
+        return relax.Tuple([softmax(b, values[-1]), softmax(b, generator.choice(values))])
+
+    return body
+
+
+@pytest.mark.parametrize("option", [None, "use_workspace_io", "preserve_inputs"])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_simple_choice_needs_less(model, others, seed, option):
+    config = {f"tir.usmp.{name}": True for name in ("use_workspace_io", option) if option}
+    mod = model(random_body(seed), ("x", (8, 5), "float32"))
+    with tvm.transform.PassContext(config=config):
+        assert planned_bytes(lower_to_aot(mod)) <= min(others(mod))
+
+
+def test_a_copy_that_saves_memory_is_made_and_others_are_not(model, others):
+    """In the importer's order: another one can save more."""
+    mod = model(random_body(34), ("x", (8, 5), "float32"))
+    with tvm.transform.PassContext(config={"tir.usmp.order_operators": False}):
+        lowered = lower_to_aot(mod)
+        copies = [name for name in called(lowered["__tvm_main__"]) if "copy" in name]
+        assert copies == ["usmp_copy_0"]
+        assert planned_bytes(lowered) == 180
+        assert others(mod) == [212, 224, 212]
+
+
+def test_where_all_choices_need_the_same_nothing_is_copied(model, others):
+    def body(b, x, y):
+        return softmax(b, b.emit(relax.op.concat([softmax(b, x), softmax(b, y)], 0)))
+
+    mod = model(body, ("x", (4, 6), "float32"), ("y", (2, 6), "float32"))
+    assert called(lower_to_aot(mod)["__tvm_main__"]) == ["softmax", "softmax1", "softmax2"]
+    assert len(set(others(mod))) == 1
+
+
+def test_a_model_that_needs_no_workspace(model):
+    def body(b, x):
+        return b.emit(relax.op.concat([softmax(b, x), b.emit(relax.op.nn.relu(x))], 0))
+
+    mod = model(body, ("x", (4, 6), "float32"))
+    lowered = lower_to_aot(mod)
+    assert planned_bytes(lowered) == 0
+    assert called(lowered["__tvm_main__"]) == ["softmax", "relu"]
+    assert len(usmp.build(mod).memory_plan.buffers) == 0
+
+
+def test_without_overlaps_live_bytes_decide(model, others):
+    mod = model(random_body(5), ("x", (8, 5), "float32"))
+    assert planned_bytes(lower_to_aot(mod)) == 84
+    with tvm.transform.PassContext(config={"tir.usmp.overlap": False}):
+        assert planned_bytes(lower_to_aot(mod)) == min(others(mod))
+
+
+def test_the_build_chooses_for_where_inputs_and_outputs_are(model, monkeypatch):
+    asked = []
+
+    def spy(session, mod, options, limit=None):
+        asked.append(options.use_workspace_io)
+        return peaks(session, mod, options, limit)
+
+    peaks = PlanningSession.peaks
+    monkeypatch.setattr(PlanningSession, "peaks", spy)
+    mod = model(lambda b, x: softmax(b, cut(b, softmax(b, x), 1, 3)), ("x", (4, 6), "float32"))
+    usmp.build(mod)
+    assert set(asked) == {False}
+    asked.clear()
+    usmp.build(mod, board="mps2-an385")
+    assert set(asked) == {True}

@@ -1,0 +1,220 @@
+"""Random models with states, joins and cuts compute over several runs what numpy does.
+
+They are planned in every way and run as TIR; between runs only the states keep their bytes, and
+reading what was not written is an error.
+"""
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax, tirx
+from tvm.target import Target
+
+from support.state_programs import F4, Graph, program
+from support.tir_interpreter import Interpreter, Pointer
+from usmp.aot.lower_main import lower_main
+from usmp.objects import (
+    BufferInfoKind,
+    ConstantPoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+from usmp.objects.attributes import (
+    IO_TENSOR_POOL_ALLOCATIONS_ATTR,
+    MAIN_FUNCTION_NAME,
+    MEMORY_PLAN_ATTR,
+    POOL_ARGS_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.transform import UnifiedStaticMemoryPlanner
+from usmp_solver import ALGORITHMS
+
+SEEDS = 400
+RUNS = 3
+MOVES = ("join", "cut", "split")
+DOES_NOT_FIT = "the space available in the provided pools exceeded"
+
+
+class Model:
+    """A random model: how to build it in Relax, and what it computes."""
+
+    def __init__(self, seed: int) -> None:
+        random = Random(seed)
+        self.states = ["s", "r", "q"][: random.randint(1, 3)]
+        self.steps = [self._step(random, index) for index in range(random.randint(0, 8))]
+        count = 2 + len(self.states) + len(self.steps)
+        results = [random.randrange(count) for _ in range(len(self.states) + random.randint(0, 3))]
+        self.results = results
+        self.places = random.sample(range(len(results)), len(self.states))
+        kinds = [np.int8(0), np.int8(-5), np.array([1, 2, 3, 4], np.int8), np.zeros(4, np.int8)]
+        self.initial = {name: random.choice(kinds) for name in self.states}
+
+    def _step(self, random: Random, index: int) -> tuple[str, int, int]:
+        # Most of the time what was computed last: models are chains.
+        known = 2 + len(self.states) + index
+        a, b = (
+            max(known - 1 - random.randrange(3), 0)
+            if random.random() < 0.5
+            else random.randrange(known)
+            for _ in range(2)
+        )
+        kinds = ["add", "accumulate", "accumulate", "exchange", "before", "reshape", *MOVES, *MOVES]
+        return random.choice(kinds), a, b
+
+    def build(self) -> tvm.ir.IRModule:
+        states = {name: place for name, place in zip(self.states, self.places, strict=True)}
+        return program(self._emit, states, self.initial)
+
+    def _emit(self, graph: Graph) -> list[relax.Expr]:
+        values = [graph.x, graph.constant(9), *(graph.params[name] for name in self.states)]
+        wide: list[relax.Expr] = []
+        for kind, a, b in self.steps:
+            if kind in MOVES:
+                value = move(graph, kind, a, b, values, wide)
+            elif kind == "reshape":
+                value = graph.reshape(graph.reshape(values[a]), F4)
+            elif kind in ("exchange", "before"):
+                value = graph.exchange(values[a], values[b])[kind == "before"]
+            else:
+                value = getattr(graph, kind)(values[a], values[b])
+            values.append(value)
+        return [values[index] for index in self.results]
+
+    def compute(self, x: np.ndarray, states: list[np.ndarray]) -> list[np.ndarray]:
+        """The results of one run."""
+        values = [x, np.full(4, 9, np.int8), *states]
+        wide: list[np.ndarray] = []
+        for kind, a, b in self.steps:
+            if kind in MOVES:
+                values.append(move(Arrays(), kind, a, b, values, wide))
+                continue
+            left, right = values[a], values[b]
+            values.append(
+                {
+                    "add": left + right,
+                    "accumulate": left + right[::-1],
+                    "exchange": right + np.int8(1),
+                    "before": left,
+                    "reshape": left,
+                }[kind]
+            )
+        return [values[index] for index in self.results]
+
+    def expected(self, inputs: list[np.ndarray]) -> list[list[list[int]]]:
+        """The outputs of some runs, one after the other."""
+        states = [np.broadcast_to(self.initial[name], 4).astype(np.int8) for name in self.states]
+        outputs = []
+        for x in inputs:
+            results = self.compute(x, states)
+            states = [results[place] for place in self.places]
+            kept = set(self.places)
+            outputs.append([r.tolist() for i, r in enumerate(results) if i not in kept])
+        return outputs
+
+
+class Arrays:
+    """What `Graph` emits, in numpy."""
+
+    join = staticmethod(np.concatenate)
+    split = staticmethod(np.split)
+
+    def cut(self, wide: np.ndarray, begin: int) -> np.ndarray:
+        return wide[begin : begin + 4]
+
+
+def move(to: Graph | Arrays, kind: str, a: int, b: int, values: list, wide: list):
+    """Four elements of longer tensors, which are joined of what there is when they are needed, or
+    all of shorter ones."""
+    if kind == "join" or not wide:
+        parts = [values[a], values[b], *wide[-1:]]
+        wide.append(to.join(parts[b % 2 :] + parts[: b % 2]))
+    candidates = [*wide, *values]
+    whole = wide[-1] if kind == "join" else candidates[b % len(candidates)]
+    begin = 3 * a + b
+    width = int(whole.shape[0] if isinstance(whole, np.ndarray) else whole.ty.shape[0])
+    if kind == "split" and width > 4:
+        return to.split(whole, width // 4)[begin % (width // 4)]
+    return to.cut(whole, begin % (width - 3))
+
+
+def planned(model: Model, algorithm: str, io: bool, limits: list[int]) -> tvm.ir.IRModule | None:
+    """The planned module, or None if the pools are too small."""
+    mod = tirx.transform.BindTarget(Target("c"))(lower_main(model.build()))
+    if limits:
+        sizes = [PoolInfoProperties(size_hint_bytes=limit) for limit in limits]
+        pools = [WorkspacePoolInfo(f"p{i}", [Target("c")], size) for i, size in enumerate(sizes)]
+        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools(pools))
+    config = {"tir.usmp.algorithm": algorithm, "tir.usmp.use_workspace_io": io}
+    try:
+        with tvm.transform.PassContext(config=config):
+            return UnifiedStaticMemoryPlanner()(mod)
+    except ValueError as error:
+        if limits and DOES_NOT_FIT in str(error):
+            return None
+        raise
+
+
+def run(mod: tvm.ir.IRModule, inputs: list[np.ndarray]) -> list[list[list[int]]]:
+    """The outputs of some runs, one after the other."""
+    pools = {}
+    for arg in mod.attrs[POOL_ARGS_ATTR]:
+        memory: list[int | None] = [None] * int(arg.allocated_size)
+        if isinstance(arg.pool_info, ConstantPoolInfo):
+            for constant in arg.pool_info.constant_info_array:
+                data, start = constant.data.numpy().tobytes(), int(constant.byte_offset)
+                memory[start : start + len(data)] = data
+        pools[str(arg.pool_info.pool_name)] = memory
+    states = [b for b in mod.attrs[MEMORY_PLAN_ATTR].buffers if b.kind == BufferInfoKind.STATE]
+    main = mod[MAIN_FUNCTION_NAME]
+    places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR, {})
+    kept = {(str(b.pool_name), i): 0 for b in states for i in range(b.byte_offset, end(b))}
+    found = []
+    for x in inputs:
+        for name, memory in pools.items():
+            for byte in range(len(memory)):
+                if name.startswith("global_const"):
+                    continue
+                memory[byte] = kept.get((name, byte))
+
+        def place(tensor, pools=pools):
+            if tensor.name in places:
+                allocation = places[tensor.name]
+                return Pointer(
+                    pools[str(allocation.pool_info.pool_name)], int(allocation.byte_offset)
+                )
+            return Pointer([None] * 4)
+
+        given = [place(tensor) for tensor in main.attrs["input_tensors"]]
+        results = [place(tensor) for tensor in main.attrs["output_tensors"]]
+        for pointer in given:
+            pointer.memory[pointer.offset : pointer.offset + 4] = x.tobytes()
+        tensors = [] if places else [*given, *results]
+        Interpreter(mod).call(MAIN_FUNCTION_NAME, [*tensors, *map(Pointer, pools.values())])
+        contents = [bytes(p.memory[p.offset : p.offset + 4]) for p in results]
+        found.append([np.frombuffer(content, np.int8).tolist() for content in contents])
+        kept = {(name, byte): pools[name][byte] for name, byte in kept}
+    return found
+
+
+def end(buffer) -> int:
+    return int(buffer.byte_offset + buffer.size_bytes)
+
+
+@pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
+@pytest.mark.parametrize("pools", ["one", "several"])
+def test_models_with_states_compute_the_same(io, pools):
+    tried: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        model, random = Model(seed), Random(seed)
+        inputs = [np.frombuffer(random.randbytes(4), np.int8) for _ in range(RUNS)]
+        limits = [random.choice([1, 4, 20, 40, 80]), random.choice([20, 40]), 200]
+        algorithm = ALGORITHMS[seed % len(ALGORITHMS)]
+        mod = planned(model, algorithm, io, limits if pools == "several" else [])
+        if mod is not None:
+            assert run(mod, inputs) == model.expected(inputs), (seed, algorithm)
+            tried[algorithm] += 1
+    assert min(tried[name] for name in ALGORITHMS) > SEEDS // len(ALGORITHMS) // 2

@@ -1,0 +1,164 @@
+"""The files of a board's project."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from support.board_programs import every_board, require_board
+from support.relax_models import PARAMS, Attention
+from usmp.boards.board import board_named
+from usmp.boards.emulator import build_project
+from usmp.runtime.write_files import write_files
+
+AN385 = board_named("mps2-an385")
+COMMON = {
+    *("Makefile", "board.h", "board.ld", "main.c", "measure.h", "measure_stack.c", "report.c"),
+    *("report.h", "semihosting.c", "semihosting.h", "startup.c", "startup.h"),
+}
+
+
+def build(board, io=True, **options):
+    with PassContext(config={"tir.usmp.use_workspace_io": io}):
+        return usmp.build(Attention, params=PARAMS, board=board, **options)
+
+
+def project(factory) -> dict[str, str]:
+    return {
+        name.removeprefix("project/"): content.decode()
+        for name, content in factory.files().items()
+        if name.startswith("project/")
+    }
+
+
+@pytest.mark.parametrize(
+    ("board", "own"),
+    [
+        ("mps2-an385", {"startup_cortex_m.c", "measure_fpgaio.c"}),
+        ("riscv32-virt", {"startup_riscv.c", "measure_riscv.c"}),
+    ],
+)
+def test_the_files(board, own):
+    assert set(project(build(board))) == COMMON | own
+
+
+def test_without_a_board_there_is_no_project():
+    assert project(usmp.build(Attention, params=PARAMS)) == {}
+
+
+def test_the_metadata_name_the_board():
+    assert build("mps3-an547").metadata["modules"]["default"]["board"] == "mps3-an547"
+    assert "board" not in usmp.build(Attention, params=PARAMS).metadata["modules"]["default"]
+
+
+def test_the_same_model_gives_the_same_files():
+    assert build("mps3-an547").files() == build("mps3-an547").files()
+
+
+def test_the_linker_script_has_the_memory_map():
+    script = project(build("mps3-an547"))["board.ld"]
+    regions = script.partition("MEMORY\n{\n")[2].partition("}\n")[0].splitlines()
+    assert [line.partition("  /*")[0].strip() for line in regions] == [
+        "itcm (rx) : ORIGIN = 0x00000000, LENGTH = 0x80000",
+        "dtcm (rwx) : ORIGIN = 0x20000000, LENGTH = 0x80000",
+        "sram (rwx) : ORIGIN = 0x01000000, LENGTH = 0x200000",
+        "isram (rwx) : ORIGIN = 0x21000000, LENGTH = 0x400000",
+        "flash (rx) : ORIGIN = 0x28000000, LENGTH = 0x800000",
+        "ddr (rwx) : ORIGIN = 0x60000000, LENGTH = 0x80000000",
+    ]
+
+
+def test_main_with_inputs_and_outputs_in_the_workspace():
+    main = project(build("mps2-an385", module_name="net"))["main.c"]
+    assert '#include "tvmgen_net.h"' in main
+    assert "struct tvmgen_net_inputs inputs = tvmgen_net_map_inputs();" in main
+    assert "const int32_t status = tvmgen_net_run();" in main
+    assert "static uint8_t" not in main
+
+
+def test_main_with_inputs_and_outputs_of_its_own():
+    main = project(build("mps2-an385", io=False))["main.c"]
+    assert (
+        "static uint8_t input_x[TVMGEN_DEFAULT_X_SIZE] __attribute__((aligned(16)));\n"
+        "static uint8_t output_output[TVMGEN_DEFAULT_OUTPUT_SIZE] __attribute__((aligned(16)));"
+    ) in main
+    assert "struct tvmgen_default_inputs inputs = {input_x};" in main
+    assert "const int32_t status = tvmgen_default_run(&inputs, &outputs);" in main
+
+
+@every_board
+@pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
+def test_the_project_compiles_without_warnings(tmp_path, board, io):
+    require_board(board)
+    write_files(build(board.name, io).files(), tmp_path)
+    strict = "-O2 -Wall -Wextra -Werror -pedantic"
+    build_project(tmp_path / "project", board, {"OPTIMIZATION": strict})
+    assert (tmp_path / "project/model.elf").exists()
+
+
+def write_project(folder, board=AN385):
+    require_board(board)
+    write_files(build(board.name).files(), folder)
+    return folder / "project"
+
+
+def built(path) -> tuple[bytes, int]:
+    """What a build made, and when."""
+    return path.read_bytes(), path.stat().st_mtime_ns
+
+
+def test_other_options_build_anew(tmp_path):
+    folder = write_project(tmp_path)
+    program = folder / "model.elf"
+    build_project(folder, AN385, {})
+    first = built(program)
+    build_project(folder, AN385, {})
+    assert built(program) == first
+    build_project(folder, AN385, {"STACK_SIZE": "4096"})
+    small_stack = built(program)
+    assert small_stack[0] != first[0]
+    build_project(folder, AN385, {"STACK_SIZE": "4096", "OPTIMIZATION": "-Os"})
+    assert built(program)[0] != small_stack[0]
+    build_project(folder, AN385, {})
+    assert built(program)[0] == first[0]
+
+
+def test_the_makefile_is_the_users_to_change(tmp_path):
+    folder = write_project(tmp_path)
+    build_project(folder, AN385, {})
+    first = (folder / "model.elf").read_bytes()
+    makefile = (folder / "Makefile").read_text()
+    (folder / "Makefile").write_text(makefile.replace("STACK_SIZE ?= 16384", "STACK_SIZE = 4096"))
+    build_project(folder, AN385, {})
+    assert (folder / "model.elf").read_bytes() != first
+
+
+def test_a_prefix_in_the_environment_is_another_one(tmp_path, monkeypatch):
+    """Many tools call the folder that they install to so."""
+    folder = write_project(tmp_path)
+    monkeypatch.setenv("PREFIX", "/usr/local")
+    build_project(folder, AN385, {})
+    assert (folder / "model.elf").exists()
+
+
+def test_the_packed_interface_is_refused():
+    with pytest.raises(ValueError) as error:
+        usmp.build(
+            Attention,
+            params=PARAMS,
+            executor=usmp.Executor("aot", {"interface-api": "packed", "unpacked-api": False}),
+            board="mps2-an385",
+        )
+    assert str(error.value) == (
+        "the packed interface needs TVM's runtime, which a program for board mps2-an385 lacks; "
+        "use interface-api c"
+    )
+
+
+def test_a_board_of_ones_own():
+    board = replace(board_named("mps2-an385"), name="mine", description="a board of my own")
+    files = project(build(board))
+    assert files["board.h"].startswith("/* Board mine: a board of my own. */")

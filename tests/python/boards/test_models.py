@@ -1,0 +1,222 @@
+"""Real models on emulated boards, against the bytes that tflite-micro computes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+import usmp
+from support.board_programs import Tensors, build_program, require_board, run_models, run_program
+from support.micro import Micro
+from support.quantized_models import CATALOG
+from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.boards.board import board_named
+from usmp.boards.board_run import program_memory
+from usmp.boards.emulator import EmulatedModule
+
+RUNS = 2
+
+
+class Pools(NamedTuple):
+    """Bytes that a program has for a model."""
+
+    workspace: int
+    constant: int
+
+
+POOLS = {
+    "ad01": Pools(768, 267792),
+    "kws": Pools(9792, 25880),
+    "resnet8": Pools(32768, 79732),
+    "strww": Pools(3840, 51448),
+    "vww_96": Pools(36880, 225828),
+}
+
+
+@cache
+def imported(model: Path) -> IRModule:
+    return usmp.import_model(model)
+
+
+def emulated(model, board) -> EmulatedModule:
+    require_board(board)
+    factory = usmp.build(imported(model), board=board)
+    return EmulatedModule(factory.files(), factory.metadata["modules"]["default"], board)
+
+
+def loaded_segments(module: EmulatedModule) -> list[tuple[int, int, int]]:
+    """Address, address that it is loaded to, and bytes of what the ELF file has content for."""
+    elf = (module._project / "model.elf").read_bytes()
+    (table,) = struct.unpack_from("<I", elf, 28)
+    size, count = struct.unpack_from("<2H", elf, 42)
+    segments = [struct.unpack_from("<6I", elf, table + size * i) for i in range(count)]
+    return [
+        (address, loaded_to, length)
+        for kind, _, address, loaded_to, length, _ in segments
+        if kind == 1 and length
+    ]
+
+
+def as_bytes(runs: Sequence[Tensors]) -> list[dict[str, bytes]]:
+    return [{name: value.tobytes() for name, value in run.items()} for run in runs]
+
+
+@pytest.mark.parametrize("board", ["mps2-an385", "mps3-an547"])
+@pytest.mark.parametrize("name", POOLS)
+def test_mlperf_tiny(shared_model, name, board):
+    model, board = shared_model(f"mlperf_{name}_int8"), board_named(board)
+    module, reference = emulated(model, board), Micro(model)
+    inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
+    runs = module.run(inputs)
+    assert as_bytes(runs.outputs) == as_bytes([reference.run(one) for one in inputs])
+    memory = program_memory(module.sections(), board)
+    pools = POOLS[name]
+    assert memory.pools == pools.workspace
+    assert memory.constants == pools.constant
+    assert memory.variables <= 32
+    assert memory.code <= 12 << 10
+    assert runs.stack_used_bytes <= 512
+    memories = [memory for memory in board.memories if memory.is_read_only]
+    for address, loaded_to, size_bytes in loaded_segments(module):
+        assert address == loaded_to, "the program would have to copy it"
+        assert any(
+            memory.base <= address <= address + size_bytes <= memory.base + memory.size_bytes
+            for memory in memories
+        )
+
+
+@pytest.mark.parametrize("board", ["mps2-an500", "riscv32-virt"])
+def test_keyword_spotting_on_the_other_boards(shared_model, board):
+    model = shared_model("mlperf_kws_int8")
+    module, reference = emulated(model, board_named(board)), Micro(model)
+    inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
+    assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
+
+
+@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"])
+def test_a_float_model(shared_model, board):
+    model = shared_model("mlperf_ad01_float")
+    module, reference = emulated(model, board_named(board)), Micro(model)
+    inputs = reference.random_inputs(0)
+    (outputs,) = module.run([inputs]).outputs
+    for name, value in reference.run(inputs).items():
+        np.testing.assert_allclose(outputs[name], value, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"])
+def test_an_object_file_for_the_board(digits_model, board):
+    """Target llvm alone means the board's processor."""
+    board = board_named(board)
+    require_board(board)
+    factory = usmp.build(usmp.import_model(digits_model), target="llvm", board=board)
+    assert "codegen/host/lib/default_lib1.o" in factory.files()
+    metadata = factory.metadata["modules"]["default"]
+    module, reference = EmulatedModule(factory.files(), metadata, board), Micro(digits_model)
+    inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
+    assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
+
+
+def test_a_streaming_model_keeps_its_state(shared_model):
+    model = shared_model("mww_okay_nabu_v2_int8")
+    module, reference = emulated(model, board_named("mps3-an547")), Micro(model)
+    inputs = [reference.random_inputs(seed) for seed in range(4)]
+    assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
+
+
+@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"])
+def test_operators_in_one_program(tmp_path, board):
+    """A part of the catalog; the vector unit of Cortex-M55 gets a part of its own."""
+    board = board_named(board)
+    require_board(board)
+    start = [b for b in ("mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt")].index(
+        board.name
+    )
+    chosen = [m for m in CATALOG if m.oracle == "micro"][start::40]
+    models, expected = [], []
+    for number, model in enumerate(chosen):
+        path = tmp_path / "model.tflite"
+        path.write_bytes(model.make())
+        mod = usmp.import_model(path)
+        factory = usmp.build(mod, module_name=f"m{number}", board=board)
+        reference = Micro(path)
+        inputs = [reference.random_inputs(seed) for seed in range(4)]
+        models.append((factory, inputs))
+        expected.append(as_bytes([reference.run(one) for one in inputs]))
+    outputs = run_models(board, models, tmp_path)
+    different = [
+        model.name
+        for model, runs, wanted in zip(chosen, outputs, expected, strict=True)
+        if as_bytes(runs) != wanted
+    ]
+    assert different == []
+
+
+SHARED_WORKSPACE = """#include "semihosting.h"
+#include "tvmgen_first.h"
+#include "tvmgen_second.h"
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+static uint8_t sram[LARGER(TVMGEN_FIRST_SRAM_WORKSPACE_POOL_SIZE,
+                           TVMGEN_SECOND_SRAM_WORKSPACE_POOL_SIZE)] __attribute__((aligned(16)));
+static uint8_t first_input[TVMGEN_FIRST_{FIRST_INPUT}_SIZE];
+static uint8_t first_output[TVMGEN_FIRST_{FIRST_OUTPUT}_SIZE];
+static uint8_t second_input[TVMGEN_SECOND_{SECOND_INPUT}_SIZE];
+static uint8_t second_output[TVMGEN_SECOND_{SECOND_OUTPUT}_SIZE];
+int main(void) {
+  struct tvmgen_first_workspace_pools first_pools = {sram};
+  struct tvmgen_second_workspace_pools second_pools = {sram};
+  struct tvmgen_first_inputs first_inputs = {first_input};
+  struct tvmgen_first_outputs first_outputs = {first_output};
+  struct tvmgen_second_inputs second_inputs = {second_input};
+  struct tvmgen_second_outputs second_outputs = {second_output};
+  const int32_t in = semihosting_open("inputs.bin", SEMIHOSTING_READ);
+  const int32_t out = semihosting_open("outputs.bin", SEMIHOSTING_WRITE);
+  semihosting_read(in, first_input, sizeof(first_input));
+  semihosting_read(in, second_input, sizeof(second_input));
+  for (int round = 0; round < 2; ++round) {
+    if (tvmgen_first_run(&first_inputs, &first_outputs, &first_pools) != 0) return 1;
+    if (tvmgen_second_run(&second_inputs, &second_outputs, &second_pools) != 0) return 2;
+    semihosting_write(out, first_output, sizeof(first_output));
+    semihosting_write(out, second_output, sizeof(second_output));
+  }
+  semihosting_close(out);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("board", ["mps2-an385", "mps3-an547"])
+def test_two_models_share_one_workspace(shared_model, tmp_path, board):
+    """Use case U2 of the RFC: run after one another, in the same bytes."""
+    board = board_named(board)
+    require_board(board)
+    paths = {
+        "first": shared_model("mlperf_kws_int8"),
+        "second": shared_model("mlperf_strww_int8"),
+    }
+    pools = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
+    factories, expected, given, main = [], b"", b"", SHARED_WORKSPACE
+    for name, path in paths.items():
+        mod = usmp.import_model(path)
+        with PassContext():
+            factory = usmp.build(mod, workspace_memory_pools=pools, module_name=name)
+        reference = Micro(path)
+        inputs = reference.random_inputs(0)
+        given += b"".join(value.tobytes() for value in inputs.values())
+        expected += b"".join(value.tobytes() for value in reference.run(inputs).values())
+        for what, tensors in (
+            ("INPUT", factory.interface.inputs),
+            ("OUTPUT", factory.interface.outputs),
+        ):
+            main = main.replace(f"{{{name.upper()}_{what}}}", tensors[0].c_name.upper())
+        factories.append(factory)
+    project = build_program(board, factories, main, tmp_path)
+    _, outputs = run_program(board, project, given)
+    assert outputs == expected * 2

@@ -1,0 +1,383 @@
+"""ONNX files: what they compute, their names and shapes, and damaged ones."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import usmp
+from support.byte_mutations import mutated_bytes
+from support.onnx_models import (
+    Graph,
+    Reference,
+    mobile_block,
+    perceptron,
+    residual_cnn,
+    small_model,
+)
+from usmp.frontend.onnx.importer import import_onnx
+
+HERE = Path(".")
+MUTANTS = 300
+
+
+def message_of(content: bytes, folder: Path = HERE) -> str:
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        import_onnx(content, folder)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def check_like_reference(content: bytes, tolerance: float = 1e-5, seeds: int = 2) -> None:
+    reference, factory = Reference(content), usmp.build(import_onnx(content, HERE))
+    for seed in range(seeds):
+        inputs = reference.random_inputs(seed)
+        outputs, expected = factory.run(inputs), reference.run(inputs)
+        assert outputs.keys() == expected.keys()
+        for name, value in expected.items():
+            assert (outputs[name].dtype, outputs[name].shape) == (value.dtype, value.shape)
+            scale = np.abs(value).max()
+            np.testing.assert_allclose(outputs[name] / scale, value / scale, atol=tolerance)
+
+
+def operators_of(mod) -> list[str]:
+    return re.findall(r"= (R\.[\w.]+|R\.call_tir)\(", mod["main"].script())
+
+
+@pytest.mark.parametrize("make", [residual_cnn, mobile_block, perceptron])
+def test_models_made_here(make):
+    check_like_reference(make())
+
+
+@pytest.mark.parametrize(
+    "name", ["deeploy_autoencoder1d", "deeploy_cct_1_16", "onnx_light_squeezenet"]
+)
+def test_public_models(shared_model, name):
+    check_like_reference(shared_model(name, ".onnx").read_bytes(), seeds=1)
+
+
+def test_names_are_kept():
+    content = small_model(names=("gpu_0/data:0", 'Grüße */ "1".2'))
+    mod = import_onnx(content, HERE)
+    assert [param.name for param in mod["main"].params] == ["gpu_0/data:0"]
+    assert list(mod["main"].attrs["output_names"]) == ['Grüße */ "1".2']
+    factory = usmp.build(mod)
+    assert [tensor.c_name for tensor in factory.interface.inputs] == ["gpu_0_data_0"]
+    x = np.array([[-1, 2, -3, 4]], np.float32)
+    outputs = factory.run({"gpu_0/data:0": x})
+    assert outputs.keys() == {'Grüße */ "1".2'}
+    np.testing.assert_array_equal(outputs['Grüße */ "1".2'], [[0, 2, 0, 4]])
+
+
+def test_initializers_that_are_listed_as_inputs_are_constants():
+    graph = Graph()
+    x = graph.input("x", [1, 4])
+    graph.input("w", [4])
+    graph.constant([1, 2, 3, 4], np.float32, name="w")
+    graph.node("Mul", x, "w", outputs=["y"])
+    mod = import_onnx(graph.model("y"), HERE)
+    assert [param.name for param in mod["main"].params] == ["x"]
+    outputs = usmp.build(mod).run({"x": np.ones((1, 4), np.float32)})
+    np.testing.assert_array_equal(outputs["y"], [[1, 2, 3, 4]])
+
+
+def test_several_outputs_one_of_them_an_input_and_one_a_constant():
+    graph = Graph()
+    x = graph.input("x", [2])
+    graph.constant([5, 6], np.float32, name="c")
+    graph.node("Relu", x, outputs=["y"])
+    graph.node("Identity", x, outputs=["z"])
+    outputs = usmp.build(import_onnx(graph.model("y", "z", "c"), HERE)).run(
+        {"x": np.array([-1, 1], np.float32)}
+    )
+    assert {name: value.tolist() for name, value in outputs.items()} == {
+        "y": [0, 1],
+        "z": [-1, 1],
+        "c": [5, 6],
+    }
+
+
+def shapes_of(content: bytes) -> list[list[int]]:
+    main = import_onnx(content, HERE)["main"]
+    return [[int(extent) for extent in param.ty.shape] for param in main.params]
+
+
+@pytest.mark.parametrize("batch", ["N", "batch_size", None, 0], ids=str)
+def test_a_symbolic_first_extent_is_a_batch_of_one(batch):
+    assert shapes_of(small_model(shape=(batch, 4))) == [[1, 4]]
+
+
+def test_the_symbol_of_the_batch_is_one_everywhere():
+    graph = Graph()
+    x = graph.input("x", ["N", 4])
+    h = graph.input("h", [2, "N", 4])
+    graph.node("Add", x, h, outputs=["y"])
+    assert shapes_of(graph.model("y")) == [[1, 4], [2, 1, 4]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "shown"),
+    [((1, "width"), "[1, width]"), (("N", None, 3), "[1, ?, 3]"), ((1, -1), "[1, -1]")],
+    ids=str,
+)
+def test_other_symbolic_extents_are_refused(shape, shown):
+    assert message_of(small_model(shape=shape)) == (
+        f'input "x" has a dynamic shape, {shown}; memory is planned at compile time: '
+        "export the model with fixed input shapes"
+    )
+
+
+def test_input_without_a_shape():
+    graph = Graph()
+    graph.node("Relu", graph.input("x", None), outputs=["y"])
+    assert message_of(graph.model("y")) == (
+        'input "x" has no shape; memory is planned at compile time: '
+        "export the model with fixed input shapes"
+    )
+
+
+def test_input_that_is_no_tensor():
+    graph = Graph()
+    element = helper.make_tensor_type_proto(TensorProto.FLOAT, [4])
+    graph.inputs.append(helper.make_value_info("s", helper.make_sequence_type_proto(element)))
+    graph.node("SequenceAt", "s", graph.constant(0, np.int64), outputs=["y"])
+    assert message_of(graph.model("y")) == 'input "s" is not a tensor'
+
+
+def test_input_of_text():
+    graph = Graph()
+    graph.inputs.append(helper.make_tensor_value_info("t", TensorProto.STRING, [4]))
+    graph.node("Identity", "t", outputs=["y"])
+    assert message_of(graph.model("y")) == ('input "t" holds text; only numbers can be planned')
+
+
+def with_external_data(folder: Path) -> bytes:
+    """Writes `weights.bin` beside the model."""
+    graph = Graph()
+    graph.constant(np.arange(4), np.float32, name="w")
+    graph.node("Mul", graph.input("x", [4]), "w", outputs=["y"])
+    path = folder / "model.onnx"
+    onnx.save_model(
+        graph.proto("y"),
+        path,
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
+    return path.read_bytes()
+
+
+def test_values_in_another_file(tmp_path):
+    with_external_data(tmp_path)
+    factory = usmp.build(usmp.import_model(tmp_path / "model.onnx"))
+    outputs = factory.run({"x": np.ones(4, np.float32)})
+    np.testing.assert_array_equal(outputs["y"], [0, 1, 2, 3])
+
+
+def test_values_in_a_file_that_is_missing(tmp_path):
+    content = with_external_data(tmp_path)
+    (tmp_path / "weights.bin").unlink()
+    assert message_of(content, tmp_path) == (
+        f'the values of initializer "w" are in the file "weights.bin", which is not in {tmp_path}; '
+        "put it beside the model"
+    )
+
+
+def test_values_in_a_file_that_is_too_short(tmp_path):
+    content = with_external_data(tmp_path)
+    (tmp_path / "weights.bin").write_bytes(b"\0" * 4)
+    assert message_of(content, tmp_path) == (
+        'the values of initializer "w" are in the file "weights.bin", 16 bytes from byte 0; '
+        "it has 4 bytes"
+    )
+
+
+@pytest.mark.parametrize("content", [b"x", b"something else", bytes(100)])
+def test_another_kind_of_file(content):
+    assert message_of(content).startswith("not an ONNX model, or a damaged one: ")
+
+
+def test_truncated_at_every_hundredth_byte():
+    content = perceptron()
+    for size in range(8, len(content), 100):
+        assert message_of(content[:size]).startswith("not an ONNX model, or a damaged one: ")
+
+
+def test_operator_that_reads_what_nothing_wrote():
+    graph = Graph()
+    graph.input("x", [4])
+    graph.node("Relu", "z", outputs=["y"])
+    assert message_of(graph.model("y")) == (
+        "not an ONNX model, or a damaged one: Nodes in a graph must be topologically sorted, "
+        "however input 'z' of node: name: node_y OpType: Relu is not output of any previous nodes."
+    )
+
+
+def test_unsupported_operator():
+    graph = Graph()
+    x = graph.input("x", [3, 1, 4])
+    weights = graph.weight(1, 20, 4), graph.weight(1, 20, 5)
+    graph.node("LSTM", x, *weights, outputs=["y", "h", "c"], hidden_size=5)
+    assert message_of(graph.model("h")) == (
+        'operator LSTM (node "node_y", output "y") is not supported by TVM\'s ONNX importer'
+    )
+
+
+def test_branch_that_is_chosen_at_run_time():
+    graph = Graph()
+    graph.input("x", [2])
+    branches = {}
+    for name, operator in (("then_branch", "Relu"), ("else_branch", "Neg")):
+        node = helper.make_node(operator, ["x"], [name])
+        output = helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
+        branches[name] = helper.make_graph([node], name, [], [output])
+    graph.node("If", graph.input("c", [], "bool"), outputs=["y"], **branches)
+    assert message_of(graph.model("y")) == (
+        'operator If (node "node_y", output "y") is not supported: which branch runs must be known '
+        "at compile time"
+    )
+
+
+def test_operator_of_an_unknown_domain():
+    graph = Graph()
+    graph.node("Relu", graph.input("x", [4]), outputs=["y"], domain="mine")
+    assert message_of(graph.model("y", domains=["mine"])) == (
+        'operator mine.Relu (node "node_y", output "y") is not supported by TVM\'s ONNX importer'
+    )
+
+
+def test_operator_that_fails_in_conversion(capfd):
+    graph = Graph()
+    x = graph.quantize(graph.input("x", [1, 4]), [0.5, 0.25], [0, 0], axis=1)
+    graph.dequantize(x, 0.5, 0)
+    graph.nodes[-1].output[0] = "y"
+    assert message_of(graph.model("y")).startswith(
+        "TVM's ONNX importer failed at operator QuantizeLinear "
+        '(node "node_quantizelinear_0", output "quantizelinear_0"): '
+    )
+    assert capfd.readouterr().out == ""
+
+
+def test_functions_of_the_model_are_inlined():
+    graph = Graph()
+    graph.node("Twice", graph.input("x", [2]), outputs=["y"], domain="mine")
+    model = graph.proto("y", domains=["mine"])
+    body = [helper.make_node("Add", ["a", "a"], ["b"])]
+    opset = [helper.make_opsetid("", 17)]
+    model.functions.append(helper.make_function("mine", "Twice", ["a"], ["b"], body, opset))
+    factory = usmp.build(import_onnx(model.SerializeToString(), HERE))
+    outputs = factory.run({"x": np.array([1, 2], np.float32)})
+    np.testing.assert_array_equal(outputs["y"], [2, 4])
+
+
+def test_clip_and_pad_are_relax_operators():
+    graph = Graph()
+    x = graph.input("x", [1, 1, 4, 4])
+    x = graph.node("Pad", x, graph.constant([0, 0, 1, 2, 0, 0, 3, 4], np.int64))
+    x = graph.node("Clip", x, graph.constant(-0.5, np.float32), graph.constant(0.5, np.float32))
+    x = graph.node("Clip", x, graph.constant(-0.25, np.float32))
+    graph.node("Clip", x, graph.constant(0, np.float32), outputs=["y"])
+    content = graph.model("y")
+    assert operators_of(import_onnx(content, HERE)) == [
+        "R.nn.pad",
+        "R.clip",
+        "R.clip",
+        "R.nn.relu",
+    ]
+    check_like_reference(content)
+
+
+def test_clip_of_old_models():
+    graph = Graph()
+    graph.node("Clip", graph.input("x", [1, 9]), outputs=["y"], min=0.0, max=6.0)
+    content = graph.model("y", opset=6)
+    assert operators_of(import_onnx(content, HERE)) == ["R.clip"]
+    check_like_reference(content)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge"])
+def test_pads_other_than_with_a_constant(mode):
+    graph = Graph()
+    pads = graph.constant([0, 0, 1, 2, 0, 0, 2, 1], np.int64)
+    graph.node("Pad", graph.input("x", [1, 1, 4, 4]), pads, outputs=["y"], mode=mode)
+    check_like_reference(graph.model("y"))
+
+
+def test_negative_indices_of_gather():
+    graph = Graph()
+    indices = graph.constant([[-1, 0], [-3, 2]], np.int64)
+    graph.node("Gather", graph.input("x", [2, 3, 4]), indices, outputs=["y"], axis=1)
+    check_like_reference(graph.model("y"))
+
+
+def test_elements_of_gather_that_are_not_there():
+    """Counted from the end, -5 is one in front of the first."""
+    graph = Graph()
+    indices = graph.constant([-5, 1], np.int64)
+    graph.node("Gather", graph.input("x", [2, 4]), indices, outputs=["y"], axis=1)
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        usmp.build(import_onnx(graph.model("y"), HERE))
+    assert str(error.value) == "take reads element -5 of axis 1 of a tensor of shape [2, 4]"
+
+
+def test_gather_of_a_shape_that_only_the_importer_knows():
+    """ONNX infers no shapes of operators of other domains."""
+    graph = Graph()
+    data = graph.node("FastGelu", graph.input("x", [4, 6]), domain="com.microsoft")
+    extent = graph.node("Gather", graph.node("Shape", data), graph.constant(0, np.int64), axis=0)
+    extent = graph.node("Unsqueeze", extent, graph.constant([0], np.int64))
+    shape = graph.node("Concat", extent, graph.constant([-1], np.int64), axis=0)
+    graph.node("Reshape", data, shape, outputs=["y"])
+    assert operators_of(import_onnx(graph.model("y"), HERE))[-1] == "R.reshape"
+
+
+def test_infinity():
+    graph = Graph()
+    x = graph.input("x", [1, 5])
+    mask = graph.constant([[0, -np.inf, 0, np.inf, -np.inf]], np.float32)
+    graph.node("Add", x, mask, outputs=["y"])
+    outputs = usmp.build(import_onnx(graph.model("y"), HERE)).run(
+        {"x": np.ones((1, 5), np.float32)}
+    )
+    np.testing.assert_array_equal(outputs["y"], [[1, -np.inf, 1, np.inf, -np.inf]])
+
+
+def test_weights_of_16_bits_are_widened():
+    graph = Graph()
+    weight = graph.constant([0.5, 1.5, -2, 65504], np.float16)
+    weight = graph.node("Cast", weight, to=TensorProto.FLOAT)
+    graph.node("Mul", graph.input("x", [1, 4]), weight, outputs=["y"])
+    check_like_reference(graph.model("y"))
+
+
+def test_activations_of_16_bits():
+    graph = Graph()
+    graph.node("Relu", graph.input("x", [4], "float16"), outputs=["y"])
+    x = np.array([-1, 0.1, 65504, -0.0], np.float16)
+    outputs = usmp.build(import_onnx(graph.model("y", dtype="float16"), HERE)).run({"x": x})
+    np.testing.assert_array_equal(outputs["y"], np.maximum(x, 0))
+
+
+def test_mutated_models_are_imported_or_refused():
+    graph = Graph()
+    x = graph.input("x", ["N", 2, 6, 6])
+    x = graph.node("Conv", x, graph.weight(2, 2, 1, 1), graph.weight(2), auto_pad="SAME_UPPER")
+    x = graph.through(graph.node("Relu", x), 0.5, 3)
+    x = graph.node("Reshape", x, graph.constant([0, -1], np.int64))
+    graph.node("Gemm", x, graph.weight(3, 72), transB=1, outputs=["y"])
+    content = graph.model("y")
+    refused = 0
+    for seed in range(MUTANTS):
+        damaged = mutated_bytes(content, range(len(content)), Random(seed))
+        try:
+            import_onnx(damaged, HERE)
+        except usmp.UnsupportedModelError as error:
+            assert "\n" not in str(error)
+            refused += 1
+    assert MUTANTS // 2 < refused < MUTANTS

@@ -1,0 +1,372 @@
+"""Every ONNX operator that is supported against onnxruntime, on a few random models each (more of
+them: benchmarks/operators.py), and one by one those that TVM's importer converts otherwise."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+import usmp
+from support.onnx_models import Graph
+from support.operator_trials.onnx import GENERATORS
+from support.operator_trials.onnx.one_node import Varied, graph_trial, node_trial
+from support.operator_trials.onnx.samples import int64, values
+from support.operator_trials.sweep import never_compared, trial_of
+from support.operator_trials.trial import EXACT, Trial, outcome
+from usmp.frontend.onnx.compared import COMPARED
+from usmp.frontend.onnx.importer import import_onnx
+
+SEEDS = 2
+MOST_SEEDS = 12
+"""How many trials at most until one is no refusal."""
+
+
+@pytest.mark.parametrize("operator", sorted(GENERATORS.keys() & COMPARED))
+def test_like_onnxruntime(operator):
+    compared = 0
+    for seed in range(MOST_SEEDS):
+        if seed >= SEEDS and compared:
+            break
+        trial = trial_of("onnx", operator, seed)
+        result = outcome(trial)
+        assert not result.is_fault, f"seed {seed}: {trial.description}: {result.detail}"
+        compared += result.is_compared
+    assert compared
+
+
+def test_nothing_is_supported_that_is_never_compared():
+    assert never_compared("onnx") == []
+
+
+@pytest.mark.parametrize("operator", sorted(GENERATORS.keys() - COMPARED))
+def test_other_operators_that_tvm_imports_are_refused(operator):
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        imported(trial_of("onnx", operator, 0).model)
+    assert re.match(rf"operator {re.escape(operator)} \(.*\) is not supported: ", str(error.value))
+
+
+def given(*rows, dtype="float32") -> Varied:
+    """An input of these values."""
+    array = np.array(rows, dtype)
+    return Varied(lambda generator: array.copy())
+
+
+def node(operator, *operands, opset=17, outputs=1, **attributes) -> Trial:
+    return node_trial(Random(0), operator, operands, opset, outputs, tolerance=EXACT, **attributes)
+
+
+IMAGE = values("float32", [1, 2, 5, 7])
+SCALES = np.array([1, 1, 0.7, 2.6], np.float32)
+INF = np.inf
+
+
+def resize(mode: str, opset: int = 19, **attributes) -> Trial:
+    operands = [IMAGE, None, SCALES]
+    return node_trial(Random(0), "Resize", operands, opset, mode=mode, **attributes)
+
+
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@pytest.mark.parametrize("places", ["half_pixel", "asymmetric", "align_corners"])
+def test_resize_to_the_nearest_by_scales(rounding, places):
+    trial = resize("nearest", nearest_mode=rounding, coordinate_transformation_mode=places)
+    assert outcome(trial).verdict == "equal"
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resize_between_elements_by_scales(mode):
+    assert outcome(resize(mode)).is_compared
+
+
+def test_resize_of_integers_keeps_every_digit():
+    x = given([[[2**30 + 1, -(2**30) - 1]]], dtype="int32")
+    operands = [x, None, np.array([1, 1, 1, 1.5], np.float32)]
+    assert outcome(node("Resize", *operands, mode="nearest")).verdict == "equal"
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_upsample_by_scales(mode):
+    trial = node_trial(Random(0), "Upsample", [IMAGE], 8, mode=mode, scales=[1.0, 1.0, 1.5, 2.6])
+    assert outcome(trial).is_compared
+
+
+def test_regions_are_scaled_before_half_a_pixel_is_taken_off():
+    boxes, batch = given([1, 2, 7, 9], [0, 0, 5, 4]), np.zeros(2, np.int64)
+    trial = node_trial(
+        Random(0), "RoiAlign", [IMAGE, boxes, batch], 16, output_height=2, spatial_scale=0.5
+    )
+    assert outcome(trial).is_compared
+
+
+def test_resize_by_powers_of_two_needs_no_tables():
+    graph = Graph()
+    scales = graph.constant([1, 1, 2, 0.5], np.float32)
+    graph.node("Resize", graph.input("x", [1, 3, 8, 8]), "", scales, outputs=["y"], mode="linear")
+    assert "R.image.resize2d" in imported(graph.model("y")).script()
+
+
+def imported(content: bytes):
+    return import_onnx(content, Path("."))["main"]
+
+
+DIFFERENCES = {
+    "infinity of one sign": node("IsInf", given(INF, -INF, 1), detect_negative=0),
+    "one-hot values of another type": node(
+        "OneHot",
+        given([0, -1], [7, 2], dtype="int64"),
+        np.array(3, np.int64),
+        np.array([-5, 5], np.int32),
+        axis=0,
+    ),
+    "a sum of squares wraps": node_trial(
+        Random(0),
+        "ReduceSumSquare",
+        [given(2**33, 2**32 + 1, 3, dtype="int64")],
+        11,
+        by_evaluator=True,
+        keepdims=0,
+        axes=[0],
+    ),
+    "a product wraps": node_trial(
+        Random(0),
+        "ReduceProd",
+        [given(2**20, 2**19 + 1, 3, dtype="int32")],
+        11,
+        by_evaluator=True,
+        keepdims=0,
+        axes=[0],
+    ),
+    "a norm over no axis": node("ReduceL1", given(-1, 2), opset=18, noop_with_empty_axes=1),
+    "a mean of integers": node("ReduceMean", given([-7, 2, 1], [5, 5, 4], dtype="int32"), axes=[1]),
+    "the maximum of minus infinities": node("ArgMax", given([-INF, -INF], [1, 1]), axis=1),
+    "the minimum of infinities": node("ArgMin", given([INF, INF], [1, 1]), axis=1),
+    "the maximum behind a NaN": node("ArgMax", given([np.nan, 2], [np.nan, np.nan]), axis=1),
+    "the last of equal maxima": node("ArgMax", given([3, 3, 1], [-INF] * 3), select_last_index=1),
+    "one of several equal maxima": node("Hardmax", given([2, 2, 1], [-INF, -INF, -INF])),
+    "only zeros are quantized": node("DynamicQuantizeLinear", given(0, 0), outputs=3),
+    "infinity over a threshold": node("ThresholdedRelu", given(INF, -INF, 0.5, 3)),
+    "the mask of a dropout": node("Dropout", given(1, 2), outputs=2),
+    "another type of ones": node(
+        "EyeLike", given([1, 2, 3], [4, 5, 6]), dtype=TensorProto.INT64, k=1
+    ),
+    "a constant condition": node(
+        "Compress", given([1, 2, 3], [4, 5, 6]), np.array([False, True, True]), axis=1
+    ),
+    "running sums backwards": node(
+        "CumSum", given([1, 2, 3], [4, 5, 6]), np.array(-1), exclusive=1, reverse=1
+    ),
+    "an exponent of another type": node(
+        "Pow", given(1.5, -2, 0), np.array(2, np.int64)
+    ),
+    "an output shape": node(
+        "ConvTranspose", given([[1, 2, 3]]), np.ones((1, 1, 3), np.float32), strides=[2],
+        output_shape=[6],
+    ),
+    "a transposed convolution of the same shape": node(
+        "ConvTranspose", given([[1, 2, 3]]), np.ones((1, 1, 2), np.float32), strides=[1],
+        auto_pad="SAME_LOWER",
+    ),
+    "steps without axes": node("Slice", given(*range(9)), int64(8), int64(-99), None, int64(-3)),
+    "an end far outside, of old models": node(
+        "Slice", values("float32", [3, 4, 5]), opset=9, starts=[1, 0], ends=[2**63 - 1] * 2,
+        axes=[2, 1],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trial", DIFFERENCES.values(), ids=DIFFERENCES.keys())
+def test_what_tvm_converts_otherwise(trial):
+    result = outcome(trial)
+    assert result.verdict == "equal", result.detail
+
+
+def test_sequences_with_positions_from_the_end():
+    nodes = [
+        helper.make_node("SequenceConstruct", ["x0", "x1"], ["s"]),
+        helper.make_node("SequenceInsert", ["s", "x2", "x3"], ["t"]),
+        helper.make_node("ConcatFromSequence", ["t"], ["y"], axis=0),
+    ]
+    operands = [values("float32", [2]), values("float32", [2]), values("float32", [2])]
+    trial = graph_trial(Random(0), "", nodes, [*operands, np.array(-1, np.int64)], ["y"], 17)
+    assert outcome(trial).verdict == "equal"
+
+
+def test_sequences_of_parts_of_one_size():
+    nodes = [
+        helper.make_node("SplitToSequence", ["x0", "x1"], ["s"], axis=0, keepdims=0),
+        helper.make_node("SequenceAt", ["s", "x2"], ["y"]),
+    ]
+    operands = [values("float32", [4]), np.array(3, np.int64), np.array(1, np.int64)]
+    trial = graph_trial(Random(0), "", nodes, operands, ["y"], 17)
+    assert outcome(trial).verdict == "equal"
+
+
+def test_sizes_that_only_the_importer_knows():
+    """ONNX infers no shapes of operators of other domains."""
+    graph = Graph()
+    larger = graph.node("FastGelu", graph.input("x", [1, 1, 4, 6]), domain="com.microsoft")
+    limits = [graph.constant([number], np.int64) for number in (0, 9)]
+    sizes = graph.node("Slice", graph.node("Shape", larger), *limits)
+    graph.node("Resize", graph.input("z", [1, 1, 2, 3]), "", "", sizes, outputs=["y"])
+    z = np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3)
+    runs = [{"x": np.ones((1, 1, 4, 6), np.float32), "z": z}]
+    content = graph.model("y", domains=["com.microsoft"])
+    trial = Trial("onnx", "", "", content, runs, lambda given: [z.repeat(2, 2).repeat(2, 3)])
+    assert outcome(trial).verdict == "equal"
+
+
+def test_constants_are_not_folded_by_what_computes_otherwise():
+    """ONNX's evaluator keeps an axis too many of five."""
+    nodes = [
+        helper.make_node("GlobalMaxPool", ["x0"], ["y"]),
+        helper.make_node("Identity", ["x1"], ["z"]),
+    ]
+    constant = np.arange(2 * 3 * 4 * 5 * 2, dtype=np.float32).reshape(2, 3, 4, 5, 2)
+    trial = graph_trial(Random(0), "", nodes, [constant, given(1)], ["y", "z"], 17)
+    result = outcome(trial)
+    assert result.verdict == "equal", result.detail
+
+
+REFUSED = {
+    "a maximum of regions": (
+        node(
+            "RoiAlign",
+            values("float32", [1, 1, 4, 4]),
+            given([0, 0, 2, 2]),
+            given(0, dtype="int64"),
+            mode="max",
+        ),
+        'mode "max" is computed differently by every runtime; use mode "avg"',
+    ),
+    "statistics of a batch": (
+        node(
+            "BatchNormalization",
+            values("float32", [1, 2, 3]),
+            *[np.ones(2, np.float32)] * 4,
+            training_mode=1,
+        ),
+        "it computes the statistics of a batch, as in training; export the model for inference",
+    ),
+    "a float bias of integers": (
+        node("Shrink", values("int8", [3]), bias=0.5),
+        "int8 elements get a bias that is a float; cast them to float",
+    ),
+    "a power of integers": (
+        node("Pow", values("int32", [3]), np.int64(2).reshape(())),
+        "its base is int32; cast it to float",
+    ),
+    "an even window": (
+        node("LRN", values("float32", [1, 4, 2, 2]), size=4),
+        "size is 4; only odd sizes have a middle",
+    ),
+    "antialiasing": (
+        resize("linear", antialias=1),
+        "antialias=1; leave it out, or use AveragePool",
+    ),
+    "a logarithm of integers": (
+        node("ReduceLogSum", values("int32", [3], 1, 9)),
+        "of int32 it is not defined to the last digit; cast the input to float",
+    ),
+    "a condition that is data": (
+        node("Compress", values("float32", [3]), values("bool", [3])),
+        "the condition, which says how many elements there will be, must be constant, since memory "
+        "is planned at compile time",
+    ),
+    "dropout of training": (
+        node(
+            "Dropout", values("float32", [3]), np.float32(0.5).reshape(()), np.array(True)
+        ),
+        "training_mode is true, and what is dropped would be random; export the model for "
+        "inference",
+    ),
+    "what is found in the data": (
+        node("NonZero", values("float32", [3])),
+        "how many elements it finds depends on the data, and memory is planned at compile time; "
+        "let the application do it with the model's outputs",
+    ),
+    "what was never compared": (
+        node("MaxUnpool", values("float32", [1, 1, 2, 2]), values("int64", [1, 1, 2, 2], 0, 3),
+             kernel_shape=[2, 2]),
+        "its results differ from onnxruntime's, or were never compared; express it by others",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("trial", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused_by_name(trial, reason):
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        imported(trial.model)
+    assert str(error.value) == f'operator {trial.operator} (output "y0") is not supported: {reason}'
+
+
+def test_operators_of_microsoft_are_not_those_of_onnx():
+    """TVM looks at the name only."""
+    graph = Graph()
+    x = graph.input("x", [1, 2, 3])
+    graph.node("Attention", x, x, x, outputs=["y"], q_num_heads=1, kv_num_heads=1)
+    with pytest.raises(usmp.UnsupportedModelError, match=r"^operator Attention .*not supported"):
+        imported(graph.model("y", opset=23))
+
+
+def test_operators_newer_than_those_that_were_compared():
+    graph = Graph()
+    graph.node("Relu", graph.input("x", [2]), outputs=["y"])
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        imported(graph.model("y", opset=27))
+    assert str(error.value) == (
+        "the model uses version 27 of the ONNX operators; the newest that was compared with "
+        "onnxruntime is 26: export it with opset 26 or older"
+    )
+
+
+def test_old_models_mean_what_they_meant():
+    """Until opset 7, two attributes said how much larger the image becomes."""
+    graph = Graph()
+    x = graph.input("x", [1, 1, 2, 2])
+    graph.node("Upsample", x, outputs=["y"], height_scale=2.0, width_scale=1.0)
+    runs = [{"x": np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)}]
+    content = graph.model("y", opset=6)
+    trial = Trial("onnx", "Upsample", "", content, runs, lambda given: [given["x"].repeat(2, 2)])
+    assert outcome(trial).verdict == "equal"
+
+
+def test_old_models_that_cannot_be_converted():
+    """Until opset 7, a tensor was broadcast along axes that an attribute named."""
+    graph = Graph()
+    graph.node(
+        "Add",
+        graph.input("x", [2, 3, 4]),
+        graph.input("b", [3]),
+        outputs=["y"],
+        broadcast=1,
+        axis=1,
+    )
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        imported(graph.model("y", opset=6))
+    message = str(error.value)
+    assert message.startswith(
+        "the model uses version 6 of the ONNX operators, which cannot be converted to version 7 ("
+    )
+    assert message.endswith("); export it with opset 7 or newer")
+
+
+def test_outputs_without_elements_are_refused():
+    graph = Graph()
+    graph.node("Shape", graph.input("x", [2, 3]), outputs=["y"], start=1, end=1)
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        imported(graph.model("y", dtype="int64"))
+    assert str(error.value) == 'output "y" of shape [0] has no elements'
+
+
+def test_outputs_that_nothing_reads_are_left_out():
+    graph = Graph()
+    x = graph.input("x", [1, 1, 4, 4])
+    graph.node("MaxPool", x, outputs=["y", "places"], kernel_shape=[2, 2])
+    runs = [{"x": np.ones((1, 1, 4, 4), np.float32)}]
+    expected = [np.ones((1, 1, 3, 3), np.float32)]
+    trial = Trial("onnx", "MaxPool", "", graph.model("y"), runs, lambda inputs: expected)
+    assert outcome(trial).verdict == "equal"

@@ -1,0 +1,236 @@
+"""Exported PyTorch programs: what they compute, their names and shapes, and damaged ones."""
+
+from __future__ import annotations
+
+import io
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+
+import usmp
+from support.pytorch_models import (
+    Cnn,
+    Function,
+    Mobile,
+    Perceptron,
+    Recurrent,
+    Residual,
+    Transformer,
+    example_of,
+    exported,
+    nn,
+    quantized,
+    run,
+    seeded,
+    torch,
+)
+from usmp.frontend.pytorch.importer import import_pytorch
+
+MUTANTS = 40
+
+
+def message_of(content: bytes) -> str:
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        import_pytorch(content)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def built(module, *inputs, **options) -> usmp.AOTExecutorFactoryModule:
+    return usmp.build(import_pytorch(exported(module, *inputs, **options)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Cnn,
+        Residual,
+        Mobile,
+        Perceptron,
+        partial(Recurrent, nn.LSTM),
+        partial(Recurrent, nn.LSTM, bidirectional=True, num_layers=2),
+        partial(Recurrent, nn.GRU),
+        Transformer,
+    ],
+    ids=["cnn", "residual", "mobile", "perceptron", "lstm", "bilstm", "gru", "transformer"],
+)
+def test_models_are_like_pytorch(make):
+    module = seeded(make)
+    factory = built(module, example_of(module))
+    (name,) = (tensor.info.name for tensor in factory.interface.inputs)
+    for seed in range(2):
+        x = example_of(module, seed)
+        (output,) = factory.run({name: x.numpy()}).values()
+        expected = run(module, x)
+        assert (output.dtype, output.shape) == (expected.dtype, expected.shape)
+        assert np.abs(output - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    ("make", "is_per_channel"),
+    [(Cnn, True), (Residual, True), (Residual, False), (Mobile, True), (Perceptron, True)],
+)
+def test_quantized_models_are_like_pytorch(make, is_per_channel, monkeypatch):
+    """As they are imported: integer operators, which round otherwise, have tests of their own."""
+    monkeypatch.setattr("usmp.pipeline.use_integer_operators", lambda mod: mod)
+    module = quantized(seeded(make), is_per_channel)
+    x = example_of(make, 9)
+    factory = built(module, x)
+    (name,) = (tensor.info.name for tensor in factory.interface.inputs)
+    (output,) = factory.run({name: x.numpy()}).values()
+    expected = run(module, x)
+    # Half a step of the output's quantization: the integers are the same.
+    np.testing.assert_allclose(output, expected, atol=1e-4)
+
+
+def test_last_step():
+    x = torch.arange(6.0).reshape(2, 3)
+    outputs = built(Function(lambda x: x[:, -1]), x).run({"x": x.numpy()})
+    np.testing.assert_array_equal(outputs["select"], [2, 5])
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (lambda x: x + 1, ["add"]),
+        (lambda x: (x + 1, x * 2), ["add", "mul"]),
+        (lambda x: {"sum": x + 1, "twice": x * 2}, ["sum", "twice"]),
+        (lambda x: {"x": x + 1, "y": [x * 2, x]}, ["x_1", "y.0", "y.1"]),
+        (lambda x: (x, x), ["x_1", "x_2"]),
+    ],
+)
+def test_names(function, names):
+    x = torch.ones(1, 3)
+    factory = built(Function(function), x)
+    assert [tensor.info.name for tensor in factory.interface.inputs] == ["x"]
+    assert list(factory.run({"x": x.numpy()})) == names
+
+
+def test_outputs_of_quantized_models_have_the_names_of_float_ones():
+    module = seeded(Perceptron)
+    for variant in (module, quantized(module)):
+        mod = import_pytorch(exported(variant, example_of(module)))
+        assert [param.name for param in mod["main"].params] == ["features"]
+        assert list(mod["main"].attrs["output_names"]) == ["linear_2"]
+
+
+def test_dynamic_batch_is_one():
+    module = seeded(Perceptron)
+    dynamic = ({0: torch.export.Dim("batch")},)
+    factory = built(module, torch.zeros(3, 20), dynamic_shapes=dynamic)
+    x = example_of(module)
+    np.testing.assert_allclose(
+        factory.run({"features": x.numpy()})["linear_2"], run(module, x), atol=1e-5
+    )
+
+
+def test_other_dynamic_extents_are_refused():
+    content = exported(
+        Function(lambda x: x + 1),
+        torch.ones(3, 4),
+        dynamic_shapes=({1: torch.export.Dim("width")},),
+    )
+    assert message_of(content).startswith('input "x" has a dynamic shape, [3, ')
+    assert message_of(content).endswith(
+        "]; memory is planned at compile time: export the model with fixed input shapes"
+    )
+
+
+def test_infinity():
+    function = Function(lambda x: torch.where(x > 0, x, -torch.inf))
+    x = torch.tensor([[-1.0, 0, 2]])
+    outputs = built(function, x).run({"x": x.numpy()})
+    np.testing.assert_array_equal(outputs["where"], [[-np.inf, -np.inf, 2]])
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x):
+        self.count.add_(1)
+        return x * self.count
+
+
+def test_state_in_a_buffer():
+    assert message_of(exported(Counter(), torch.ones(2))) == (
+        'the model changes its buffer "count" when it runs; call eval() before the export, '
+        "and make what it remembers an input and an output"
+    )
+
+
+class Power(nn.Module):
+    def forward(self, x, exponent):
+        return x**exponent
+
+
+def test_input_that_is_no_tensor():
+    assert message_of(exported(Power(), torch.ones(2), 3)) == (
+        'input "exponent" is not a tensor; export the model with tensors only'
+    )
+
+
+def test_output_that_is_no_tensor():
+    content = exported(Function(lambda x: (x + 1, None)), torch.ones(2))
+    assert message_of(content) == "an output of the model is not a tensor"
+
+
+def test_unsupported_operator():
+    content = exported(Function(lambda x: torch.fft.fft(x).real), torch.ones(4))
+    assert message_of(content) == (
+        "operator aten._fft_r2c.default (node _fft_r2c) is not supported; compute it before or "
+        "after the model, or write it with other operators"
+    )
+
+
+def test_branch_that_is_chosen_at_run_time():
+    def branch(x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+    assert message_of(exported(Function(branch), torch.ones(4))) == (
+        "operator cond (node cond) is not supported: which branch runs must be known at "
+        "compile time"
+    )
+
+
+def test_operator_that_fails_in_conversion():
+    content = exported(
+        Function(lambda x: x + x.new_full((2,), 3).to(torch.complex64)), torch.ones(2)
+    )
+    assert message_of(content).startswith(
+        "operator aten._to_copy.default (node _to_copy) cannot be imported: "
+    )
+
+
+@pytest.mark.parametrize("content", [b"x", bytes(100)])
+def test_another_kind_of_file(content):
+    assert message_of(content).startswith(
+        "not a program that torch.export.save wrote, or a damaged one: "
+    )
+
+
+def test_saved_weights_are_no_program():
+    file = io.BytesIO()
+    torch.save(seeded(Perceptron).state_dict(), file)
+    assert message_of(file.getvalue()).startswith("not a program that torch.export.save wrote")
+
+
+def test_mutated_files_are_imported_or_refused():
+    content = exported(seeded(Perceptron), torch.ones(1, 20))
+    refused = 0
+    for seed in range(MUTANTS):
+        generator = random.Random(seed)
+        damaged = bytearray(content)
+        for _ in range(generator.choice([1, 4])):
+            damaged[generator.randrange(len(damaged))] = generator.randrange(256)
+        if generator.random() < 0.25:
+            del damaged[generator.randrange(len(damaged)) :]
+        try:
+            import_pytorch(bytes(damaged))
+        except usmp.UnsupportedModelError as error:
+            assert "\n" not in str(error)
+            refused += 1
+    assert refused > MUTANTS // 2

@@ -1,0 +1,179 @@
+"""Operators on numbers of which TVM's importer makes something else than TFLite's kernels do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+import pytest
+
+import usmp
+from support.operator_trials.tflite.draw import Model, describe, trial
+from support.operator_trials.trial import outcome
+from support.quantized_models.model import Constant, Spec, int32, one_operator, scalar
+from support.tflite_builder import Options, options
+from support.tflite_refusals import refusal
+from usmp.frontend.tflite.importer import import_tflite
+
+REDUCER = options("ReducerOptions", keep_dims=False)
+ARG = options("ArgMinOptions", output_type=2)
+WINDOW = {"padding": 1, "stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": 1}
+REAL = Spec((2, 3), 0, 0, "float32")
+LONG = Spec((), 0, 0, "int64")
+
+
+def real(*shape: int) -> Spec:
+    return Spec(shape, 0, 0, "float32")
+
+
+def whole(*shape: int, dtype: str = "int32") -> Spec:
+    return Spec(shape, 0, 0, dtype)
+
+
+def of_softmax(shape: Sequence[int], beta: float) -> tuple:
+    x = real(*shape)
+    return "SOFTMAX", [x], x, options("SoftmaxOptions", beta=beta)
+
+
+CASES = {
+    "softmax_beta": of_softmax((2, 5), 0.3),
+    "softmax_five_axes": of_softmax((2, 1, 3, 2, 4), 1.0),
+    "softmax_five_axes_beta": of_softmax((2, 1, 3, 2, 4), 2.5),
+    "gelu_approximate": ("GELU", [REAL], REAL, options("GeluOptions", approximate=True)),
+    "gelu": ("GELU", [REAL], REAL, options("GeluOptions", approximate=False)),
+    "mean_int32": ("MEAN", [whole(4, 5), int32(1)], whole(4), REDUCER),
+    "mean_int64": (
+        "MEAN",
+        [whole(4, 5, dtype="int64"), int32(0)],
+        whole(5, dtype="int64"),
+        REDUCER,
+    ),
+    "arg_max_int32": (
+        "ARG_MAX",
+        [real(3, 4), scalar(1)],
+        whole(3),
+        options("ArgMaxOptions", output_type=2),
+    ),
+    # Extremes are among the inputs: every element is the greatest.
+    "arg_min_of_the_greatest": ("ARG_MIN", [whole(2, 3), scalar(0)], whole(3), ARG),
+    "floor_mod": ("FLOOR_MOD", [real(7, 9), Constant(np.float32([0.3]))], real(7, 9), None),
+    "squared_difference_int32": (
+        "SQUARED_DIFFERENCE",
+        [whole(3, 4), whole(4)],
+        whole(3, 4),
+        None,
+    ),
+    "cumsum": (
+        "CUMSUM",
+        [real(3, 4), scalar(-1)],
+        real(3, 4),
+        options("CumsumOptions", exclusive=True, reverse=True),
+    ),
+    "sum_over_repeated_axes": ("SUM", [real(3, 4), int32(1, -1)], real(3), REDUCER),
+    "reduce_any": (
+        "REDUCE_ANY",
+        [whole(3, 4, dtype="bool"), int32(0, 0)],
+        whole(4, dtype="bool"),
+        REDUCER,
+    ),
+    "matmul_of_transposed": (
+        "BATCH_MATMUL",
+        [real(2, 1, 4), real(2, 1, 5)],
+        real(2, 4, 5),
+        options("BatchMatMulOptions", adj_x=True, adj_y=False),
+    ),
+    "wide_constant": (
+        "MAXIMUM",
+        [LONG(2, 3), Constant(np.array([2**40, 5, -(2**50)]))],
+        LONG(2, 3),
+        None,
+    ),
+    "resize_to_one_row_with_corners": (
+        "RESIZE_BILINEAR",
+        [real(2, 3, 4, 2), int32(1, 7)],
+        real(2, 1, 7, 2),
+        options("ResizeBilinearOptions", align_corners=True, half_pixel_centers=False),
+    ),
+    # Types that are not quantized may have a scale all the same; it means nothing.
+    "scale_of_float": ("RELU", [Spec((2, 3), 0.1, 0, "float32")], REAL, None),
+    "scale_of_int32": ("ABS", [Spec((2, 3), 0.1, 3, "int32")], whole(2, 3), None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_computes_what_the_kernel_computes(name):
+    code, inputs, output, table = CASES[name]
+    model = Model(inputs, [output], table)
+    content = one_operator(code, inputs, [output], table)
+    result = outcome(trial(code, content, describe(model), model, Random(name)), ("-O0",))
+    assert result.is_compared, result
+
+
+def test_nan_is_no_extreme():
+    table = options("ArgMaxOptions", output_type=2)
+    content = one_operator("ARG_MAX", [real(5), scalar(0)], [whole()], table)
+    x = np.array([-np.inf, 2, np.nan, 7, 7], np.float32)
+    assert usmp.build(import_tflite(content)).run({"t0": x})["t2"] == 3
+
+
+REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
+    "tanh": (
+        "ADD",
+        [REAL, REAL],
+        REAL,
+        options("AddOptions", fused_activation_function=4),
+        "fused activation TANH is not supported, and TFLite's kernels leave it out; make it an "
+        "operator of its own. Supported: NONE, RELU, RELU_N1_TO_1, RELU6",
+    ),
+    "sign_bit": (
+        "MAX_POOL_2D",
+        [real(1, 2, 2, 1)],
+        real(1, 2, 2, 1),
+        options("Pool2DOptions", **WINDOW, fused_activation_function=5),
+        "fused activation SIGN_BIT is not supported, and TFLite's kernels leave it out; make it an "
+        "operator of its own. Supported: NONE, RELU, RELU_N1_TO_1, RELU6",
+    ),
+    "activation_of_l2": (
+        "L2_NORMALIZATION",
+        [REAL],
+        REAL,
+        options("L2NormOptions", fused_activation_function=1),
+        "fused activation RELU is not supported; supported: NONE",
+    ),
+    "broadcast_atan2": (
+        "ATAN2",
+        [REAL, real(3)],
+        REAL,
+        None,
+        'input "t0" has shape [2, 3] and output "t1" has shape [3]; they must be the same',
+    ),
+    "type_without_kernel": (
+        "RELU",
+        [whole(2, 3)],
+        whole(2, 3),
+        None,
+        'input "t0" is of type int32; supported: float32',
+    ),
+    "never_compared": (
+        "LOCAL_RESPONSE_NORMALIZATION",
+        [real(1, 2, 2, 4)],
+        real(1, 2, 2, 4),
+        options("LocalResponseNormalizationOptions"),
+        "not supported, as it was never compared with TFLite's kernels; replace it, or end the "
+        "model before it",
+    ),
+    "operands_that_do_not_go_together": (
+        "FLOOR_MOD",
+        [REAL, real(2)],
+        REAL,
+        None,
+        "inputs of shapes [2, 3] and [2] do not go together",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name):
+    code, inputs, output, table, message = REFUSED[name]
+    assert refusal(code, inputs, output, table) == message

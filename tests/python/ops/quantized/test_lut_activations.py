@@ -1,0 +1,84 @@
+"""Functions of one integer, at every integer, against what tflite-micro computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import usmp
+from support.micro import Micro
+from support.quantized_models.model import Spec, one_operator
+from support.tflite_builder import Options, options
+
+INT8 = np.arange(-128, 128).astype(np.int8)
+INT16 = np.arange(-(2**15), 2**15).astype(np.int16)
+LOGISTIC, TANH = (1 / 256, -128), (1 / 128, 0)
+SCALES = [0.0001, 0.004, 0.0173, 0.05, 0.125, 0.31, 2.0]
+ZERO_POINTS = [-128, -7, 0, 90, 127]
+
+
+def assert_equals_real(code: str, x: Spec, y: Spec, function) -> None:
+    """The 8-bit integers nearest to a function of real numbers."""
+    values = np.arange(*(np.array([0, 256]) + np.iinfo(x.dtype).min)).astype(x.dtype)
+    content = one_operator(code, [x], [y])
+    ours = usmp.build(usmp.frontend.tflite.importer.import_tflite(content)).run({"t0": values})[
+        "t1"
+    ]
+    real = function(x.scale * (values.astype(float) - x.zero_point)) / y.scale + y.zero_point
+    limits = np.iinfo(y.dtype)
+    assert np.abs(ours - np.clip(real, limits.min, limits.max)).max() < 0.501
+
+
+def assert_equals_micro(code: str, x: Spec, y: Spec, table: Options | None = None) -> None:
+    content = one_operator(code, [x], [y], table)
+    values = INT8 if x.dtype == "int8" else INT16
+    inputs = {"t0": values.reshape(x.shape)}
+    ours = usmp.build(usmp.frontend.tflite.importer.import_tflite(content)).run(inputs)
+    np.testing.assert_array_equal(ours["t1"], Micro(content).run(inputs)["t1"])
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize(("code", "output"), [("LOGISTIC", LOGISTIC), ("TANH", TANH)])
+def test_sigmoids_of_int8(code, output, scale):
+    for zero_point in ZERO_POINTS:
+        assert_equals_micro(code, Spec((256,), scale, zero_point), Spec((256,), *output))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_sigmoids_with_another_output(dtype):
+    zero_point = 3 - np.iinfo("int8").min * (dtype == "uint8")
+    x, y = Spec((256,), 0.03, zero_point, dtype), Spec((256,), 0.011, zero_point, dtype)
+    assert_equals_real("LOGISTIC", x, y, lambda v: 1 / (1 + np.exp(-v)))
+    assert_equals_real("TANH", x, y, np.tanh)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1 / 8192, 1 / 4096, 1 / 2048, 0.0003, 0.01, 1.3])
+@pytest.mark.parametrize("code", ["LOGISTIC", "TANH"])
+def test_sigmoids_of_int16(code, scale):
+    y = Spec((2**16,), 1 / 32768, 0, "int16")
+    assert_equals_micro(code, Spec((2**16,), scale, 0, "int16"), y)
+
+
+@pytest.mark.parametrize("scale", [0.004, 0.0173, 0.05, 0.31])
+@pytest.mark.parametrize("code", ["ELU", "HARD_SWISH"])
+def test_curves_of_int8(code, scale):
+    for zero_point in ZERO_POINTS:
+        y = Spec((256,), scale * 0.9, -zero_point // 2)
+        assert_equals_micro(code, Spec((256,), scale, zero_point), y)
+
+
+@pytest.mark.parametrize("scale", [0.004, 0.05, 0.7])
+def test_inverse_square_roots(scale):
+    y = Spec((256,), 0.02, -100)
+    assert_equals_micro("RSQRT", Spec((256,), scale, -128), y)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0003, 0.00031), (0.00071, 0.0002), (1e-4, 0.3)])
+@pytest.mark.parametrize(
+    ("code", "table"),
+    [("RELU", None), ("ABS", None), ("LEAKY_RELU", options("LeakyReluOptions", alpha=0.3))],
+)
+def test_lines_of_int16(code, table, before, after):
+    """So many values tell a ratio in single precision from one in double precision."""
+    x, y = Spec((2**16,), before, 0, "int16"), Spec((2**16,), after, 0, "int16")
+    assert_equals_micro(code, x, y, table)

@@ -1,0 +1,78 @@
+"""Models whose memory cannot be planned because a shape is not known, impossible, or too large."""
+
+from __future__ import annotations
+
+import pytest
+import tvm
+from tvm import relax, tirx
+
+import usmp
+from usmp.relax.static_shapes import check_static_shapes
+
+
+def model(shape, dtype: str = "float32", operator=relax.op.nn.relu) -> tvm.IRModule:
+    """x -> operator(x)."""
+    x = relax.Var("x", relax.TensorType(shape, dtype))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(operator(x))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def message_of(mod: tvm.IRModule, check=check_static_shapes) -> str:
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        check(mod)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 2, 3)], ids=str)
+def test_static_shapes(shape):
+    check_static_shapes(model(shape))
+
+
+@pytest.mark.parametrize("check", [check_static_shapes, usmp.build])
+def test_dynamic_input(check):
+    extent = tirx.Var("n", "int64")
+    assert message_of(model((extent, 4)), check) == (
+        'input x has a dynamic shape, R.Tensor((n, 4), dtype="float32"); memory is planned at '
+        "compile time: give the model fixed input shapes and try again"
+    )
+
+
+def test_input_of_unknown_shape():
+    x = relax.Var("x", relax.TensorType(dtype="float32", ndim=2))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(x)
+    assert message_of(builder.get()).startswith("input x has a dynamic shape, ")
+
+
+def test_shape_that_depends_on_the_data():
+    message = message_of(model((4,), "int32", relax.op.unique))
+    assert message.startswith("tensor ")
+    assert " has a dynamic shape, " in message
+
+
+def test_largest_tensor():
+    check_static_shapes(model((2**31 - 1,), "int8"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "size"),
+    [((2**31,), "int8", 2**31), ((2**29,), "float32", 2**31), ((2**40, 2**20), "int8", 2**60)],
+)
+def test_tensor_that_is_too_large(shape, dtype, size):
+    assert message_of(model(shape, dtype, relax.op.abs)) == (
+        f"input x of shape {list(shape)} takes {size} bytes; a tensor may take 2147483647, "
+        "because the emitted C indexes with 32 bits"
+    )
+
+
+def test_impossible_shape():
+    assert message_of(model((1, -3))) == "input x has the impossible shape [1, -3]"
+
+
+def test_module_without_main():
+    assert message_of(tvm.IRModule()) == 'the module has no Relax function "main"'

@@ -1,0 +1,132 @@
+"""Quantized `.onnx` and `.pt2` models from the file to C: integers everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import tvm_ffi
+from onnx import numpy_helper
+from tvm import tirx
+
+import usmp
+from support.onnx_models import Reference, mobile_block, perceptron, quantized, residual_cnn
+from support.qdq_models import float_counts, integer_calls
+from usmp.frontend.onnx.importer import import_onnx
+from usmp.pipeline import lower_to_aot
+
+PER_CHANNEL_BYTES = 2048
+"""Beside 3 %: factors of channels, tables of functions and softmax."""
+
+MODELS = {
+    "residual_cnn": (
+        residual_cnn,
+        "quantize conv2d conv2d1 conv2d2 conv2d3 add max_pool mean fully_connected softmax relu "
+        "dequantize",
+        3,
+    ),
+    "mobile_block": (
+        mobile_block,
+        "quantize conv2d conv2d1 depthwise_conv2d conv2d2 add average_pool fully_connected "
+        "dequantize",
+        2,
+    ),
+    "perceptron": (
+        perceptron,
+        "quantize fully_connected add fully_connected1 add1 fully_connected2 dequantize",
+        1,
+    ),
+}
+"""How each is made, what computes it, and the steps of its output that rounding may add up to."""
+
+
+def constant_bytes(factory) -> int:
+    return factory.metadata["modules"]["default"]["memory"]["functions"]["main"][0][
+        "constants_size_bytes"
+    ]
+
+
+def floats_between_operators(mod) -> list[str]:
+    """The names of the tensors of floats that operators give to one another."""
+    names: list[str] = []
+
+    def on_alloc(alloc: tirx.AllocBuffer) -> None:
+        if "float" in str(alloc.buffer.dtype):
+            names.append(alloc.buffer.name)
+
+    main = lower_to_aot(mod)["__tvm_main__"]
+    tvm_ffi.structural_walk(main.body, (tirx.AllocBuffer, on_alloc))
+    return names
+
+
+def integer_bytes(content: bytes) -> int:
+    """The weights and biases of a file, without scales and shapes."""
+    tensors = map(numpy_helper.to_array, onnx.ModelProto.FromString(content).graph.initializer)
+    return sum(t.nbytes for t in tensors if t.dtype in (np.int8, np.uint8, np.int32))
+
+
+@pytest.mark.parametrize("activations", ["int8", "uint8"])
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx(name, activations):
+    make, calls, steps = MODELS[name]
+    content = quantized(make(), activations)
+    mod = import_onnx(content, Path("."))
+    assert integer_calls(mod) == calls.split()
+    assert float_counts(mod) == {}
+    assert floats_between_operators(mod) == []
+    factory, reference = usmp.build(mod), Reference(content)
+    assert constant_bytes(factory) <= 1.03 * integer_bytes(content) + PER_CHANNEL_BYTES
+    for seed in range(3):
+        inputs = reference.random_inputs(100 + seed)
+        (output,), (expected,) = factory.run(inputs).values(), reference.run(inputs).values()
+        assert np.ptp(expected) > 0
+        step = np.diff(np.unique(np.concatenate([output, expected], axis=None))).min()
+        assert np.abs(output - expected).max() <= (steps + 0.01) * step
+
+
+PYTORCH_MODELS = {
+    "Cnn": (
+        "quantize conv2d clamp depthwise_conv2d clamp1 conv2d1 max_pool average_pool "
+        "fully_connected dequantize softmax",
+        {"softmax": 1},
+        1e-3,
+    ),
+    "Residual": (
+        "quantize conv2d conv2d1 conv2d2 conv2d3 add mean fully_connected dequantize",
+        {},
+        0.00519,
+    ),
+    "Perceptron": (
+        "quantize fully_connected fully_connected1 fully_connected2 dequantize",
+        {},
+        0.00147,
+    ),
+}
+"""What computes each, what of it in float, and by how much the outputs differ at most: one or two
+steps."""
+
+
+@pytest.mark.parametrize("name", PYTORCH_MODELS)
+def test_pytorch(name):
+    models = pytest.importorskip("pytorch_models")
+    from usmp.frontend.pytorch.importer import import_pytorch
+
+    calls, floats, tolerance = PYTORCH_MODELS[name]
+    kind = getattr(models, name)
+    module = models.quantized(models.seeded(kind))
+    mod = import_pytorch(models.exported(module, models.example_of(kind)))
+    assert integer_calls(mod) == calls.split()
+    assert float_counts(mod) == floats
+    assert len(floats_between_operators(mod)) == sum(floats.values())
+    factory = usmp.build(mod)
+    held = [*module.state_dict().values()]
+    weights = sum(t.numel() * t.element_size() for t in held if not t.dtype.is_floating_point)
+    # Biases, which are floats of as many bytes.
+    weights += sum(t.numel() * 4 for t in held if t.dtype.is_floating_point and t.ndim == 1)
+    assert constant_bytes(factory) <= 1.03 * weights + PER_CHANNEL_BYTES
+    for seed in range(3):
+        x = models.example_of(kind, 100 + seed)
+        (output,) = factory.run({mod["main"].params[0].name: x.numpy()}).values()
+        assert np.abs(output - models.run(module, x)).max() <= tolerance

@@ -1,0 +1,1 @@
+"""What tests share: models, programs, references to compare with."""

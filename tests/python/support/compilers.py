@@ -1,0 +1,28 @@
+"""C compilers, emulators and shells that a machine may lack."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from usmp.boards.board import BOARDS
+
+
+def require(program: str) -> None:
+    """Skip the test, and say why, where `program` is not installed."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed (apt-get install {_PACKAGES[program]})")
+
+
+_PACKAGES = {
+    "make": "make",
+    "gcc": "gcc",
+    "g++": "g++",
+    "clang": "clang",
+    "clang++": "clang libclang-rt-dev",
+    "fish": "fish",
+    "zsh": "zsh",
+    **{board.toolchain.compiler: board.toolchain.packages for board in BOARDS},
+    **{board.emulator.program: board.emulator.package for board in BOARDS},
+}

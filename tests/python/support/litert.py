@@ -1,0 +1,36 @@
+"""LiteRT with TFLite's reference kernels: what outputs are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from support.tflite_tensors import graph_tensors, random_inputs
+
+
+class Reference:
+    """A model in the reference runtime."""
+
+    def __init__(self, model: Path | bytes) -> None:
+        self._content = model if isinstance(model, bytes) else model.read_bytes()
+        self._interpreter = Interpreter(
+            model_content=self._content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        )
+        self._interpreter.allocate_tensors()
+        self._inputs = self._interpreter.get_input_details()
+        self._outputs = self._interpreter.get_output_details()
+
+    def random_inputs(self, seed: int) -> dict[str, np.ndarray]:
+        """Normal floats; integers from the whole range of their type."""
+        inputs, _ = graph_tensors(self._content)
+        return random_inputs(inputs, seed)
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name."""
+        for tensor in self._inputs:
+            self._interpreter.set_tensor(tensor["index"], inputs[tensor["name"]])
+        self._interpreter.invoke()
+        return {t["name"]: self._interpreter.get_tensor(t["index"]) for t in self._outputs}

@@ -1,0 +1,23 @@
+"""What the liveness analysis found, as plain sets and lists for exact comparison."""
+
+from __future__ import annotations
+
+from usmp.analysis.memory.facts import analyze_liveness
+from usmp.analysis.memory.function_liveness import Span
+
+
+def spans(mod) -> dict[str, list[Span]]:
+    """The spans of each allocation, by name."""
+    allocations = analyze_liveness("main", mod).allocations
+    assert len({stmt.buffer.name for stmt in allocations}) == len(allocations)
+    return {stmt.buffer.name: live for stmt, live in allocations.items()}
+
+
+def unplannable(mod) -> set[str]:
+    """The allocations that several iterations may hold at the same time, by name."""
+    return {stmt.buffer.name for stmt in analyze_liveness("main", mod).unplannable}
+
+
+def parameters(mod) -> dict[int, Span]:
+    """The span of each parameter of `main` that is accessed, by index."""
+    return analyze_liveness("main", mod).parameters

@@ -1,0 +1,87 @@
+"""tflite-micro with its reference kernels: what quantized outputs must equal."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from tflite_micro.python.tflite_micro.runtime import Interpreter
+
+import usmp
+from support.tflite_tensors import graph_tensors, random_inputs
+from usmp.runtime import HostModule
+
+ARENA_BYTES = 4 << 20
+
+
+class CannotRunError(RuntimeError):
+    """tflite-micro does not run the model, for the reason it printed."""
+
+
+class Micro:
+    """A model in tflite-micro; state is kept from one run to the next.
+
+    Raises
+    ------
+    CannotRunError: tflite-micro lacks an operator or refuses an option.
+    """
+
+    def __init__(self, model: Path | bytes, arena_bytes: int = ARENA_BYTES) -> None:
+        content = model if isinstance(model, bytes) else model.read_bytes()
+        self.inputs, self.outputs = graph_tensors(content)
+        with _reason_from_stderr("prepare"):
+            self._interpreter = Interpreter.from_bytes(content, arena_size=arena_bytes)
+
+    def random_inputs(self, seed: int) -> dict[str, np.ndarray]:
+        """Normal floats; integers from the whole range of their type."""
+        return random_inputs(self.inputs, seed)
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name."""
+        for index, tensor in enumerate(self.inputs):
+            self._interpreter.set_input(inputs[tensor.name], index)
+        with _reason_from_stderr("run"):
+            self._interpreter.invoke()
+        return {t.name: self._interpreter.get_output(i) for i, t in enumerate(self.outputs)}
+
+
+def assert_equals_micro(
+    model: usmp.AOTExecutorFactoryModule | HostModule, content: bytes, runs: int
+) -> None:
+    """Byte for byte on random inputs, from the first run on: state is what it is at first."""
+    reference = Micro(content)
+    for seed in range(runs):
+        inputs = reference.random_inputs(seed)
+        actual, expected = model.run(inputs), reference.run(inputs)
+        assert {k: v.tobytes() for k, v in actual.items()} == {
+            k: v.tobytes() for k, v in expected.items()
+        }
+
+
+@contextlib.contextmanager
+def _reason_from_stderr(task: str) -> Iterator[None]:
+    """Turn what the library writes to the C stderr into the text of an error."""
+    text, kept = _text(), os.dup(2)
+    text.truncate(0)
+    os.dup2(text.fileno(), 2)
+    try:
+        yield
+    except RuntimeError as error:
+        text.seek(0)
+        reason = " ".join(text.read().decode(errors="replace").split())
+        raise CannotRunError(f"tflite-micro cannot {task} the model: {reason}") from error
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+@functools.cache
+def _text() -> IO[bytes]:
+    # Appended to, so that truncating is enough to begin anew.
+    return tempfile.TemporaryFile("a+b")

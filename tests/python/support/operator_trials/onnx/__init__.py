@@ -1,0 +1,39 @@
+"""Trials of ONNX operators, one file a family."""
+
+from __future__ import annotations
+
+from support.operator_trials.onnx import (
+    element_wise,
+    gathers,
+    images,
+    moves,
+    normalizations,
+    products,
+    quantizations,
+    reductions,
+    sequences,
+    windows,
+)
+from support.operator_trials.trial import Generator
+from usmp.frontend.onnx.compared import COMPARED
+
+_FAMILIES = (
+    element_wise,
+    gathers,
+    images,
+    moves,
+    normalizations,
+    products,
+    quantizations,
+    reductions,
+    sequences,
+    windows,
+)
+GENERATORS: dict[str, Generator] = {
+    operator: generator for family in _FAMILIES for operator, generator in family.GENERATORS.items()
+}
+
+
+def registered_operators() -> set[str]:
+    """The names of the operators that the front end accepts."""
+    return set(COMPARED)

@@ -1,0 +1,88 @@
+"""Operators that make integers of floats, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from support.operator_trials.onnx.one_node import MICROSOFT, Operand, node_trial, opset_of
+from support.operator_trials.onnx.samples import axis_of, constant, shape_of, values
+from support.operator_trials.trial import Generator, Trial
+
+
+def _parameters(random: Random, opset: int, shape: list[int], dtype: str) -> tuple[Any, Any, Any]:
+    """Scale, zero point and axis: of the tensor, or of the slices along an axis."""
+    axis = None
+    extents: list[int] = []
+    if opset >= 13 and len(shape) > 1 and random.random() < 0.4:
+        axis = axis_of(random, len(shape))
+        extents = [shape[axis]]
+    scale = constant(random, "float32", extents, 0.01, 0.3)
+    zero_point = constant(random, dtype, extents, -20, 100)
+    if dtype == "int32":
+        zero_point = np.zeros_like(zero_point)
+    return scale, zero_point, axis
+
+
+def quantize_linear(random: Random) -> Trial:
+    opset = opset_of(random, "QuantizeLinear")
+    types = ["int8", "uint8"] + (["int16", "uint16"] if opset >= 21 else [])
+    dtype, shape = random.choice(types), shape_of(random, 1)
+    scale, zero_point, axis = _parameters(random, opset, shape, dtype)
+    leaves_out = dtype == "uint8" and random.random() < 0.3
+    step = float(scale.flat[0])
+    # Values between two integers, to which side they go.
+    ties = [step * (i + 0.5) for i in range(-4, 4)] + [1e9, -1e9]
+    operands: list[Operand] = [values("float32", shape, -30, 30, ties), scale]
+    operands += [] if leaves_out else [zero_point]
+    return node_trial(random, "QuantizeLinear", operands, opset, axis=axis)
+
+
+def dequantize_linear(random: Random) -> Trial:
+    opset = opset_of(random, "DequantizeLinear")
+    types = ["int8", "uint8", "int32"] + (["int16", "uint16"] if opset >= 21 else [])
+    dtype, shape = random.choice(types), shape_of(random, 1)
+    scale, zero_point, axis = _parameters(random, opset, shape, dtype)
+    operands: list[Operand] = [values(dtype, shape), scale]
+    operands += [] if random.random() < 0.3 else [zero_point]
+    return node_trial(random, "DequantizeLinear", operands, opset, axis=axis)
+
+
+def dynamic_quantize_linear(random: Random) -> Trial:
+    opset = opset_of(random, "DynamicQuantizeLinear")
+    low, high = random.choice([(-5, 5), (1, 9), (-9, -1), (0, 0)])
+    x = values("float32", shape_of(random, 1), low, high)
+    return node_trial(random, "DynamicQuantizeLinear", [x], opset, 3)
+
+
+def microsoft_quantize_linear(random: Random) -> Trial:
+    """Which had integers of 16 bits before those of ONNX."""
+    dtype, shape = random.choice(["int8", "uint8", "int16", "uint16"]), shape_of(random, 1)
+    scale, zero_point, _ = _parameters(random, 0, shape, dtype)
+    step = float(scale.flat[0])
+    ties = [step * (i + 0.5) for i in range(-4, 4)]
+    operands: list[Operand] = [values("float32", shape, -30, 30, ties), scale, zero_point]
+    return node_trial(
+        random, "QuantizeLinear", operands, 17, domain=MICROSOFT, output_types=[dtype]
+    )
+
+
+def microsoft_dequantize_linear(random: Random) -> Trial:
+    dtype, shape = random.choice(["int8", "uint8", "int16", "uint16"]), shape_of(random, 1)
+    scale, zero_point, _ = _parameters(random, 0, shape, dtype)
+    operands: list[Operand] = [values(dtype, shape), scale, zero_point]
+    return node_trial(
+        random, "DequantizeLinear", operands, 17, domain=MICROSOFT, output_types=["float32"]
+    )
+
+
+GENERATORS: Mapping[str, Generator] = {
+    "QuantizeLinear": quantize_linear,
+    "DequantizeLinear": dequantize_linear,
+    "DynamicQuantizeLinear": dynamic_quantize_linear,
+    f"{MICROSOFT}.QuantizeLinear": microsoft_quantize_linear,
+    f"{MICROSOFT}.DequantizeLinear": microsoft_dequantize_linear,
+}

@@ -1,0 +1,64 @@
+"""Trials of every operator of a front end, and the table of what became of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from support.operator_trials.trial import C_FLAGS, ENDINGS, Generator, Outcome, Trial, outcome
+
+FRONT_ENDS = tuple(ENDINGS)
+VERDICTS = ("equal", "close", "refused", "wrong", "crash", "no reference")
+
+
+def generators(front_end: str) -> Mapping[str, Generator]:
+    """By the name of the operator, what makes a trial of it with random attributes."""
+    return importlib.import_module(f"support.operator_trials.{front_end}").GENERATORS
+
+
+def never_compared(front_end: str) -> list[str]:
+    """The operators that the front end accepts and of which no trial is made."""
+    module = importlib.import_module(f"support.operator_trials.{front_end}")
+    return sorted(set(module.registered_operators()) - set(module.GENERATORS))
+
+
+def trial_of(front_end: str, operator: str, seed: int) -> Trial:
+    """The same trial whenever it is made."""
+    return generators(front_end)[operator](Random(f"{operator} {seed}"))
+
+
+@dataclass
+class Row:
+    """What became of the trials of one operator."""
+
+    operator: str
+    verdicts: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Messages, and how often each came."""
+
+    def add(self, seed: int, trial: Trial, result: Outcome) -> None:
+        self.verdicts[result.verdict] += 1
+        if result.is_fault:
+            what = f"seed {seed}: {result.verdict}: {trial.description}\n      {result.detail}"
+            self.faults.append(what)
+        if result.verdict == "refused":
+            self.refusals[result.detail] += 1
+
+
+def sweep(
+    front_end: str,
+    operators: Iterable[str],
+    seeds: Sequence[int],
+    flags: Sequence[str] = C_FLAGS,
+) -> Iterator[Row]:
+    """One row an operator, with a trial of each seed."""
+    for operator in operators:
+        row = Row(operator)
+        for seed in seeds:
+            trial = trial_of(front_end, operator, seed)
+            row.add(seed, trial, outcome(trial, flags))
+        yield row

@@ -1,0 +1,398 @@
+"""Runs flat TIR on bytes, as the text says.
+
+Slow and simple, so that it can be trusted: nothing of the planner is in here. Memory that was never
+written has no value, and reading it is an error, as is writing a constant, an access that is not
+aligned, or one outside of its memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add, mul
+
+import tvm
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, TensorLoad
+
+from support.tir_arithmetic import (
+    COMPARISONS,
+    FUNCTIONS,
+    OPERATIONS,
+    Value,
+    element_type,
+    from_bits,
+    lanewise,
+    to_bits,
+    wrap,
+)
+
+CONSTANT_DATA = "constant_data"
+"""The annotation of an AllocBuffer that holds a constant: its content."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A byte of some memory, which starts aligned for every type.
+
+    A `None` in the memory is a byte that was never written; a tuple is memory that nobody may
+    write.
+    """
+
+    memory: list[int | None] | tuple[int, ...]
+    offset: int = 0
+
+
+class _Return(Exception):
+    """Leaves a PrimFunc."""
+
+
+class _Break(Exception):
+    """Leaves a loop."""
+
+
+class _Continue(Exception):
+    """Leaves an iteration."""
+
+
+_CALLS_BY_NAME = (
+    "tirx.call_extern",
+    "tirx.call_pure_extern",
+    "tirx.tvm_call_cpacked",
+    "tirx.tvm_call_packed",
+)
+CONCURRENT = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED)
+_ENDED = object()
+
+Steps = Generator[None, None, None]
+"""A run that pauses after each statement that it completes."""
+
+
+class Interpreter:
+    """Runs the PrimFuncs of a module.
+
+    Parameters
+    ----------
+    mod: the module.
+    backwards: evaluate operands and arguments from right to left, which C leaves open, and start
+        with the last of the iterations that run at once.
+    interleaved: let the iterations of a parallel or vectorized loop each do one statement in turn;
+        else they run one after the other.
+    steps: how many statements may run; a loop whose counter was overwritten may never end.
+    """
+
+    def __init__(
+        self,
+        mod: tvm.IRModule,
+        backwards: bool = False,
+        interleaved: bool = True,
+        steps: int = 100_000,
+    ) -> None:
+        self.order = -1 if backwards else 1
+        self.interleaved = interleaved
+        self.steps = steps
+        self.layouts: dict[tirx.Var, _Layout] = {}
+        self.functions: dict[str, tirx.PrimFunc] = {}
+        for variable, func in mod.functions.items():
+            self.functions[variable.name_hint] = func
+            if func.attrs and "global_symbol" in func.attrs:
+                self.functions[str(func.attrs["global_symbol"])] = func
+
+    def call(self, name: str, arguments: list) -> int | None:
+        """Run one PrimFunc; returns what it returns."""
+        try:
+            for _ in self.calling(name, arguments):
+                pass
+        except _Return as result:
+            return result.args[0]
+        return None
+
+    def calling(self, name: str, arguments: list) -> Steps:
+        """Run one PrimFunc step by step; it may end with `_Return`."""
+        func = self.functions[name]
+        yield from self.run(func.body, dict(zip(func.params, arguments, strict=True)))
+
+    # ---- statements
+
+    def run(self, stmt: tirx.Stmt, variables: dict) -> Steps:
+        """Run one statement; it may add to `variables`."""
+        kind = type(stmt)
+        if kind is tirx.SeqStmt:
+            for child in stmt.seq:
+                yield from self.run(child, variables)
+            return
+        if kind is tirx.IfThenElse:
+            if self.value(stmt.condition, variables):
+                yield from self.run(stmt.then_case, dict(variables))
+            elif stmt.else_case is not None:
+                yield from self.run(stmt.else_case, dict(variables))
+        elif kind is tirx.For:
+            if stmt.kind in CONCURRENT:
+                yield from self.run_at_once(stmt, variables)
+            else:
+                yield from self.run_in_turn(stmt, variables)
+        elif kind is tirx.While:
+            while self.value(stmt.condition, variables):
+                try:
+                    with suppress(_Continue):
+                        yield from self.run(stmt.body, dict(variables))
+                except _Break:
+                    break
+        elif kind is tirx.Evaluate and (callee := self.callee(stmt.value)):
+            name, arguments = callee
+            with suppress(_Return):
+                yield from self.calling(name, self.values(arguments, variables))
+        elif kind is tirx.AttrStmt:
+            yield from self.run(stmt.body, variables)
+        else:
+            self.execute(stmt, variables)
+        self.steps -= 1
+        assert self.steps > 0, "the program does not end"
+        yield
+
+    def run_in_turn(self, stmt: tirx.For, variables: dict) -> Steps:
+        """A serial loop; the bounds are evaluated again before every iteration, as in C."""
+        index = self.value(stmt.min, variables)
+        step = 1 if stmt.step is None else self.value(stmt.step, variables)
+        while index < self.value(stmt.min, variables) + self.value(stmt.extent, variables):
+            try:
+                with suppress(_Continue):
+                    yield from self.run(stmt.body, {**variables, stmt.loop_var: index})
+            except _Break:
+                break
+            index += step
+
+    def run_at_once(self, stmt: tirx.For, variables: dict) -> Steps:
+        """A loop whose iterations run at the same time, each with variables of its own."""
+        start, extent = self.values([stmt.min, stmt.extent], variables)
+        iterations = [
+            self.run(stmt.body, {**variables, stmt.loop_var: index})
+            for index in range(start, start + extent)[:: self.order]
+        ]
+        if not self.interleaved:
+            for iteration in iterations:
+                yield from iteration
+            return
+        while iterations:
+            iterations = [steps for steps in iterations if next(steps, _ENDED) is not _ENDED]
+            yield
+
+    def execute(self, stmt: tirx.Stmt, variables: dict) -> None:
+        """Run a statement that has no other statements in it."""
+        kind = type(stmt)
+        if kind is tirx.AllocBuffer:
+            variables[stmt.buffer] = _allocate(stmt)
+        elif kind is tirx.DeclBuffer:
+            address = self.value(stmt.data, variables)
+            assert address.offset % self.layout(stmt.buffer).itemsize == 0, "view is not aligned"
+            variables[stmt.buffer] = address
+        elif kind is tirx.Bind:
+            variables[stmt.var] = self.value(stmt.value, variables)
+        elif kind is tirx.BufferStore:
+            value, *indices = self.values([stmt.value, *stmt.indices], variables)
+            index = self.index(stmt.buffer, indices, variables)
+            lanewise(partial(self.store_element, variables[stmt.buffer], stmt.buffer), index, value)
+        elif kind is tirx.Evaluate:
+            self.value(stmt.value, variables)
+        elif kind is tirx.Return:
+            raise _Return(self.value(stmt.value, variables))
+        elif kind is tirx.Break:
+            raise _Break
+        elif kind is tirx.Continue:
+            raise _Continue
+        else:
+            raise NotImplementedError(kind)
+
+    # ---- expressions
+
+    def values(self, exprs: list[tirx.Expr], variables: dict) -> list:
+        """The values of several expressions, evaluated in the order of this interpreter."""
+        return [self.value(e, variables) for e in exprs[:: self.order]][:: self.order]
+
+    def value(self, expr: tirx.Expr, variables: dict) -> Value | Pointer | None:
+        """The value of an expression."""
+        kind = type(expr)
+        if kind is TensorLoad:
+            address, *indices = self.values([expr.source, *expr.indices], variables)
+            index = self.index(expr.source, indices, variables)
+            return lanewise(partial(self.load_element, address, expr.source), index)
+        if kind in OPERATIONS:
+            a, b = self.values([expr.a, expr.b], variables)
+            return wrap(lanewise(OPERATIONS[kind], a, b), expr.ty.dtype)
+        if kind in COMPARISONS:
+            return lanewise(COMPARISONS[kind], *self.values([expr.a, expr.b], variables))
+        if kind in (tirx.IntImm, tirx.FloatImm):
+            return expr.value
+        if kind is tirx.Var:
+            return variables[expr]
+        if kind is tirx.Cast:
+            return wrap(self.value(expr.value, variables), expr.ty.dtype)
+        if kind is not Call:
+            return self.compound(expr, variables)
+        if callee := self.callee(expr):
+            name, arguments = callee
+            return self.call(name, self.values(arguments, variables))
+        return self.operator(expr, variables)
+
+    def compound(self, expr: tirx.Expr, variables: dict) -> Value:
+        """The value of an expression of a rare kind; what it does not need is not evaluated, as in
+        C."""
+        kind = type(expr)
+        if kind in (tirx.And, tirx.Or):
+            left = self.value(expr.a, variables)
+            return left if bool(left) == (kind is tirx.Or) else self.value(expr.b, variables)
+        if kind is tirx.Not:
+            return lanewise(lambda a: not a, self.value(expr.a, variables))
+        if kind is tirx.BitwiseNot:
+            return wrap(lanewise(lambda a: ~int(a), self.value(expr.a, variables)), expr.ty.dtype)
+        if kind is tirx.Select:
+            return self.choose([expr.condition, expr.true_value, expr.false_value], variables)
+        if kind is tirx.Let:
+            return self.value(expr.body, {**variables, expr.var: self.value(expr.value, variables)})
+        if kind is tirx.Ramp:
+            base, stride = self.values([expr.base, expr.stride], variables)
+            return tuple(base + lane * stride for lane in range(int(expr.lanes)))
+        assert kind is tirx.Broadcast, expr
+        return (self.value(expr.value, variables),) * int(expr.lanes)
+
+    def operator(self, call: Call, variables: dict) -> Value | Pointer:
+        """The value of an operator."""
+        name = call.op.name
+        if name == "prim.if_then_else":
+            return self.choose(list(call.args), variables)
+        if name == "prim.likely":
+            return self.value(call.args[0], variables)
+        if self.is_pure_extern(call):
+            return self.extern(call.args[0].value, self.values(list(call.args[1:]), variables))
+        if name in FUNCTIONS:
+            return wrap(FUNCTIONS[name](self.value(call.args[0], variables)), call.ty.dtype)
+        return self.address(call, variables)
+
+    def choose(self, parts: list[tirx.Expr], variables: dict) -> Value | Pointer | None:
+        """One of two values, by a condition, or of each lane one of two."""
+        condition = self.value(parts[0], variables)
+        if isinstance(condition, tuple):
+            values = self.values(parts[1:], variables)
+            return lanewise(lambda c, a, b: a if c else b, condition, *values)
+        return self.value(parts[1] if condition else parts[2], variables)
+
+    def is_pure_extern(self, call: Call) -> bool:
+        """Whether a function outside of the module is called, which accesses no memory."""
+        is_pure = call.op.name == "tirx.call_pure_extern"
+        return is_pure and call.args[0].value not in self.functions
+
+    def extern(self, name: str, values: list[Value]) -> Value:
+        """The value of a function outside of the module."""
+        raise NotImplementedError(name)
+
+    def index(self, buffer: tirx.Var, indices: list[Value], variables: dict) -> Value:
+        """The index of an element among all elements of the buffer's memory."""
+        layout = self.layout(buffer)
+        if layout.strides is None:
+            return indices[0]
+        products = [lanewise(mul, i, s) for i, s in zip(indices, layout.strides, strict=True)]
+        return lanewise(add, layout.offset, reduce(partial(lanewise, add), products))
+
+    def layout(self, buffer: tirx.Var) -> _Layout:
+        """How the elements of a buffer lie."""
+        if buffer not in self.layouts:
+            self.layouts[buffer] = _layout(buffer)
+        return self.layouts[buffer]
+
+    def address(self, call: Call, variables: dict) -> int | Pointer:
+        """The value of an operator that computes an address."""
+        name = call.op.name
+        if name == "tirx.address_of":
+            (element,) = call.args
+            address, *indices = self.values([element.source, *element.indices], variables)
+            index = self.index(element.source, indices, variables)
+            return _advance(address, index * self.layout(element.source).itemsize)
+        if name == "tirx.tvm_access_ptr":
+            annotation, *parts = call.args
+            address, offset, _extent, _mask = self.values(parts, variables)
+            return _advance(address, offset * element_type(str(annotation.ty.dtype))[1] // 8)
+        if name in ("tirx.handle_add_byte_offset", "tirx.ptr_byte_offset"):
+            return _advance(*self.values(list(call.args)[:2], variables))
+        assert name in ("tirx.buffer_data", "tirx.reinterpret"), call
+        return self.value(call.args[0], variables)
+
+    def callee(self, expr: tirx.Expr) -> tuple[str, list[tirx.Expr]] | None:
+        """Name and arguments, if `expr` calls a PrimFunc; by name there may be a handle more."""
+        if not isinstance(expr, Call):
+            return None
+        if isinstance(expr.op, GlobalVar):
+            return expr.op.name_hint, list(expr.args)
+        if expr.op.name not in _CALLS_BY_NAME or self.is_pure_extern(expr):
+            return None
+        name, *arguments = expr.args
+        count = len(self.functions[name.value].params)
+        assert len(arguments) - count in (0, 1), f"{len(arguments)} arguments for {count}"
+        return str(name.value), arguments[:count]
+
+    # ---- memory
+
+    def store_element(self, address: Pointer, buffer: tirx.Var, index: int, value: Value) -> None:
+        """Write an element of a buffer."""
+        layout = self.layout(buffer)
+        self.store(address, index, layout.itemsize, to_bits(value, layout.dtype))
+
+    def load_element(self, address: Pointer, buffer: tirx.Var, index: int) -> Value:
+        """Read an element of a buffer."""
+        layout = self.layout(buffer)
+        return from_bits(self.load(address, index, layout.itemsize), layout.dtype)
+
+    def store(self, address: Pointer, index: int, itemsize: int, value: int) -> None:
+        """Write the bits of an element."""
+        assert isinstance(address.memory, list), "write to a constant"
+        span = _span(address, index, itemsize)
+        wrapped = value % (1 << (8 * itemsize))
+        address.memory[span] = wrapped.to_bytes(itemsize, "little")
+
+    def load(self, address: Pointer, index: int, itemsize: int) -> int:
+        """Read the bits of an element, as a signed integer."""
+        found = address.memory[_span(address, index, itemsize)]
+        assert None not in found, "read of memory that was never written"
+        return int.from_bytes(bytes(found), "little", signed=True)
+
+
+def _allocate(stmt: tirx.AllocBuffer) -> Pointer:
+    if CONSTANT_DATA in stmt.annotations:
+        return Pointer(tuple(stmt.annotations[CONSTANT_DATA].numpy().tobytes()))
+    count = 1
+    for extent in stmt.buffer.shape:
+        count *= int(extent)
+    return Pointer([None] * (count * element_type(str(stmt.buffer.dtype))[1] // 8))
+
+
+def _span(address: Pointer, index: int, itemsize: int) -> slice:
+    start = address.offset + index * itemsize
+    assert 0 <= start <= len(address.memory) - itemsize, "access outside of memory"
+    assert start % itemsize == 0, "access is not aligned"
+    return slice(start, start + itemsize)
+
+
+def _advance(address: Pointer, count: int) -> Pointer:
+    return Pointer(address.memory, address.offset + count)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How the elements of a buffer lie; without `strides` an index is that of the element."""
+
+    dtype: str
+    itemsize: int
+    strides: list[int] | None
+    offset: int
+
+
+def _layout(buffer: tirx.Var) -> _Layout:
+    strides = [int(stride) for stride in buffer.ty.strides]
+    offset = int(buffer.ty.elem_offset or 0)
+    if not strides and (len(buffer.shape) > 1 or offset):
+        strides = [1]
+        for extent in reversed(buffer.shape[1:]):
+            strides.insert(0, strides[0] * int(extent))
+    dtype = str(buffer.dtype)
+    return _Layout(dtype, element_type(dtype)[1] // 8, strides or None, offset)

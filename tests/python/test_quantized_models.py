@@ -1,0 +1,150 @@
+"""Real quantized models, the whole way, byte for byte as tflite-micro computes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tflite
+from tvm.ir.transform import PassContext
+
+import usmp
+from support.c_program import SANITIZERS, run_as_program
+from support.litert import Reference
+from support.micro import Micro
+from support.poison import poisoned
+
+RUNS = 100
+TFLITE_MICRO_HEADS = {
+    "mlperf_ad01_int8": 768,
+    "mlperf_kws_int8": 16000,
+    "mlperf_resnet8_int8": 49152,
+    "mlperf_strww_int8": 6656,
+    "mlperf_vww_96_int8": 73728,
+}
+"""Bytes of tensors in TFLite Micro's arena ("head"), as it prints them for these files."""
+FLOAT_INPUT = ["mcunet_vww_int8"]
+STATEFUL = ["mww_okay_nabu_v2_int8", "tflm_mnist_lstm_int8"]
+MODELS = [*TFLITE_MICRO_HEADS, "tflm_hello_world_int8", *FLOAT_INPUT, *STATEFUL]
+
+
+def build(path: Path, **config: object) -> usmp.AOTExecutorFactoryModule:
+    options = {f"tir.usmp.{name}": value for name, value in config.items()}
+    with PassContext(opt_level=3, config=options):
+        return usmp.build(usmp.import_model(path))
+
+
+def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:
+    memory = factory.metadata["modules"]["default"]["memory"]
+    return {pool["kind"]: pool for pool in memory["pools"]}
+
+
+def buffer_bytes(path: Path) -> int:
+    """What the constants of the model file take."""
+    model = tflite.Model.GetRootAsModel(path.read_bytes(), 0)
+    return sum(model.Buffers(i).DataLength() for i in range(model.BuffersLength()))
+
+
+def assert_equal_on_random_inputs(factory, reference, runs: int = RUNS) -> None:
+    for seed in range(runs):
+        inputs = reference.random_inputs(seed)
+        outputs, expected = factory.run(inputs), reference.run(inputs)
+        assert outputs.keys() == expected.keys()
+        for name, value in expected.items():
+            assert outputs[name].dtype == value.dtype
+            np.testing.assert_array_equal(outputs[name], value)
+
+
+@pytest.mark.parametrize("use_workspace_io", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_outputs_are_those_of_tflite_micro(shared_model, name, use_workspace_io):
+    path = shared_model(name)
+    factory = build(path, use_workspace_io=use_workspace_io)
+    assert_equal_on_random_inputs(factory, Micro(path))
+
+
+def test_a_model_that_tflite_micro_cannot_run_equals_litert(shared_model):
+    path = shared_model("coral_split_concat")
+    assert_equal_on_random_inputs(build(path), Reference(path))
+
+
+def test_digits_are_those_of_tflite_micro(digits_model, digits_images):
+    images, labels = digits_images
+    factory, reference = build(digits_model), Micro(digits_model)
+    assert_equal_on_random_inputs(factory, reference)
+    hits = 0
+    for image, label in zip(images, labels, strict=True):
+        outputs, expected = (r.run({"image": image[None]}) for r in (factory, reference))
+        np.testing.assert_array_equal(outputs["probabilities"], expected["probabilities"])
+        hits += int(outputs["probabilities"].argmax() == label)
+    assert hits == 356
+
+
+@pytest.mark.parametrize("name", TFLITE_MICRO_HEADS)
+def test_tensors_take_no_more_than_in_tflite_micro(shared_model, name):
+    factory = build(shared_model(name), use_workspace_io=True, algorithm="greedy_by_size")
+    assert pools_of(factory)["workspace"]["peak_bytes"] <= TFLITE_MICRO_HEADS[name]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_constants_take_hardly_more_than_in_the_file(shared_model, name):
+    path = shared_model(name)
+    constants = pools_of(build(path))["constant"]["peak_bytes"]
+    assert constants <= 1.03 * buffer_bytes(path) + 2048
+
+
+@pytest.mark.parametrize("name", [*TFLITE_MICRO_HEADS, "tflm_hello_world_int8", *STATEFUL])
+def test_operators_of_integer_models_have_no_floats(shared_model, name):
+    source = build(shared_model(name)).source
+    without_typedefs = re.sub(r"^typedef .*$", "", source, flags=re.MULTILINE)
+    assert re.findall(r"\b(?:float|double)\w*", without_typedefs) == []
+
+
+@pytest.mark.parametrize("name", [*TFLITE_MICRO_HEADS, *STATEFUL])
+def test_operators_keep_no_tensor_of_scratch(shared_model, name):
+    """At most what a state or a step of a recurrent operator needs."""
+    factory = build(shared_model(name))
+    functions = factory.metadata["modules"]["default"]["memory"]["functions"]
+    scratch = [f["workspace"][0]["workspace_size_bytes"] for f in functions["operator_functions"]]
+    assert max(scratch) <= 256
+
+
+def test_residual_sums_belong_to_the_convolution_before(shared_model):
+    source = build(shared_model("mlperf_resnet8_int8")).source
+    functions = re.findall(r"^static void tvmgen_default_(\w+)\(", source, flags=re.MULTILINE)
+    assert [f for f in functions if f.startswith("add")] == []
+    assert [f for f in functions if "conv2d" in f and "add" in f] == [
+        "fused_conv2d2_add",
+        "fused_conv2d4_add1",
+        "fused_conv2d7_add2",
+    ]
+
+
+def test_pads_belong_to_the_convolution_behind(shared_model):
+    source = build(shared_model("mcunet_vww_int8")).source
+    functions = re.findall(r"^static void tvmgen_default_(\w+)\(", source, flags=re.MULTILINE)
+    assert [f for f in functions if "pad" in f] == []
+
+
+@pytest.mark.parametrize("name", ["mlperf_resnet8_int8", "mlperf_vww_96_int8", *STATEFUL])
+def test_dead_memory_is_never_read(shared_model, name):
+    path = shared_model(name)
+    factory = build(path)
+    overwritten = poisoned(factory)
+    assert "poisoned" in overwritten.source
+    assert_equal_on_random_inputs(overwritten, Micro(path), runs=5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_run_clean_under_sanitizers(shared_model, tmp_path, name):
+    path = shared_model(name)
+    reference = Micro(path)
+    runs = [reference.random_inputs(seed) for seed in range(4)]
+    expected = [next(iter(reference.run(inputs).values())).ravel() for inputs in runs]
+    data = b"".join(next(iter(inputs.values())).tobytes() for inputs in runs)
+    output = run_as_program(build(path, use_workspace_io=True), tmp_path, SANITIZERS, data)
+    np.testing.assert_array_equal(
+        np.frombuffer(output, expected[0].dtype), np.concatenate(expected)
+    )
