@@ -15,7 +15,7 @@ from usmp.boards.board import Board
 from usmp.boards.project import project_files
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_source import print_main_caller, print_sources
-from usmp.codegen.interface import Interface, Tensor, interface_of
+from usmp.codegen.interface import Interface, IOTensor, interface_of
 from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import MemoryPlan
@@ -133,7 +133,7 @@ class AOTExecutorFactoryModule:
         return self.load()
 
 
-def _described(tensor: Tensor) -> str:
+def _described(tensor: IOTensor) -> str:
     """Name, element type and shape."""
     shape = ", ".join(str(extent) for extent in tensor.info.shape)
     return f"{shown(tensor.info.name)} {tensor.info.dtype}[{shape}]"

@@ -20,8 +20,8 @@ from usmp.relax.static_shapes import check_static_shapes
 from usmp.relax.transform.fuse_operators import FuseOperators
 from usmp.relax.transform.legalize_errors import apply_to_operators
 from usmp.relax.transform.lower_accelerator_functions import lower_accelerator_functions
-from usmp.relax.transform.make_parameter_names_unique import name_parameters_apart
-from usmp.relax.transform.normalize_copies import normalize_moves
+from usmp.relax.transform.make_parameter_names_unique import make_parameter_names_unique
+from usmp.relax.transform.normalize_copies import normalize_copies
 from usmp.relax.transform.normalize_take_indices import normalize_take_indices
 from usmp.relax.transform.partition_for_accelerators import partition_for_accelerators
 from usmp.relax.transform.qdq import use_integer_operators
@@ -58,10 +58,10 @@ def lower_to_operators(
 ) -> LoweredOperators:
     """Lower everything but `main`; parameters and errors as for `lower_to_aot`."""
     check_static_shapes(mod)
-    mod = name_parameters_apart(mod)
+    mod = make_parameter_names_unique(mod)
     names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
     quantization = io_quantization(mod["main"])
-    mod = normalize_moves(normalize_take_indices(mod))
+    mod = normalize_copies(normalize_take_indices(mod))
     mod = use_integer_operators(mod)
     mod = partition_for_accelerators(mod, accelerators)
     mod = lower_accelerator_functions(mod, accelerators, symbol_prefix)

@@ -14,7 +14,7 @@ from support.c_program import SANITIZERS, build_program
 from usmp.driver.build_options import add_build_options
 from usmp.driver.help import Parser
 from usmp.driver.memory_pools import memory_pools
-from usmp.driver.pool_flags import with_pool_names_apart
+from usmp.driver.pool_flags import split_pool_flags
 from usmp.driver.pool_keys import KEYS
 from usmp.driver.tvmc import main
 from usmp.objects.targets import parse_targets
@@ -90,7 +90,7 @@ def test_both_columns_make_the_same_pool(row):
         ["--usmp-workspace-pools=sram", f"--usmp-workspace-pool-sram={key}"],
         ["--workspace-pools=sram", flag],
     ):
-        options = parser.parse_args(with_pool_names_apart(["model.tflite", *flags]))
+        options = parser.parse_args(split_pool_flags(["model.tflite", *flags]))
         made.append(memory_pools(options, parse_targets("accel,c")))
     plain = parser.parse_args(["model.tflite", "--workspace-pools=sram"])
     assert made[0] == made[1]

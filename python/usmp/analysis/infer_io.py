@@ -71,7 +71,7 @@ def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
     ]
 
 
-def check_told_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
+def check_declared_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
     """Return if no parameter is declared to be larger than it is told to be.
 
     Raises

@@ -21,12 +21,12 @@ from usmp.aot.main_calls import MainCalls, OperatorCall, View
 
 
 @dataclass(frozen=True)
-class Move:
+class Copy:
     """A copy of a part of a tensor.
 
     Parameters
     ----------
-    group: moves of one group copy parts of the same tensors.
+    group: copies of one group copy parts of the same tensors.
     is_elided: whether the two share memory, so that nothing is copied.
     """
 
@@ -34,12 +34,12 @@ class Move:
     is_elided: bool
 
 
-def elide_moves(
+def elide_copies(
     calls: MainCalls,
     produced: Iterable[tirx.Buffer],
     returned: Iterable[tirx.Buffer],
     wanted: Collection[int] | None = None,
-) -> list[Move]:
+) -> list[Copy]:
     """Let tensors share memory with their copies, and drop these copies.
 
     Each tensor is written once, by the operator that computes it, so tensors of equal content can
@@ -52,47 +52,47 @@ def elide_moves(
     produced: tensors that calls write and that no one else owns.
     returned: those that live on after the last call. They do not become views: they are written
         where the caller wants them.
-    wanted: the moves to elide where that is possible, by their positions among the moves; by
+    wanted: the copies to elide where that is possible, by their positions among the copies; by
         default those that let no more bytes live at once.
 
     Returns
     -------
-    All moves, in order.
+    All copies, in order.
     """
     own, kept = set(produced), set(returned)
-    moves = [(call, call.group) for call in calls.calls if call.group is not None]
+    copies = [(call, call.group) for call in calls.calls if call.group is not None]
     overwritten = _overwritten(calls, own)
     if wanted is None:
-        _elide_by_live_bytes(calls, moves, own, kept, overwritten)
+        _elide_by_live_bytes(calls, copies, own, kept, overwritten)
     else:
         for index in sorted(wanted):
-            _elide(calls, moves[index][0], own - kept, overwritten)
+            _elide(calls, copies[index][0], own - kept, overwritten)
     left = set(calls.calls)
-    return [Move(group, call not in left) for call, group in moves]
+    return [Copy(group, call not in left) for call, group in copies]
 
 
 def _elide_by_live_bytes(
     calls: MainCalls,
-    moves: list[tuple[OperatorCall, int]],
+    copies: list[tuple[OperatorCall, int]],
     own: set[tirx.Buffer],
     kept: set[tirx.Buffer],
     overwritten: set[tirx.Buffer],
 ) -> None:
     groups: dict[int, list[OperatorCall]] = {}
-    for call, number in moves:
+    for call, number in copies:
         groups.setdefault(number, []).append(call)
     positions = {call: position for position, call in enumerate(calls.calls)}
     live = _LiveBytes.of(calls, own, kept)
     peak = live.peak()
     for group in groups.values():
         # Inputs of one concat may only pay off together.
-        for together in [group, *([move] for move in group if len(group) > 1)]:
+        for together in [group, *([copy] for copy in group if len(group) > 1)]:
             before = list(calls.calls), dict(calls.views)
             now = live
-            for move in together:
-                merged = _elide(calls, move, own - kept, overwritten)
+            for copy in together:
+                merged = _elide(calls, copy, own - kept, overwritten)
                 if merged is not None:
-                    now = now.merged(*merged, positions[move])
+                    now = now.merged(*merged, positions[copy])
             if now.peak() > peak:
                 calls.calls, calls.views = before
             else:
@@ -100,14 +100,14 @@ def _elide_by_live_bytes(
 
 
 def _elide(
-    calls: MainCalls, move: OperatorCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
+    calls: MainCalls, copy: OperatorCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
 ) -> tuple[tirx.Buffer, tirx.Buffer] | None:
     """Let the source or the destination of a copy lie in the other, if one of them may; returns
     which lies in which."""
-    (source, begin), (target, place) = (calls.root(buffer) for buffer in move.arguments)
-    if move not in calls.calls or source.same_as(target) or {source, target} & overwritten:
+    (source, begin), (target, place) = (calls.root(buffer) for buffer in copy.arguments)
+    if copy not in calls.calls or source.same_as(target) or {source, target} & overwritten:
         return None
-    moved = _elements(move.arguments[0])
+    moved = _elements(copy.arguments[0])
     if source in own and _elements(source) == moved:
         inner, view = source, View(target, place)
     elif target in own and _elements(target) == moved:
@@ -115,7 +115,7 @@ def _elide(
     else:
         return None
     calls.views[inner] = view
-    calls.calls.remove(move)
+    calls.calls.remove(copy)
     return inner, view.whole
 
 

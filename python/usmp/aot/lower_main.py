@@ -17,10 +17,10 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimType
 
-from usmp.aot.elide_copies import Move, elide_moves
+from usmp.aot.elide_copies import Copy, elide_copies
 from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
 from usmp.aot.main_calls import MainCalls
-from usmp.aot.states import FLAG_NAME, copy_to_states, set_once, write_straight
+from usmp.aot.states import FLAG_NAME, copy_to_states, set_once, write_state_in_place
 from usmp.objects.attributes import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSORS_ATTR,
@@ -96,10 +96,10 @@ class MainVersions:
             buffer: results[state.output] for buffer, state in builder.states.items()
         }
 
-    def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Move]]:
-        """A module, and which moves of tensors it elides; `wanted` as for `elide_moves`."""
+    def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Copy]]:
+        """A module, and which copies of tensors it elides; `wanted` as for `elide_copies`."""
         builder = self._builder.version()
-        moves = builder.elide_moves([*self._results, *self._new_values.values()], wanted)
+        copies = builder.elide_copies([*self._results, *self._new_values.values()], wanted)
         func = builder.finish(self._results, self._outputs, self._new_values).with_attrs(
             {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
         )
@@ -108,7 +108,7 @@ class MainVersions:
         }
         functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
         functions.update(builder.calls.functions)
-        return IRModule(functions, attrs=self._mod.attrs), moves
+        return IRModule(functions, attrs=self._mod.attrs), copies
 
 
 @dataclass
@@ -199,12 +199,12 @@ class _MainBuilder:
         if operator == "relax.reshape":
             return self.value_of(expr.args[0])
         if operator in MOVES:
-            return self.move(expr, var, position)
+            return self.copy(expr, var, position)
         raise UnsupportedModelError(
             f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
         )
 
-    def move(self, call: Call, var: tirx.Var, group: int) -> Value:
+    def copy(self, call: Call, var: tirx.Var, group: int) -> Value:
         """Cut or join tensors by copies, which `finish` elides where it can.
 
         Raises
@@ -288,14 +288,14 @@ class _MainBuilder:
         """The tensors that operators write and that no one else owns."""
         return set(self.allocations) - set(self.constants.values()) - set(self.states)
 
-    def elide_moves(
+    def elide_copies(
         self, returned: list[tirx.Buffer], wanted: Collection[int] | None
-    ) -> list[Move]:
+    ) -> list[Copy]:
         """Let tensors lie in one another; see `usmp.aot.elide_copies`."""
-        moves = elide_moves(self.calls, self.own(), returned, wanted)
+        copies = elide_copies(self.calls, self.own(), returned, wanted)
         for view in self.own() & self.calls.views.keys():
             del self.allocations[view]
-        return moves
+        return copies
 
     def finish(
         self,
@@ -315,7 +315,7 @@ class _MainBuilder:
         """
         produced = self.own()
         setting = self.set_states()
-        moved = write_straight(self.calls, new_values, results, produced)
+        moved = write_state_in_place(self.calls, new_values, results, produced)
         for buffer in moved:
             del self.allocations[buffer]
         copied: list[tuple[tirx.Buffer, tirx.Buffer]] = []

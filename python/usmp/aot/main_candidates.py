@@ -10,7 +10,7 @@ from tvm.ir import IRModule
 from usmp.aot.accelerator_devices import pass_devices
 from usmp.aot.lower_main import MainVersions
 from usmp.planning.candidates import Copies
-from usmp.relax.io_quantization import IOQuantization, tell_quantization
+from usmp.relax.io_quantization import IOQuantization, attach_quantization
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class MainCandidates:
 
     def make(self, wanted: Collection[int] | None) -> Copies:
         """One of them; see `usmp.planning.candidates.fewest_bytes`."""
-        mod, moves = self._versions.version(wanted)
-        mod = pass_devices(tell_quantization(mod, self._quantization))
+        mod, copies = self._versions.version(wanted)
+        mod = pass_devices(attach_quantization(mod, self._quantization))
         return Copies(
             mod if self._finish is None else self._finish(mod),
-            [move.group for move in moves],
-            frozenset(index for index, move in enumerate(moves) if move.is_elided),
+            [copy.group for copy in copies],
+            frozenset(index for index, copy in enumerate(copies) if copy.is_elided),
         )

@@ -46,7 +46,7 @@ def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
     for block in _stages(schedule):
         _compute_where_read(schedule, block)
     for block in _stages(schedule):
-        _accumulate_apart(schedule, block)
+        _cache_accumulator(schedule, block)
     # Consumers first: a reduction follows its consumer into the consumer's final place.
     for block in reversed(_stages(schedule)):
         if _get_consumers(schedule, block):
@@ -70,13 +70,13 @@ def _stages(schedule: s_tir.Schedule) -> list[SBlockRV]:
 
 def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Inline an element-wise stage into its readers; reductions and outputs refuse and stay."""
-    if _is_dear_to_repeat(schedule, block):
+    if _is_expensive_to_recompute(schedule, block):
         return
     with suppress(ScheduleError):
         schedule.compute_inline(block)
 
 
-def _is_dear_to_repeat(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
+def _is_expensive_to_recompute(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
     """Whether a stage calls functions or divides integers, and readers would repeat that.
 
     A reader repeats it if it has more iterations than the stage has elements, or, as the only
@@ -112,7 +112,7 @@ def _number_of_loads(reader: s_tir.SBlock, stage: s_tir.SBlock) -> int:
     )
 
 
-def _accumulate_apart(schedule: s_tir.Schedule, block: SBlockRV) -> None:
+def _cache_accumulator(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     """Let a reduction that nothing follows have an accumulator of its own, as others have: in the
     output it would be stored in each iteration, and from the first of them on destroy an input that
     the output may overwrite."""

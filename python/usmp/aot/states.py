@@ -52,7 +52,7 @@ def set_once(
     return [tirx.IfThenElse(is_first_run, tirx.SeqStmt(setting), None)]
 
 
-def write_straight(
+def write_state_in_place(
     calls: MainCalls,
     new_values: dict[tirx.Buffer, tirx.Buffer],
     returned: list[tirx.Buffer],

@@ -9,7 +9,7 @@ from usmp.codegen.c_header import map_declaration, reset_declaration, run_declar
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_text import comment_text, quoted
 from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
-from usmp.codegen.interface import Interface, Tensor
+from usmp.codegen.interface import Interface, IOTensor
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _pool_address(interface: Interface, name: str) -> str:
     return internal_pool_address(interface, pool)
 
 
-def _place(interface: Interface, tensor: Tensor) -> str:
+def _place(interface: Interface, tensor: IOTensor) -> str:
     """The address of a tensor that was planned into a workspace pool."""
     assert tensor.place is not None
     pool = _pool_address(interface, tensor.place.pool_info.pool_name)

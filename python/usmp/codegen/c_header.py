@@ -5,7 +5,7 @@ from __future__ import annotations
 from usmp.codegen.accelerators import accelerator_parts, devices_parameter
 from usmp.codegen.c_macros import STATIC_ASSERT, print_macros
 from usmp.codegen.c_text import comment, quoted
-from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.interface import Interface, IOTensor, PoolParameter
 
 
 def print_header(interface: Interface) -> str:
@@ -74,7 +74,7 @@ def reset_declaration(interface: Interface) -> str:
     return f"void {interface.prefix}_reset({''.join(_pool_parameters(interface)) or 'void'})"
 
 
-def _tensor_struct(interface: Interface, what: str, tensors: list[Tensor]) -> str:
+def _tensor_struct(interface: Interface, what: str, tensors: list[IOTensor]) -> str:
     lines = [
         f"  void* {t.c_name};  /* {t.info.dtype}{[int(e) for e in t.info.shape]} */"
         for t in tensors
@@ -105,7 +105,7 @@ def _pool_struct(interface: Interface) -> list[str]:
     return [f"{comment(*text)}\n{struct}"]
 
 
-def _kept(interface: Interface, pool: Pool) -> str:
+def _kept(interface: Interface, pool: PoolParameter) -> str:
     kept = sum(int(state.size_bytes) for state in interface.states_in(pool))
     return f", {kept} kept between runs" if kept else ""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_literals import float_literal
 from usmp.codegen.c_text import comment, quoted
-from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.interface import Interface, IOTensor, PoolParameter
 
 STATIC_ASSERT = """\
 #ifndef TVMGEN_STATIC_ASSERT
@@ -116,7 +116,7 @@ def _quantizations(interface: Interface) -> list[Macro]:
     return [macro for macro in macros if len(values[macro.name]) == 1]
 
 
-def _quantization(tensor: Tensor, of_tensor: str) -> Iterator[Macro]:
+def _quantization(tensor: IOTensor, of_tensor: str) -> Iterator[Macro]:
     scale, zero_point = tensor.info.scale, tensor.info.zero_point
     if scale is None or zero_point is None:
         return
@@ -125,7 +125,9 @@ def _quantization(tensor: Tensor, of_tensor: str) -> Iterator[Macro]:
     yield Macro(f"{name}_ZERO_POINT", str(int(zero_point)), f"Zero point {of_tensor}")
 
 
-def _macros_of_external_pool(interface: Interface, pool: Pool, what: str) -> Iterator[Macro]:
+def _macros_of_external_pool(
+    interface: Interface, pool: PoolParameter, what: str
+) -> Iterator[Macro]:
     """What the application needs to define the array itself."""
     if pool.is_constant:
         text = f"Content, little-endian, of {what}"
@@ -136,19 +138,19 @@ def _macros_of_external_pool(interface: Interface, pool: Pool, what: str) -> Ite
     yield Macro(f"{pool.macro_name}_ASSERT", _assertion(interface, pool), text, needs_gnu=True)
 
 
-def _data(pool: Pool) -> str:
+def _data(pool: PoolParameter) -> str:
     """The content, for the application to put where it belongs."""
     words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info) or b"\0"]
     lines = [" ".join(words[i : i + 16]) for i in range(0, len(words), 16)]
     return "\\\n  " + " \\\n  ".join(lines)
 
 
-def _attributes(pool: Pool) -> str:
+def _attributes(pool: PoolParameter) -> str:
     section = f'section("{pool.section_name}"), ' if pool.section_name else ""
     return f"__attribute__(({section}aligned({pool.alignment_bytes})))"
 
 
-def _assertion(interface: Interface, pool: Pool) -> str:
+def _assertion(interface: Interface, pool: PoolParameter) -> str:
     macro = f"{interface.macro_prefix}_{pool.macro_name}"
     name = f"{interface.prefix}_{pool.c_name}_{pool.kind}_pool"
     return (

@@ -13,7 +13,7 @@ import tvm
 from usmp.codegen.c_entry_points import MainFunction, print_preamble
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_text import c_string, quoted
-from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.interface import Interface, IOTensor, PoolParameter
 
 SYMBOL_PREFIX = "__tvm_ffi_"
 """What tvm-ffi puts before the name of a function to find its symbol."""
@@ -193,14 +193,14 @@ def print_packed_source(interface: Interface, main: MainFunction) -> str:
     return "\n".join(parts)
 
 
-def _tensor(tensor: Tensor, what: str) -> _Argument:
+def _tensor(tensor: IOTensor, what: str) -> _Argument:
     dtype, shape = str(tensor.info.dtype), [int(extent) for extent in tensor.info.shape]
     itemsize = int(tvm.DataType(dtype).itemsize)
     name = f"{what} {quoted(tensor.info.name)}"
     return _Argument(name, f"{dtype}{shape}", shape, dtype, itemsize, tensor.info.size_bytes)
 
 
-def _pool(pool: Pool) -> _Argument:
+def _pool(pool: PoolParameter) -> _Argument:
     name, size = f"{pool.kind} pool {quoted(pool.name)}", pool.size_bytes
     return _Argument(name, f"uint8[{size}] or more", None, "uint8", pool.alignment_bytes, size)
 
@@ -236,7 +236,7 @@ def _row(index: int, argument: _Argument) -> str:
     return f"    {{{', '.join(values)}}},"
 
 
-def _pool_address(interface: Interface, pool: Pool, first: int) -> str:
+def _pool_address(interface: Interface, pool: PoolParameter, first: int) -> str:
     """The address of a pool, whose external ones are the arguments from `first` on."""
     if not pool.is_internal:
         return f"addresses[{first + interface.external_pools.index(pool)}]"

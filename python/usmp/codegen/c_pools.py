@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from usmp.codegen.c_constants import print_constant_pool, struct_size_bytes
-from usmp.codegen.interface import Interface, Pool
+from usmp.codegen.interface import Interface, PoolParameter
 from usmp.codegen.names import Scope
 
 _SECTION_MACRO = """\
@@ -26,12 +26,12 @@ def taken_symbols(interface: Interface) -> list[str]:
     return [*entry_point_symbols(interface), *_pool_symbols(interface), *assertions]
 
 
-def pool_symbol(interface: Interface, pool: Pool) -> str:
+def pool_symbol(interface: Interface, pool: PoolParameter) -> str:
     """The name of an internal pool; the prefix keeps it apart from whatever else is in scope."""
     return _pool_symbols(interface)[interface.pools.index(pool)]
 
 
-def internal_pool_address(interface: Interface, pool: Pool) -> str:
+def internal_pool_address(interface: Interface, pool: PoolParameter) -> str:
     """The address of an internal pool: constants are a struct, a workspace is an array."""
     return f"{'&' if pool.is_constant else ''}{pool_symbol(interface, pool)}"
 
@@ -55,7 +55,7 @@ def _pool_symbols(interface: Interface) -> list[str]:
     return [scope.symbol(interface.prefix, pool.c_name) for pool in interface.pools]
 
 
-def _definition(interface: Interface, pool: Pool) -> str:
+def _definition(interface: Interface, pool: PoolParameter) -> str:
     symbol, attributes = pool_symbol(interface, pool), f"TVMGEN_ALIGNED({pool.alignment_bytes})"
     if pool.section_name:
         attributes += f' TVMGEN_SECTION("{pool.section_name}")'
@@ -64,12 +64,12 @@ def _definition(interface: Interface, pool: Pool) -> str:
     return f"static uint8_t {symbol}[{_size_bytes(pool)}] {attributes};\n"
 
 
-def _size_bytes(pool: Pool) -> int:
+def _size_bytes(pool: PoolParameter) -> int:
     """Bytes of the object in C: of a struct a whole number of elements, of an array at least 1."""
     return struct_size_bytes(pool.info) if pool.is_constant else max(pool.size_bytes, 1)
 
 
-def _assertion_names(interface: Interface, pool: Pool) -> list[str]:
+def _assertion_names(interface: Interface, pool: PoolParameter) -> list[str]:
     """The names of what is asserted of a pool: its size, its hint, its alignment."""
     scope = Scope([*entry_point_symbols(interface), *_pool_symbols(interface)])
     prefix = f"{interface.prefix}_{pool.c_name}"
@@ -78,7 +78,7 @@ def _assertion_names(interface: Interface, pool: Pool) -> list[str]:
     ]
 
 
-def _assertions(interface: Interface, pool: Pool) -> list[str]:
+def _assertions(interface: Interface, pool: PoolParameter) -> list[str]:
     has_size, is_within_hint, _ = _assertion_names(interface, pool)
     size, lines = f"{interface.macro_prefix}_{pool.macro_name}_SIZE", []
     if pool.is_internal:
@@ -90,7 +90,7 @@ def _assertions(interface: Interface, pool: Pool) -> list[str]:
     return lines
 
 
-def _checked_hint(pool: Pool, hint: int) -> int:
+def _checked_hint(pool: PoolParameter, hint: int) -> int:
     if pool.is_internal and _size_bytes(pool) > hint:
         raise ValueError(
             f'{pool.kind} pool "{pool.name}" takes {_size_bytes(pool)} bytes as a C object, since '
@@ -100,7 +100,7 @@ def _checked_hint(pool: Pool, hint: int) -> int:
     return hint
 
 
-def _is_aligned(interface: Interface, pool: Pool) -> str:
+def _is_aligned(interface: Interface, pool: PoolParameter) -> str:
     *_, name = _assertion_names(interface, pool)
     symbol = pool_symbol(interface, pool)
     return f"TVMGEN_STATIC_ASSERT(__alignof__({symbol}) >= {pool.alignment_bytes}, {name});"

@@ -35,7 +35,7 @@ _READ_ONLY = (".rodata", ".text")
 
 
 @dataclass(frozen=True)
-class Tensor:
+class IOTensor:
     """A model input or output.
 
     `place` is its pool and byte offset if it was planned into a workspace pool.
@@ -47,7 +47,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Pool:
+class PoolParameter:
     """A pool that the generated code uses; an external one is passed by the application."""
 
     info: AllocatedPoolInfo
@@ -110,9 +110,9 @@ class Interface:
     """
 
     module_name: str
-    inputs: list[Tensor]
-    outputs: list[Tensor]
-    pools: list[Pool]
+    inputs: list[IOTensor]
+    outputs: list[IOTensor]
+    pools: list[PoolParameter]
     states: Sequence[PlacedBuffer] = ()
     is_packed: bool = False
     accelerator_functions: Sequence[AcceleratorFunction] = ()
@@ -134,7 +134,7 @@ class Interface:
         return self.prefix.upper()
 
     @property
-    def external_pools(self) -> list[Pool]:
+    def external_pools(self) -> list[PoolParameter]:
         """The pools that the application passes."""
         return [pool for pool in self.pools if not pool.is_internal]
 
@@ -153,7 +153,7 @@ class Interface:
         """Bytes that are kept between runs, in all pools together."""
         return sum(int(state.size_bytes) for state in self.states)
 
-    def states_in(self, pool: Pool) -> list[PlacedBuffer]:
+    def states_in(self, pool: PoolParameter) -> list[PlacedBuffer]:
         """The states that a pool holds."""
         return [state for state in self.states if str(state.pool_name) == pool.name]
 
@@ -172,11 +172,11 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     check_workspace_io(executor, bool(places))
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
-    pools = [Pool(info, name) for info, name in zip(infos, pool_names, strict=True)]
+    pools = [PoolParameter(info, name) for info, name in zip(infos, pool_names, strict=True)]
     inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
     c_names = member_names(inputs, outputs, pools)
     tensors = [
-        Tensor(info, c_name, places.get(name))
+        IOTensor(info, c_name, places.get(name))
         for info, c_name, name in zip(
             [*inputs, *outputs], c_names, place_names(inputs, outputs), strict=True
         )
@@ -198,7 +198,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
 
 
 def member_names(
-    inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo], pools: Sequence[Pool]
+    inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo], pools: Sequence[PoolParameter]
 ) -> list[str]:
     """The C names of inputs and outputs, of inputs first.
 
@@ -231,7 +231,7 @@ def _preserves_inputs(buffers: Sequence[PlacedBuffer]) -> bool:
     )
 
 
-def check_sections(pools: Sequence[Pool], with_state: Collection[str] = ()) -> None:
+def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] = ()) -> None:
     """Refuse sections that cannot hold what is put there.
 
     Parameters
@@ -245,7 +245,7 @@ def check_sections(pools: Sequence[Pool], with_state: Collection[str] = ()) -> N
         without content (".bss"), a workspace in one that is read-only, or an internal one with
         state in one that is not zeroed at start-up (".bss.noinit").
     """
-    holders: dict[str, Pool] = {}
+    holders: dict[str, PoolParameter] = {}
     for pool in pools:
         section, what = pool.section_name, f'{pool.kind} pool "{pool.name}"'
         if not section:

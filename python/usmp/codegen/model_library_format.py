@@ -23,7 +23,7 @@ from tvm.target import Target
 from usmp.analysis import PoolUsage, memory_pressure, pool_usage
 from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
-from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.interface import Interface, IOTensor, PoolParameter
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
@@ -191,7 +191,7 @@ def _size_by_pool(interface: Interface, is_constant: bool) -> dict[str, int]:
     return {p.name: p.size_bytes for p in interface.pools if p.is_constant == is_constant}
 
 
-def _tensors(tensors: list[Tensor]) -> dict[str, Any]:
+def _tensors(tensors: list[IOTensor]) -> dict[str, Any]:
     described = {}
     for tensor in tensors:
         entry: dict[str, Any] = {
@@ -292,7 +292,7 @@ def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
     return [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
 
 
-def _pool(pool: Pool, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
+def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
     buffers = [b for b in plan.buffers if b.pool_name == use.pool_name]
     by_name = {str(buffer.name): buffer for buffer in buffers}
     bound = plan.pool_bounds[use.pool_name]

@@ -94,7 +94,7 @@ def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
         tvm.add_argument(kind.tvm_flag(key), action="append", metavar=metavar, help=text)
 
 
-def with_pool_names_apart(arguments: Sequence[str]) -> list[str]:
+def split_pool_flags(arguments: Sequence[str]) -> list[str]:
     """The arguments, the name of a pool in a flag made part of its value: argparse knows no flags
     that end in a name. `--usmp-workspace-pool-sram=SPEC` becomes
     `--usmp-workspace-pool-NAME=sram=SPEC`.

@@ -30,7 +30,7 @@ from usmp.driver.list_command import add_list_parser
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
 from usmp.driver.plan import add_plan_parser
-from usmp.driver.pool_flags import with_pool_names_apart
+from usmp.driver.pool_flags import split_pool_flags
 from usmp.driver.run import add_run_parser
 from usmp.support.termination import postponed_signals, settle
 
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.
                 sys.stdout.reconfigure(errors="replace")
-            given = with_pool_names_apart(sys.argv[1:] if arguments is None else arguments)
+            given = split_pool_flags(sys.argv[1:] if arguments is None else arguments)
             options.stderr = stderr
             parser.parse_args(given, options)
             command: Callable[[argparse.Namespace], None] = options.command

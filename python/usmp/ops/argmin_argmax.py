@@ -10,8 +10,8 @@ from tvm.ir import Call
 from usmp.ops.emit import shape_of
 
 
-def legalize_extreme(builder: relax.BlockBuilder, call: Call) -> relax.Expr:
-    """`R.argmax` and `R.argmin` as `first_extreme`.
+def legalize_argmin_argmax(builder: relax.BlockBuilder, call: Call) -> relax.Expr:
+    """`R.argmax` and `R.argmin` as `argmin_argmax`.
 
     TVM's begin with the least value of the type and the place -1, which remains if no element is
     greater: if all are minus infinity, or NaN.
@@ -19,7 +19,7 @@ def legalize_extreme(builder: relax.BlockBuilder, call: Call) -> relax.Expr:
     data, axis = call.args[0], call.attrs.axis
     if axis is None:
         data, axis = builder.emit(relax.op.flatten(data)), 0
-    return first_extreme(
+    return argmin_argmax(
         builder,
         data,
         int(axis),
@@ -29,7 +29,7 @@ def legalize_extreme(builder: relax.BlockBuilder, call: Call) -> relax.Expr:
     )
 
 
-def first_extreme(
+def argmin_argmax(
     builder: relax.BlockBuilder,
     data: relax.Expr,
     axis: int,
@@ -58,7 +58,7 @@ def first_extreme(
             tirx.const(-1, place_type),
             tirx.const(0, value_type),
         ),
-        name="first_extreme",
+        name="argmin_argmax",
     )
 
     def compute(data: te.Tensor) -> te.Tensor:

@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.infer_io import IOParameter, check_told_io, infer_io
+from usmp.analysis.infer_io import IOParameter, check_declared_io, infer_io
 from usmp.objects.attributes import (
     INPUT_TENSOR_ATTR,
     INPUT_TENSORS_ATTR,
@@ -37,7 +37,7 @@ def allocate_io(mod: IRModule) -> tirx.PrimFunc:
         )
     if told:
         io = _told_io(main)
-        check_told_io(MAIN_FUNCTION_NAME, mod, io)
+        check_declared_io(MAIN_FUNCTION_NAME, mod, io)
     else:
         io = infer_io(MAIN_FUNCTION_NAME, mod)
     return _allocate(main, io)

@@ -69,7 +69,7 @@ def io_quantization(main: relax.Function) -> IOQuantization:
     return IOQuantization(inputs, outputs)
 
 
-def tell_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule:
+def attach_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule:
     """Enter it in the `TensorInfo`s of `__tvm_main__`."""
     main = mod[MAIN_FUNCTION_NAME]
     inputs = [

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "usmp_solver/heuristics/fit.h"
-#include "usmp_solver/heuristics/orders.h"
+#include "usmp_solver/heuristics/item_measures.h"
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/model/separations.h"
 

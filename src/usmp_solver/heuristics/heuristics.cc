@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "usmp_solver/heuristics/fit.h"
-#include "usmp_solver/heuristics/hot_first.h"
-#include "usmp_solver/heuristics/orders.h"
+#include "usmp_solver/heuristics/item_measures.h"
 #include "usmp_solver/heuristics/repair.h"
 #include "usmp_solver/heuristics/skyline.h"
+#include "usmp_solver/heuristics/urgent_first.h"
 #include "usmp_solver/model/live_index.h"
 #include "usmp_solver/model/separations.h"
 
@@ -89,7 +89,7 @@ void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
     if (num_items / share < kFewestUrgent) continue;
     if (best->done()) return;
     const int64_t limit = num_items >= kVeryMany ? lower_bound : best->limit();
-    Offsets placed = PlaceHotFirst(problem, measures, share, lower_bound, limit, budget);
+    Offsets placed = PlaceUrgentFirst(problem, measures, share, lower_bound, limit, budget);
     if (placed.empty()) break;
     repair_and_offer(std::move(placed));
   }

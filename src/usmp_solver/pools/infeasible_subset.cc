@@ -9,8 +9,8 @@
 #include "usmp_solver/model/pool_problem.h"
 #include "usmp_solver/model/separations.h"
 #include "usmp_solver/pools/deletion_filter.h"
-#include "usmp_solver/pools/huge.h"
 #include "usmp_solver/pools/minimize_pools.h"
+#include "usmp_solver/pools/place_checked.h"
 
 namespace usmp {
 
@@ -26,7 +26,7 @@ Verdict PlaceTogether(const Problem& problem, const std::vector<size_t>& members
   const int64_t extent = Extent(problem, members);
   if (extent == kNoLimit) {
     std::vector<Placement> placements(problem.buffers.size());
-    return PlaceHuge(problem, members, &placements);
+    return PlaceChecked(problem, members, &placements);
   }
   std::vector<size_t> pools;
   for (size_t b : members) {

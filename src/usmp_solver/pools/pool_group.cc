@@ -6,8 +6,8 @@
 
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/model/extent.h"
-#include "usmp_solver/pools/huge.h"
 #include "usmp_solver/pools/minimize_pools.h"
+#include "usmp_solver/pools/place_checked.h"
 #include "usmp_solver/pools/portfolio.h"
 
 namespace usmp {
@@ -89,15 +89,15 @@ class SeveralPools : public PoolGroup {
 };
 
 /*! \brief Buffers too large to calculate with freely: one plan, and simple proofs. */
-class HugePools : public PoolGroup {
+class CheckedPools : public PoolGroup {
  public:
-  HugePools(const Problem& problem, const std::vector<size_t>& pools,
-            const std::vector<size_t>& members)
+  CheckedPools(const Problem& problem, const std::vector<size_t>& pools,
+               const std::vector<size_t>& members)
       : problem_(problem), pools_(pools), members_(members) {}
 
   void Start(Budget* budget, const Report&) override {
     plan_.resize(problem_.buffers.size());
-    verdict_ = PlaceHuge(problem_, members_, &plan_);
+    verdict_ = PlaceChecked(problem_, members_, &plan_);
     budget->Spend(static_cast<int64_t>(members_.size()));
     if (verdict_ != Verdict::kPlaced) return;
     for (size_t b : members_) {
@@ -131,7 +131,7 @@ class HugePools : public PoolGroup {
 std::unique_ptr<PoolGroup> MakeGroup(const Problem& problem, const std::vector<size_t>& pools,
                                      const std::vector<size_t>& members) {
   const int64_t extent = Extent(problem, members);
-  if (extent == kNoLimit) return std::make_unique<HugePools>(problem, pools, members);
+  if (extent == kNoLimit) return std::make_unique<CheckedPools>(problem, pools, members);
   if (pools.size() > 1) return std::make_unique<SeveralPools>(problem, pools, members, extent);
   return std::make_unique<OnePool>(problem, pools.front(), members, extent);
 }

@@ -6,7 +6,7 @@
 
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/pools/deletion_filter.h"
-#include "usmp_solver/pools/fit_pool.h"
+#include "usmp_solver/pools/place_in_pool.h"
 
 namespace usmp {
 
@@ -176,7 +176,7 @@ bool PoolSearch::PlacePools(Dive* dive, Placements* placements, Nogood* nogood) 
     Placed placed = {members[pool], {}, 0};
     std::vector<int32_t> culprits;
     Budget share(dive->budget, dive->slice);
-    const Verdict verdict = FitPool(selected, &share, &placed.offsets, &culprits);
+    const Verdict verdict = PlaceInPool(selected, &share, &placed.offsets, &culprits);
     if (verdict == Verdict::kPlaced) {
       placed.peak = Peak(selected, placed.offsets);
       if (placed_[pool].size() == kMaxPlaced) placed_[pool].erase(placed_[pool].begin());
@@ -224,7 +224,7 @@ std::vector<int32_t> PoolSearch::Shrink(size_t pool, std::vector<int32_t> items,
     Budget one(&share, kFirstSlice);
     Offsets offsets;
     std::vector<int32_t> culprits;
-    return FitPool(selected, &one, &offsets, &culprits);
+    return PlaceInPool(selected, &one, &offsets, &culprits);
   };
   bool is_irreducible;
   return DeletionFilter(std::move(items), test, &share, &is_irreducible);

@@ -5,7 +5,7 @@
 
 #include "usmp_solver/bounds/lower_bound.h"
 #include "usmp_solver/heuristics/fit.h"
-#include "usmp_solver/heuristics/orders.h"
+#include "usmp_solver/heuristics/item_measures.h"
 #include "usmp_solver/tests/fail.h"
 #include "usmp_solver/tests/one_pool.h"
 

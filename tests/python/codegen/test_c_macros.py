@@ -9,7 +9,7 @@ from support.compilers import require
 from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import print_macros
-from usmp.codegen.interface import Tensor
+from usmp.codegen.interface import IOTensor
 from usmp.objects import TensorInfo
 
 COMPILERS = {
@@ -198,7 +198,7 @@ def test_one_macro_for_two_equal_sizes(errors_of):
 
 
 def quantized(name, scale, zero_point):
-    return Tensor(TensorInfo(name, [4], "int8", scale, zero_point), name, None)
+    return IOTensor(TensorInfo(name, [4], "int8", scale, zero_point), name, None)
 
 
 def test_quantization_of_inputs_and_outputs(errors_of):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from usmp.driver.memory_pools import add_pool_options, memory_pools
-from usmp.driver.pool_flags import with_pool_names_apart
+from usmp.driver.pool_flags import split_pool_flags
 from usmp.objects import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -25,7 +25,7 @@ BOTH = {"accel": "rw", "c": "rw"}
 def pools_of(*flags: str, target: str = "accel,c"):
     parser = argparse.ArgumentParser(allow_abbrev=False)
     add_pool_options(parser)
-    options = parser.parse_args(with_pool_names_apart(flags))
+    options = parser.parse_args(split_pool_flags(flags))
     return memory_pools(options, parse_targets(target))
 
 
@@ -230,7 +230,7 @@ def test_the_last_value_of_tvms_flags_counts_for_each_pool():
 
 def test_arguments_after_two_dashes_are_left_alone():
     arguments = ["-o", "x", "--", "--usmp-workspace-pool-a=size=1"]
-    assert with_pool_names_apart(arguments) == arguments
+    assert split_pool_flags(arguments) == arguments
 
 
 # ---- the whole command

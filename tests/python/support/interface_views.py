@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tvm
 
-from usmp.codegen.interface import Interface, Pool, Tensor
+from usmp.codegen.interface import Interface, IOTensor, PoolParameter
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,
@@ -19,19 +19,19 @@ from usmp.objects import (
 def workspace(name="sram", size_bytes=64, alignment=16, c_name=None, **properties):
     """A workspace pool; external unless `is_internal` is among its properties."""
     info = WorkspacePoolInfo(name, ["c"], PoolInfoProperties(**properties))
-    return Pool(AllocatedPoolInfo(info, size_bytes, 0, alignment), c_name or name)
+    return PoolParameter(AllocatedPoolInfo(info, size_bytes, 0, alignment), c_name or name)
 
 
 def constants(name="flash", data=(1, 258), at=4, size_bytes=8, alignment=16, **properties):
     """A constant pool that holds `data` as int16 from byte `at` on."""
     infos = [ConstantInfo("x", at, tvm.runtime.tensor(np.array(data, "int16")))]
     info = ConstantPoolInfo(name, ["c"], infos, PoolInfoProperties(**properties))
-    return Pool(AllocatedPoolInfo(info, size_bytes, 0, alignment), name)
+    return PoolParameter(AllocatedPoolInfo(info, size_bytes, 0, alignment), name)
 
 
 def tensor(name, shape=(1, 4), dtype="int8", place=None, c_name=None):
     """An input or output; `place` is its `PoolAllocation`, if it lives in the workspace."""
-    return Tensor(TensorInfo(name, list(shape), dtype), c_name or name, place)
+    return IOTensor(TensorInfo(name, list(shape), dtype), c_name or name, place)
 
 
 def interface(inputs=(), outputs=(), pools=(), name="default", **more):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from random import Random
 
-from usmp.planning.operator_order.graph import OperatorCall, OperatorGraph, Tensor, TensorUse
+from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
 
 _MOMENTS = 4
 """Moments of a drawn call: uses begin and end before it."""
@@ -15,7 +15,7 @@ _MOMENTS = 4
 def draw_graph(random: Random, calls: int) -> OperatorGraph:
     """A graph with everything at once: scratch, inputs and outputs that count, tensors that several
     calls write in any order, and tensors that may share bytes."""
-    tensors: list[Tensor] = []
+    tensors: list[GraphTensor] = []
     uses: list[list[TensorUse]] = [[] for _ in range(calls)]
     after: list[set[int]] = [set() for _ in range(calls)]
 
@@ -32,33 +32,33 @@ def draw_graph(random: Random, calls: int) -> OperatorGraph:
                     use(reader)
                     after[reader].add(call)
             tensors.append(
-                Tensor(random.choice([0, 1, 2, 3, 8, 100]), False, random.random() < 0.1)
+                GraphTensor(random.choice([0, 1, 2, 3, 8, 100]), False, random.random() < 0.1)
             )
     for at_entry in (True, True, False):
         users = [call for call in range(calls) if random.random() < 0.4]
         for call in users:
             use(call)
         if users:
-            tensors.append(Tensor(random.randint(0, 30), at_entry, random.random() < 0.2))
+            tensors.append(GraphTensor(random.randint(0, 30), at_entry, random.random() < 0.2))
     return OperatorGraph(
         tuple(tensors),
         tuple(
-            OperatorCall(tuple(used), tuple(sorted(before)), _draw_savings(random, used, tensors))
+            GraphCall(tuple(used), tuple(sorted(before)), _draw_savings(random, used, tensors))
             for used, before in zip(uses, after, strict=True)
         ),
     )
 
 
 def _draw_savings(
-    random: Random, uses: Sequence[TensorUse], tensors: Sequence[Tensor]
+    random: Random, uses: Sequence[TensorUse], tensors: Sequence[GraphTensor]
 ) -> dict[tuple[int, int], int]:
-    savings = {}
+    reuse_bytes = {}
     for y in uses:
         for x in uses:
             if x is not y and random.random() < 0.5:
                 most = min(tensors[y.tensor].size_bytes, tensors[x.tensor].size_bytes)
-                savings[y.tensor, x.tensor] = random.randint(0, most)
-    return savings
+                reuse_bytes[y.tensor, x.tensor] = random.randint(0, most)
+    return reuse_bytes
 
 
 def topological_orders(graph: OperatorGraph) -> Iterator[tuple[int, ...]]:
@@ -95,7 +95,7 @@ def peak_bytes(graph: OperatorGraph, order: Sequence[int]) -> int:
             live = {t for t in begins if begins[t] <= (index, moment) <= ends[t]}
             pairs = [
                 (y, x, saved)
-                for (y, x), saved in graph.calls[call].savings.items()
+                for (y, x), saved in graph.calls[call].reuse_bytes.items()
                 if {y, x} <= live and ends[y][0] == index == begins[x][0]
             ]
             total = sum(graph.tensors[tensor].size_bytes for tensor in live)

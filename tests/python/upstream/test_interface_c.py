@@ -10,7 +10,7 @@ import pytest
 import tvm
 
 from usmp.codegen.c_header import print_header
-from usmp.codegen.interface import Interface, Pool, Tensor, member_names
+from usmp.codegen.interface import Interface, IOTensor, PoolParameter, member_names
 from usmp.codegen.names import sanitise_all
 from usmp.objects import (
     AllocatedPoolInfo,
@@ -36,7 +36,7 @@ def header(inputs=("input",), outputs=("output",), pools=(), places=None):
     described = [infos(inputs), infos(outputs)]
     members = member_names(*described, [])
     tensors = [
-        Tensor(info, c_name, (places or {}).get(info.name))
+        IOTensor(info, c_name, (places or {}).get(info.name))
         for info, c_name in zip([*described[0], *described[1]], members, strict=True)
     ]
     c_names = sanitise_all([pool.pool_info.pool_name for pool in pools], "pool")
@@ -44,7 +44,7 @@ def header(inputs=("input",), outputs=("output",), pools=(), places=None):
         "ultimate_cat_spotter",
         tensors[: len(inputs)],
         tensors[len(inputs) :],
-        [Pool(pool, name) for pool, name in zip(pools, c_names, strict=True)],
+        [PoolParameter(pool, name) for pool, name in zip(pools, c_names, strict=True)],
     )
     text = re.sub(r"/\*.*?\*/", "", print_header(interface), flags=re.DOTALL)
     return re.sub(r"\s+", " ", text)

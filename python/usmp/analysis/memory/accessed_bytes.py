@@ -9,16 +9,16 @@ from tvm import tirx
 
 from usmp.analysis.memory.index_values import (
     MOST_VALUES,
-    Course,
     Definitions,
+    Monotonicity,
     NotKnown,
     Truth,
     Values,
     both,
-    course_of,
     fits,
     known_values,
     may_be,
+    monotonicity_of,
     variables_of,
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
@@ -159,10 +159,14 @@ class _Address:
         guards = [*self.of_conditions, *map(self._of_bounds, self.loops)]
         if any(loop.variable in variables for variables in guards):
             return False
-        found: dict[tirx.Var, Course] = {}
-        courses = [course_of(index, loop.variable, self.bound, found) for index in self.indices]
-        changing = [course for course in courses if course != Course.CONSTANT]
-        return changing in ([], [Course.MONOTONE]) or {*changing} == {Course.LINEAR}
+        found: dict[tirx.Var, Monotonicity] = {}
+        monotonicities = [
+            monotonicity_of(index, loop.variable, self.bound, found) for index in self.indices
+        ]
+        changing = [
+            monotonicity for monotonicity in monotonicities if monotonicity != Monotonicity.CONSTANT
+        ]
+        return changing in ([], [Monotonicity.MONOTONE]) or {*changing} == {Monotonicity.LINEAR}
 
     def _of_bounds(self, loop: TracedLoop) -> set[tirx.Var]:
         """The variables that say where a loop begins and how often it runs."""

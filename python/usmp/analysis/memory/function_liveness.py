@@ -48,7 +48,7 @@ class FunctionLiveness:
     length: positions, at least 1.
     parameters: index of a parameter that is accessed -> its first and last position.
     parameter_use: what is done to each parameter, by index.
-    escaping_parameters: those whose address is kept.
+    escaped_parameters: those whose address is kept.
     allocations: in program order; several spans where the enclosing PrimFunc is called several
         times.
     allocation_use: what is done to each allocation.
@@ -63,7 +63,7 @@ class FunctionLiveness:
     length: int
     parameters: Mapping[int, Span]
     parameter_use: Mapping[int, MemoryUse]
-    escaping_parameters: AbstractSet[int]
+    escaped_parameters: AbstractSet[int]
     allocations: Mapping[tirx.AllocBuffer, Sequence[Span]]
     allocation_use: Mapping[tirx.AllocBuffer, MemoryUse]
     functions: Mapping[tirx.AllocBuffer, str]

@@ -113,7 +113,7 @@ def _check_size(*arrays: npt.NDArray[Any]) -> None:
         raise NotKnown
 
 
-class Course(IntEnum):
+class Monotonicity(IntEnum):
     """How a value changes with a variable, whatever the other variables are."""
 
     CONSTANT = 0
@@ -125,48 +125,58 @@ class Course(IntEnum):
     UNKNOWN = 3
 
 
-def course_of(
+def monotonicity_of(
     expr: tirx.Expr,
     var: tirx.Var,
     bound: Mapping[tirx.Var, tirx.Expr],
-    found: dict[tirx.Var, Course],
-) -> Course:
+    found: dict[tirx.Var, Monotonicity],
+) -> Monotonicity:
     """How `expr` changes with `var`; `found` has those of variables in `bound`, each found once."""
     if expr.same_as(var):
-        return Course.LINEAR
+        return Monotonicity.LINEAR
     if not isinstance(expr, tirx.Var):
-        course = _course(expr, lambda part: course_of(part, var, bound, found))
+        monotonicity = _monotonicity(expr, lambda part: monotonicity_of(part, var, bound, found))
     elif expr not in bound:
-        return Course.CONSTANT
+        return Monotonicity.CONSTANT
     else:
         if expr not in found:
-            found[expr] = course_of(bound[expr], var, bound, found)
-        course = found[expr]
-    if course is None:
-        return Course.UNKNOWN if var in variables_of(expr, bound) else Course.CONSTANT
-    return course if course == Course.CONSTANT or _is_wide(expr) else Course.UNKNOWN
+            found[expr] = monotonicity_of(bound[expr], var, bound, found)
+        monotonicity = found[expr]
+    if monotonicity is None:
+        return Monotonicity.UNKNOWN if var in variables_of(expr, bound) else Monotonicity.CONSTANT
+    return (
+        monotonicity
+        if monotonicity == Monotonicity.CONSTANT or _is_wide(expr)
+        else Monotonicity.UNKNOWN
+    )
 
 
-def _course(expr: tirx.Expr, course: Callable[[tirx.Expr], Course]) -> Course | None:
+def _monotonicity(
+    expr: tirx.Expr, monotonicity: Callable[[tirx.Expr], Monotonicity]
+) -> Monotonicity | None:
     """The same, from those of its parts; None if that takes other rules."""
     if isinstance(expr, tirx.IntImm):
-        return Course.CONSTANT
+        return Monotonicity.CONSTANT
     if isinstance(expr, tirx.Cast | tirx.Broadcast):
-        return course(expr.value)
+        return monotonicity(expr.value)
     if isinstance(expr, tirx.Ramp):
-        return course(expr.base) if course(expr.stride) == Course.CONSTANT else Course.UNKNOWN
+        return (
+            monotonicity(expr.base)
+            if monotonicity(expr.stride) == Monotonicity.CONSTANT
+            else Monotonicity.UNKNOWN
+        )
     if not isinstance(expr, tirx.Add | tirx.Sub | tirx.Mul | tirx.FloorDiv | tirx.Div):
         return None
-    a, b = course(expr.a), course(expr.b)
+    a, b = monotonicity(expr.a), monotonicity(expr.b)
     if isinstance(expr, tirx.FloorDiv | tirx.Div):
-        if b != Course.CONSTANT:
-            return Course.UNKNOWN
-        return max(a, Course.MONOTONE) if a else a
-    if Course.CONSTANT in (a, b):
+        if b != Monotonicity.CONSTANT:
+            return Monotonicity.UNKNOWN
+        return max(a, Monotonicity.MONOTONE) if a else a
+    if Monotonicity.CONSTANT in (a, b):
         return max(a, b)
     # Two parts that change together could go up and down.
-    is_linear = not isinstance(expr, tirx.Mul) and a == b == Course.LINEAR
-    return Course.LINEAR if is_linear else Course.UNKNOWN
+    is_linear = not isinstance(expr, tirx.Mul) and a == b == Monotonicity.LINEAR
+    return Monotonicity.LINEAR if is_linear else Monotonicity.UNKNOWN
 
 
 def _is_wide(expr: tirx.Expr) -> bool:

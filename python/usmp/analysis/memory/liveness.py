@@ -100,12 +100,12 @@ class _Walk(StatementWalk):
             length,
             {index: spans[memory] for index, memory, _ in params if memory in spans},
             {index: state.use for index, _, state in params},
-            {index for index, _, state in params if state.escapes},
+            {index for index, _, state in params if state.escaped},
             self.allocations,
             self.allocation_use,
             self.functions,
             self.unplannable,
-            {memory for memory, state in self.memories.items() if state.escapes},
+            {memory for memory, state in self.memories.items() if state.escaped},
             [_finished(statement) for statement in self.statements],
             self.passed,
             self.written,
@@ -118,7 +118,7 @@ class _Walk(StatementWalk):
             for memory, (start, stop) in statement.spans.items():
                 # Statements follow each other, so this one ends last.
                 found[memory] = (found.get(memory, (start, stop))[0], stop)
-        return found | {m: (0, length) for m, state in self.memories.items() if state.escapes}
+        return found | {m: (0, length) for m, state in self.memories.items() if state.escaped}
 
     # ---- statements
 
@@ -182,7 +182,7 @@ class _Walk(StatementWalk):
             self._loop([], stmt.body, Loop(self.position, concurrent=True))
         elif str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
             for memory in self._loop([], stmt.body, Loop(self.position, concurrent=False)):
-                self.memories[memory].escapes = True
+                self.memories[memory].escaped = True
         else:
             self.statement(stmt.body)
 
@@ -322,7 +322,7 @@ class _Walk(StatementWalk):
         for base in address_of(expr).bases:
             self._note(base, Access.UNKNOWN)
             for memory in self.points.memories_behind.get(base, ()):
-                self.memories[memory].escapes = True
+                self.memories[memory].escaped = True
                 self.memories[memory].use.add(self.name, Access.UNKNOWN)
                 self.current.access(memory, Access.UNKNOWN)
 
@@ -350,7 +350,7 @@ class _Walk(StatementWalk):
                     self._touch(memory, start + span[0], start + span[1])
                 state.use.add_call(use, self.times)
                 self.current.access(memory, access)
-                state.escapes |= index in callee.escaping_parameters
+                state.escaped |= index in callee.escaped_parameters
         concurrent = any(loop.concurrent for loop in self.loops)
         for stmt, spans in callee.allocations.items():
             shifted = [(start + low, start + high) for low, high in spans]

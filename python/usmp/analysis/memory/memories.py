@@ -21,17 +21,17 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """An address: the sum of the `terms` in bytes, in a memory; None if that is not known."""
 
     memory: Memory
     terms: tuple[Term, ...] | None = ()
 
-    def plus(self, terms: Sequence[Term] | None) -> Place:
+    def plus(self, terms: Sequence[Term] | None) -> Address:
         """The place some bytes further on; None if it is not known how many."""
         if self.terms is None or terms is None:
-            return Place(self.memory, None)
-        return Place(self.memory, (*self.terms, *terms))
+            return Address(self.memory, None)
+        return Address(self.memory, (*self.terms, *terms))
 
     @property
     def byte_offset(self) -> int | None:

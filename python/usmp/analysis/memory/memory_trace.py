@@ -2,7 +2,7 @@
 
 A PrimFunc is walked once. Each load and store is noted: of which memory, at which bytes, under
 which conditions, in which loops. What cannot be followed counts as an access to all of the memory;
-where an address is kept for later, the memory is `lost`.
+where an address is kept for later, the memory is `escaped`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from usmp.analysis.memory.effects import (
     KEEP_A_POINTER,
 )
 from usmp.analysis.memory.iterations import TracedLoop, trace_loop
-from usmp.analysis.memory.memories import Memory, Place
+from usmp.analysis.memory.memories import Address, Memory
 from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.statement_walk import StatementWalk
 from usmp.analysis.memory.traced_access import (
@@ -90,7 +90,7 @@ class _Walk(StatementWalk):
 
     def _lay_out(self, buffer: tirx.Var) -> None:
         """Where a layout is computed from memory, it is not followed when that is read."""
-        self._lose(self.points.layouts.get(buffer, ()))
+        self._escape(self.points.layouts.get(buffer, ()))
 
     def _bind(self, stmt: tirx.Bind) -> None:
         if isinstance(stmt.var.ty, PointerType):
@@ -105,7 +105,7 @@ class _Walk(StatementWalk):
         self.trace.bound[var] = tirx.Var(var.name, var.ty) if is_other else value
 
     def _store(self, stmt: tirx.BufferStore) -> None:
-        self._lose(self.points.memories_of(stmt.value))
+        self._escape(self.points.memories_of(stmt.value))
         statement = self._new_statement(loads_first=True)
         self._read(statement, stmt.value, *stmt.indices)
         self._access(statement, stmt.buffer, stmt.indices, self.conditions, is_write=True)
@@ -117,7 +117,7 @@ class _Walk(StatementWalk):
 
     def _return(self, stmt: tirx.Return) -> None:
         if stmt.value is not None:
-            self._lose(self.points.memories_of(stmt.value))
+            self._escape(self.points.memories_of(stmt.value))
             self._read(self._new_statement(), stmt.value)
 
     def _jump(self, stmt: tirx.Break | tirx.Continue) -> None:
@@ -135,7 +135,7 @@ class _Walk(StatementWalk):
         self.statement(stmt.body)
         if str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
             for var in nodes_of(stmt.body, tirx.Var):
-                self._lose(self.points.of(var))
+                self._escape(self.points.of(var))
 
     def _branch(self, stmt: tirx.IfThenElse) -> None:
         self._read(self._new_statement(), stmt.condition)
@@ -183,8 +183,8 @@ class _Walk(StatementWalk):
         if computed:
             self._read(self._new_statement(), *computed)
 
-    def _lose(self, memories: Iterable[Memory]) -> None:
-        self.trace.lost.update(memories)
+    def _escape(self, memories: Iterable[Memory]) -> None:
+        self.trace.escaped.update(memories)
 
     # ---- accesses
 
@@ -209,7 +209,7 @@ class _Walk(StatementWalk):
     def _anywhere(self, statement: TracedStatement, var: tirx.Var, access: Access) -> None:
         """The address of `var` is given away: all of its memory may be accessed."""
         for memory in self.points.of(var):
-            everywhere = Place(memory, None)
+            everywhere = Address(memory, None)
             self._note(TracedAccess(statement, everywhere, 0, 0, access.may_write, ()))
 
     def _call(self, call: PrimFuncCall) -> bool:
@@ -223,18 +223,18 @@ class _Walk(StatementWalk):
         statement = TracedStatement(self.order, tuple(self.loops), callee=call.callee)
         arguments = [self.points.places_of(argument) for argument in call.arguments]
         for param, places in zip(callee.params, arguments, strict=True):
-            if param in callee.lost:
-                self._lose(place.memory for place in places)
+            if param in callee.escaped:
+                self._escape(place.memory for place in places)
             for place in places:
                 self._reach(statement, place, param, callee)
         for memory in callee.allocated:
             self.trace.allocated.add(memory)
-            self._reach(statement, Place(memory), memory, callee)
-        self._lose(callee.lost & callee.allocated)
+            self._reach(statement, Address(memory), memory, callee)
+        self._escape(callee.escaped & callee.allocated)
         return True
 
     def _reach(
-        self, statement: TracedStatement, place: Place, memory: Memory, callee: CalleeReach
+        self, statement: TracedStatement, place: Address, memory: Memory, callee: CalleeReach
     ) -> None:
         """Note what a call does to `memory` of the callee, which is at `place`."""
         reach = callee.reach.get(memory)
@@ -298,11 +298,11 @@ class _Walk(StatementWalk):
             if called is not None:
                 allocated = self.callees[called.callee].allocated
                 self.trace.allocated |= allocated
-                self._lose(allocated)
+                self._escape(allocated)
             if keeps or called is not None:
                 # A call that is a part of an expression is not followed.
                 for var in nodes_of(call, tirx.Var):
-                    self._lose(self.points.of(var))
+                    self._escape(self.points.of(var))
             return advance
 
         def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:

@@ -18,7 +18,7 @@ from tvm.ir import PointerType, TensorLoad
 
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
 from usmp.analysis.memory.element_terms import element_terms
-from usmp.analysis.memory.memories import Memory, Place
+from usmp.analysis.memory.memories import Address, Memory
 from usmp.tir.nodes import nodes_of
 
 
@@ -36,7 +36,7 @@ class PointsTo:
     """
 
     memories: Sequence[Memory]
-    places: Mapping[tirx.Var, tuple[Place, ...]]
+    places: Mapping[tirx.Var, tuple[Address, ...]]
     sources: Mapping[tirx.Var, tuple[tirx.Var, ...]]
     layouts: Mapping[tirx.Var, tuple[Memory, ...]]
 
@@ -58,7 +58,7 @@ class PointsTo:
         return [
             var
             for var, places in self.places.items()
-            if tirx.is_buffer_var(var) and not var.same_as(memory) and Place(memory) in places
+            if tirx.is_buffer_var(var) and not var.same_as(memory) and Address(memory) in places
         ]
 
     def memories_of(self, expr: tirx.Expr) -> tuple[Memory, ...]:
@@ -66,7 +66,7 @@ class PointsTo:
         bases = [expr] if isinstance(expr, tirx.Var) else address_of(expr).bases
         return _memories(place for base in bases for place in self.places.get(base, ()))
 
-    def places_of(self, pointer: tirx.Expr) -> tuple[Place, ...]:
+    def places_of(self, pointer: tirx.Expr) -> tuple[Address, ...]:
         """The addresses that a pointer may have."""
         if is_op(pointer, "tirx.buffer_data"):
             pointer = pointer.args[0]
@@ -75,9 +75,9 @@ class PointsTo:
         if is_op(pointer, "tirx.address_of") and isinstance(pointer.args[0], TensorLoad):
             load = pointer.args[0]
             return self.element(load.source, load.indices[:])
-        return tuple(Place(memory, None) for memory in self.memories_of(pointer))
+        return tuple(Address(memory, None) for memory in self.memories_of(pointer))
 
-    def element(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Place, ...]:
+    def element(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Address, ...]:
         """The addresses that an element of a buffer may have."""
         places = self.places.get(buffer, ())
         terms = element_terms(buffer, indices) if places else ()
@@ -94,7 +94,9 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
     declared = _declarations(func.body)
     allocated = [v for v, addresses in declared.items() if any(a is None for a in addresses)]
     memories = list(dict.fromkeys([*func.params[:], *allocated]))
-    places: dict[tirx.Var, tuple[Place, ...]] = {memory: (Place(memory),) for memory in memories}
+    places: dict[tirx.Var, tuple[Address, ...]] = {
+        memory: (Address(memory),) for memory in memories
+    }
     layouts: dict[tirx.Var, tuple[Memory, ...]] = {}
     sources = {var: _sources(addresses) for var, addresses in declared.items()}
     found = PointsTo(memories, places, sources, layouts)
@@ -106,7 +108,7 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
             pointed = [_address(found, var, address) for address in addresses]
             if var in several:
                 known = dict.fromkeys([*found.of(var), *_memories(chain(*pointed))])
-                pointed = [tuple(Place(memory, None) for memory in known)]
+                pointed = [tuple(Address(memory, None) for memory in known)]
             before = found.of(var), layouts.get(var, ())
             places[var] = pointed[0]
             layout = _layout(found, var)
@@ -151,14 +153,14 @@ def _used_before(sources: Mapping[tirx.Var, Sequence[tirx.Var]]) -> set[tirx.Var
     return found
 
 
-def _address(found: PointsTo, var: tirx.Var, address: tirx.Expr | None) -> tuple[Place, ...]:
+def _address(found: PointsTo, var: tirx.Var, address: tirx.Expr | None) -> tuple[Address, ...]:
     """What `var` points to if it is declared at `address`."""
     if address is None:
-        return (Place(var),)
+        return (Address(var),)
     if tirx.is_buffer_var(var) or isinstance(var.ty, PointerType):
         return found.places_of(address)
     # A number, which may be an address, as TIR can cast one to it.
-    return tuple(Place(memory, None) for memory in found.memories_of(address))
+    return tuple(Address(memory, None) for memory in found.memories_of(address))
 
 
 def _layout(found: PointsTo, buffer: tirx.Var) -> tuple[Memory, ...]:
@@ -173,5 +175,5 @@ def _layout(found: PointsTo, buffer: tirx.Var) -> tuple[Memory, ...]:
     return tuple(dict.fromkeys(read))
 
 
-def _memories(places: Iterable[Place]) -> tuple[Memory, ...]:
+def _memories(places: Iterable[Address]) -> tuple[Memory, ...]:
     return tuple(dict.fromkeys(place.memory for place in places))

@@ -116,7 +116,7 @@ class SafeOverlap:
     @cached_property
     def _known(self) -> set[Memory]:
         """The memories of which every access is known."""
-        return {*self.func.params, *self.trace.allocated} - self.trace.lost
+        return {*self.func.params, *self.trace.allocated} - self.trace.escaped
 
     @cached_property
     def groups(self) -> dict[Memory, set[object]]:
@@ -138,7 +138,7 @@ class SafeOverlap:
             reach[memory] = Reach(min(first for first, _ in hulls), max(ends, default=-UNBOUNDED))
         params = list(self.func.params)
         allocated = self.trace.allocated if self.height < _DEEPEST_CALLS else set()
-        return CalleeReach(params, allocated, reach, self.trace.lost)
+        return CalleeReach(params, allocated, reach, self.trace.escaped)
 
     def _size_bytes(self, memory: Memory) -> int:
         if memory not in self._sizes_of_memories:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from tvm import tirx
 
 from usmp.analysis.memory.iterations import TracedLoop
-from usmp.analysis.memory.memories import Memory, Place
+from usmp.analysis.memory.memories import Address, Memory
 
 Condition: TypeAlias = tuple[tirx.Expr, bool]
 """A guard, and whether it is true or false."""
@@ -48,7 +48,7 @@ class TracedAccess:
     """
 
     statement: TracedStatement
-    place: Place
+    place: Address
     first: int
     end: int
     is_write: bool
@@ -74,13 +74,13 @@ class CalleeReach:
     params: its parameters.
     allocated: the buffers that it and what it calls allocate.
     reach: of the parameters and buffers that are accessed.
-    lost: those whose address is kept.
+    escaped: those whose address is kept.
     """
 
     params: list[Memory]
     allocated: set[Memory]
     reach: dict[Memory, Reach]
-    lost: set[Memory]
+    escaped: set[Memory]
 
 
 @dataclass
@@ -91,11 +91,11 @@ class MemoryTrace:
     ----------
     accesses: of each memory, in the order of the text.
     bound: variables of `Bind` and `Let`, with what they are bound to.
-    lost: memories whose address is kept.
+    escaped: memories whose address is kept.
     allocated: buffers of AllocBuffers, also of those in PrimFuncs that it calls.
     """
 
     accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
     bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
-    lost: set[Memory] = field(default_factory=set)
+    escaped: set[Memory] = field(default_factory=set)
     allocated: set[Memory] = field(default_factory=set)

@@ -25,7 +25,7 @@ class MemoryState:
 
     loop_depth: int = 0
     allocations: list[tirx.AllocBuffer] = field(default_factory=list)
-    escapes: bool = False
+    escaped: bool = False
     use: MemoryUse = field(default_factory=MemoryUse)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from usmp.boards.board import Board
-from usmp.codegen.interface import Interface, Tensor
+from usmp.codegen.interface import Interface, IOTensor
 
 
 def print_main(interface: Interface, board: Board) -> str:
@@ -74,7 +74,7 @@ def _arrays(interface: Interface) -> str:
     return "\n" + "\n".join(lines) + "\n"
 
 
-def _size_macro(interface: Interface, tensor: Tensor) -> str:
+def _size_macro(interface: Interface, tensor: IOTensor) -> str:
     return f"{interface.macro_prefix}_{tensor.c_name.upper()}_SIZE"
 
 
@@ -116,5 +116,5 @@ def _run_call(interface: Interface) -> str:
     return f"{interface.prefix}_run({', '.join(arguments)})"
 
 
-def _addresses(what: str, tensors: Sequence[Tensor]) -> str:
+def _addresses(what: str, tensors: Sequence[IOTensor]) -> str:
     return ", ".join(f"{what}_{tensor.c_name}" for tensor in tensors) or "0"

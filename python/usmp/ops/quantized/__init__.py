@@ -3,13 +3,14 @@
 Each function appends nothing: it returns the call of a PrimFunc that computes the operator.
 """
 
-from usmp.ops.quantized.activations import absolute, clamp, leaky_relu, logistic, prelu, relu, tanh
+from usmp.ops.quantized.activations import abs_, clamp, leaky_relu, logistic, prelu, relu, tanh
 from usmp.ops.quantized.arithmetic import (
     add,
     add_all,
     compare,
     divide,
-    extreme_of_two,
+    maximum,
+    minimum,
     multiply_elements,
     squared_difference,
     subtract,
@@ -30,7 +31,7 @@ from usmp.ops.quantized.mirroring import mirror_pad
 from usmp.ops.quantized.normalization import l2_normalize
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, activation_limits
 from usmp.ops.quantized.pooling import average_pool, max_pool, rescaled_average_pool
-from usmp.ops.quantized.reduction import extreme, mean, position_of_extreme, total
+from usmp.ops.quantized.reduction import argmax, argmin, mean, reduce_max, reduce_min, reduce_sum
 from usmp.ops.quantized.rescale import Rescale
 from usmp.ops.quantized.rescaling_table import rescale_to_join
 from usmp.ops.quantized.resizing import (
@@ -60,10 +61,12 @@ __all__ = [
     "SvdfWeights",
     "TransposedSide",
     "Window",
-    "absolute",
+    "abs_",
     "activation_limits",
     "add",
     "add_all",
+    "argmax",
+    "argmin",
     "average_pool",
     "batch_matmul",
     "batch_to_space",
@@ -77,8 +80,6 @@ __all__ = [
     "elu",
     "exp",
     "explicit_padding",
-    "extreme",
-    "extreme_of_two",
     "fully_connected",
     "gather",
     "gather_nd",
@@ -89,13 +90,17 @@ __all__ = [
     "logistic",
     "lstm",
     "max_pool",
+    "maximum",
     "mean",
+    "minimum",
     "mirror_pad",
     "multiply_elements",
-    "position_of_extreme",
     "prelu",
     "quantize",
     "quantize_multiplier",
+    "reduce_max",
+    "reduce_min",
+    "reduce_sum",
     "relu",
     "requantize",
     "rescale_to_join",
@@ -112,7 +117,6 @@ __all__ = [
     "subtract",
     "svdf",
     "tanh",
-    "total",
     "transpose_conv2d",
     "update_slice",
 ]

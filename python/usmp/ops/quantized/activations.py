@@ -97,7 +97,7 @@ def prelu(
     return elementwise(builder, "prelu", function, [data, slopes])
 
 
-def absolute(
+def abs_(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
     """|x|."""

@@ -208,16 +208,18 @@ def divide(
     return elementwise(builder, "divide", function, [left, right])
 
 
-def extreme_of_two(
-    builder: relax.BlockBuilder,
-    left: relax.Expr | np.ndarray,
-    right: relax.Expr | np.ndarray,
-    *,
-    greatest: bool,
+def maximum(
+    builder: relax.BlockBuilder, left: relax.Expr | np.ndarray, right: relax.Expr | np.ndarray
 ) -> relax.Expr:
-    """The greater or the lesser element of tensors of one quantization."""
-    name, function = ("maximum", tirx.max) if greatest else ("minimum", tirx.min)
-    return elementwise(builder, name, lambda x, y: function(x, y), [left, right])
+    """The greater element of tensors of one quantization."""
+    return elementwise(builder, "maximum", lambda x, y: tirx.max(x, y), [left, right])
+
+
+def minimum(
+    builder: relax.BlockBuilder, left: relax.Expr | np.ndarray, right: relax.Expr | np.ndarray
+) -> relax.Expr:
+    """The lesser element of tensors of one quantization."""
+    return elementwise(builder, "minimum", lambda x, y: tirx.min(x, y), [left, right])
 
 
 COMPARISONS: dict[str, Combination] = {

@@ -35,7 +35,7 @@ def mean(
     return _scaled_sum(builder, "mean", data, axes, before, after, _divided(factor, count))
 
 
-def total(
+def reduce_sum(
     builder: relax.BlockBuilder,
     data: relax.Expr,
     axes: Sequence[int],
@@ -85,12 +85,14 @@ def _scaled_sum(
     return reduced(builder, name, data, axes, te.sum, lambda x: x.astype("int32"), finish)
 
 
-def extreme(
-    builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], *, greatest: bool
-) -> relax.Expr:
-    """The greatest or the least element over `axes`, which the output lacks."""
-    name, reduce = ("reduce_max", te.max) if greatest else ("reduce_min", te.min)
-    return reduced(builder, name, data, axes, reduce, lambda x: x, lambda x: x)
+def reduce_max(builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int]) -> relax.Expr:
+    """The greatest element over `axes`, which the output lacks."""
+    return reduced(builder, "reduce_max", data, axes, te.max, lambda x: x, lambda x: x)
+
+
+def reduce_min(builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int]) -> relax.Expr:
+    """The least element over `axes`, which the output lacks."""
+    return reduced(builder, "reduce_min", data, axes, te.min, lambda x: x, lambda x: x)
 
 
 def reduced(
@@ -122,15 +124,24 @@ def reduced(
     return call_operator(builder, name, compute, [data])
 
 
-def position_of_extreme(
-    builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str, *, greatest: bool
-) -> relax.Expr:
-    """Where along `axis`, which the output lacks, the first greatest or least element is.
+def argmax(builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str) -> relax.Expr:
+    """Where along `axis`, which the output lacks, the first greatest element is.
 
     Raises
     ------
     UnsupportedModelError: element and position do not fit into 32 bits together.
     """
+    return _position(builder, data, axis, dtype, greatest=True)
+
+
+def argmin(builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str) -> relax.Expr:
+    """Where along `axis`, which the output lacks, the first least element is; as `argmax`."""
+    return _position(builder, data, axis, dtype, greatest=False)
+
+
+def _position(
+    builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str, *, greatest: bool
+) -> relax.Expr:
     shape = shape_of(data)
     depth = shape[axis]
     least, most = integer_limits(str(data.ty.dtype))

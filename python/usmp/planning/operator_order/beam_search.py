@@ -6,7 +6,7 @@ on, by their peak and then by what is live.
 
 from __future__ import annotations
 
-from usmp.planning.operator_order.sections import Section
+from usmp.planning.operator_order.call_ranges import CallRange
 from usmp.planning.operator_order.states import OperatorStates, State, Step, Work
 
 _WIDEST = 64
@@ -16,7 +16,7 @@ _Way = tuple["_Way | None", int]
 
 
 def search_with_beam(
-    states: OperatorStates, section: Section, free: int, limit: int, work: Work
+    states: OperatorStates, section: CallRange, free: int, limit: int, work: Work
 ) -> list[int] | None:
     """An order with a peak below the limit; None if none is found.
 

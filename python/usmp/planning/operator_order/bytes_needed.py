@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from usmp.planning.operator_order.graph import OperatorCall, OperatorGraph
+from usmp.planning.operator_order.graph import GraphCall, OperatorGraph
 
 BEFORE, AFTER = 2, 1
 """Whether a tensor is live before and after a call; flags add up."""
@@ -14,7 +14,7 @@ _MOST_PAIRINGS = 1000
 
 
 def bytes_needed(
-    graph: OperatorGraph, call: OperatorCall, liveness: Sequence[int], shares: bool
+    graph: OperatorGraph, call: GraphCall, liveness: Sequence[int], shares: bool
 ) -> int:
     """The most bytes of the tensors that the call uses that are live at one moment.
 
@@ -23,7 +23,7 @@ def bytes_needed(
     graph: has the tensors.
     call: one of its calls.
     liveness: of each of `call.uses`, the flags.
-    shares: whether tensors that die may share bytes with those that become live, as `savings` says.
+    shares: whether tensors that die may share bytes with those that become live, by `reuse_bytes`.
     """
     # Only where a tensor becomes live can the sum grow.
     moments = {0, *(use.first for use in call.uses)}
@@ -41,7 +41,7 @@ def bytes_needed(
     return most
 
 
-def _live_at(call: OperatorCall, moment: int, liveness: Sequence[int]) -> list[int]:
+def _live_at(call: GraphCall, moment: int, liveness: Sequence[int]) -> list[int]:
     """Which of `call.uses` are live at the moment."""
     return [
         index
@@ -50,21 +50,23 @@ def _live_at(call: OperatorCall, moment: int, liveness: Sequence[int]) -> list[i
     ]
 
 
-def _most_shared(call: OperatorCall, dying: Sequence[int], born: Sequence[int]) -> int:
+def _most_shared(call: GraphCall, dying: Sequence[int], born: Sequence[int]) -> int:
     """The most bytes that can be shared if each tensor shares with one other at most; or more, if
     there are too many ways to pair them."""
     rows = [
-        (1 << x, [(1 << y, saved) for y in dying if (saved := call.savings.get((y, x), 0))])
+        (1 << x, [(1 << y, saved) for y in dying if (saved := call.reuse_bytes.get((y, x), 0))])
         for x in born
     ]
     columns = sum(1 << y for y in dying)
     most_by_taken = {0: 0}
-    for x, savings in rows:
+    for x, reuse_bytes in rows:
         for taken, shared in list(most_by_taken.items()):
-            for y, saved in savings:
+            for y, saved in reuse_bytes:
                 if not taken & (x | y):
                     after = taken | y | x & columns
                     most_by_taken[after] = max(most_by_taken.get(after, 0), shared + saved)
         if len(most_by_taken) > _MOST_PAIRINGS:
-            return sum(max((saved for _, saved in savings), default=0) for _, savings in rows)
+            return sum(
+                max((saved for _, saved in reuse_bytes), default=0) for _, reuse_bytes in rows
+            )
     return max(most_by_taken.values())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
-from usmp.planning.operator_order.sections import Section
+from usmp.planning.operator_order.call_ranges import CallRange
 from usmp.planning.operator_order.states import OperatorStates, Work
 
 
@@ -36,7 +36,7 @@ class Found:
 
 
 def search_exactly(
-    states: OperatorStates, section: Section, free: int, limit: int, work: Work
+    states: OperatorStates, section: CallRange, free: int, limit: int, work: Work
 ) -> Found:
     """Search for an order with the least peak.
 
@@ -63,7 +63,7 @@ def search_exactly(
             return Found(None, peak, is_proved=False)
         # States wait as what was before them: most are never looked at.
         state = before if last < 0 else states.make(before, last, states.step(before.done, last))
-        state, made = states.make_what_is_free(state, peak, section.end, work)
+        state, made = states.schedule_free_calls(state, peak, section.end, work)
         steps = [(peak, state.done, state.live, -1)]
         if state.done != section.end:
             work.left -= len(state.ready)
@@ -86,7 +86,7 @@ def search_exactly(
     return Found(None, limit, is_proved=True)
 
 
-def _way(ways: dict[int, tuple[int, list[int]]], section: Section) -> list[int]:
+def _way(ways: dict[int, tuple[int, list[int]]], section: CallRange) -> list[int]:
     """The calls that were made from the start of the section to its end."""
     parts = []
     done = section.end

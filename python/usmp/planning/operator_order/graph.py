@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Tensor:
+class GraphTensor:
     """A buffer that counts, scratch of a call among them.
 
     It is live from the first to the last call that uses it; one does at least.
@@ -45,28 +45,28 @@ class TensorUse:
 
 
 @dataclass(frozen=True)
-class OperatorCall:
+class GraphCall:
     """A call, or any other statement.
 
     Parameters
     ----------
     uses: the tensors that it uses, each once.
     after: the calls that must come before this one, in ascending order; all have lower indices.
-    savings: (y, x) -> the bytes that two tensors may share where y is used for the last time and
-        x for the first time; at most the size of the smaller.
+    reuse_bytes: (y, x) -> the bytes that two tensors may share where y is used for the last time
+        and x for the first time; at most the size of the smaller.
     """
 
     uses: tuple[TensorUse, ...]
     after: tuple[int, ...] = ()
-    savings: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    reuse_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class OperatorGraph:
     """The calls in the importer's order, and the tensors that they use."""
 
-    tensors: tuple[Tensor, ...]
-    calls: tuple[OperatorCall, ...]
+    tensors: tuple[GraphTensor, ...]
+    calls: tuple[GraphCall, ...]
 
     @property
     def has_one_order(self) -> bool:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from usmp.planning.operator_order.beam_search import search_with_beam
+from usmp.planning.operator_order.call_ranges import call_ranges_of, lower_bound
 from usmp.planning.operator_order.exact_search import search_exactly
 from usmp.planning.operator_order.graph import OperatorGraph
-from usmp.planning.operator_order.sections import lower_bound, sections_of
 from usmp.planning.operator_order.states import OperatorStates, Work
 
 MOST_STEPS = 200_000
@@ -52,7 +52,7 @@ def least_peak_order(graph: OperatorGraph, most_steps: int = MOST_STEPS) -> Oper
     states = OperatorStates(graph)
     apart = OperatorStates(graph, shares=False)
     _, needs = apart.make_all(apart.start, range(len(graph.calls)))
-    sections = list(sections_of(apart))
+    sections = list(call_ranges_of(apart))
     orders: list[Sequence[int]] = [section.calls for section in sections]
     bound = reached = importer_peak = lower_bound(states, needs)
     exact, beam = Work(most_steps), Work(most_steps)

@@ -26,8 +26,8 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.planning.operator_order.graph import OperatorCall, OperatorGraph, Tensor, TensorUse
-from usmp.planning.operator_order.savings import CallSavings, MemoryOfCallee
+from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
+from usmp.planning.operator_order.reuse_bytes import MemoryOfCallee, ReuseBytes
 
 _NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
 """Annotations of what is live all the time, in whatever order."""
@@ -59,7 +59,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     after = [orders.add(statement) for statement in found.statements]
     if all(index in before for index, before in enumerate(after[1:])):
         return None
-    tensors: list[Tensor] = []
+    tensors: list[GraphTensor] = []
     counted: dict[Memory, int] = {}
     used = {memory for statement in found.statements for memory in statement.spans}
     for memory, stmt in found.memories.items():
@@ -67,7 +67,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
             counted[memory] = len(tensors)
             is_input = INPUT_TENSOR_ATTR in stmt.annotations
             at_exit = OUTPUT_TENSOR_ATTR in stmt.annotations or (is_input and preserve_inputs)
-            tensors.append(Tensor(size_bytes(stmt.buffer), is_input, at_exit))
+            tensors.append(GraphTensor(size_bytes(stmt.buffer), is_input, at_exit))
     calls = []
     for statement, before in zip(found.statements, after, strict=True):
         uses: list[TensorUse] = []
@@ -83,11 +83,11 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
             if _is_counted(scratch):
                 uses.append(TensorUse(len(tensors), first, stop - 1))
                 memories[len(tensors)] = [MemoryOfCallee(scratch.buffer)]
-                tensors.append(Tensor(size_bytes(scratch.buffer)))
-        savings: Mapping[tuple[int, int], int] = {}
+                tensors.append(GraphTensor(size_bytes(scratch.buffer)))
+        reuse_bytes: Mapping[tuple[int, int], int] = {}
         if overlap and statement.callee is not None:
-            savings = CallSavings(facts.of(statement.callee), memories, tensors)
-        calls.append(OperatorCall(tuple(uses), tuple(sorted(before)), savings))
+            reuse_bytes = ReuseBytes(facts.of(statement.callee), memories, tensors)
+        calls.append(GraphCall(tuple(uses), tuple(sorted(before)), reuse_bytes))
     return OperatorGraph(tuple(tensors), tuple(calls))
 
 

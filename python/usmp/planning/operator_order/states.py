@@ -114,7 +114,7 @@ class OperatorStates:
         opened = [other for other in self._followers[call] if not self._after[other] & ~done]
         return State(done, state.live + step.after, (*sorted(ready + opened),))
 
-    def make_what_is_free(
+    def schedule_free_calls(
         self, state: State, peak: int, end: int, work: Work
     ) -> tuple[State, list[int]]:
         """Make calls that raise neither `peak` nor the live bytes until there are none, or the

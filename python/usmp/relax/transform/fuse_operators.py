@@ -5,15 +5,15 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from usmp.ops.argmin_argmax import legalize_extreme
+from usmp.ops.argmin_argmax import legalize_argmin_argmax
 from usmp.ops.scatter import SCATTER_OPERATORS
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.transform.fold_constants import fold_constants
-from usmp.relax.transform.fuse_slices import fuse_cuts
+from usmp.relax.transform.fuse_slices import fuse_slices
 from usmp.relax.transform.fuse_tables import fuse_tables
 from usmp.relax.transform.keep_in_place_operators import keep_in_place_operators
 from usmp.relax.transform.legalize_clamps import LEGALIZE_CLAMPS
-from usmp.relax.transform.push_slice_through_concat import cut_before_joining
+from usmp.relax.transform.push_slice_through_concat import push_slice_through_concat
 
 _PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
 """What stands in the memory of its argument, if that is contiguous."""
@@ -52,7 +52,9 @@ FuseOperators = tvm.transform.Sequential(
     [
         relax.transform.DecomposeOpsForInference(),
         relax.transform.CanonicalizeBindings(),
-        tvm.transform.module_pass(cut_before_joining, opt_level=0, name="usmp.CutBeforeJoining"),
+        tvm.transform.module_pass(
+            push_slice_through_concat, opt_level=0, name="usmp.PushSliceThroughConcat"
+        ),
         # A reshape becomes a view; it copies nothing.
         relax.transform.LegalizeOps(
             {
@@ -60,7 +62,7 @@ FuseOperators = tvm.transform.Sequential(
                 **{name: _keep_contiguous for name in MOVES},
                 **LEGALIZE_CLAMPS,
                 **SCATTER_OPERATORS,
-                **{name: legalize_extreme for name in ("relax.argmax", "relax.argmin")},
+                **{name: legalize_argmin_argmax for name in ("relax.argmax", "relax.argmin")},
             },
             skip_ops=["relax.reshape"],
         ),
@@ -69,7 +71,7 @@ FuseOperators = tvm.transform.Sequential(
             keep_in_place_operators, opt_level=0, name="usmp.KeepInPlaceOperators"
         ),
         relax.transform.AnnotateTIROpPattern(),
-        tvm.transform.module_pass(fuse_cuts, opt_level=0, name="usmp.FuseCuts"),
+        tvm.transform.module_pass(fuse_slices, opt_level=0, name="usmp.FuseSlices"),
         relax.transform.AnnotateTIROpPattern(),
         tvm.transform.module_pass(fold_constants, opt_level=0, name="usmp.FoldConstants"),
         tvm.transform.module_pass(fuse_tables, opt_level=0, name="usmp.FuseTables"),

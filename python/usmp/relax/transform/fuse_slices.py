@@ -19,7 +19,7 @@ _INJECTIVE = 2
 input; less are simpler ones."""
 
 
-def fuse_cuts(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+def fuse_slices(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """A module pass: legalize `R.strided_slice` of tensors that nothing else reads and that an
     operator computes element by element. PrimFuncs have their `op_pattern`."""
     main = mod["main"]

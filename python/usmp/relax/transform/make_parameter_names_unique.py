@@ -10,7 +10,7 @@ from usmp.relax.static_shapes import main_function
 from usmp.support.unique_names import names_apart
 
 
-def name_parameters_apart(mod: IRModule) -> IRModule:
+def make_parameter_names_unique(mod: IRModule) -> IRModule:
     """`mod` with a number in the name of each parameter of `main` whose name came before.
 
     Raises

@@ -1,4 +1,4 @@
-"""Operators that move elements, as those that `lower_main` lets be parts of one another.
+"""Operators that copy elements, as those that `lower_main` lets be parts of one another.
 
 A take of elements at equal distances is a slice, and so is each part of a split, which its reader
 can take from the whole; a stack is a join, and a dropout leaves its input as it is when the model
@@ -17,7 +17,7 @@ from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
 
 
-def normalize_moves(mod: IRModule) -> IRModule:
+def normalize_copies(mod: IRModule) -> IRModule:
     """Rewrite `R.take` with constant indices that are equally far apart, `R.split`, `R.stack` and
     `R.nn.dropout` in `main`, whose indices count from the start (see `normalize_take_indices`)."""
     main = main_function(mod)

@@ -19,7 +19,7 @@ from usmp.relax.replace_main import with_main_body
 from usmp.tir.nodes import nodes_of
 
 
-def cut_before_joining(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+def push_slice_through_concat(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """A module pass: rewrite `R.strided_slice` of `R.concat` in `main`.
 
     A concat along the outermost axis copies nothing, and neither do its slices; it stays if one of

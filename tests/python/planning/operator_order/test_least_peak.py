@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.operator_graphs import draw_graph, is_topological, peak_bytes, topological_orders
-from usmp.planning.operator_order.graph import OperatorCall, OperatorGraph, Tensor, TensorUse
+from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
 from usmp.planning.operator_order.states import OperatorStates
 
@@ -17,8 +17,8 @@ from usmp.planning.operator_order.states import OperatorStates
 def graph(sizes: list[int], calls: list[tuple[list[int], list[int]]]) -> OperatorGraph:
     """Calls with the tensors that each uses and the calls that come before it."""
     return OperatorGraph(
-        tuple(map(Tensor, sizes)),
-        tuple(OperatorCall(tuple(map(TensorUse, uses)), tuple(after)) for uses, after in calls),
+        tuple(map(GraphTensor, sizes)),
+        tuple(GraphCall(tuple(map(TensorUse, uses)), tuple(after)) for uses, after in calls),
     )
 
 
@@ -74,21 +74,21 @@ def test_only_the_part_with_the_peak_is_reordered():
 
 def test_an_output_may_take_the_place_of_what_dies():
     """Both a and b are read by an operator that may work in place, if it is the last reader."""
-    tensors = (Tensor(100), Tensor(100), Tensor(10), Tensor(1))
-    in_place = OperatorCall((TensorUse(0), TensorUse(1)), (0,), {(0, 1): 100})
-    small = OperatorCall((TensorUse(0), TensorUse(2)), (0,))
-    end = OperatorCall((TensorUse(1), TensorUse(2), TensorUse(3)), (1, 2))
-    made = OperatorCall((TensorUse(0),))
+    tensors = (GraphTensor(100), GraphTensor(100), GraphTensor(10), GraphTensor(1))
+    in_place = GraphCall((TensorUse(0), TensorUse(1)), (0,), {(0, 1): 100})
+    small = GraphCall((TensorUse(0), TensorUse(2)), (0,))
+    end = GraphCall((TensorUse(1), TensorUse(2), TensorUse(3)), (1, 2))
+    made = GraphCall((TensorUse(0),))
     found = least_peak_order(OperatorGraph(tensors, (made, in_place, small, end)))
     assert found == OperatorOrder((0, 2, 1, 3), 210, 111, 111)
 
 
 def test_moments_of_a_call_count():
     """The input is read before the output is begun, so the scratch in between is the peak."""
-    tensors = (Tensor(10), Tensor(10), Tensor(4))
+    tensors = (GraphTensor(10), GraphTensor(10), GraphTensor(4))
     calls = (
-        OperatorCall((TensorUse(0),)),
-        OperatorCall((TensorUse(0, 0, 1), TensorUse(2, 1, 2), TensorUse(1, 2, 2)), (0,)),
+        GraphCall((TensorUse(0),)),
+        GraphCall((TensorUse(0, 0, 1), TensorUse(2, 1, 2), TensorUse(1, 2, 2)), (0,)),
     )
     assert least_peak_order(OperatorGraph(tensors, calls)).peak_bytes == 14
 
@@ -97,10 +97,10 @@ def test_many_tensors_that_may_share_in_many_ways():
     """Result j may take the place of each operand up to j."""
     count = 40
     uses = tuple(map(TensorUse, range(2 * count)))
-    savings = {(y, count + x): 10 for x in range(count) for y in range(x + 1)}
-    tensors = [Tensor(10, at_entry=True)] * count + [Tensor(10, at_exit=True)] * count
-    calls = (OperatorCall(uses, (), savings), OperatorCall((TensorUse(2 * count),)))
-    found = least_peak_order(OperatorGraph((*tensors, Tensor(1)), calls))
+    reuse_bytes = {(y, count + x): 10 for x in range(count) for y in range(x + 1)}
+    tensors = [GraphTensor(10, at_entry=True)] * count + [GraphTensor(10, at_exit=True)] * count
+    calls = (GraphCall(uses, (), reuse_bytes), GraphCall((TensorUse(2 * count),)))
+    found = least_peak_order(OperatorGraph((*tensors, GraphTensor(1)), calls))
     assert found == OperatorOrder((0, 1), 401, 401, 401)
 
 

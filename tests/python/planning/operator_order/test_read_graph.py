@@ -7,7 +7,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from support.operator_programs import BRANCHES, network
-from usmp.planning.operator_order.graph import Tensor, TensorUse
+from usmp.planning.operator_order.graph import GraphTensor, TensorUse
 from usmp.planning.operator_order.least_peak import least_peak_order
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.transform import CreateAllocatesForIO
@@ -22,7 +22,7 @@ def after(mod) -> list[tuple[int, ...]]:
 
 def test_tensors_and_what_uses_them():
     graph = operator_graph(BRANCHES, preserve_inputs=False, overlap=False)
-    assert graph.tensors == (Tensor(64), Tensor(64), Tensor(16), Tensor(16))
+    assert graph.tensors == (GraphTensor(64), GraphTensor(64), GraphTensor(16), GraphTensor(16))
     assert [call.after for call in graph.calls] == [(), (), (0,), (1,), (2, 3)]
     assert [[use.tensor for use in call.uses] for call in graph.calls] == [
         [0],
@@ -31,7 +31,7 @@ def test_tensors_and_what_uses_them():
         [1, 3],
         [2, 3],
     ]
-    assert all(not call.savings for call in graph.calls)
+    assert all(not call.reuse_bytes for call in graph.calls)
 
 
 @pytest.mark.parametrize("preserve_inputs", [False, True])
@@ -39,9 +39,9 @@ def test_inputs_and_outputs_that_are_allocated_count(preserve_inputs):
     mod = CreateAllocatesForIO()(BRANCHES)
     graph = operator_graph(mod, preserve_inputs, overlap=False)
     assert graph.tensors == (
-        Tensor(16, at_entry=True, at_exit=preserve_inputs),
-        Tensor(16, at_exit=True),
-        *(Tensor(64), Tensor(64), Tensor(16), Tensor(16)),
+        GraphTensor(16, at_entry=True, at_exit=preserve_inputs),
+        GraphTensor(16, at_exit=True),
+        *(GraphTensor(64), GraphTensor(64), GraphTensor(16), GraphTensor(16)),
     )
     assert [[use.tensor for use in call.uses] for call in graph.calls] == [
         [0, 2],
@@ -55,9 +55,9 @@ def test_inputs_and_outputs_that_are_allocated_count(preserve_inputs):
 def test_bytes_that_may_be_shared():
     """The sum takes the place of either operand; one that lives on is no candidate."""
     graph = operator_graph(CreateAllocatesForIO()(BRANCHES), preserve_inputs=True, overlap=True)
-    assert {pair: saved for pair, saved in graph.calls[4].savings.items() if saved} == {
+    assert {pair: saved for pair, saved in graph.calls[4].reuse_bytes.items() if saved} == {
         **{(4, 1): 16, (5, 1): 16},
-        **{pair: graph.calls[4].savings[pair] for pair in [(1, 4), (1, 5), (4, 5), (5, 4)]},
+        **{pair: graph.calls[4].reuse_bytes[pair] for pair in [(1, 4), (1, 5), (4, 5), (5, 4)]},
     }
 
 
@@ -96,7 +96,7 @@ class Scratch:
 
 def test_scratch_counts_for_each_call_and_state_does_not():
     graph = operator_graph(Scratch, preserve_inputs=False, overlap=False)
-    assert graph.tensors == (Tensor(8), Tensor(8), Tensor(32), Tensor(32))
+    assert graph.tensors == (GraphTensor(8), GraphTensor(8), GraphTensor(32), GraphTensor(32))
     read, written = graph.calls[0].uses[1], graph.calls[0].uses[0]
     # The scratch is live from the first loop on, the result from the second.
     assert (read.tensor, written.tensor) == (2, 0)

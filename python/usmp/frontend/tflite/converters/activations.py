@@ -87,7 +87,7 @@ def convert_curve(context: Context, operator: TfliteOperator) -> None:
 @converts("ABS")
 def convert_abs(context: Context, operator: TfliteOperator) -> None:
     """The output may have another scale."""
-    _convert_unary(context, operator, quantized.absolute, ("int8", "int16"))
+    _convert_unary(context, operator, quantized.abs_, ("int8", "int16"))
 
 
 def _convert_unary(

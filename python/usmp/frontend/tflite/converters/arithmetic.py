@@ -68,21 +68,14 @@ def convert_add_n(context: Context, operator: TfliteOperator) -> None:
 
 
 @converts("MAXIMUM", "MINIMUM")
-def convert_extreme(context: Context, operator: TfliteOperator) -> None:
+def convert_maximum_minimum(context: Context, operator: TfliteOperator) -> None:
     """All tensors have the same quantization."""
     _check_pair(operator, ("int8", "int16", "uint8"))
     left, right, output = operator.input(0), operator.input(1), operator.output
     require_same_quantization(operator, left, right)
     require_same_quantization(operator, left, output)
-    context.set(
-        output,
-        quantized.extreme_of_two(
-            context.builder,
-            context.value(left),
-            context.value(right),
-            greatest=operator.name == "MAXIMUM",
-        ),
-    )
+    function = quantized.maximum if operator.name == "MAXIMUM" else quantized.minimum
+    context.set(output, function(context.builder, context.value(left), context.value(right)))
 
 
 @converts("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")

@@ -15,7 +15,7 @@ from usmp.frontend.tflite.options import (
     require_types,
 )
 from usmp.ops import quantized
-from usmp.ops.argmin_argmax import first_extreme
+from usmp.ops.argmin_argmax import argmin_argmax
 
 
 @converts("MEAN", "SUM")
@@ -26,7 +26,7 @@ def convert_mean(context: Context, operator: TfliteOperator) -> None:
     require_types(operator, output, "output", (data.dtype,))
     axes = _axes(operator)
     before, after = operator.quantization(data), operator.quantization(output)
-    function = quantized.mean if operator.name == "MEAN" else quantized.total
+    function = quantized.mean if operator.name == "MEAN" else quantized.reduce_sum
     result = function(context.builder, context.value(data), axes, before, after)
     context.set(output, reshaped(context, context.builder.emit(result), output.shape))
 
@@ -76,14 +76,14 @@ def convert_unquantized_reduction(context: Context, operator: TfliteOperator) ->
 
 
 @converts("REDUCE_MAX", "REDUCE_MIN")
-def convert_extreme(context: Context, operator: TfliteOperator) -> None:
+def convert_reduce_max_min(context: Context, operator: TfliteOperator) -> None:
     """Input and output have the same quantization."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "int16", "uint8"))
     require_types(operator, output, "output", (data.dtype,))
     require_same_quantization(operator, data, output)
-    axes, greatest = _axes(operator), operator.name == "REDUCE_MAX"
-    result = quantized.extreme(context.builder, context.value(data), axes, greatest=greatest)
+    reduce = quantized.reduce_max if operator.name == "REDUCE_MAX" else quantized.reduce_min
+    result = reduce(context.builder, context.value(data), _axes(operator))
     context.set(output, reshaped(context, context.builder.emit(result), output.shape))
 
 
@@ -93,10 +93,8 @@ def convert_arg(context: Context, operator: TfliteOperator) -> None:
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "uint8"))
     axis = _axis_of_position(operator)
-    greatest = operator.name == "ARG_MAX"
-    result = quantized.position_of_extreme(
-        context.builder, context.value(data), axis, output.dtype, greatest=greatest
-    )
+    function = quantized.argmax if operator.name == "ARG_MAX" else quantized.argmin
+    result = function(context.builder, context.value(data), axis, output.dtype)
     context.set(output, result)
 
 
@@ -106,7 +104,7 @@ def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32", "int32"))
     axis, greatest = _axis_of_position(operator), operator.name == "ARG_MAX"
-    result = first_extreme(
+    result = argmin_argmax(
         context.builder, context.value(data), axis, output.dtype, greatest=greatest
     )
     context.set(output, result)

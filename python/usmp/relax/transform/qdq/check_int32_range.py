@@ -8,7 +8,7 @@ from usmp.support.errors import UnsupportedModelError
 _LARGEST_ZERO_POINT = 2**16
 
 
-def require_room(magnitude: int, real_factor: float) -> None:
+def check_int32_range(magnitude: int, real_factor: float) -> None:
     """Return if integers up to `magnitude` times the factor, and a zero point, fit into int32.
 
     Raises

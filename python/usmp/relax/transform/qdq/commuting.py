@@ -17,8 +17,8 @@ from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.parameters import farthest
 from usmp.relax.transform.qdq import operands
-from usmp.relax.transform.qdq.check_int32_range import require_room
-from usmp.relax.transform.qdq.copies import move_of
+from usmp.relax.transform.qdq.check_int32_range import check_int32_range
+from usmp.relax.transform.qdq.data_movement import move_of
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.images import pool_window, reshaped
 from usmp.relax.transform.qdq.operands import integers, real_constant
@@ -33,7 +33,7 @@ def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> rel
     is_clamped = output.limits != after.limits()
     if before == after:
         return quantized.clamp(graph.builder, value, output.limits) if is_clamped else value
-    require_room(farthest(before), before.scale / after.scale)
+    check_int32_range(farthest(before), before.scale / after.scale)
     if not is_clamped:
         return quantized.requantize(graph.builder, value, before, after)
     return quantized.relu(graph.builder, value, before, after, output.limits)
@@ -123,7 +123,8 @@ def match_extreme_of_two(graph: Graph, expr: relax.Expr, output: Output) -> rela
     if left is None or right is None:
         return None
     is_greatest = call.op.name == "relax.maximum"
-    return quantized.extreme_of_two(graph.builder, left, right, greatest=is_greatest)
+    function = quantized.maximum if is_greatest else quantized.minimum
+    return function(graph.builder, left, right)
 
 
 def match_extreme(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
@@ -135,7 +136,8 @@ def match_extreme(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr 
     rank = len(shape_of(value))
     axes = range(rank) if call.attrs.axis is None else [int(a) % rank for a in call.attrs.axis]
     is_greatest = call.op.name == "relax.max"
-    result = quantized.extreme(graph.builder, value, list(axes), greatest=is_greatest)
+    reduce = quantized.reduce_max if is_greatest else quantized.reduce_min
+    result = reduce(graph.builder, value, list(axes))
     return reshaped(graph.builder, result, shape_of(call))
 
 

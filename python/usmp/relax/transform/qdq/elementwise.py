@@ -7,7 +7,7 @@ from tvm import relax
 from usmp.ops import quantized
 from usmp.ops.quantized import Quantization
 from usmp.ops.quantized.parameters import farthest
-from usmp.relax.transform.qdq.check_int32_range import require_room
+from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.operands import quantized_operands
 from usmp.support.errors import UnsupportedModelError
@@ -35,7 +35,9 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     if not first.dtype == second.dtype == after.dtype:
         return None
     if call.op.name == "relax.multiply":
-        require_room(farthest(first) * farthest(second), first.scale * second.scale / after.scale)
+        check_int32_range(
+            farthest(first) * farthest(second), first.scale * second.scale / after.scale
+        )
     else:
         _require_coarse(first, second, after)
     function = _OPERATORS[call.op.name]

@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.ir import Call, GenericConst
 
 from usmp.relax.static_shapes import flatten_types
-from usmp.relax.transform.qdq.copies import VIEWS
+from usmp.relax.transform.qdq.data_movement import VIEWS
 
 _UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *VIEWS)
 """The ends of the integers, and what looks at no element."""

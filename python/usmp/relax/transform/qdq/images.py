@@ -12,7 +12,7 @@ from usmp.ops.quantized import Layout, Window
 
 _LAYOUTS = {"NCHW": "NCHW", "NHWC": "NHWC", "NCW": "NCHW", "NWC": "NHWC"}
 
-Pool = tuple[Window, Layout, tuple[int, ...]]
+PoolingWindow = tuple[Window, Layout, tuple[int, ...]]
 """The window of a pool, the layout of its data as an image, and the shape of that."""
 
 
@@ -50,7 +50,7 @@ def reshaped(builder: relax.BlockBuilder, value: relax.Expr, shape: Sequence[int
     return value if same else builder.emit(relax.op.reshape(value, tuple(shape)))
 
 
-def pool_window(call: Call) -> Pool | None:
+def pool_window(call: Call) -> PoolingWindow | None:
     """The window of a pool over one or two dimensions; None if it is dilated, or covers nothing but
     padding somewhere."""
     attrs = call.attrs

@@ -9,7 +9,7 @@ from tvm.ir import Call
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.parameters import farthest
-from usmp.relax.transform.qdq.check_int32_range import require_room
+from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.images import reshaped
 from usmp.relax.transform.qdq.operands import integer_constant, integers, quantized_operands
@@ -60,7 +60,7 @@ def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax
         return None
     depth = shape_of(call.args[0])[-1]
     reach = depth * farthest(first) * farthest(second)
-    require_room(reach, first.scale * second.scale / after.scale)
+    check_int32_range(reach, first.scale * second.scale / after.scale)
     result = quantized.batch_matmul(graph.builder, left, right, (first, second, after))
     return clamped(graph, result, output)
 

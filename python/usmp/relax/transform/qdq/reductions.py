@@ -9,7 +9,7 @@ from tvm import relax
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.parameters import farthest
-from usmp.relax.transform.qdq.check_int32_range import require_room
+from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.images import image_layout, pool_window, reshaped
 from usmp.relax.transform.qdq.operands import integers
@@ -32,7 +32,7 @@ def match_average_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.
         return None
     image = reshaped(graph.builder, data.emit(graph.builder), shape)
     count = prod(window.kernel)
-    require_room(count * farthest(before), before.scale / after.scale / count)
+    check_int32_range(count * farthest(before), before.scale / after.scale / count)
     counts_padding = bool(call.attrs.count_include_pad)
     result = quantized.rescaled_average_pool(
         graph.builder, image, window, before, after, output.limits, layout, counts_padding
@@ -58,8 +58,8 @@ def match_reduction(graph: Graph, expr: relax.Expr, output: Output) -> relax.Exp
     is_sum = call.op.name == "relax.sum"
     count = prod(shape[axis] for axis in set(axes))
     ratio = before.scale / after.scale
-    require_room(count * farthest(before), ratio if is_sum else ratio / count)
-    function = quantized.total if is_sum else quantized.mean
+    check_int32_range(count * farthest(before), ratio if is_sum else ratio / count)
+    function = quantized.reduce_sum if is_sum else quantized.mean
     value = data.emit(graph.builder)
     result = clamped(graph, function(graph.builder, value, list(axes), before, after), output)
     return reshaped(graph.builder, result, shape_of(call))

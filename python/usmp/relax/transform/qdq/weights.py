@@ -9,7 +9,7 @@ from tvm.ir import Call
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization, Rescale, quantize_multiplier
 from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.relax.transform.qdq.check_int32_range import require_room
+from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.operands import IntegerConstant, real_constant
 from usmp.support.errors import UnsupportedModelError
@@ -73,7 +73,7 @@ def rescale_and_bias(
     accumulators = accumulator_range(centered, stored, data, "int32")
     for channel, factor in enumerate(factors):
         reach = max(-int(accumulators.least[channel]), int(accumulators.greatest[channel]))
-        require_room(reach, float(factor))
+        check_int32_range(reach, float(factor))
     multipliers = tuple(
         quantize_multiplier(data.scale * s / output.quantization.scale)
         for s in weight.quantization.scales

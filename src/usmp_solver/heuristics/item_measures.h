@@ -1,6 +1,6 @@
 // In which order items are worth placing.
-#ifndef USMP_SOLVER_HEURISTICS_ORDERS_H_
-#define USMP_SOLVER_HEURISTICS_ORDERS_H_
+#ifndef USMP_SOLVER_HEURISTICS_ITEM_MEASURES_H_
+#define USMP_SOLVER_HEURISTICS_ITEM_MEASURES_H_
 
 #include <cstdint>
 #include <vector>
@@ -44,4 +44,4 @@ class ItemMeasures {
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_ORDERS_H_
+#endif  // USMP_SOLVER_HEURISTICS_ITEM_MEASURES_H_

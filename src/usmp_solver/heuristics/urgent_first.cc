@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/hot_first.h"
+#include "usmp_solver/heuristics/urgent_first.h"
 
 #include <algorithm>
 #include <utility>
@@ -48,8 +48,8 @@ Offsets PlaceAlone(const PoolProblem& problem, int64_t lower_bound, Budget* budg
 
 }  // namespace
 
-Offsets PlaceHotFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
-                      int64_t lower_bound, int64_t give_up_beyond, Budget* budget) {
+Offsets PlaceUrgentFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
+                         int64_t lower_bound, int64_t give_up_beyond, Budget* budget) {
   const std::vector<int32_t> order = measures.Order({Key::kUrgency, Key::kDuration, Key::kSize});
   std::vector<bool> is_hot(order.size(), false);
   for (size_t rank = 0; rank < order.size() / share; ++rank) is_hot[order[rank]] = true;

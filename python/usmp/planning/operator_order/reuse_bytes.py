@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.memories import Memory
-from usmp.planning.operator_order.graph import Tensor
+from usmp.planning.operator_order.graph import GraphTensor
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class MemoryOfCallee:
 
 
 @dataclass(frozen=True)
-class CallSavings(Mapping[tuple[int, int], int]):
+class ReuseBytes(Mapping[tuple[int, int], int]):
     """(y, x) -> the bytes that a call saves if tensor x starts as little below y as it may.
 
     Each is found when it is asked for.
@@ -40,7 +40,7 @@ class CallSavings(Mapping[tuple[int, int], int]):
 
     callee: FunctionFacts
     memories: Mapping[int, Sequence[MemoryOfCallee]]
-    tensors: Sequence[Tensor]
+    tensors: Sequence[GraphTensor]
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return ((y, x) for y in self.memories for x in self.memories if y != x)

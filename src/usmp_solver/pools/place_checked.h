@@ -1,6 +1,6 @@
 // Placement of buffers whose sizes, added up, do not fit 64 bits.
-#ifndef USMP_SOLVER_POOLS_HUGE_H_
-#define USMP_SOLVER_POOLS_HUGE_H_
+#ifndef USMP_SOLVER_POOLS_PLACE_CHECKED_H_
+#define USMP_SOLVER_POOLS_PLACE_CHECKED_H_
 
 #include <vector>
 
@@ -15,9 +15,9 @@ namespace usmp {
  *
  * \param by_buffer where the places of the members are written if the verdict is kPlaced.
  */
-Verdict PlaceHuge(const Problem& problem, const std::vector<size_t>& members,
-                  std::vector<Placement>* by_buffer);
+Verdict PlaceChecked(const Problem& problem, const std::vector<size_t>& members,
+                     std::vector<Placement>* by_buffer);
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_POOLS_HUGE_H_
+#endif  // USMP_SOLVER_POOLS_PLACE_CHECKED_H_

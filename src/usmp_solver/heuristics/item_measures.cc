@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/orders.h"
+#include "usmp_solver/heuristics/item_measures.h"
 
 #include <algorithm>
 #include <cmath>

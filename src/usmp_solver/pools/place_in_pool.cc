@@ -1,4 +1,4 @@
-#include "usmp_solver/pools/fit_pool.h"
+#include "usmp_solver/pools/place_in_pool.h"
 
 #include <algorithm>
 
@@ -24,8 +24,8 @@ Verdict FitPart(const PoolProblem& part, Budget* budget, Offsets* offsets) {
 
 }  // namespace
 
-Verdict FitPool(const PoolProblem& problem, Budget* budget, Offsets* offsets,
-                std::vector<int32_t>* culprits) {
+Verdict PlaceInPool(const PoolProblem& problem, Budget* budget, Offsets* offsets,
+                    std::vector<int32_t>* culprits) {
   Offsets result(problem.items.size());
   Verdict verdict = Verdict::kPlaced;
   for (const Part& part : Decompose(problem)) {

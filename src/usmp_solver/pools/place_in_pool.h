@@ -1,6 +1,6 @@
 // Whether one pool holds its items.
-#ifndef USMP_SOLVER_POOLS_FIT_POOL_H_
-#define USMP_SOLVER_POOLS_FIT_POOL_H_
+#ifndef USMP_SOLVER_POOLS_PLACE_IN_POOL_H_
+#define USMP_SOLVER_POOLS_PLACE_IN_POOL_H_
 
 #include <vector>
 
@@ -17,9 +17,9 @@ namespace usmp {
  * \param culprits unless the verdict is kPlaced: items of one component that do not fit, or that
  *        could not be decided.
  */
-Verdict FitPool(const PoolProblem& problem, Budget* budget, Offsets* offsets,
-                std::vector<int32_t>* culprits);
+Verdict PlaceInPool(const PoolProblem& problem, Budget* budget, Offsets* offsets,
+                    std::vector<int32_t>* culprits);
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_POOLS_FIT_POOL_H_
+#endif  // USMP_SOLVER_POOLS_PLACE_IN_POOL_H_

@@ -1,11 +1,11 @@
 // Placing first what is live where the load is near its maximum.
-#ifndef USMP_SOLVER_HEURISTICS_HOT_FIRST_H_
-#define USMP_SOLVER_HEURISTICS_HOT_FIRST_H_
+#ifndef USMP_SOLVER_HEURISTICS_URGENT_FIRST_H_
+#define USMP_SOLVER_HEURISTICS_URGENT_FIRST_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "usmp_solver/heuristics/orders.h"
+#include "usmp_solver/heuristics/item_measures.h"
 #include "usmp_solver/model/budget.h"
 #include "usmp_solver/model/pool_problem.h"
 
@@ -22,9 +22,9 @@ namespace usmp {
  * \param give_up_beyond stop if the urgent items alone end beyond this.
  * \return empty if it stopped or an offset does not fit int64; pins must not collide.
  */
-Offsets PlaceHotFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
-                      int64_t lower_bound, int64_t give_up_beyond, Budget* budget);
+Offsets PlaceUrgentFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
+                         int64_t lower_bound, int64_t give_up_beyond, Budget* budget);
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_HOT_FIRST_H_
+#endif  // USMP_SOLVER_HEURISTICS_URGENT_FIRST_H_

@@ -11,7 +11,7 @@ from usmp.planning.operator_order.states import OperatorStates, State
 
 
 @dataclass(frozen=True)
-class Section:
+class CallRange:
     """Calls that come one after the other in every order, up to the order among themselves.
 
     Parameters
@@ -26,7 +26,7 @@ class Section:
     end: int
 
 
-def sections_of(states: OperatorStates) -> Iterator[Section]:
+def call_ranges_of(states: OperatorStates) -> Iterator[CallRange]:
     """The calls, cut where all that come before must come before all that come after."""
     common = [*_ancestors(states.graph), -1]
     for index in reversed(range(len(common) - 1)):
@@ -37,7 +37,7 @@ def sections_of(states: OperatorStates) -> Iterator[Section]:
         if common[stop] & earlier == earlier:
             calls = range(first, stop)
             after, _ = states.make_all(state, calls)
-            yield Section(calls, state, after.done)
+            yield CallRange(calls, state, after.done)
             first, state = stop, after
 
 

@@ -1,4 +1,4 @@
-#include "usmp_solver/pools/huge.h"
+#include "usmp_solver/pools/place_checked.h"
 
 #include <algorithm>
 #include <numeric>
@@ -33,8 +33,8 @@ bool Overloaded(const Problem& problem, const PoolProblem& together) {
 
 }  // namespace
 
-Verdict PlaceHuge(const Problem& problem, const std::vector<size_t>& members,
-                  std::vector<Placement>* by_buffer) {
+Verdict PlaceChecked(const Problem& problem, const std::vector<size_t>& members,
+                     std::vector<Placement>* by_buffer) {
   const size_t some_pool = problem.buffers[members.front()].pools.front();
   const PoolProblem together = MakePoolProblem(problem, some_pool, members);
   std::vector<int32_t> order(together.items.size());
