@@ -74,30 +74,45 @@ def build(
 
     Parameters
     ----------
-    mod: a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
+    mod
+        a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
         (see `StateInfo`). Or the path of a model file, as `usmp.import_model` reads it.
-    target: "c", "llvm" with options as "llvm -mcpu=cortex-m3", or several with accelerators, as
+    target
+        "c", "llvm" with options as "llvm -mcpu=cortex-m3", or several with accelerators, as
         "accel,c"; see `usmp.objects.targets`.
-    executor: "aot", or an `Executor` with options.
-    workspace_memory_pools: memories for everything that is written; one internal pool by default.
-    constant_memory_pools: memories for constants; one internal pool by default.
-    params: values of parameters of `main`, by name; they become constants.
-    module_name: prefix of the C symbols, as `tvmgen_<module_name>_run`; "default" by default.
-    board: a board, or its name: pools lie in its memories (the user's have their names), inputs and
+    executor
+        "aot", or an `Executor` with options.
+    workspace_memory_pools
+        memories for everything that is written; one internal pool by default.
+    constant_memory_pools
+        memories for constants; one internal pool by default.
+    params
+        values of parameters of `main`, by name; they become constants.
+    module_name
+        prefix of the C symbols, as `tvmgen_<module_name>_run`; "default" by default.
+    board
+        a board, or its name: pools lie in its memories (the user's have their names), inputs and
         outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, and the archive
         gains a project that builds a program for it.
-    mod_name: the name that `tvm.relay.build` had for `module_name`; one of the two.
-    runtime: "crt", or a `Runtime`, as `tvm.relay.build` took it; the C needs none.
-    compare_workspace_io: plan once more with inputs and outputs in the workspace, if they are not,
+    mod_name
+        the name that `tvm.relay.build` had for `module_name`; one of the two.
+    runtime
+        "crt", or a `Runtime`, as `tvm.relay.build` took it; the C needs none.
+    compare_workspace_io
+        plan once more with inputs and outputs in the workspace, if they are not,
         and say in the metadata how much RAM that would take.
 
     Raises
     ------
-    UnsupportedModelError: something in the model has no static C, or its file cannot be read.
-    ValueError: an unknown target, executor, runtime, algorithm, parameter or board, two pools of
+    UnsupportedModelError
+        something in the model has no static C, or its file cannot be read.
+    ValueError
+        an unknown target, executor, runtime, algorithm, parameter or board, two pools of
         one name, or pools or memories of a board that are too small.
-    TypeError: something else in the place of the model or of memory pools.
-    FaultError: usmp itself fails, which should be reported.
+    TypeError
+        something else in the place of the model or of memory pools.
+    FaultError
+        usmp itself fails, which should be reported.
     """
     board = board_named(board) if isinstance(board, str) else board
     targets = board_targets(board, parse_targets(target))

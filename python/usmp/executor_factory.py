@@ -34,9 +34,12 @@ class AOTExecutorFactoryModule:
 
     Parameters
     ----------
-    ir_mod: the planned IRModule.
-    module_name: prefix of the C symbols.
-    board: the board that it was built for.
+    ir_mod
+        the planned IRModule.
+    module_name
+        prefix of the C symbols.
+    board
+        the board that it was built for.
     """
 
     ir_mod: IRModule

@@ -20,18 +20,24 @@ def export_model_library_format(
 
     Parameters
     ----------
-    mods: what `usmp.build` returned, once or several times with different module names.
-    file_name: the archive to write.
+    mods
+        what `usmp.build` returned, once or several times with different module names.
+    file_name
+        the archive to write.
 
     Returns
     -------
-    The path of the archive.
+    Path
+        The path of the archive.
 
     Raises
     ------
-    ValueError: no models, or two whose names or macros are the same in C.
-    TypeError: something else in the place of models.
-    OSError: the file cannot be written; then an older file of that name is as it was.
+    ValueError
+        no models, or two whose names or macros are the same in C.
+    TypeError
+        something else in the place of models.
+    OSError
+        the file cannot be written; then an older file of that name is as it was.
     """
     modules = list(mods) if isinstance(mods, Sequence) else [mods]
     for module in modules:

@@ -49,10 +49,14 @@ class PassOption:
 
     Parameters
     ----------
-    type_name: of its value.
-    values: it takes; empty if it takes others too.
-    default: what holds when it is not given; None is nothing.
-    description: one line.
+    type_name
+        of its value.
+    values
+        it takes; empty if it takes others too.
+    default
+        what holds when it is not given; None is nothing.
+    description
+        one line.
     """
 
     type_name: str

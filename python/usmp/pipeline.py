@@ -39,13 +39,17 @@ def lower_to_aot(
 
     Parameters
     ----------
-    accelerators: targets that take what their patterns match, the one that chooses first in front.
-    symbol_prefix: of the C functions that they run.
+    accelerators
+        targets that take what their patterns match, the one that chooses first in front.
+    symbol_prefix
+        of the C functions that they run.
 
     Raises
     ------
-    UnsupportedModelError: something in the model has no static C; the message names it.
-    ValueError: the module has a function for a target that is not among `accelerators`; options
+    UnsupportedModelError
+        something in the model has no static C; the message names it.
+    ValueError
+        the module has a function for a target that is not among `accelerators`; options
         that the planner refuses.
     """
     candidates = MainCandidates(lower_to_operators(mod, accelerators, symbol_prefix))

@@ -17,9 +17,12 @@ class Pool:
 
     Parameters
     ----------
-    name: in messages, and in `Buffer.pools`.
-    limit: bytes that may be used; None is no limit.
-    is_constant: holds constants: "hill_climb" does not add its peak to those of the others.
+    name
+        in messages, and in `Buffer.pools`.
+    limit
+        bytes that may be used; None is no limit.
+    is_constant
+        holds constants: "hill_climb" does not add its peak to those of the others.
     """
 
     name: str
@@ -33,15 +36,23 @@ class Buffer:
 
     Parameters
     ----------
-    name: unique in the problem.
-    size: bytes, 0 or more.
-    live: half-open ranges (start, stop) of time in which the content matters. Two buffers that are
+    name
+        unique in the problem.
+    size
+        bytes, 0 or more.
+    live
+        half-open ranges (start, stop) of time in which the content matters. Two buffers that are
         live at one time may not share bytes.
-    alignment: bytes of which the offset must be a multiple.
-    pools: names of the pools that may hold it, best first; all pools if empty.
-    offset: pins it to this byte, in whichever pool holds it.
-    conflicts: names of buffers that it may not share bytes with either.
-    overlaps: names of inputs that die where this output is written, each with the smallest number
+    alignment
+        bytes of which the offset must be a multiple.
+    pools
+        names of the pools that may hold it, best first; all pools if empty.
+    offset
+        pins it to this byte, in whichever pool holds it.
+    conflicts
+        names of buffers that it may not share bytes with either.
+    overlaps
+        names of inputs that die where this output is written, each with the smallest number
         of bytes by which this one must start below it: then the two may share bytes although they
         are live together. 0 permits the same offset.
     """

@@ -24,9 +24,12 @@ class Fault:
 
     Parameters
     ----------
-    reason: "unplaced", "pool", "negative", "alignment", "pin", "limit", "conflict" or "live".
-    first, second: rows of the buffers; -1 where there is none.
-    time: the first time at which both are live; -1 if that is not the reason.
+    reason
+        "unplaced", "pool", "negative", "alignment", "pin", "limit", "conflict" or "live".
+    first, second
+        rows of the buffers; -1 where there is none.
+    time
+        the first time at which both are live; -1 if that is not the reason.
     """
 
     reason: str
@@ -42,7 +45,8 @@ def judge(columns: Mapping[str, Column]) -> Fault | None:
 
     Parameters
     ----------
-    columns: those of `Problem`, and `offsets`, `pools` and `candidate_limits`: by candidate of a
+    columns
+        those of `Problem`, and `offsets`, `pools` and `candidate_limits`: by candidate of a
         buffer, the bytes that it may use there, -1 for no limit.
     """
     fault = Fault(*function("check")(tensors(columns)))
@@ -61,9 +65,12 @@ def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
 
     Parameters
     ----------
-    problem: what was to be placed.
-    offsets: bytes, by buffer.
-    pools: by buffer, index in `problem.pools`.
+    problem
+        what was to be placed.
+    offsets
+        bytes, by buffer.
+    pools
+        by buffer, index in `problem.pools`.
 
     Raises
     ------

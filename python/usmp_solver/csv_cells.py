@@ -65,12 +65,18 @@ class Cells:
 
     Parameters
     ----------
-    header: the names as they are in the file.
-    meanings: of the names, in the same order.
-    lines: in which each buffer is, the first of the file being 1.
-    numbers: columns of numbers by meaning; what is not in the file is not here.
-    texts: columns of text by meaning.
-    is_plain: every line is a buffer, and every comma is between two cells.
+    header
+        the names as they are in the file.
+    meanings
+        of the names, in the same order.
+    lines
+        in which each buffer is, the first of the file being 1.
+    numbers
+        columns of numbers by meaning; what is not in the file is not here.
+    texts
+        columns of text by meaning.
+    is_plain
+        every line is a buffer, and every comma is between two cells.
     """
 
     header: list[str]

@@ -31,10 +31,14 @@ class CsvProblem:
 
     Parameters
     ----------
-    file: its name in messages.
-    data: its content.
-    cells: what is in it.
-    problem: what it means.
+    file
+        its name in messages.
+    data
+        its content.
+    cells
+        what is in it.
+    problem
+        what it means.
     """
 
     file: str
@@ -50,8 +54,10 @@ def read_csv(
 
     Parameters
     ----------
-    path: the file.
-    capacity: bytes of the only pool, or of each pool by name; None is no limit.
+    path
+        the file.
+    capacity
+        bytes of the only pool, or of each pool by name; None is no limit.
 
     Raises
     ------
@@ -68,9 +74,12 @@ def parse_csv(
 
     Parameters
     ----------
-    file: its name, for messages.
-    data: its content.
-    capacity: bytes of the only pool, or of each pool by name, the most wanted first; None is no
+    file
+        its name, for messages.
+    data
+        its content.
+    capacity
+        bytes of the only pool, or of each pool by name, the most wanted first; None is no
         limit.
 
     Raises

@@ -13,11 +13,16 @@ class Unplaced:
 
     Parameters
     ----------
-    number: its row in the problem.
-    name: for messages.
-    size: bytes.
-    alignment: bytes of which the offset must be a multiple.
-    offset: the byte that it is pinned to; None if it is not.
+    number
+        its row in the problem.
+    name
+        for messages.
+    size
+        bytes.
+    alignment
+        bytes of which the offset must be a multiple.
+    offset
+        the byte that it is pinned to; None if it is not.
     """
 
     number: int
@@ -33,12 +38,16 @@ class RefusingPool:
 
     Parameters
     ----------
-    pool: its name and limit.
-    taken: bytes that were taken of it; None if the algorithm did not place one buffer after
+    pool
+        its name and limit.
+    taken
+        bytes that were taken of it; None if the algorithm did not place one buffer after
         another.
-    end: where the buffer would have ended without a limit; None if it could be nowhere, or the
+    end
+        where the buffer would have ended without a limit; None if it could be nowhere, or the
         algorithm did not place one buffer after another.
-    occupant, occupant_offset: the placed buffer whose bytes a pinned one would take, and the byte
+    occupant, occupant_offset
+        the placed buffer whose bytes a pinned one would take, and the byte
         at which it starts; None if there is none.
     """
 
@@ -65,18 +74,28 @@ class DoesNotFit:
 
     Parameters
     ----------
-    algorithm: that found none.
-    buffer: a buffer that found no place: the first, or of several that do not fit together the
+    algorithm
+        that found none.
+    buffer
+        a buffer that found no place: the first, or of several that do not fit together the
         largest.
-    pools: its candidates.
-    is_proved: there is no plan within the limits.
-    proved: buffers that do not fit together, whatever else there is; empty if none are known.
-    is_irreducible: without any one of them the others fit.
-    fits_without_limits: they would fit together if no pool had a limit.
-    needed: bytes that they need at least of the only pool that may hold them; None if they have
+    pools
+        its candidates.
+    is_proved
+        there is no plan within the limits.
+    proved
+        buffers that do not fit together, whatever else there is; empty if none are known.
+    is_irreducible
+        without any one of them the others fit.
+    fits_without_limits
+        they would fit together if no pool had a limit.
+    needed
+        bytes that they need at least of the only pool that may hold them; None if they have
         several, or fit nowhere.
-    alone: limits of one pool, any of which is enough.
-    together: limits that are enough together, where none is alone.
+    alone
+        limits of one pool, any of which is enough.
+    together
+        limits that are enough together, where none is alone.
     """
 
     algorithm: str

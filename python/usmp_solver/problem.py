@@ -26,16 +26,25 @@ class Problem:
 
     Parameters
     ----------
-    names: of the buffers, for messages.
-    pools: from the most to the least preferred.
-    sizes: bytes.
-    live_first, live_starts, live_stops: half-open live ranges.
-    alignments: bytes of which the offset must be a multiple; 1 if missing.
-    fixed_offsets: the byte that the buffer is pinned to, or -1; -1 if missing.
-    candidate_first, candidates: pools that may hold the buffer, best first; all pools if missing.
-    conflict_firsts, conflict_seconds: pairs of buffers that may not share bytes, whatever live
+    names
+        of the buffers, for messages.
+    pools
+        from the most to the least preferred.
+    sizes
+        bytes.
+    live_first, live_starts, live_stops
+        half-open live ranges.
+    alignments
+        bytes of which the offset must be a multiple; 1 if missing.
+    fixed_offsets
+        the byte that the buffer is pinned to, or -1; -1 if missing.
+    candidate_first, candidates
+        pools that may hold the buffer, best first; all pools if missing.
+    conflict_firsts, conflict_seconds
+        pairs of buffers that may not share bytes, whatever live
         ranges say.
-    overlap_outputs, overlap_inputs, overlap_distances: an output may start `distance` or more bytes
+    overlap_outputs, overlap_inputs, overlap_distances
+        an output may start `distance` or more bytes
         below an input that dies there, though the two conflict.
 
     Raises

@@ -28,17 +28,27 @@ class Solution:
 
     Parameters
     ----------
-    problem: that it solves.
-    algorithm, memory_pressure: what `solve` was asked.
-    status: what is proved of it.
-    offsets: bytes, by buffer; empty if there is no plan.
-    pools: by buffer, index of the pool in `problem.pools`; empty if there is no plan.
-    peaks: highest end of a buffer in each pool, in bytes, by name.
-    lower_bounds: proved for the peak of each pool, in bytes, given that no less preferred pool has
+    problem
+        that it solves.
+    algorithm, memory_pressure
+        what `solve` was asked.
+    status
+        what is proved of it.
+    offsets
+        bytes, by buffer; empty if there is no plan.
+    pools
+        by buffer, index of the pool in `problem.pools`; empty if there is no plan.
+    peaks
+        highest end of a buffer in each pool, in bytes, by name.
+    lower_bounds
+        proved for the peak of each pool, in bytes, given that no less preferred pool has
         a higher peak than here.
-    infeasible_subset: where there is no plan, buffers that do not fit together.
-    is_irreducible: without any one of them, the others of the subset fit.
-    work: steps that the solver took.
+    infeasible_subset
+        where there is no plan, buffers that do not fit together.
+    is_irreducible
+        without any one of them, the others of the subset fit.
+    work
+        steps that the solver took.
     """
 
     problem: Problem

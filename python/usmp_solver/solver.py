@@ -49,17 +49,24 @@ def solve(
 
     Parameters
     ----------
-    problem: buffers and pools.
-    algorithm: "auto" stops after `work_budget`; "exact" goes on until the best plan is proved, or a
+    problem
+        buffers and pools.
+    algorithm
+        "auto" stops after `work_budget`; "exact" goes on until the best plan is proved, or a
         budget that is given is used up. "greedy_by_size", "greedy_by_conflicts", "hill_climb" and
         "no_sharing" end by themselves, and take no time budget.
-    work_budget: steps after which the best plan so far is returned; 200 million take about a
+    work_budget
+        steps after which the best plan so far is returned; 200 million take about a
         second, and are the budget of "auto" where no budget is given.
-    time_budget: seconds after which the same happens.
-    progress: called some times a second; False ends the search with the best plan so far.
-    memory_pressure: bytes at which "hill_climb" is content; None stands for those that are proved
+    time_budget
+        seconds after which the same happens.
+    progress
+        called some times a second; False ends the search with the best plan so far.
+    memory_pressure
+        bytes at which "hill_climb" is content; None stands for those that are proved
         to be needed. Every number that no plan is below gives the same plan.
-    fill_preferred: "auto" and "exact" move what fits to a pool that it prefers, if no less
+    fill_preferred
+        "auto" and "exact" move what fits to a pool that it prefers, if no less
         preferred pool has a higher peak then. So pools that are preferred may be used more than the
         lower bound says, and less preferred ones less. The other algorithms begin there.
 

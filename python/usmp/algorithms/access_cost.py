@@ -28,9 +28,12 @@ class AccessCosts:
 
     Parameters
     ----------
-    counts: the accesses of each buffer.
-    clock_frequency_hz: the fastest clock of the pools, or -1 if none is known.
-    units: pool name to units of time in one cycle of the pool.
+    counts
+        the accesses of each buffer.
+    clock_frequency_hz
+        the fastest clock of the pools, or -1 if none is known.
+    units
+        pool name to units of time in one cycle of the pool.
     """
 
     counts: AccessCounts

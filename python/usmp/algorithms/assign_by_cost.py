@@ -49,15 +49,21 @@ def assign_by_cost(
 
     Parameters
     ----------
-    buffers, memory_pressure: as algorithms take them.
-    algorithm: makes the plan.
-    packing: a fast algorithm that tells whether an assignment can be packed.
-    costs: of each buffer in each pool.
-    preferred: what `algorithm` makes of the buffers as they are; None if that is nothing.
+    buffers, memory_pressure
+        as algorithms take them.
+    algorithm
+        makes the plan.
+    packing
+        a fast algorithm that tells whether an assignment can be packed.
+    costs
+        of each buffer in each pool.
+    preferred
+        what `algorithm` makes of the buffers as they are; None if that is nothing.
 
     Returns
     -------
-    The plan, or None if there is none.
+    CostPlan | None
+        The plan, or None if there is none.
     """
     wanted: dict[BufferInfo, PoolInfo] = {}
     lower_bound = 0

@@ -35,8 +35,10 @@ class Choices:
 
     Parameters
     ----------
-    costs: for each item its candidate pools with what it costs there, preferred ones first.
-    limits: what pools can hold.
+    costs
+        for each item its candidate pools with what it costs there, preferred ones first.
+    limits
+        what pools can hold.
     """
 
     costs: Sequence[dict[int, int]]
@@ -99,16 +101,22 @@ def cheapest_choice(
 
     Parameters
     ----------
-    choices: the problem.
-    known_cost: what is achieved already.
-    accept: is told of each choice; it may find that it does not work after all.
-    budget: how often items may be looked at, a measure of time that is the same everywhere.
-    offers: how many choices may be offered.
+    choices
+        the problem.
+    known_cost
+        what is achieved already.
+    accept
+        is told of each choice; it may find that it does not work after all.
+    budget
+        how often items may be looked at, a measure of time that is the same everywhere.
+    offers
+        how many choices may be offered.
 
     Returns
     -------
-    A lower bound of the cost of all choices that keep the limits, or `known_cost` if that is
-    less; and whether all of those that are cheaper than what was achieved were offered.
+    tuple[int, bool]
+        A lower bound of the cost of all choices that keep the limits, or `known_cost` if that is
+        less; and whether all of those that are cheaper than what was achieved were offered.
     """
     search = _Search(choices, known_cost, accept, budget, offers)
     if not all(search.ranked):

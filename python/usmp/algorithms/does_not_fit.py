@@ -32,8 +32,10 @@ class DoesNotFitError(ValueError):
 
     Parameters
     ----------
-    explain: finds it out.
-    solution: that has no plan; None if there is no problem to be solved.
+    explain
+        finds it out.
+    solution
+        that has no plan; None if there is no problem to be solved.
     """
 
     def __init__(self, explain: Callable[[], DoesNotFit], solution: Solution | None = None) -> None:
@@ -63,10 +65,14 @@ def text_for_board(
 
     Parameters
     ----------
-    misfit: what does not fit.
-    solution: that has no plan; None if there is no problem to be solved.
-    board: its name.
-    memory: from the name of a pool to the memory that it lies in.
+    misfit
+        what does not fit.
+    solution
+        that has no plan; None if there is no problem to be solved.
+    board
+        its name.
+    memory
+        from the name of a pool to the memory that it lies in.
     """
     enough = {each.pool: each.bytes for each in (*misfit.alone, *misfit.together)}
     limited = [each.pool for each in misfit.pools if each.pool.limit is not None]

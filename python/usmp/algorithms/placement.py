@@ -30,9 +30,12 @@ class Placed:
 
     Parameters
     ----------
-    plan: the places.
-    costs: of each buffer in each pool; None if no pool says how fast it is.
-    by_preference, by_cost, lower_bound: in the units of `costs`; `by_preference` is None if the
+    plan
+        the places.
+    costs
+        of each buffer in each pool; None if no pool says how fast it is.
+    by_preference, by_cost, lower_bound
+        in the units of `costs`; `by_preference` is None if the
         buffers do not fit so.
     """
 
@@ -70,7 +73,8 @@ def check_placement(placement: str) -> None:
 
     Raises
     ------
-    ValueError: there is not.
+    ValueError
+        there is not.
     """
     if placement not in PLACEMENTS:
         raise ValueError(
@@ -91,14 +95,19 @@ def place(
 
     Parameters
     ----------
-    buffers, memory_pressure: as algorithms take them.
-    name, algorithm: the planning algorithm; where costs are known, it checks its plans itself.
-    placement: one of `PLACEMENTS`.
-    costs: of each buffer in each pool; None if no pool says how fast it is.
+    buffers, memory_pressure
+        as algorithms take them.
+    name, algorithm
+        the planning algorithm; where costs are known, it checks its plans itself.
+    placement
+        one of `PLACEMENTS`.
+    costs
+        of each buffer in each pool; None if no pool says how fast it is.
 
     Raises
     ------
-    ValueError: the buffers do not fit; or placement by cost, but no pool says how fast it is.
+    ValueError
+        the buffers do not fit; or placement by cost, but no pool says how fast it is.
     """
     if costs is None:
         if placement == COST and buffers:

@@ -48,11 +48,15 @@ class SearchedPlan(dict[BufferInfo, PoolAllocation]):
 
     Parameters
     ----------
-    plan: the places.
-    lower_bounds: pool name to a proved lower bound of its peak in bytes, given that no less
+    plan
+        the places.
+    lower_bounds
+        pool name to a proved lower bound of its peak in bytes, given that no less
         preferred pool has a higher peak than here.
-    ended_by: what ended the search.
-    work: steps of the solver.
+    ended_by
+        what ended the search.
+    work
+        steps of the solver.
     """
 
     def __init__(
@@ -75,13 +79,17 @@ def search(
 
     Parameters
     ----------
-    name: "auto" or "exact".
-    buffers: what is to be placed.
-    time_budget_seconds: if given, only this ends the search before the plan is proved.
+    name
+        "auto" or "exact".
+    buffers
+        what is to be placed.
+    time_budget_seconds
+        if given, only this ends the search before the plan is proved.
 
     Raises
     ------
-    DoesNotFitError: the buffers do not fit, or no plan was found.
+    DoesNotFitError
+        the buffers do not fit, or no plan was found.
     """
     if not buffers:
         return SearchedPlan({}, {}, PROOF, 0)

@@ -12,7 +12,8 @@ class Candidates:
 
     Parameters
     ----------
-    buffers: what is copied; conflicts with buffers outside are left out, since they constrain
+    buffers
+        what is copied; conflicts with buffers outside are left out, since they constrain
         nothing.
     """
 

@@ -32,18 +32,23 @@ def access_counts(
 
     Parameters
     ----------
-    main: name of the AoT main PrimFunc.
-    mod: the module with the PrimFuncs that it calls, in flat TIR.
-    buffer_info_stmts: as in `BufferInfoAnalysis`.
+    main
+        name of the AoT main PrimFunc.
+    mod
+        the module with the PrimFuncs that it calls, in flat TIR.
+    buffer_info_stmts
+        as in `BufferInfoAnalysis`.
 
     Returns
     -------
-    For each of the buffers that `create_array_buffer_info` gives the accesses by target and kind,
-    in the order of the text; a constant that is stored for others has theirs too.
+    dict[BufferInfo, list[AccessCount]]
+        For each of the buffers that `create_array_buffer_info` gives the accesses by target and
+        kind, in the order of the text; a constant that is stored for others has theirs too.
 
     Raises
     ------
-    ValueError: recursion; TIR that is not flat.
+    ValueError
+        recursion; TIR that is not flat.
     """
     uses = analyze_liveness(main, mod).allocation_use
     targets = function_targets(mod)

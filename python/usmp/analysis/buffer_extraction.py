@@ -57,15 +57,20 @@ def extract_buffer_info(
 
     Parameters
     ----------
-    main_func: the AoT main PrimFunc, usually `mod["__tvm_main__"]`.
-    mod: the module with the PrimFuncs that it calls, in flat TIR.
-    overlap: whether what is written may overwrite what is read for the last time meanwhile (see
+    main_func
+        the AoT main PrimFunc, usually `mod["__tvm_main__"]`.
+    mod
+        the module with the PrimFuncs that it calls, in flat TIR.
+    overlap
+        whether what is written may overwrite what is read for the last time meanwhile (see
         `safe_overlap`); if not, buffers that are live at one time share no bytes.
-    preserve_inputs: whether the inputs that are planned must be intact when the run ends.
+    preserve_inputs
+        whether the inputs that are planned must be intact when the run ends.
 
     Returns
     -------
-    BufferInfoAnalysis: `buffer_info_stmts` maps each BufferInfo, in program order, to its
+    BufferInfoAnalysis
+        BufferInfoAnalysis: `buffer_info_stmts` maps each BufferInfo, in program order, to its
         AllocBuffer; `memory_pressure` is the largest number of workspace bytes live at once,
         `pool_memory_pressure` the same among the buffers that may go to a pool. Conflicts are
         symmetric. Constants live all the time, in pools of their own, and conflict with each other
@@ -73,7 +78,8 @@ def extract_buffer_info(
 
     Raises
     ------
-    ValueError: an allocation without candidate pools, or with pools of the wrong kind; a constant
+    ValueError
+        an allocation without candidate pools, or with pools of the wrong kind; a constant
         that is written, or whose data is not as large as its buffer; a pin that is no multiple of
         the alignment, or on an allocation that is not planned; recursion; TIR that is not flat.
     """
@@ -235,7 +241,8 @@ def annotated_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
 
     Raises
     ------
-    ValueError: the annotation is something else than a list of pools.
+    ValueError
+        the annotation is something else than a list of pools.
     """
     pools = stmt.annotations.get(CANDIDATE_MEMORY_POOL_ATTR, ())
     if not isinstance(pools, Sequence) or not all(isinstance(p, PoolInfo) for p in pools):

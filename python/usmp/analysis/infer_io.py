@@ -22,10 +22,14 @@ class IOParameter:
 
     Parameters
     ----------
-    index: its position among the parameters.
-    tensor: name of the parameter, shape and element type.
-    is_input: whether the application writes it before the run; else it reads it after the run.
-    is_certain: false where the text does not tell, so that its content may matter all the time.
+    index
+        its position among the parameters.
+    tensor
+        name of the parameter, shape and element type.
+    is_input
+        whether the application writes it before the run; else it reads it after the run.
+    is_certain
+        false where the text does not tell, so that its content may matter all the time.
     """
 
     index: int
@@ -45,7 +49,8 @@ def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
 
     Raises
     ------
-    ValueError: a parameter whose size is not known.
+    ValueError
+        a parameter whose size is not known.
     """
     func = mod[main]
     uses = module_facts(mod).of(main).liveness.parameter_use
@@ -76,7 +81,8 @@ def check_declared_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
 
     Raises
     ------
-    ValueError: one is.
+    ValueError
+        one is.
     """
     func = mod[main]
     for parameter in io:

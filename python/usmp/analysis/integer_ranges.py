@@ -80,9 +80,12 @@ class IntegerRanges:
 
     Parameters
     ----------
-    variables: bounds of loop variables.
-    bound: values of variables that `Bind` and `Let` declare.
-    buffers: bounds of the elements of integer buffers; others have those of their types.
+    variables
+        bounds of loop variables.
+    bound
+        values of variables that `Bind` and `Let` declare.
+    buffers
+        bounds of the elements of integer buffers; others have those of their types.
     """
 
     variables: dict[Var, Range] = field(default_factory=dict)

@@ -34,15 +34,18 @@ def live_bytes(mod: IRModule) -> dict[int, LiveBytes]:
 
     Parameters
     ----------
-    mod: a module that `UnifiedStaticMemoryPlanner` planned.
+    mod
+        a module that `UnifiedStaticMemoryPlanner` planned.
 
     Returns
     -------
-    Index of the statement in the body of `__tvm_main__` -> live bytes, for all workspace pools.
+    dict[int, LiveBytes]
+        Index of the statement in the body of `__tvm_main__` -> live bytes, for all workspace pools.
 
     Raises
     ------
-    ValueError: the module is not planned.
+    ValueError
+        the module is not planned.
     """
     if not mod.attrs or MEMORY_PLAN_ATTR not in mod.attrs:
         raise ValueError("the module is not planned; apply UnifiedStaticMemoryPlanner first")

@@ -43,7 +43,8 @@ def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
 
     Parameters
     ----------
-    constants: bounds of the elements of parameters whose content is known, if nothing writes them.
+    constants
+        bounds of the elements of parameters whose content is known, if nothing writes them.
     """
     escaped = addressed(body)
     changed = escaped | {stmt.buffer for stmt in nodes_of(body, tirx.BufferStore)}

@@ -19,9 +19,12 @@ def pool_bounds(
 
     Parameters
     ----------
-    buffers: what is placed.
-    plan: where.
-    lower_bounds: what the algorithm itself proved, by name of the pool, in bytes; None if it
+    buffers
+        what is placed.
+    plan
+        where.
+    lower_bounds
+        what the algorithm itself proved, by name of the pool, in bytes; None if it
         proves nothing. Then the bound is what the solver proves for the buffers of the pool,
         overlaps taken off, and the peak is known to be optimal only if those of them need as much
         that can be nowhere else: in no pool but this one and less preferred ones that are empty.

@@ -20,9 +20,12 @@ def set_overlaps(
 
     Parameters
     ----------
-    buffers: each with its allocation, in program order.
-    distances: of the PrimFunc with which the program begins.
-    preserve_inputs: whether inputs must be intact when the program ends.
+    buffers
+        each with its allocation, in program order.
+    distances
+        of the PrimFunc with which the program begins.
+    preserve_inputs
+        whether inputs must be intact when the program ends.
     """
     kept_kinds = {BufferInfoKind.OUTPUT, *([BufferInfoKind.INPUT] if preserve_inputs else [])}
     matters_later = {

@@ -24,7 +24,8 @@ def create_array_buffer_info(
 
     Parameters
     ----------
-    buffer_info_stmts: as in `BufferInfoAnalysis`.
+    buffer_info_stmts
+        as in `BufferInfoAnalysis`.
     """
     return list(dict.fromkeys(_stored_as(buffer_info_stmts).values()))
 
@@ -38,12 +39,15 @@ def assign_stmt_pool_allocations(
 
     Parameters
     ----------
-    buffer_info_stmts: as in `BufferInfoAnalysis`.
-    buffer_pool_allocations: what the algorithm returned.
+    buffer_info_stmts
+        as in `BufferInfoAnalysis`.
+    buffer_pool_allocations
+        what the algorithm returned.
 
     Raises
     ------
-    ValueError: a buffer without a place.
+    ValueError
+        a buffer without a place.
     """
     stored_as = _stored_as(buffer_info_stmts)
     places: dict[tirx.AllocBuffer, PoolAllocation] = {}

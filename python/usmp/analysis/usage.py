@@ -15,12 +15,16 @@ class PoolUsage:
 
     Parameters
     ----------
-    pool_name: the pool.
-    peak_bytes: highest end address used.
-    pressure_bytes: most bytes live at once among the buffers of this pool: without overlap of
+    pool_name
+        the pool.
+    peak_bytes
+        highest end address used.
+    pressure_bytes
+        most bytes live at once among the buffers of this pool: without overlap of
         live buffers no plan that puts the same buffers here has a smaller peak. With overlap the
         peak may be smaller than this.
-    live_at_peak: the buffers live when the highest address is in use, in address order; their sizes
+    live_at_peak
+        the buffers live when the highest address is in use, in address order; their sizes
         add up to more than the peak where they overlap.
     """
 

@@ -14,14 +14,16 @@ def used_overlaps(
 
     Parameters
     ----------
-    buffers: what is placed.
-    plan: where, and soundly so.
+    buffers
+        what is placed.
+    plan
+        where, and soundly so.
 
     Returns
     -------
-    For each buffer those that it overwrites, in the order of `buffers`, with the safe distance in
-    bytes.
-    """
+    dict[BufferInfo, dict[BufferInfo, int]]
+        For each buffer those that it overwrites, in the order of `buffers`, with the safe distance
+        in bytes."""
     index = {buffer: number for number, buffer in enumerate(buffers)}
 
     def is_used(output: BufferInfo, dying: BufferInfo, distance: int) -> bool:

@@ -21,12 +21,15 @@ def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int
 
     Parameters
     ----------
-    func: a PrimFunc in flat TIR.
-    workspace_byte_alignment: bytes, at least 1.
+    func
+        a PrimFunc in flat TIR.
+    workspace_byte_alignment
+        bytes, at least 1.
 
     Raises
     ------
-    ValueError: the alignment is less than 1.
+    ValueError
+        the alignment is less than 1.
     """
     return _walked(func, workspace_byte_alignment, "workspace_byte_alignment").peak
 
@@ -38,12 +41,15 @@ def calculate_constant_bytes(func: tirx.PrimFunc, constant_byte_alignment: int) 
 
     Parameters
     ----------
-    func: a PrimFunc in flat TIR.
-    constant_byte_alignment: bytes, at least 1.
+    func
+        a PrimFunc in flat TIR.
+    constant_byte_alignment
+        bytes, at least 1.
 
     Raises
     ------
-    ValueError: the alignment is less than 1.
+    ValueError
+        the alignment is less than 1.
     """
     return _walked(func, constant_byte_alignment, "constant_byte_alignment").constants
 

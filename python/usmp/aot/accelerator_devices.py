@@ -38,7 +38,8 @@ def pass_devices(mod: IRModule) -> IRModule:
 
     Parameters
     ----------
-    mod: as `take_devices` returned it, but for `__tvm_main__`.
+    mod
+        as `take_devices` returned it, but for `__tvm_main__`.
     """
     functions = _user_functions(mod)
     if not functions:

@@ -26,8 +26,10 @@ class Copy:
 
     Parameters
     ----------
-    group: copies of one group copy parts of the same tensors.
-    is_elided: whether the two share memory, so that nothing is copied.
+    group
+        copies of one group copy parts of the same tensors.
+    is_elided
+        whether the two share memory, so that nothing is copied.
     """
 
     group: int
@@ -48,16 +50,21 @@ def elide_copies(
 
     Parameters
     ----------
-    calls: changed in place; its `views` then has those of `produced` that lie in another tensor.
-    produced: tensors that calls write and that no one else owns.
-    returned: those that live on after the last call. They do not become views: they are written
+    calls
+        changed in place; its `views` then has those of `produced` that lie in another tensor.
+    produced
+        tensors that calls write and that no one else owns.
+    returned
+        those that live on after the last call. They do not become views: they are written
         where the caller wants them.
-    wanted: the copies to elide where that is possible, by their positions among the copies; by
+    wanted
+        the copies to elide where that is possible, by their positions among the copies; by
         default those that let no more bytes live at once.
 
     Returns
     -------
-    All copies, in order.
+    list[Copy]
+        All copies, in order.
     """
     own, kept = set(produced), set(returned)
     copies = [(call, call.group) for call in calls.calls if call.group is not None]
@@ -140,11 +147,15 @@ class _LiveBytes:
 
     Parameters
     ----------
-    sizes: tensors that count -> their bytes.
-    kept: those that live on after the last call.
-    mentions: tensors that lie in no other one -> the positions of the calls that take them, or what
+    sizes
+        tensors that count -> their bytes.
+    kept
+        those that live on after the last call.
+    mentions
+        tensors that lie in no other one -> the positions of the calls that take them, or what
         lies in them.
-    changes: by position, how many bytes more are live than at the one before.
+    changes
+        by position, how many bytes more are live than at the one before.
     """
 
     sizes: dict[tirx.Buffer, int]

@@ -45,16 +45,20 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
 
     Parameters
     ----------
-    mod: a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes,
+    mod
+        a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes,
         and cuts and joins along the outermost axis, and these PrimFuncs, lowered to typed pointer
         parameters. Its attribute `states` lists what is kept between runs (see `StateInfo`).
-    output_names: names of the outputs, in order; "output" or "output0", "output1", ... by default.
+    output_names
+        names of the outputs, in order; "output" or "output0", "output1", ... by default.
         One that comes again gets a number.
 
     Raises
     ------
-    UnsupportedModelError: a call that is not an operator PrimFunc, or a shape that is not static.
-    ValueError: a state that is not a parameter and a result of `main`.
+    UnsupportedModelError
+        a call that is not an operator PrimFunc, or a shape that is not static.
+    ValueError
+        a state that is not a parameter and a result of `main`.
     """
     return MainVersions(mod, output_names).version()[0]
 
@@ -209,7 +213,8 @@ class _MainBuilder:
 
         Raises
         ------
-        UnsupportedModelError: the parts have gaps.
+        UnsupportedModelError
+            the parts have gaps.
         """
         offsets = part_offsets(call)
         if offsets is None:
@@ -310,8 +315,10 @@ class _MainBuilder:
 
         Parameters
         ----------
-        results, outputs: what the caller gets, and the names under which it does.
-        new_values: each state's buffer with the one that holds its value after the run.
+        results, outputs
+            what the caller gets, and the names under which it does.
+        new_values
+            each state's buffer with the one that holds its value after the run.
         """
         produced = self.own()
         setting = self.set_states()

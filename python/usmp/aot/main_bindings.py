@@ -17,7 +17,8 @@ def bindings(main: relax.Function) -> Iterator[relax.VarBinding]:
 
     Raises
     ------
-    UnsupportedModelError: a shape that is known at run time only.
+    UnsupportedModelError
+        a shape that is known at run time only.
     """
     for block in main.body.blocks:
         for binding in block.bindings:
@@ -48,7 +49,8 @@ def shape_and_dtype(ty: tvm.ir.Type, name: str) -> tuple[list[int], str]:
 
     Raises
     ------
-    UnsupportedModelError: it is none of static shape.
+    UnsupportedModelError
+        it is none of static shape.
     """
     if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
         raise UnsupportedModelError(

@@ -24,8 +24,10 @@ class OperatorCall:
 
     Parameters
     ----------
-    operator: None copies the first argument to the second.
-    group: calls of one group copy parts of the same tensors; None for operators that compute.
+    operator
+        None copies the first argument to the second.
+    group
+        calls of one group copy parts of the same tensors; None for operators that compute.
     """
 
     operator: GlobalVar | None
@@ -40,8 +42,10 @@ class MainCalls:
 
     Parameters
     ----------
-    views: tensors that lie in another one, which may be a view itself.
-    functions: what the calls call beside operators.
+    views
+        tensors that lie in another one, which may be a view itself.
+    functions
+        what the calls call beside operators.
     """
 
     calls: list[OperatorCall] = field(default_factory=list)

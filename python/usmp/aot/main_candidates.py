@@ -19,9 +19,12 @@ class LoweredOperators:
 
     Parameters
     ----------
-    mod: flat operator PrimFuncs, and a Relax `main` that calls them (see `lower_main`).
-    output_names: of the model; None if it does not tell them.
-    quantization: of inputs and outputs.
+    mod
+        flat operator PrimFuncs, and a Relax `main` that calls them (see `lower_main`).
+    output_names
+        of the model; None if it does not tell them.
+    quantization
+        of inputs and outputs.
     """
 
     mod: IRModule
@@ -34,12 +37,15 @@ class MainCandidates:
 
     Parameters
     ----------
-    lowered: the model.
-    finish: what each module still needs.
+    lowered
+        the model.
+    finish
+        what each module still needs.
 
     Raises
     ------
-    UnsupportedModelError, ValueError: as `lower_main`.
+    UnsupportedModelError, ValueError
+        as `lower_main`.
     """
 
     def __init__(

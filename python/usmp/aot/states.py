@@ -30,9 +30,12 @@ def set_once(
 
     Parameters
     ----------
-    states: each state with its buffer.
-    constant: makes a buffer that holds a state's initial value.
-    flag: makes a buffer of one uint8 that is kept between runs.
+    states
+        each state with its buffer.
+    constant
+        makes a buffer that holds a state's initial value.
+    flag
+        makes a buffer of one uint8 that is kept between runs.
     """
     setting: list[tirx.Stmt] = []
     for buffer, state in states.items():
@@ -63,13 +66,17 @@ def write_state_in_place(
 
     Parameters
     ----------
-    new_values: each state's buffer with the one that holds its value after the run.
-    returned: the buffers of the model's outputs.
-    produced: the buffers that operators write and that no one else owns.
+    new_values
+        each state's buffer with the one that holds its value after the run.
+    returned
+        the buffers of the model's outputs.
+    produced
+        the buffers that operators write and that no one else owns.
 
     Returns
     -------
-    Each produced buffer that is now a state, with the state's buffer.
+    dict[tirx.Buffer, tirx.Buffer]
+        Each produced buffer that is now a state, with the state's buffer.
     """
     renamed: dict[tirx.Buffer, tirx.Buffer] = {}
     results = {*returned, *new_values.values()}
@@ -91,9 +98,11 @@ def copy_to_states(
 
     Parameters
     ----------
-    new_values: each state's buffer with the one that holds its value after the run; these may be
+    new_values
+        each state's buffer with the one that holds its value after the run; these may be
         the old values of other states.
-    allocate: makes a buffer like another one.
+    allocate
+        makes a buffer like another one.
     """
     pending = {state: value for state, value in new_values.items() if not value.same_as(state)}
     while pending:

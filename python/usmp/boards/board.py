@@ -33,10 +33,14 @@ class Memory:
 
     Parameters
     ----------
-    name: also the name of the pools that lie in it.
-    base, size_bytes: its addresses.
-    description: what the board's manual calls it.
-    is_read_only: whether programs can only read it, as flash.
+    name
+        also the name of the pools that lie in it.
+    base, size_bytes
+        its addresses.
+    description
+        what the board's manual calls it.
+    is_read_only
+        whether programs can only read it, as flash.
     """
 
     name: str
@@ -55,9 +59,12 @@ class Toolchain:
 
     Parameters
     ----------
-    prefix: what the names of its programs begin with.
-    packages: the packages of Debian that hold them.
-    options: options that choose the C library, for compiler and linker.
+    prefix
+        what the names of its programs begin with.
+    packages
+        the packages of Debian that hold them.
+    options
+        options that choose the C library, for compiler and linker.
     """
 
     prefix: str
@@ -76,13 +83,19 @@ class Emulator:
 
     Parameters
     ----------
-    program: the emulator.
-    package: the package of Debian that holds it.
-    options: the machine, and how it is started; the ELF file follows.
-    nanoseconds_shift: each instruction takes 2 to the power of this many nanoseconds.
-    counters_address: the block FPGAIO of Arm's MPS boards, which has counters; 0 where the CPU
+    program
+        the emulator.
+    package
+        the package of Debian that holds it.
+    options
+        the machine, and how it is started; the ELF file follows.
+    nanoseconds_shift
+        each instruction takes 2 to the power of this many nanoseconds.
+    counters_address
+        the block FPGAIO of Arm's MPS boards, which has counters; 0 where the CPU
         itself counts instructions.
-    counters_frequency_hz: the clock of these counters.
+    counters_frequency_hz
+        the clock of these counters.
     """
 
     program: str
@@ -108,17 +121,27 @@ class Board:
 
     Parameters
     ----------
-    name: as `--board` takes it.
-    description: one line about it.
-    architecture: "cortex-m" or "riscv", which chooses the start-up code.
-    toolchain, cpu_flags: the compiler, and its options for this CPU.
-    llvm_options: the same for TVM's target "llvm".
-    emulator: what stands in for the board.
-    memories: its memory map.
-    workspace_memories, constant_memories: the memories that pools lie in unless the user names
+    name
+        as `--board` takes it.
+    description
+        one line about it.
+    architecture
+        "cortex-m" or "riscv", which chooses the start-up code.
+    toolchain, cpu_flags
+        the compiler, and its options for this CPU.
+    llvm_options
+        the same for TVM's target "llvm".
+    emulator
+        what stands in for the board.
+    memories
+        its memory map.
+    workspace_memories, constant_memories
+        the memories that pools lie in unless the user names
         others, most wanted first.
-    code_memory: holds vectors, code, and constants outside pools.
-    data_memory: holds the stack, at its beginning, and variables.
+    code_memory
+        holds vectors, code, and constants outside pools.
+    data_memory
+        holds the stack, at its beginning, and variables.
     """
 
     name: str
@@ -139,7 +162,8 @@ class Board:
 
         Raises
         ------
-        ValueError: the board has none.
+        ValueError
+            the board has none.
         """
         for memory in self.memories:
             if memory.name == name:
@@ -274,7 +298,8 @@ def board_named(name: str) -> Board:
 
     Raises
     ------
-    ValueError: there is none.
+    ValueError
+        there is none.
     """
     for board in BOARDS:
         if board.name == name:

@@ -16,9 +16,12 @@ class Section:
 
     Parameters
     ----------
-    name: in the ELF file.
-    memory: the memory of the board that it lies in.
-    address, size_bytes: its bytes there.
+    name
+        in the ELF file.
+    memory
+        the memory of the board that it lies in.
+    address, size_bytes
+        its bytes there.
     """
 
     name: str
@@ -33,11 +36,16 @@ class ProgramMemory:
 
     Parameters
     ----------
-    pools: planned workspace.
-    stack: as large as the linker was told.
-    variables: all else that programs write.
-    constants: constant pools.
-    code: all else that is only read, and what variables begin with.
+    pools
+        planned workspace.
+    stack
+        as large as the linker was told.
+    variables
+        all else that programs write.
+    constants
+        constant pools.
+    code
+        all else that is only read, and what variables begin with.
     """
 
     pools: int
@@ -53,9 +61,12 @@ class BoardRuns:
 
     Parameters
     ----------
-    outputs: the arrays of each run, by name.
-    instructions: instructions of each run.
-    stack_used_bytes, stack_size_bytes: of the whole program.
+    outputs
+        the arrays of each run, by name.
+    instructions
+        instructions of each run.
+    stack_used_bytes, stack_size_bytes
+        of the whole program.
     """
 
     outputs: list[dict[str, np.ndarray]]

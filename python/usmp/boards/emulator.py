@@ -37,15 +37,21 @@ class EmulatedModule:
 
     Parameters
     ----------
-    files: the files of an archive that was built for the board, path -> content.
-    metadata: the parsed metadata of its module.
-    board: the board.
-    variables: of the Makefile, for instance {"STACK_SIZE": "4096", "OPTIMIZATION": "-Os"}.
-    sources: C files of the user with the functions of accelerators.
+    files
+        the files of an archive that was built for the board, path -> content.
+    metadata
+        the parsed metadata of its module.
+    board
+        the board.
+    variables
+        of the Makefile, for instance {"STACK_SIZE": "4096", "OPTIMIZATION": "-Os"}.
+    sources
+        C files of the user with the functions of accelerators.
 
     Raises
     ------
-    BuildError: make or the compiler is missing, or reports an error; a function of an accelerator
+    BuildError
+        make or the compiler is missing, or reports an error; a function of an accelerator
         that no source defines.
     """
 
@@ -86,8 +92,10 @@ class EmulatedModule:
 
         Raises
         ------
-        ValueError: an input is missing, unknown, or of another shape or element type.
-        EmulatorError: the emulator is missing, the program fails, takes too long, or does not
+        ValueError
+            an input is missing, unknown, or of another shape or element type.
+        EmulatorError
+            the emulator is missing, the program fails, takes too long, or does not
             write what a run gives.
         """
         arrays = [checked_inputs(self.inputs, one).values() for one in inputs]
@@ -139,7 +147,8 @@ def build_project(project: Path, board: Board, variables: Mapping[str, str]) -> 
 
     Raises
     ------
-    BuildError: make or the compiler is missing, or reports an error.
+    BuildError
+        make or the compiler is missing, or reports an error.
     """
     require_program("make", "make", BuildError)
     require_program(board.toolchain.compiler, board.toolchain.packages, BuildError)
@@ -162,7 +171,8 @@ def run_emulator(board: Board, directory: Path, elf: str, timeout_seconds: float
 
     Raises
     ------
-    EmulatorError: the emulator is missing, or the program fails or takes too long.
+    EmulatorError
+        the emulator is missing, or the program fails or takes too long.
     """
     emulator = board.emulator
     require_program(emulator.program, emulator.package, EmulatorError)

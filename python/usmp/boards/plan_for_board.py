@@ -21,7 +21,8 @@ def plan_for_board(mod: IRModule, board: Board) -> IRModule:
 
     Raises
     ------
-    ValueError: as `UnifiedStaticMemoryPlanner`; if something does not fit, it names the memory,
+    ValueError
+        as `UnifiedStaticMemoryPlanner`; if something does not fit, it names the memory,
         the bytes that are missing, and the largest buffers that are live together.
     """
     with planning_session() as session:
@@ -50,7 +51,8 @@ def check_board_executor(board: Board, executor: Executor) -> None:
 
     Raises
     ------
-    ValueError: the packed interface.
+    ValueError
+        the packed interface.
     """
     if executor.is_packed:
         raise ValueError(

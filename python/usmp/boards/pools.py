@@ -22,12 +22,15 @@ def board_workspace_pools(
 
     Parameters
     ----------
-    targets: names of those that may access a pool of the board's own choice.
-    given: the user's choice of memories; the board's own if missing.
+    targets
+        names of those that may access a pool of the board's own choice.
+    given
+        the user's choice of memories; the board's own if missing.
 
     Raises
     ------
-    ValueError: a pool is no memory of the board, a workspace pool lies in read-only memory, or the
+    ValueError
+        a pool is no memory of the board, a workspace pool lies in read-only memory, or the
         user named a section.
     """
     own = [WorkspacePoolInfo(name, list(targets)) for name in board.workspace_memories]
@@ -56,12 +59,15 @@ def board_constant_pools(
 
     Parameters
     ----------
-    targets: names of those that may access a pool of the board's own choice.
-    given: the user's choice of memories; the board's own if missing.
+    targets
+        names of those that may access a pool of the board's own choice.
+    given
+        the user's choice of memories; the board's own if missing.
 
     Raises
     ------
-    ValueError: a pool is no memory of the board, lies in memory that loses its content, or the
+    ValueError
+        a pool is no memory of the board, lies in memory that loses its content, or the
         user named a section.
     """
     own = [ConstantPoolInfo(name, list(targets)) for name in board.constant_memories]

@@ -21,7 +21,8 @@ def accelerator_functions(mod: IRModule) -> list[AcceleratorFunction]:
 
     Raises
     ------
-    ValueError: two of them have one symbol.
+    ValueError
+        two of them have one symbol.
     """
     found = [
         func.attrs[ACCELERATOR_FUNCTION_ATTR]
@@ -47,7 +48,8 @@ def device_names(functions: Sequence[AcceleratorFunction]) -> list[str]:
 
     Raises
     ------
-    ValueError: two accelerators become the same C identifier.
+    ValueError
+        two accelerators become the same C identifier.
     """
     return sanitise_all(sorted({str(f.accelerator) for f in functions}), "target")
 

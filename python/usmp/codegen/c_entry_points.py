@@ -18,10 +18,13 @@ class MainFunction:
 
     Parameters
     ----------
-    c_name: its symbol.
-    parameter_types: the C types of inputs, outputs, devices and pools, in this order; inputs and
+    c_name
+        its symbol.
+    parameter_types
+        the C types of inputs, outputs, devices and pools, in this order; inputs and
         outputs are missing if they live in the workspace.
-    result_type: the C type of its status, if functions of accelerators have one.
+    result_type
+        the C type of its status, if functions of accelerators have one.
     """
 
     c_name: str

@@ -95,11 +95,16 @@ class ExpressionPrinter:
 
     Parameters
     ----------
-    names: C identifier of each variable and buffer in scope, filled by the caller as it goes.
-    scalars: buffers of one element that are plain C variables.
-    functions: C name of each PrimFunc that may be called, by the name of its GlobalVar.
-    helpers: collects the helper functions that the text needs.
-    calls: the PrimFuncs that may be called by the names that they have in C.
+    names
+        C identifier of each variable and buffer in scope, filled by the caller as it goes.
+    scalars
+        buffers of one element that are plain C variables.
+    functions
+        C name of each PrimFunc that may be called, by the name of its GlobalVar.
+    helpers
+        collects the helper functions that the text needs.
+    calls
+        the PrimFuncs that may be called by the names that they have in C.
     """
 
     def __init__(

@@ -33,13 +33,17 @@ def print_function(facts: FunctionFacts, functions: Mapping[str, str], helpers: 
 
     Parameters
     ----------
-    facts: the PrimFunc, in flat TIR after LowerIntrin for target "c", and what is known of it.
-    functions: C names of all PrimFuncs of the module, by the names of their GlobalVars.
-    helpers: collects the helper functions that the code needs.
+    facts
+        the PrimFunc, in flat TIR after LowerIntrin for target "c", and what is known of it.
+    functions
+        C names of all PrimFuncs of the module, by the names of their GlobalVars.
+    helpers
+        collects the helper functions that the code needs.
 
     Raises
     ------
-    UnsupportedInC: the function has something that portable C99 lacks.
+    UnsupportedInC
+        the function has something that portable C99 lacks.
     """
     try:
         with faults_told(f"to write operator {facts.name} in C"):

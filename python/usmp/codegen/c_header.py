@@ -13,7 +13,8 @@ def print_header(interface: Interface) -> str:
 
     Raises
     ------
-    ValueError: two tensors or pools need the same macro for different sizes.
+    ValueError
+        two tensors or pools need the same macro for different sizes.
     """
     guard = f"{interface.macro_prefix}_H_"
     parts = [

@@ -30,10 +30,14 @@ class Macro:
 
     Parameters
     ----------
-    name: what follows the module's prefix.
-    value: its text; may have several lines.
-    text: what it means.
-    needs_gnu: whether only GCC and what is compatible with it have what `value` uses.
+    name
+        what follows the module's prefix.
+    value
+        its text; may have several lines.
+    text
+        what it means.
+    needs_gnu
+        whether only GCC and what is compatible with it have what `value` uses.
     """
 
     name: str
@@ -47,7 +51,8 @@ def print_macros(interface: Interface) -> list[str]:
 
     Raises
     ------
-    ValueError: two tensors or pools need the same macro for different values.
+    ValueError
+        two tensors or pools need the same macro for different values.
     """
     macros = _checked(interface, [*_macros(interface), *_quantizations(interface)])
     plain = [_definition(interface, macro) for macro in macros if not macro.needs_gnu]

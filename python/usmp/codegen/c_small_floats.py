@@ -72,7 +72,8 @@ def bits_of(value: float, dtype: str) -> int:
 
     Raises
     ------
-    UnsupportedInC: another type.
+    UnsupportedInC
+        another type.
     """
     if dtype == "float16":
         with np.errstate(over="ignore"):

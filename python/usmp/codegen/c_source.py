@@ -32,7 +32,8 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
 
     Raises
     ------
-    UnsupportedInC: the TIR has something that portable C99 lacks.
+    UnsupportedInC
+        the TIR has something that portable C99 lacks.
     """
     functions = lowered_functions(mod)
     facts = facts_of_functions(functions)

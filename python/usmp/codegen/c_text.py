@@ -33,9 +33,12 @@ def comment(brief: str, *more: str, params: Sequence[tuple[str, str]] = ()) -> s
 
     Parameters
     ----------
-    brief: what is described, in a line.
-    more: further lines.
-    params: name and meaning of each parameter of a function.
+    brief
+        what is described, in a line.
+    more
+        further lines.
+    params
+        name and meaning of each parameter of a function.
     """
     lines = [f"\\brief {comment_text(brief)}", *map(comment_text, more)]
     lines += [f"\\param {name} {comment_text(meaning)}" for name, meaning in params]

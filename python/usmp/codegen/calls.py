@@ -46,7 +46,8 @@ def extern_function(call: Call) -> str:
 
     Raises
     ------
-    UnsupportedInC: it is not a constant, or no name that a function can have in C.
+    UnsupportedInC
+        it is not a constant, or no name that a function can have in C.
     """
     name = extern_name(call)
     if name is None:

@@ -163,7 +163,8 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
 
     Raises
     ------
-    ValueError: two pools have the same C identifier, a pool cannot be in its section, or inputs
+    ValueError
+        two pools have the same C identifier, a pool cannot be in its section, or inputs
         and outputs live in the workspace of a model with a packed interface.
     """
     main, executor = mod[MAIN_FUNCTION_NAME], executor_of(mod)
@@ -236,12 +237,15 @@ def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] =
 
     Parameters
     ----------
-    pools: all pools.
-    with_state: names of those whose first run must find zeros in them.
+    pools
+        all pools.
+    with_state
+        names of those whose first run must find zeros in them.
 
     Raises
     ------
-    ValueError: a constant pool and a workspace pool in one section, constants in a section
+    ValueError
+        a constant pool and a workspace pool in one section, constants in a section
         without content (".bss"), a workspace in one that is read-only, or an internal one with
         state in one that is not zeroed at start-up (".bss.noinit").
     """

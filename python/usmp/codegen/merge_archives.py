@@ -21,7 +21,8 @@ def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
 
     Raises
     ------
-    ValueError: no archives, or two modules of one name, one C prefix, one function of an
+    ValueError
+        no archives, or two modules of one name, one C prefix, one function of an
         accelerator, one macro or one file.
     """
     if not archives:

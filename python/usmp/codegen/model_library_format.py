@@ -80,7 +80,8 @@ def write_archive(files: dict[str, bytes], path: str | Path) -> None:
 
     Raises
     ------
-    OSError: the file cannot be written.
+    OSError
+        the file cannot be written.
     """
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as tar:

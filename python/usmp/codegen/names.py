@@ -49,7 +49,8 @@ def sanitise_all(names: Iterable[str], what: str) -> list[str]:
 
     Raises
     ------
-    ValueError: two names become the same C identifier.
+    ValueError
+        two names become the same C identifier.
     """
     origin: dict[str, str] = {}
     for name in names:
@@ -68,7 +69,8 @@ class Scope:
 
     Parameters
     ----------
-    taken: identifiers that must not be hidden, beside those of the mathematical functions.
+    taken
+        identifiers that must not be hidden, beside those of the mathematical functions.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

@@ -23,7 +23,8 @@ def write_file(path: str | Path, content: bytes) -> None:
 
     Raises
     ------
-    OSError: the file cannot be written; then an older file of that name is as it was.
+    OSError
+        the file cannot be written; then an older file of that name is as it was.
     """
     path = Path(path)
     if path.exists() and not path.is_file():

@@ -27,7 +27,8 @@ def load_extensions(paths: Sequence[str]) -> None:
 
     Raises
     ------
-    UsageError: a file is missing, or raises an error.
+    UsageError
+        a file is missing, or raises an error.
     """
     for path in paths:
         try:
@@ -43,8 +44,10 @@ def note_unused_accelerators(target: str, factory: Any) -> list[str]:
 
     Parameters
     ----------
-    target: what `--target` says.
-    factory: the `AOTExecutorFactoryModule` that was built for them.
+    target
+        what `--target` says.
+    factory
+        the `AOTExecutorFactoryModule` that was built for them.
     """
     from usmp.objects.targets import parse_targets
     from usmp.relax.accelerators import patterns_of

@@ -26,10 +26,14 @@ def misfit(
 
     Parameters
     ----------
-    table: the file.
-    solution: that has no plan.
-    algorithm: that made none.
-    solve: tries the problem with other limits, and ends soon.
+    table
+        the file.
+    solution
+        that has no plan.
+    algorithm
+        that made none.
+    solve
+        tries the problem with other limits, and ends soon.
     """
     subset = solution.infeasible_subset
     if not subset:

@@ -13,7 +13,8 @@ def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
 
     Raises
     ------
-    UsageError: a value is no number of bytes, or a pool is named twice, or only some are named.
+    UsageError
+        a value is no number of bytes, or a pool is named twice, or only some are named.
     """
     named: dict[str, int] = {}
     for value in given:

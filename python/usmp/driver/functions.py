@@ -67,14 +67,19 @@ def load(
 
     Parameters
     ----------
-    path: a .tflite, .onnx or .pt2 file.
-    model_format: "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
-    trust, max_model_bytes, max_operators: as `usmp.import_model` takes them.
+    path
+        a .tflite, .onnx or .pt2 file.
+    model_format
+        "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
+    trust, max_model_bytes, max_operators
+        as `usmp.import_model` takes them.
 
     Raises
     ------
-    UsageError: a format that is not that of the file, or an argument that is not supported.
-    UnsupportedModelError: the file cannot be read or imported.
+    UsageError
+        a format that is not that of the file, or an argument that is not supported.
+    UnsupportedModelError
+        the file cannot be read or imported.
     """
     _refuse(load.__name__, unsupported)
     if model_format is not None and _ENDINGS.get(model_format) != Path(path).suffix.lower():
@@ -107,19 +112,28 @@ def compile(
 
     Parameters
     ----------
-    tvmc_model: from `load`.
-    target, executor: as `usmp.build` takes them.
-    package_path: the archive to write; by default one that goes with the package.
-    output_format: "mlf", the Model Library Format.
-    pass_context_configs: pass options, as "tir.usmp.algorithm=hill_climb"; by default those of the
+    tvmc_model
+        from `load`.
+    target, executor
+        as `usmp.build` takes them.
+    package_path
+        the archive to write; by default one that goes with the package.
+    output_format
+        "mlf", the Model Library Format.
+    pass_context_configs
+        pass options, as "tir.usmp.algorithm=hill_climb"; by default those of the
         current `PassContext`.
-    mod_name: prefix of the C symbols.
-    workspace_pools, constant_pools, board: as `usmp.build` takes them.
+    mod_name
+        prefix of the C symbols.
+    workspace_pools, constant_pools, board
+        as `usmp.build` takes them.
 
     Raises
     ------
-    UsageError: an argument that is not supported, or a file that cannot be written.
-    UnsupportedModelError, ValueError: as `usmp.build` raises them.
+    UsageError
+        an argument that is not supported, or a file that cannot be written.
+    UnsupportedModelError, ValueError
+        as `usmp.build` raises them.
     """
     _refuse(compile.__name__, unsupported)
     if not isinstance(tvmc_model, TVMCModel):
@@ -162,18 +176,26 @@ def run(
 
     Parameters
     ----------
-    tvmc_package: from `compile`.
-    device: "cpu", this host.
-    inputs: arrays of inputs, by name.
-    fill_mode: "random" (always the same), "zeros" or "ones", for inputs that are not given.
-    benchmark: after the run that gives the outputs, measure `repeat` times the mean time of
+    tvmc_package
+        from `compile`.
+    device
+        "cpu", this host.
+    inputs
+        arrays of inputs, by name.
+    fill_mode
+        "random" (always the same), "zeros" or "ones", for inputs that are not given.
+    benchmark
+        after the run that gives the outputs, measure `repeat` times the mean time of
         `number` runs; else the time is that of the one run.
 
     Raises
     ------
-    UsageError: an argument that is not supported, or no package.
-    BuildError: no C compiler, or it reports an error.
-    ValueError: an input is unknown, or of another shape or element type.
+    UsageError
+        an argument that is not supported, or no package.
+    BuildError
+        no C compiler, or it reports an error.
+    ValueError
+        an input is unknown, or of another shape or element type.
     """
     _refuse(run.__name__, unsupported)
     if not isinstance(tvmc_package, TVMCPackage):

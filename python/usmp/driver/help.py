@@ -45,12 +45,18 @@ def add_command(
 
     Parameters
     ----------
-    commands: what `add_subparsers` returned.
-    name: what the user types.
-    run: carries the command out.
-    summary: one line for the list of commands.
-    description: a sentence or two for the command's own help.
-    examples: command lines with what they do, for the end of its help.
+    commands
+        what `add_subparsers` returned.
+    name
+        what the user types.
+    run
+        carries the command out.
+    summary
+        one line for the list of commands.
+    description
+        a sentence or two for the command's own help.
+    examples
+        command lines with what they do, for the end of its help.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,

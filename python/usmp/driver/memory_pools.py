@@ -29,7 +29,8 @@ def memory_pools(
 
     Raises
     ------
-    UsageError: something in the flags is wrong, or two pools have one name.
+    UsageError
+        something in the flags is wrong, or two pools have one name.
     """
     from usmp.driver.pool_settings import constant_pool, workspace_pool
     from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools

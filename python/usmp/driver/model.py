@@ -31,13 +31,17 @@ class TVMCModel:
 
     Parameters
     ----------
-    mod: a module with a Relax `main`.
-    params: values of parameters of `main`, by name.
-    model_path: a file that `save` wrote, in the place of both.
+    mod
+        a module with a Relax `main`.
+    params
+        values of parameters of `main`, by name.
+    model_path
+        a file that `save` wrote, in the place of both.
 
     Raises
     ------
-    UsageError: neither a module nor a file is given, or the file is not one that `save` wrote.
+    UsageError
+        neither a module nor a file is given, or the file is not one that `save` wrote.
     """
 
     def __init__(
@@ -56,7 +60,8 @@ class TVMCModel:
 
         Raises
         ------
-        UsageError: the file cannot be written.
+        UsageError
+            the file cannot be written.
         """
         from tvm.ir import save_json
 
@@ -77,12 +82,15 @@ class TVMCPackage:
 
     Parameters
     ----------
-    package_path: the archive.
-    folder: deleted when nobody needs the package any more, if the archive is only there for it.
+    package_path
+        the archive.
+    folder
+        deleted when nobody needs the package any more, if the archive is only there for it.
 
     Raises
     ------
-    ArchiveError: the file is missing, damaged, or no such archive.
+    ArchiveError
+        the file is missing, damaged, or no such archive.
     """
 
     def __init__(
@@ -105,8 +113,10 @@ class TVMCResult:
 
     Parameters
     ----------
-    outputs: an array for each output of the model, by name.
-    times: seconds of each measured run.
+    outputs
+        an array for each output of the model, by name.
+    times
+        seconds of each measured run.
     """
 
     def __init__(self, outputs: Mapping[str, np.ndarray], times: Sequence[float]) -> None:

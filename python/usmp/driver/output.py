@@ -18,7 +18,8 @@ def check_output(path: str, read: str, what: str, read_as: str = "the model") ->
 
     Raises
     ------
-    UsageError: it is the same file, the path is empty or that of a folder, or its folder is missing
+    UsageError
+        it is the same file, the path is empty or that of a folder, or its folder is missing
         or may not be written.
     """
     if not path:
@@ -36,7 +37,8 @@ def check_readable(path: str) -> None:
 
     Raises
     ------
-    UsageError: it is missing.
+    UsageError
+        it is missing.
     """
     try:
         os.stat(path)
@@ -50,7 +52,8 @@ def written(path: str, is_last: bool = True) -> Iterator[None]:
 
     Raises
     ------
-    UsageError: the body raised an `OSError`.
+    UsageError
+        the body raised an `OSError`.
     """
     try:
         yield

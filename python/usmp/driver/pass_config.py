@@ -19,7 +19,8 @@ def pass_context(settings: Sequence[str]) -> PassContext:
 
     Raises
     ------
-    UsageError: an unknown option, or a value of the wrong type.
+    UsageError
+        an unknown option, or a value of the wrong type.
     """
     from tvm.ir.transform import PassContext
 

@@ -26,9 +26,12 @@ def planned_module(options: argparse.Namespace) -> ArchivedModule:
 
     Raises
     ------
-    UsageError: an option says how to plan; this plan is made.
-    ArchiveError: the file is no archive.
-    ValueError: the archive has no such module, or several and none is named.
+    UsageError
+        an option says how to plan; this plan is made.
+    ArchiveError
+        the file is no archive.
+    ValueError
+        the archive has no such module, or several and none is named.
     """
     for name, action in options.of_models:
         if action.dest not in _WITH_ARCHIVES and _is_given(options, action):

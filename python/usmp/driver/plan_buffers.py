@@ -59,9 +59,12 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
 
     Raises
     ------
-    UsageError: an option belongs to models, or the buffers do not fit.
-    ValueError: the file is no problem, or the algorithm is unknown or takes no time budget.
-    KeyboardInterrupt: Ctrl-C came before there was a plan, or a second time.
+    UsageError
+        an option belongs to models, or the buffers do not fit.
+    ValueError
+        the file is no problem, or the algorithm is unknown or takes no time budget.
+    KeyboardInterrupt
+        Ctrl-C came before there was a plan, or a second time.
     """
     for name, action in options.of_models:
         if getattr(options, action.dest, action.default) != action.default:

@@ -121,7 +121,8 @@ def pool_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, Pool
 
     Raises
     ------
-    UsageError: both spellings at once, a pool without a name or with one that another has, settings
+    UsageError
+        both spellings at once, a pool without a name or with one that another has, settings
         of a pool that is not listed, an unknown key, or a key without value.
     """
     rfc_flags = [kind.rfc_list, f"{kind.rfc_pool}NAME"]

@@ -22,7 +22,8 @@ def workspace_pool(name: str, settings: PoolSettings, targets: BuildTargets) -> 
 
     Raises
     ------
-    UsageError: a value that the key does not take, a target that the model is not built for, or
+    UsageError
+        a value that the key does not take, a target that the model is not built for, or
         a pool that no target may write.
     """
     title = f'Workspace Pool "{name}"'

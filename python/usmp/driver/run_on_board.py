@@ -24,7 +24,8 @@ def load_board_module(archive: Archive, options: argparse.Namespace) -> Emulated
 
     Raises
     ------
-    UsageError: the archive was not compiled for this board.
+    UsageError
+        the archive was not compiled for this board.
     """
     board = board_named(options.board)
     modules = archive.metadata["modules"]
@@ -53,13 +54,17 @@ def report_run(
 
     Parameters
     ----------
-    runs: one run, of these inputs.
-    expected: outputs to compare with; those of this host if missing.
-    sources: C files of the user, which this host needs too.
+    runs
+        one run, of these inputs.
+    expected
+        outputs to compare with; those of this host if missing.
+    sources
+        C files of the user, which this host needs too.
 
     Raises
     ------
-    UsageError: the outputs are other ones, or `expected` has others.
+    UsageError
+        the outputs are other ones, or `expected` has others.
     """
     (outputs,) = runs.outputs
     print_board_report(module.board, runs, module.sections())

@@ -25,7 +25,8 @@ def full_target(options: argparse.Namespace) -> str:
 
     Raises
     ------
-    UsageError: an option of a target that `--target` does not name, or already gives it.
+    UsageError
+        an option of a target that `--target` does not name, or already gives it.
     """
     from usmp.objects.targets import split_targets
 

@@ -40,7 +40,8 @@ def read_inputs(given: Sequence[str], infos: Infos) -> dict[str, np.ndarray]:
 
     Raises
     ------
-    UsageError: a file cannot be read, has another size than its input, is for no input or for an
+    UsageError
+        a file cannot be read, has another size than its input, is for no input or for an
         unknown one, or two are for the same.
     """
     arrays: dict[str, np.ndarray] = {}
@@ -59,7 +60,8 @@ def output_files(given: Sequence[str], infos: Infos) -> list[TensorFile]:
 
     Raises
     ------
-    UsageError: the ending of a file is unknown, it is for no output, or two are for the same.
+    UsageError
+        the ending of a file is unknown, it is for no output, or two are for the same.
     """
     files = [_tensor_file(value, infos, "--outputs") for value in given]
     for index, file in enumerate(files):
@@ -80,7 +82,8 @@ def write_outputs(files: Sequence[TensorFile], outputs: Mapping[str, np.ndarray]
 
     Raises
     ------
-    UsageError: a file cannot be written.
+    UsageError
+        a file cannot be written.
     """
     for file in files:
         if file.name is None:

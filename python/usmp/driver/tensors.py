@@ -28,7 +28,8 @@ def load_tensors(path: str) -> dict[str, np.ndarray]:
 
     Raises
     ------
-    UsageError: it cannot be read, or is no such file.
+    UsageError
+        it cannot be read, or is no such file.
     """
     try:
         with open(path, "rb") as file:
@@ -54,9 +55,12 @@ def fill_inputs(
 
     Parameters
     ----------
-    infos: shape and dtype of every input of the model.
-    given: arrays of some inputs.
-    mode: "zeros", "ones" or "random"; random values are the same in every run.
+    infos
+        shape and dtype of every input of the model.
+    given
+        arrays of some inputs.
+    mode
+        "zeros", "ones" or "random"; random values are the same in every run.
     """
     generator = np.random.default_rng(_SEED)
     missing = {name: info for name, info in infos.items() if name not in given}
@@ -90,7 +94,8 @@ def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
 
     Raises
     ------
-    UsageError: the file cannot be written.
+    UsageError
+        the file cannot be written.
     """
     with written(path):
         write_file(path, npz_content(tensors))

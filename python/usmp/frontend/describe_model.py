@@ -19,8 +19,10 @@ class DescribedTensor:
 
     Parameters
     ----------
-    shape: extents, outermost first; None where the file does not tell one.
-    scale, zero_point: real = scale * (integer - zero_point), for the whole tensor; else None.
+    shape
+        extents, outermost first; None where the file does not tell one.
+    scale, zero_point
+        real = scale * (integer - zero_point), for the whole tensor; else None.
     """
 
     name: str
@@ -36,11 +38,15 @@ class ModelDescription:
 
     Parameters
     ----------
-    format: of the file, in words.
-    inputs, outputs: in the order of the model.
-    operators: how often each occurs, by the names that the format has for them; of the most
+    format
+        of the file, in words.
+    inputs, outputs
+        in the order of the model.
+    operators
+        how often each occurs, by the names that the format has for them; of the most
         frequent first.
-    signatures: names under which the file offers the model, if the format has such.
+    signatures
+        names under which the file offers the model, if the format has such.
     """
 
     format: str
@@ -57,7 +63,8 @@ def describe_model(path: str | Path, **options: Any) -> ModelDescription:
 
     Raises
     ------
-    UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or has an
+    UnsupportedModelError
+        the file is missing, empty, damaged or of an unknown format, or has an
         input of a dynamic shape.
     """
     if Path(path).suffix.lower() == ".pt2":

@@ -28,21 +28,27 @@ def import_model(
 
     Parameters
     ----------
-    path: a `.tflite`, `.onnx` or `.pt2` file.
-    trust: read a `.pt2` file even if it may run code. The other formats never run any.
-    max_model_bytes: what a tensor may take, and what all constants may take together; a small file
+    path
+        a `.tflite`, `.onnx` or `.pt2` file.
+    trust
+        read a `.pt2` file even if it may run code. The other formats never run any.
+    max_model_bytes
+        what a tensor may take, and what all constants may take together; a small file
         can ask for any number of bytes.
-    max_operators: how many operators there may be once functions, and steps over time, are
+    max_operators
+        how many operators there may be once functions, and steps over time, are
         written out.
 
     Returns
     -------
-    A module with a Relax `main`, its weights as constants, its outputs named by the attribute
-    `output_names`.
+    IRModule
+        A module with a Relax `main`, its weights as constants, its outputs named by the attribute
+        `output_names`.
 
     Raises
     ------
-    UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or the
+    UnsupportedModelError
+        the file is missing, empty, damaged or of an unknown format, or the
         model has an operator that cannot be imported, or may run code and is not trusted, or asks
         for more than it may.
     """
@@ -68,7 +74,8 @@ def read_model_file(
 
     Raises
     ------
-    UnsupportedModelError: the file is missing, empty, damaged or of an unknown format, or the
+    UnsupportedModelError
+        the file is missing, empty, damaged or of an unknown format, or the
         reader raised one; or a package that it needs is missing.
     """
     path = Path(path)

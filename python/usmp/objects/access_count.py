@@ -17,11 +17,15 @@ class AccessCount:
 
     Parameters
     ----------
-    target: whose functions do it; None if nothing tells.
-    element_bytes: bytes of one element.
-    size_bytes: consecutive bytes that each access moves: an element's, a vector's, or all of the
+    target
+        whose functions do it; None if nothing tells.
+    element_bytes
+        bytes of one element.
+    size_bytes
+        consecutive bytes that each access moves: an element's, a vector's, or all of the
         buffer where a function outside of the module gets its address.
-    reads, writes: how many; upper bounds (see `usmp.analysis.access_counts`).
+    reads, writes
+        how many; upper bounds (see `usmp.analysis.access_counts`).
     """
 
     target: Target | None

@@ -40,14 +40,17 @@ class Executor(FFIObject):
 
     Parameters
     ----------
-    name: "aot", the only executor: one C function that calls the operators in order.
-    options: TVM's options of that executor: "workspace-byte-alignment" and
+    name
+        "aot", the only executor: one C function that calls the operators in order.
+    options
+        TVM's options of that executor: "workspace-byte-alignment" and
         "constant-byte-alignment" (bytes, a power of two, 16 by default), "interface-api" ("c" or
         "packed"), "unpacked-api" (true with "c", false with "packed") and "link-params" (true).
 
     Raises
     ------
-    ValueError: an unknown executor or option, a value that the option does not take, or two
+    ValueError
+        an unknown executor or option, a value that the option does not take, or two
         values that do not go together.
     """
 
@@ -105,7 +108,8 @@ def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
 
     Raises
     ------
-    ValueError: inputs and outputs shall be in the workspace of a model with a packed interface.
+    ValueError
+        inputs and outputs shall be in the workspace of a model with a packed interface.
     """
     if executor.is_packed and use_workspace_io:
         raise ValueError(

@@ -15,15 +15,24 @@ class PlacedBuffer(tvm_ffi.Object):
 
     Parameters
     ----------
-    name: the buffer's name, unique in the plan.
-    function: name of the PrimFunc that allocates it.
-    kind: a `BufferInfoKind`.
-    pool_name: the pool that holds it.
-    byte_offset, size_bytes: its bytes in the pool.
-    alignment: bytes of which the offset had to be a multiple.
-    live_ranges: half-open ranges of program positions in which its content matters.
-    identical: names of other constants with the same content, which lie in the same bytes.
-    overlaps: names of buffers of which it takes bytes while both are live, as an output does of an
+    name
+        the buffer's name, unique in the plan.
+    function
+        name of the PrimFunc that allocates it.
+    kind
+        a `BufferInfoKind`.
+    pool_name
+        the pool that holds it.
+    byte_offset, size_bytes
+        its bytes in the pool.
+    alignment
+        bytes of which the offset had to be a multiple.
+    live_ranges
+        half-open ranges of program positions in which its content matters.
+    identical
+        names of other constants with the same content, which lie in the same bytes.
+    overlaps
+        names of buffers of which it takes bytes while both are live, as an output does of an
         input that dies, each with the distance in bytes by which it has to start below that one.
     """
 
@@ -48,12 +57,18 @@ class AccessEstimate(tvm_ffi.Object):
 
     Parameters
     ----------
-    cycles: as planned.
-    cycles_by_preference: with the pools in the user's order; None if the buffers do not fit so.
-    cycles_by_cost: with the pools chosen by cost.
-    lower_bound_cycles: no plan within the size hints takes less.
-    clock_frequency_hz: the fastest clock of the pools; -1 if none is known.
-    pool_cycles: pool name to the cycles of the accesses to this pool, as planned.
+    cycles
+        as planned.
+    cycles_by_preference
+        with the pools in the user's order; None if the buffers do not fit so.
+    cycles_by_cost
+        with the pools chosen by cost.
+    lower_bound_cycles
+        no plan within the size hints takes less.
+    clock_frequency_hz
+        the fastest clock of the pools; -1 if none is known.
+    pool_cycles
+        pool name to the cycles of the accesses to this pool, as planned.
     """
 
     cycles: int
@@ -70,9 +85,11 @@ class PoolBound(tvm_ffi.Object):
 
     Parameters
     ----------
-    lower_bound_bytes: by `auto` and `exact`, no plan has a lower peak here unless a less preferred
+    lower_bound_bytes
+        by `auto` and `exact`, no plan has a lower peak here unless a less preferred
         pool has a higher one; by other algorithms, no plan that puts the same buffers here has.
-    optimal: it is proved that no plan has a lower peak here unless a less preferred pool has a
+    optimal
+        it is proved that no plan has a lower peak here unless a less preferred pool has a
         higher one.
     """
 
@@ -86,14 +103,21 @@ class MemoryPlan(tvm_ffi.Object):
 
     Parameters
     ----------
-    algorithm: name of the algorithm that made the plan.
-    memory_pressure: largest number of workspace bytes live at once, over all pools; where live
+    algorithm
+        name of the algorithm that made the plan.
+    memory_pressure
+        largest number of workspace bytes live at once, over all pools; where live
         buffers overlap, a plan may need less.
-    buffers: every planned buffer, in program order; of identical constants the first.
-    placement: how pools were chosen, one of `usmp.names.PLACEMENTS`.
-    access_estimate: what accesses take; None if no pool says how fast it is.
-    pool_bounds: pool name to what is proved of its peak.
-    search_ended_by: of `auto` and `exact`, "proof", "work", "time" or "interrupt".
+    buffers
+        every planned buffer, in program order; of identical constants the first.
+    placement
+        how pools were chosen, one of `usmp.names.PLACEMENTS`.
+    access_estimate
+        what accesses take; None if no pool says how fast it is.
+    pool_bounds
+        pool name to what is proved of its peak.
+    search_ended_by
+        of `auto` and `exact`, "proof", "work", "time" or "interrupt".
     """
 
     algorithm: str

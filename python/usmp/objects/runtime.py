@@ -14,12 +14,15 @@ class Runtime:
 
     Parameters
     ----------
-    name: "crt".
-    options: TVM's of that runtime: "system-lib", which must be false.
+    name
+        "crt".
+    options
+        TVM's of that runtime: "system-lib", which must be false.
 
     Raises
     ------
-    ValueError: another runtime or option.
+    ValueError
+        another runtime or option.
     """
 
     name: str

@@ -14,9 +14,12 @@ class StateInfo(tvm_ffi.Object):
 
     Parameters
     ----------
-    name: the name of the parameter; no other parameter may have it.
-    output: the index of the state after the run among the results, tuples flattened.
-    initial_value: the state before the first run, of the parameter's shape, or of shape () if all
+    name
+        the name of the parameter; no other parameter may have it.
+    output
+        the index of the state after the run among the results, tuples flattened.
+    initial_value
+        the state before the first run, of the parameter's shape, or of shape () if all
         elements are alike.
     """
 

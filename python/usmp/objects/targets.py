@@ -27,8 +27,10 @@ class BuildTargets:
 
     Parameters
     ----------
-    cpu: runs the main function, and every operator that no accelerator takes.
-    accelerators: names of the targets that the user's own functions run on, most wanted first;
+    cpu
+        runs the main function, and every operator that no accelerator takes.
+    accelerators
+        names of the targets that the user's own functions run on, most wanted first;
         the names of their patterns in `tvm.relax.backend.pattern_registry` begin with them.
     """
 
@@ -46,7 +48,8 @@ def parse_targets(targets: OneTarget | Sequence[OneTarget] | BuildTargets) -> Bu
 
     Raises
     ------
-    ValueError: not one CPU among them, a name or an option that is not known, or a name twice.
+    ValueError
+        not one CPU among them, a name or an option that is not known, or a name twice.
     """
     if isinstance(targets, BuildTargets):
         return targets
@@ -118,7 +121,8 @@ def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
 
     Raises
     ------
-    ValueError: something else than targets.
+    ValueError
+        something else than targets.
     """
     if isinstance(targets, Target | Mapping):
         return [targets]

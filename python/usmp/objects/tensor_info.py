@@ -19,10 +19,14 @@ class TensorInfo(tvm_ffi.Object):
 
     Parameters
     ----------
-    name: the tensor's name in the model, unchanged.
-    shape: extents, outermost first; all static.
-    dtype: element type as numpy writes it, for instance "int8".
-    scale, zero_point: of integers that stand for real numbers,
+    name
+        the tensor's name in the model, unchanged.
+    shape
+        extents, outermost first; all static.
+    dtype
+        element type as numpy writes it, for instance "int8".
+    scale, zero_point
+        of integers that stand for real numbers,
         real = scale * (integer - zero_point); both None for other tensors. A scale is a value of
         float32.
     """

@@ -14,10 +14,14 @@ class AcceleratorParameter(tvm_ffi.Object):
 
     Parameters
     ----------
-    name: in C.
-    role: "input", "constant", "output" or "workspace".
-    shape: extents, outermost first.
-    dtype: element type as numpy writes it.
+    name
+        in C.
+    role
+        "input", "constant", "output" or "workspace".
+    shape
+        extents, outermost first.
+    dtype
+        element type as numpy writes it.
     """
 
     name: str
@@ -37,10 +41,14 @@ class AcceleratorOperator(tvm_ffi.Object):
 
     Parameters
     ----------
-    name: as Relax has it, without "relax."; or of the quantized operator.
-    arguments: names of parameters, results of earlier operators, or literals.
-    results: what it gives, by name.
-    attributes: name -> what else it is told, as JSON has it.
+    name
+        as Relax has it, without "relax."; or of the quantized operator.
+    arguments
+        names of parameters, results of earlier operators, or literals.
+    results
+        what it gives, by name.
+    attributes
+        name -> what else it is told, as JSON has it.
     """
 
     name: str
@@ -57,11 +65,16 @@ class AcceleratorFunction(tvm_ffi.Object):
 
     Parameters
     ----------
-    symbol: its name in C.
-    accelerator: the target that it runs on.
-    composite: name of the pattern that it came from; empty if there was none.
-    parameters: inputs, constants, outputs and workspace, in the order of C.
-    operators: in the order of computation.
+    symbol
+        its name in C.
+    accelerator
+        the target that it runs on.
+    composite
+        name of the pattern that it came from; empty if there was none.
+    parameters
+        inputs, constants, outputs and workspace, in the order of C.
+    operators
+        in the order of computation.
     """
 
     symbol: str

@@ -45,7 +45,8 @@ def argmin_argmax(
 
     Parameters
     ----------
-    keeps_axis: the output has the axis, of extent 1.
+    keeps_axis
+        the output has the axis, of extent 1.
     """
     shape = shape_of(data)
     axis %= len(shape)

@@ -30,12 +30,17 @@ def call_operator(
 
     Parameters
     ----------
-    name: what the PrimFunc is called in the emitted C.
-    arguments: tensors; arrays become constants.
-    takes_epilogue: whether element-wise operators that read the result are fused into it.
-    is_element_wise: whether it is such an operator, which TVM sees by itself unless the place of
+    name
+        what the PrimFunc is called in the emitted C.
+    arguments
+        tensors; arrays become constants.
+    takes_epilogue
+        whether element-wise operators that read the result are fused into it.
+    is_element_wise
+        whether it is such an operator, which TVM sees by itself unless the place of
         what it reads depends on the data.
-    description: what it was made from, for accelerators that compute it in its place.
+    description
+        what it was made from, for accelerators that compute it in its place.
     """
     attributes: dict[str, Any] = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else {}
     if is_element_wise:

@@ -23,10 +23,14 @@ def float_transpose_conv2d(
 
     Parameters
     ----------
-    data: an image (batch, height, width, channels).
-    weight: (output channels, kernel height, kernel width, channels).
-    bias: (output channels), or None.
-    sides: rows and columns.
+    data
+        an image (batch, height, width, channels).
+    weight
+        (output channels, kernel height, kernel width, channels).
+    bias
+        (output channels), or None.
+    sides
+        rows and columns.
     """
     outputs, _, _, channels = weight.shape
     batch = shape_of(data)[0]

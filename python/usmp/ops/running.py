@@ -27,12 +27,18 @@ def running(
 
     Parameters
     ----------
-    combine: of what there is so far, `start` at first, and the next element.
-    start: an expression has the type that is computed in; a number has that of the elements.
-    element: what of an element is combined.
-    finish: what of a result is stored.
-    exclusive: without the element itself.
-    backwards: with those after it instead.
+    combine
+        of what there is so far, `start` at first, and the next element.
+    start
+        an expression has the type that is computed in; a number has that of the elements.
+    element
+        what of an element is combined.
+    finish
+        what of a result is stored.
+    exclusive
+        without the element itself.
+    backwards
+        with those after it instead.
     """
     shape, dtype = shape_of(data), str(data.ty.dtype)
     axis %= len(shape)

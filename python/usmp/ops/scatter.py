@@ -104,7 +104,8 @@ def _legalized(
 
     Raises
     ------
-    UnsupportedModelError: an unknown reduction.
+    UnsupportedModelError
+        an unknown reduction.
     """
     name = call.op.name.removeprefix("relax.")
     reduction = _reduction(call)
@@ -127,9 +128,12 @@ def scattered(
 
     Parameters
     ----------
-    tensors: what is copied, the indices, and the updates.
-    extents: of the loops over the updates, which are broadcast to them.
-    coordinates: where the update of an iteration goes.
+    tensors
+        what is copied, the indices, and the updates.
+    extents
+        of the loops over the updates, which are broadcast to them.
+    coordinates
+        where the update of an iteration goes.
     """
     data, *indices, _ = tensors
     names = ["data", *(f"indices{index}" for index in range(len(indices))), "updates", "output"]

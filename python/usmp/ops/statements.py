@@ -23,14 +23,19 @@ def call_in_place(
 
     Parameters
     ----------
-    name: what the PrimFunc is called in the emitted C.
-    arguments: names and tensors; arrays become constants.
-    overwritten: which of the arguments `body` replaces by results.
-    written: names and types of results in memory of their own; their buffers come last.
+    name
+        what the PrimFunc is called in the emitted C.
+    arguments
+        names and tensors; arrays become constants.
+    overwritten
+        which of the arguments `body` replaces by results.
+    written
+        names and types of results in memory of their own; their buffers come last.
 
     Returns
     -------
-    What the overwritten arguments have become, then the other results.
+    list[relax.Expr]
+        What the overwritten arguments have become, then the other results.
     """
     tensors = [constant(v) if isinstance(v, np.ndarray) else v for _, v in arguments]
     names = [argument for argument, _ in [*arguments, *written]]

@@ -31,7 +31,8 @@ def top_elements(
 
     Parameters
     ----------
-    nan: where what is not a number comes in the order.
+    nan
+        where what is not a number comes in the order.
     """
     shape, dtype = shape_of(data), str(data.ty.dtype)
     outer, depth, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])

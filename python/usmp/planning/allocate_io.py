@@ -26,7 +26,8 @@ def allocate_io(mod: IRModule) -> tirx.PrimFunc:
 
     Raises
     ------
-    ValueError: see `CreateAllocatesForIO`.
+    ValueError
+        see `CreateAllocatesForIO`.
     """
     main = mod[MAIN_FUNCTION_NAME]
     told = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a in (main.attrs or {})]

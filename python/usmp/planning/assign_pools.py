@@ -55,12 +55,15 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
 
     Parameters
     ----------
-    mod: the module.
-    known: what was annotated before; grows.
+    mod
+        the module.
+    known
+        what was annotated before; grows.
 
     Raises
     ------
-    ValueError: see `AssignPoolInfo`.
+    ValueError
+        see `AssignPoolInfo`.
     """
     targets = function_targets(mod)
     known_targets = list({str(t): t for t in targets.values() if t is not None}.values())

@@ -25,8 +25,10 @@ class OrderedModules:
 
     Parameters
     ----------
-    modules: the module; and if an order with fewer live bytes is known, the same in that order.
-    found: the order; None if it is not wanted, if there is one order only, or if it is not known
+    modules
+        the module; and if an order with fewer live bytes is known, the same in that order.
+    found
+        the order; None if it is not wanted, if there is one order only, or if it is not known
         what the statements do.
     """
 
@@ -39,12 +41,15 @@ def in_orders(session: PlanningSession, mod: IRModule, options: PlanningOptions)
 
     Parameters
     ----------
-    mod: is not planned yet.
-    options: whether and how to.
+    mod
+        is not planned yet.
+    options
+        whether and how to.
 
     Raises
     ------
-    ValueError: the module is refused, see `PlanningSession.prepared` and `operator_graph`.
+    ValueError
+        the module is refused, see `PlanningSession.prepared` and `operator_graph`.
     """
     if not (options.order_operators and options.shares_memory):
         return OrderedModules([mod])
@@ -77,10 +82,13 @@ class Copies:
 
     Parameters
     ----------
-    mod: the module with these copies.
-    groups: for each copy that could be made, by position, its group: copies of one group copy parts
+    mod
+        the module with these copies.
+    groups
+        for each copy that could be made, by position, its group: copies of one group copy parts
         of the same tensors.
-    elided: the positions of those that are not made.
+    elided
+        the positions of those that are not made.
     """
 
     mod: IRModule
@@ -101,13 +109,16 @@ def fewest_bytes(
 
     Parameters
     ----------
-    options: how to plan.
-    make: copies to elide where that is possible, or None for those that let no more bytes live at
+    options
+        how to plan.
+    make
+        copies to elide where that is possible, or None for those that let no more bytes live at
         once -> the choice.
 
     Raises
     ------
-    ValueError: a module is refused, see `PlanningSession.peaks`.
+    ValueError
+        a module is refused, see `PlanningSession.peaks`.
     """
     chosen = make(None)
     if not chosen.groups:

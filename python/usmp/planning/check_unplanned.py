@@ -12,7 +12,8 @@ def check_unplanned(mod: IRModule) -> None:
 
     Raises
     ------
-    ValueError: otherwise.
+    ValueError
+        otherwise.
     """
     if mod.attrs and MEMORY_PLAN_ATTR in mod.attrs:
         raise ValueError("the module is planned already; plan the one that it was made from")

@@ -24,19 +24,29 @@ class PlanningOptions:
 
     Parameters
     ----------
-    algorithm: name of a built-in algorithm.
-    custom_algorithm: name of a registered one, which wins.
-    placement: how pools are chosen, see `usmp.algorithms.placement`.
-    time_budget: a duration, such as "10s", that `auto` and `exact` may search.
-    use_workspace_io: whether inputs and outputs are planned too.
-    preserve_inputs: whether planned inputs are intact when a run ends.
-    overlap: whether an output may overwrite what its operator has read of a dying input.
-    order_operators: whether the order of the operators may change.
-    poison_dead_bytes: whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
+    algorithm
+        name of a built-in algorithm.
+    custom_algorithm
+        name of a registered one, which wins.
+    placement
+        how pools are chosen, see `usmp.algorithms.placement`.
+    time_budget
+        a duration, such as "10s", that `auto` and `exact` may search.
+    use_workspace_io
+        whether inputs and outputs are planned too.
+    preserve_inputs
+        whether planned inputs are intact when a run ends.
+    overlap
+        whether an output may overwrite what its operator has read of a dying input.
+    order_operators
+        whether the order of the operators may change.
+    poison_dead_bytes
+        whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
 
     Raises
     ------
-    ValueError: an algorithm or placement that is not known; a time budget that is no duration, or
+    ValueError
+        an algorithm or placement that is not known; a time budget that is no duration, or
         that the algorithm does not take.
     """
 
@@ -105,12 +115,15 @@ def planning_options(
 
     Parameters
     ----------
-    config: of the PassContext; that of the current one by default.
-    workspace_io: the value of `tir.usmp.use_workspace_io` where nobody gives it.
+    config
+        of the PassContext; that of the current one by default.
+    workspace_io
+        the value of `tir.usmp.use_workspace_io` where nobody gives it.
 
     Raises
     ------
-    ValueError: see `PlanningOptions`.
+    ValueError
+        see `PlanningOptions`.
     """
     given = PassContext.current().config if config is None else config
     known: dict[str, Any] = {"use_workspace_io": workspace_io}

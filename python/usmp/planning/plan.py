@@ -32,12 +32,18 @@ class Plan:
 
     Parameters
     ----------
-    analysis: the buffers of the module.
-    buffers: those of them that have a place of their own.
-    algorithm: name of the algorithm.
-    found: what the algorithm and the placement found.
-    places: where each of `buffers` is.
-    pools: names of the workspace pools, the least preferred first.
+    analysis
+        the buffers of the module.
+    buffers
+        those of them that have a place of their own.
+    algorithm
+        name of the algorithm.
+    found
+        what the algorithm and the placement found.
+    places
+        where each of `buffers` is.
+    pools
+        names of the workspace pools, the least preferred first.
     """
 
     analysis: BufferInfoAnalysis
@@ -72,13 +78,17 @@ def make_plan(
 
     Parameters
     ----------
-    mod: has candidate pools.
-    analysis: its buffers.
-    options: how to plan.
+    mod
+        has candidate pools.
+    analysis
+        its buffers.
+    options
+        how to plan.
 
     Returns
     -------
-    No plan if the buffers do not fit, the algorithm fails, or what it returns is refused.
+    Plan | NoPlan
+        No plan if the buffers do not fit, the algorithm fails, or what it returns is refused.
     """
     buffers = create_array_buffer_info(analysis.buffer_info_stmts)
     name, algorithm = options.algorithm_name, options.find_algorithm()

@@ -63,7 +63,8 @@ class PlanningSession:
 
         Parameters
         ----------
-        what: the question.
+        what
+            the question.
         """
         key = what, _key(mod)
         if key not in self._known:
@@ -77,7 +78,8 @@ class PlanningSession:
 
         Raises
         ------
-        ValueError: see there.
+        ValueError
+            see there.
         """
         return with_main(mod, self.once("io", mod, lambda: allocate_io(mod)))
 
@@ -86,7 +88,8 @@ class PlanningSession:
 
         Raises
         ------
-        ValueError: see there.
+        ValueError
+            see there.
         """
         return assign_pools(mod, self._annotated)
 
@@ -95,7 +98,8 @@ class PlanningSession:
 
         Raises
         ------
-        ValueError: see `extract_buffer_info`.
+        ValueError
+            see `extract_buffer_info`.
         """
         return self.once(
             ("plan", _what_matters(options)),
@@ -108,8 +112,10 @@ class PlanningSession:
 
         Parameters
         ----------
-        mod: is not planned.
-        options: how it would be.
+        mod
+            is not planned.
+        options
+            how it would be.
         """
         found = self._known_plan(self.prepared(mod, options), options)
         if isinstance(found, NoPlan) and isinstance(found.error, DoesNotFitError):
@@ -122,7 +128,8 @@ class PlanningSession:
 
         Raises
         ------
-        ValueError: see `CreateAllocatesForIO` and `AssignPoolInfo`.
+        ValueError
+            see `CreateAllocatesForIO` and `AssignPoolInfo`.
         """
 
         def prepare() -> IRModule:
@@ -138,7 +145,8 @@ class PlanningSession:
 
         Raises
         ------
-        ValueError: one of the modules is refused.
+        ValueError
+            one of the modules is refused.
         """
         known = (self._known_peaks(module, options) for module in modules)
         limit = min((peaks for peaks in known if peaks is not None), default=None)
@@ -161,17 +169,22 @@ class PlanningSession:
 
         Parameters
         ----------
-        mod: is not planned yet.
-        options: how to plan.
-        limit: what is proved to be above it is not planned.
+        mod
+            is not planned yet.
+        options
+            how to plan.
+        limit
+            what is proved to be above it is not planned.
 
         Returns
         -------
-        None if there is no plan, or none within the limit.
+        Peaks | None
+            None if there is no plan, or none within the limit.
 
         Raises
         ------
-        ValueError: the module is refused, see `prepared` and `extract_buffer_info`.
+        ValueError
+            the module is refused, see `prepared` and `extract_buffer_info`.
         """
         quick = options.without_time()
         prepared = self.prepared(mod, options)

@@ -22,8 +22,10 @@ def ram_with_workspace_io(
 
     Parameters
     ----------
-    mod: lowered, with its pools.
-    options: how it is planned otherwise; without its time budget.
+    mod
+        lowered, with its pools.
+    options
+        how it is planned otherwise; without its time budget.
     """
     if options.custom_algorithm is not None or options.placement != PREFERENCE:
         return None

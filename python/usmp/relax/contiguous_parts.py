@@ -21,7 +21,8 @@ def part_offsets(call: Call) -> list[int] | None:
 
     Parameters
     ----------
-    call: of one of `MOVES`.
+    call
+        of one of `MOVES`.
     """
     name = call.op.name
     if name == "relax.concat":

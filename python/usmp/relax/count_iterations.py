@@ -35,7 +35,8 @@ def check_iterations(mod: IRModule) -> None:
 
     Raises
     ------
-    LimitError: one does not, as a pooling window of 2^30 by 2^30; the message names it.
+    LimitError
+        one does not, as a pooling window of 2^30 by 2^30; the message names it.
     """
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):

@@ -48,7 +48,8 @@ def io_quantization(main: relax.Function) -> IOQuantization:
 
     Raises
     ------
-    ValueError: an attribute is not what it should be.
+    ValueError
+        an attribute is not what it should be.
     """
     attrs = main.attrs or {}
     graph = Graph(relax.BlockBuilder(), _bound(main).get, lambda *_: None)

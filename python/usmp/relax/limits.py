@@ -35,9 +35,11 @@ class Limits:
 
     Parameters
     ----------
-    model_bytes: what a tensor may take, and what all constants may take together, in bytes; those
+    model_bytes
+        what a tensor may take, and what all constants may take together, in bytes; those
         that are computed from constants are among them.
-    operators: how many operators there may be once functions, and steps over time, are written out.
+    operators
+        how many operators there may be once functions, and steps over time, are written out.
     """
 
     model_bytes: int = MODEL_BYTES
@@ -48,7 +50,8 @@ class Limits:
 
         Raises
         ------
-        LimitError: it takes more than a model may ask for.
+        LimitError
+            it takes more than a model may ask for.
         """
         needed = prod(map(int, shape)) * item_bytes
         if needed > self.model_bytes:
@@ -62,7 +65,8 @@ class Limits:
 
         Raises
         ------
-        LimitError: they take more than a model may ask for.
+        LimitError
+            they take more than a model may ask for.
         """
         if needed > self.model_bytes:
             raise LimitError(
@@ -76,7 +80,8 @@ class Limits:
 
         Raises
         ------
-        LimitError: there are more than a model may ask for.
+        LimitError
+            there are more than a model may ask for.
         """
         if count > self.operators:
             raise LimitError(
@@ -105,7 +110,8 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
 
         Raises
         ------
-        LimitError: with it, the model is larger than it may be.
+        LimitError
+            with it, the model is larger than it may be.
         """
         self._count(expr)
         return self._checked(super().emit(expr, *arguments, **options))
@@ -115,7 +121,8 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
 
         Raises
         ------
-        LimitError: with it, the model is larger than it may be.
+        LimitError
+            with it, the model is larger than it may be.
         """
         self._count(expr)
         return self._checked(super().normalize(expr))
@@ -140,7 +147,8 @@ def check_main(main: relax.Function, limits: Limits) -> None:
 
     Raises
     ------
-    LimitError: it is larger; the message names an operator.
+    LimitError
+        it is larger; the message names an operator.
     """
     constants: set[tvm.ir.Expr] = set()
     held_bytes: list[tuple[int, str]] = []

@@ -15,7 +15,8 @@ def with_main_body(mod: IRModule, body: relax.Expr) -> IRModule:
 
     Raises
     ------
-    UnsupportedModelError: no Relax function `main`.
+    UnsupportedModelError
+        no Relax function `main`.
     """
     main = main_function(mod)
     changed = mod.clone()

@@ -16,7 +16,8 @@ def states_of(main: relax.Function) -> list[StateInfo]:
 
     Raises
     ------
-    ValueError: a state that is no parameter or no result of `main`, or one of another type.
+    ValueError
+        a state that is no parameter or no result of `main`, or one of another type.
     """
     states = (main.attrs or {}).get(STATES_ATTR, ())
     if not isinstance(states, Sequence) or not all(isinstance(s, StateInfo) for s in states):

@@ -19,7 +19,8 @@ def check_static_shapes(mod: IRModule) -> None:
 
     Raises
     ------
-    UnsupportedModelError: there is no Relax function `main`, or a tensor's shape is not constant,
+    UnsupportedModelError
+        there is no Relax function `main`, or a tensor's shape is not constant,
         impossible, or too large.
     """
     main = main_function(mod)
@@ -37,7 +38,8 @@ def main_function(mod: IRModule) -> relax.Function:
 
     Raises
     ------
-    UnsupportedModelError: there is none.
+    UnsupportedModelError
+        there is none.
     """
     main = next((f for v, f in mod.functions.items() if v.name_hint == "main"), None)
     if not isinstance(main, relax.Function):

@@ -25,9 +25,12 @@ class Archive:
 
     Parameters
     ----------
-    files: path -> content.
-    metadata: the parsed metadata.json.
-    modules: name -> what the archive says of the model: inputs, outputs, pools, plan.
+    files
+        path -> content.
+    metadata
+        the parsed metadata.json.
+    modules
+        name -> what the archive says of the model: inputs, outputs, pools, plan.
     """
 
     files: dict[str, bytes] = field(repr=False)
@@ -39,7 +42,8 @@ class Archive:
 
         Raises
         ------
-        ValueError: there is no module of this name, or several and no name.
+        ValueError
+            there is no module of this name, or several and no name.
         """
         if name is None and len(self.modules) == 1:
             return next(iter(self.modules.values()))
@@ -60,8 +64,10 @@ class Archive:
 
         Raises
         ------
-        ValueError: there is no module of this name, or several and no name.
-        BuildError: no C compiler, it reports an error or a warning, or it builds for another
+        ValueError
+            there is no module of this name, or several and no name.
+        BuildError
+            no C compiler, it reports an error or a warning, or it builds for another
             machine.
         """
         module = self.module(name)
@@ -72,8 +78,10 @@ class Archive:
 
         Raises
         ------
-        ArchiveError: a link in the directory leads a file out of it.
-        OSError: a file cannot be written; then none was, but for a fault while they are renamed.
+        ArchiveError
+            a link in the directory leads a file out of it.
+        OSError
+            a file cannot be written; then none was, but for a fault while they are renamed.
         """
         root = Path(directory)
         root.mkdir(parents=True, exist_ok=True)
@@ -93,7 +101,8 @@ def load_archive(path: str | Path) -> Archive:
 
     Raises
     ------
-    ArchiveError: the file is missing, damaged, or no Model Library Format archive of usmp.
+    ArchiveError
+        the file is missing, damaged, or no Model Library Format archive of usmp.
     """
     try:
         return _archive_of(read_tar(path))
@@ -121,8 +130,10 @@ def _check_is_ours(metadata: Any) -> None:
 
     Raises
     ------
-    ArchiveError: TVM did, or the version is another one.
-    DamagedMetadata: it does not say what it holds.
+    ArchiveError
+        TVM did, or the version is another one.
+    DamagedMetadata
+        it does not say what it holds.
     """
     if not isinstance(metadata, dict):
         raise DamagedMetadata('it has no "modules"')
@@ -169,8 +180,10 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
 
     Raises
     ------
-    ArchiveError: it is not there.
-    DamagedMetadata: the header has other sizes or members; a caller would provide too little.
+    ArchiveError
+        it is not there.
+    DamagedMetadata
+        the header has other sizes or members; a caller would provide too little.
     """
     own = _files_of(module, files)
     for ending, what in ((".h", "header"), (".c", "source")):

@@ -34,9 +34,12 @@ class ArchivedTensor:
 
     Parameters
     ----------
-    info: name, shape, element type, scale and zero point.
-    c_name: the member of the C struct, and in capitals a part of the macros.
-    pool_name, byte_offset: its place, if it has one in a workspace pool (use case U4).
+    info
+        name, shape, element type, scale and zero point.
+    c_name
+        the member of the C struct, and in capitals a part of the macros.
+    pool_name, byte_offset
+        its place, if it has one in a workspace pool (use case U4).
     """
 
     info: TensorInfo
@@ -51,17 +54,28 @@ class ArchivedPool:
 
     Parameters
     ----------
-    name, c_name: as the user called it, and as the C code does.
-    is_constant: whether it holds constants, or else the workspace.
-    is_internal: whether it is an array of the generated code; the application passes others.
-    size_hint_bytes: the most that the plan might use; -1 for no limit.
-    size_bytes: what the application has to provide.
-    alignment_bytes: of which the address must be a multiple.
-    peak_bytes: highest end address used.
-    memory_pressure_bytes: most bytes live at once; with overlap the peak may be smaller.
-    bound: what is proved of `peak_bytes`.
-    live_at_peak: names of the buffers live then; empty for constants.
-    buffers: those that it holds.
+    name, c_name
+        as the user called it, and as the C code does.
+    is_constant
+        whether it holds constants, or else the workspace.
+    is_internal
+        whether it is an array of the generated code; the application passes others.
+    size_hint_bytes
+        the most that the plan might use; -1 for no limit.
+    size_bytes
+        what the application has to provide.
+    alignment_bytes
+        of which the address must be a multiple.
+    peak_bytes
+        highest end address used.
+    memory_pressure_bytes
+        most bytes live at once; with overlap the peak may be smaller.
+    bound
+        what is proved of `peak_bytes`.
+    live_at_peak
+        names of the buffers live then; empty for constants.
+    buffers
+        those that it holds.
     """
 
     name: str
@@ -84,14 +98,22 @@ class ArchivedModule:
 
     Parameters
     ----------
-    name: its name in the archive.
-    c_prefix: of its C symbols, such as "tvmgen_default".
-    inputs, outputs: by name, in the order of the model.
-    pools: in the order of the plan.
-    algorithm: which algorithm made the plan.
-    memory_pressure_bytes: most workspace bytes live at once, over all pools.
-    search_ended_by: as `MemoryPlan` has it.
-    metadata: all that metadata.json says of it; `print_memory_summary` takes this.
+    name
+        its name in the archive.
+    c_prefix
+        of its C symbols, such as "tvmgen_default".
+    inputs, outputs
+        by name, in the order of the model.
+    pools
+        in the order of the plan.
+    algorithm
+        which algorithm made the plan.
+    memory_pressure_bytes
+        most workspace bytes live at once, over all pools.
+    search_ended_by
+        as `MemoryPlan` has it.
+    metadata
+        all that metadata.json says of it; `print_memory_summary` takes this.
     """
 
     name: str
@@ -122,7 +144,8 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
 
     Raises
     ------
-    DamagedMetadata: something is missing, of the wrong type, or contradicts something else.
+    DamagedMetadata
+        something is missing, of the wrong type, or contradicts something else.
     """
     where = f'module "{shown(name)}"'
     try:

@@ -20,7 +20,8 @@ def compile_c(arguments: Sequence[str], output: Path) -> None:
 
     Raises
     ------
-    BuildError: it is missing, or reports an error or a warning.
+    BuildError
+        it is missing, or reports an error or a warning.
     """
     compiler = os.environ.get("CC", "").split() or ["cc"]
     try:

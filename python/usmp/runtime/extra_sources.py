@@ -15,7 +15,8 @@ def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) ->
 
     Raises
     ------
-    BuildError: there are functions, but no sources.
+    BuildError
+        there are functions, but no sources.
     """
     symbols = [function["symbol"] for function in metadata.get("accelerator_functions", [])]
     if symbols and not sources:
@@ -31,7 +32,8 @@ def include_sources(sources: Sequence[str | Path], project: Path) -> None:
 
     Raises
     ------
-    BuildError: a file is missing, or C cannot name it.
+    BuildError
+        a file is missing, or C cannot name it.
     """
     for index, source in enumerate(sources):
         # Make takes no path with blanks; the compiler does.
@@ -62,7 +64,8 @@ def compile_sources(
 
     Raises
     ------
-    BuildError: a file is missing, or the compiler reports an error.
+    BuildError
+        a file is missing, or the compiler reports an error.
     """
     objects = []
     for index, source in enumerate(sources):

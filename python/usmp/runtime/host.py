@@ -30,14 +30,19 @@ class HostModule:
 
     Parameters
     ----------
-    files: the files of a Model Library Format archive, path -> content.
-    metadata: the parsed metadata of one of its modules.
-    flags: options for the C compiler beside the standard and the warnings.
-    sources: C files of the user with the functions of accelerators.
+    files
+        the files of a Model Library Format archive, path -> content.
+    metadata
+        the parsed metadata of one of its modules.
+    flags
+        options for the C compiler beside the standard and the warnings.
+    sources
+        C files of the user with the functions of accelerators.
 
     Raises
     ------
-    BuildError: no C compiler, it reports an error or a warning, or it builds for another machine;
+    BuildError
+        no C compiler, it reports an error or a warning, or it builds for another machine;
         a function of an accelerator that no source defines.
     """
 
@@ -80,16 +85,20 @@ class HostModule:
 
         Parameters
         ----------
-        inputs: an array for each model input, of its shape and element type.
+        inputs
+            an array for each model input, of its shape and element type.
 
         Returns
         -------
-        An array for each model output, by name.
+        dict[str, np.ndarray]
+            An array for each model output, by name.
 
         Raises
         ------
-        ValueError: an input is missing, unknown, or of another shape or element type.
-        RuntimeError: the model returned an error.
+        ValueError
+            an input is missing, unknown, or of another shape or element type.
+        RuntimeError
+            the model returned an error.
         """
         arrays = self._checked(inputs)
         results = {
@@ -141,7 +150,8 @@ def build_shared_library(
 
     Raises
     ------
-    BuildError: no C compiler, it reports an error or a warning, or an object file of the archive
+    BuildError
+        no C compiler, it reports an error or a warning, or an object file of the archive
         is for another machine.
     """
     code = {name: content for name, content in files.items() if name.startswith("codegen/")}

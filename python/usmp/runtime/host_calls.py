@@ -35,7 +35,8 @@ class CInterface:
 
     Raises
     ------
-    AttributeError: the library lacks `run`.
+    AttributeError
+        the library lacks `run`.
     """
 
     def __init__(self, library: ctypes.CDLL, prefix: str, devices: int = 0) -> None:
@@ -97,8 +98,10 @@ class PackedInterface:
 
     Raises
     ------
-    OSError: the library cannot be loaded.
-    AttributeError: the library lacks `run`.
+    OSError
+        the library cannot be loaded.
+    AttributeError
+        the library lacks `run`.
     """
 
     def __init__(self, library: Path, prefix: str) -> None:

@@ -15,13 +15,17 @@ def checked_inputs(
 
     Parameters
     ----------
-    infos: shape and dtype of every input of the model, by name.
-    given: an array for each.
+    infos
+        shape and dtype of every input of the model, by name.
+    given
+        an array for each.
 
     Raises
     ------
-    TypeError: the inputs have no names.
-    ValueError: an input is missing, unknown, or of another shape or element type.
+    TypeError
+        the inputs have no names.
+    ValueError
+        an input is missing, unknown, or of another shape or element type.
     """
     if not isinstance(given, Mapping):
         example = ", ".join(f'"{name}": array' for name in infos)

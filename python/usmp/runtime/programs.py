@@ -26,14 +26,19 @@ def run_program(
 
     Parameters
     ----------
-    command: the program and its arguments.
-    directory: where it runs; here by default.
-    temporary: the folder for its temporary files; what is killed cannot remove them.
+    command
+        the program and its arguments.
+    directory
+        where it runs; here by default.
+    temporary
+        the folder for its temporary files; what is killed cannot remove them.
 
     Raises
     ------
-    OSError: it cannot be started.
-    subprocess.TimeoutExpired: it took longer.
+    OSError
+        it cannot be started.
+    subprocess.TimeoutExpired
+        it took longer.
     """
     with postponed_signals():
         process = subprocess.Popen(

@@ -23,7 +23,8 @@ def parse_metadata(content: bytes) -> Any:
 
     Raises
     ------
-    DamagedMetadata: it is too large, no JSON, nested too deep, has a key twice, or a number that is
+    DamagedMetadata
+        it is too large, no JSON, nested too deep, has a key twice, or a number that is
         too large.
     """
     if len(content) > LARGEST_METADATA_BYTES:

@@ -44,7 +44,8 @@ def read_tar(path: str | Path) -> dict[str, bytes]:
 
     Raises
     ------
-    ArchiveError: the file cannot be read, is too large, damaged, or no uncompressed tar archive;
+    ArchiveError
+        the file cannot be read, is too large, damaged, or no uncompressed tar archive;
         something in it is neither a file nor a folder, is there twice, or lies outside of it.
     """
     archived = _content(Path(path))

@@ -11,7 +11,8 @@ def write_files(files: Mapping[str, bytes], directory: Path) -> list[Path]:
 
     Raises
     ------
-    OSError: a file cannot be written.
+    OSError
+        a file cannot be written.
     """
     paths = [directory / name for name in files]
     for path, content in zip(paths, files.values(), strict=True):

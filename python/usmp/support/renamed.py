@@ -12,8 +12,10 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
 
     Parameters
     ----------
-    module: its `__name__`.
-    names: old name -> new name, both of that module.
+    module
+        its `__name__`.
+    names
+        old name -> new name, both of that module.
     """
 
     def attribute(name: str) -> object:

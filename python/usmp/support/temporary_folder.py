@@ -18,7 +18,8 @@ def temporary_folder() -> Iterator[Path]:
 
     Raises
     ------
-    OSError: it cannot be made.
+    OSError
+        it cannot be made.
     """
     with postponed_signals():
         directory = tempfile.mkdtemp(prefix="usmp-")

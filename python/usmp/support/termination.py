@@ -50,7 +50,8 @@ def end_by_signals(name: str) -> None:
 
     Parameters
     ----------
-    name: of the program, which begins the line.
+    name
+        of the program, which begins the line.
     """
     _State.name = name
     _State.installed = tuple(s for s in _WORDS if signal.getsignal(s) in _USUAL)
@@ -92,7 +93,8 @@ def undo_at_signal(undo: Callable[[], object]) -> Callable[[], object]:
 
     Returns
     -------
-    What takes it back; may be called more than once.
+    Callable[[], object]
+        What takes it back; may be called more than once.
     """
     key = object()
     _undo[key] = undo

@@ -34,7 +34,8 @@ def faults_told(where: str) -> Iterator[None]:
 
     Raises
     ------
-    FaultError: it fails.
+    FaultError
+        it fails.
     """
     try:
         yield
@@ -83,12 +84,15 @@ def apply_to_functions(
 
     Parameters
     ----------
-    apply: the passes; they look at one PrimFunc at a time.
-    what: what cannot be done to an operator if they fail.
+    apply
+        the passes; they look at one PrimFunc at a time.
+    what
+        what cannot be done to an operator if they fail.
 
     Raises
     ------
-    UnsupportedModelError: they fail; the message has the name of the PrimFunc and the reason.
+    UnsupportedModelError
+        they fail; the message has the name of the PrimFunc and the reason.
     """
     try:
         return apply(mod)

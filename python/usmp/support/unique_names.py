@@ -10,7 +10,8 @@ class UniqueNames:
 
     Parameters
     ----------
-    taken: names that are taken from the start.
+    taken
+        names that are taken from the start.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

@@ -53,11 +53,13 @@ def arithmetic_function(operation: str, dtype: str) -> str:
 
     Parameters
     ----------
-    operation: "add", "subtract" and "multiply" wrap, and are of signed integers only.
+    operation
+        "add", "subtract" and "multiply" wrap, and are of signed integers only.
         "divide" and "remainder" round to zero, "floor_divide" and "floor_modulo" down; what
         is divided by zero becomes 0. "shift_left" and "shift_right" take any count: one that is
         negative or too large moves all bits out.
-    dtype: int32 or int64, or uint32 or uint64, of which nothing needs to be rounded down.
+    dtype
+        int32 or int64, or uint32 or uint64, of which nothing needs to be rounded down.
     """
     return f"tvmgen_{operation}_{dtype}"
 

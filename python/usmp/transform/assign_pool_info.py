@@ -23,7 +23,8 @@ class AssignPoolInfo(ModulePass):
 
     Raises
     ------
-    ValueError: a PrimFunc with allocations has no `target`; no pool, or a candidate pool that is
+    ValueError
+        a PrimFunc with allocations has no `target`; no pool, or a candidate pool that is
         there already, may be accessed by all targets that need it.
     """
 

@@ -43,14 +43,17 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
 
     Parameters
     ----------
-    pool_allocations: for each AllocBuffer to place its pool and byte offset.
-    emit_tvmscript_printable: leave out all attributes but `global_symbol`, and the pools that
+    pool_allocations
+        for each AllocBuffer to place its pool and byte offset.
+    emit_tvmscript_printable
+        leave out all attributes but `global_symbol`, and the pools that
         allocations without a place are annotated with, so that the text of the module can be
         parsed again.
 
     Raises
     ------
-    ValueError: two constants of different content share bytes, or two inputs or outputs have one
+    ValueError
+        two constants of different content share bytes, or two inputs or outputs have one
         name.
     """
 

@@ -22,7 +22,8 @@ class CreateAllocatesForIO(ModulePass):
 
     Raises
     ------
-    ValueError: one of the attributes without the other, fewer parameters than they name, or a
+    ValueError
+        one of the attributes without the other, fewer parameters than they name, or a
         parameter whose size is not known or is not the one that is told.
     """
 

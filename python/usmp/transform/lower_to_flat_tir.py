@@ -53,7 +53,8 @@ class LowerToFlatTIR(ModulePass):
 
     Raises
     ------
-    ValueError: a PrimFunc with blocks passes a whole buffer of several dimensions to a call, which
+    ValueError
+        a PrimFunc with blocks passes a whole buffer of several dimensions to a call, which
         TVM cannot flatten.
     """
 

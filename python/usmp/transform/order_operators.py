@@ -28,7 +28,8 @@ class OrderOperators(ModulePass):
 
     Raises
     ------
-    ValueError: a module that is planned already or has no `__tvm_main__`, or one that the planner
+    ValueError
+        a module that is planned already or has no `__tvm_main__`, or one that the planner
         refuses; options that it refuses.
     """
 

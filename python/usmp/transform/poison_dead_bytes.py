@@ -26,7 +26,8 @@ class PoisonDeadBytes(ModulePass):
 
     Raises
     ------
-    ValueError: the module is not planned.
+    ValueError
+        the module is not planned.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

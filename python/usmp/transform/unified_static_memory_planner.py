@@ -34,7 +34,8 @@ class UnifiedStaticMemoryPlanner(ModulePass):
 
     Raises
     ------
-    ValueError: an algorithm or placement that is not known, a time budget that is no duration or
+    ValueError
+        an algorithm or placement that is not known, a time budget that is no duration or
         that the algorithm does not take, a plan that does not fit the pools' sizes, a plan that the
         checker refuses, an algorithm that changes conflicts or overlaps, placement by cost in pools
         of unknown speed, or a module that is planned already or has no `__tvm_main__`.

@@ -36,10 +36,14 @@ class Way:
 
     Parameters
     ----------
-    overlap: whether what is written may overwrite what dies.
-    poison: a debug build, in which dead bytes are overwritten.
-    target: "c" or "llvm".
-    compiler, flags: of the C.
+    overlap
+        whether what is written may overwrite what dies.
+    poison
+        a debug build, in which dead bytes are overwritten.
+    target
+        "c" or "llvm".
+    compiler, flags
+        of the C.
     """
 
     overlap: bool = True
@@ -84,8 +88,10 @@ class Matrix:
 
     Parameters
     ----------
-    mod: the imported model.
-    runs: inputs by name, for one run after the other.
+    mod
+        the imported model.
+    runs
+        inputs by name, for one run after the other.
     """
 
     def __init__(self, mod: IRModule, runs: Runs) -> None:
@@ -110,8 +116,10 @@ class Matrix:
 
         Raises
         ------
-        BuildError: the C compiler refuses the C.
-        subprocess.CalledProcessError: the program fails, by a sanitiser for instance.
+        BuildError
+            the C compiler refuses the C.
+        subprocess.CalledProcessError
+            the program fails, by a sanitiser for instance.
         """
         factory = self.factory(way)
         data = in_order(self.runs, [str(t.info.name) for t in factory.interface.inputs])

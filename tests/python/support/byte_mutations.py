@@ -13,7 +13,8 @@ def mutated_bytes(content: bytes, positions: Sequence[int], generator: Random) -
 
     Parameters
     ----------
-    positions: where most of the changes are made.
+    positions
+        where most of the changes are made.
     """
     data = bytearray(content)
 

@@ -59,7 +59,8 @@ class Chaos:
 
     Parameters
     ----------
-    is_calm: whether nothing depends on what is in memory, so that the text tells all accesses.
+    is_calm
+        whether nothing depends on what is in memory, so that the text tells all accesses.
     """
 
     def __init__(

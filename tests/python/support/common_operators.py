@@ -33,9 +33,12 @@ class Window:
 
     Parameters
     ----------
-    size: of the input.
-    taps, stride, dilation: of the kernel.
-    before, after: padding, in elements.
+    size
+        of the input.
+    taps, stride, dilation
+        of the kernel.
+    before, after
+        padding, in elements.
     """
 
     size: int

@@ -22,10 +22,14 @@ class Ended:
 
     Parameters
     ----------
-    status, stdout, stderr: as whoever started it sees them.
-    temporary: files in the folder for temporary files.
-    processes: that it started, directly or not, and that still run.
-    seconds: from the signal to the end.
+    status, stdout, stderr
+        as whoever started it sees them.
+    temporary
+        files in the folder for temporary files.
+    processes
+        that it started, directly or not, and that still run.
+    seconds
+        from the signal to the end.
     """
 
     status: int
@@ -47,10 +51,14 @@ def ended_by(
 
     Parameters
     ----------
-    arguments: of the command.
-    folder: an empty one for temporary files is made in it.
-    moment: returns when the signals are to be sent.
-    environment: variables beside those of this process.
+    arguments
+        of the command.
+    folder
+        an empty one for temporary files is made in it.
+    moment
+        returns when the signals are to be sent.
+    environment
+        variables beside those of this process.
     """
     temporary = folder / f"temporary-{uuid.uuid4().hex}"
     temporary.mkdir()

@@ -29,7 +29,8 @@ class Micro:
 
     Raises
     ------
-    CannotRunError: tflite-micro lacks an operator or refuses an option.
+    CannotRunError
+        tflite-micro lacks an operator or refuses an option.
     """
 
     def __init__(self, model: Path | bytes, arena_bytes: int = ARENA_BYTES) -> None:

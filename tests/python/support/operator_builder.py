@@ -21,7 +21,8 @@ class Builder:
 
     Parameters
     ----------
-    by_handle: whether parameters are pointers, which the PrimFunc declares as buffers; else the
+    by_handle
+        whether parameters are pointers, which the PrimFunc declares as buffers; else the
         parameters are buffers themselves.
     """
 

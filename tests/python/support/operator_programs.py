@@ -55,10 +55,14 @@ def network(
 
     Parameters
     ----------
-    params: names of int8 buffers of 16 bytes.
-    sizes: bytes of what is allocated, by name.
-    calls: as "widen x a".
-    views: name to tensor and first byte, as "a 64".
+    params
+        names of int8 buffers of 16 bytes.
+    sizes
+        bytes of what is allocated, by name.
+    calls
+        as "widen x a".
+    views
+        name to tensor and first byte, as "a 64".
     """
     tensors = {name: tirx.decl_buffer((16,), "int8", name) for name in params.split()}
     buffers = {name: tirx.decl_buffer((size,), "int8", name) for name, size in sizes.items()}

@@ -20,9 +20,12 @@ class Operator:
 
     Parameters
     ----------
-    mod: the module; the PrimFunc is `main`, and calls the others.
-    contents: for each parameter its content before the run, or, if it has none, its bytes.
-    alignment: bytes; where the memories must start, so that every access is aligned.
+    mod
+        the module; the PrimFunc is `main`, and calls the others.
+    contents
+        for each parameter its content before the run, or, if it has none, its bytes.
+    alignment
+        bytes; where the memories must start, so that every access is aligned.
     """
 
     mod: IRModule
@@ -70,7 +73,8 @@ def run(
 
     Parameters
     ----------
-    pair, sizes: y and x, and their bytes; x starts `distance` bytes below y in the same memory.
+    pair, sizes
+        y and x, and their bytes; x starts `distance` bytes below y in the same memory.
     """
     pointers = {
         param: memory_of(content)

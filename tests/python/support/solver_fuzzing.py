@@ -25,8 +25,10 @@ class Outcome:
 
     Parameters
     ----------
-    executions: problems that were tried.
-    failure: what the harness or a sanitizer said; empty if nothing was wrong.
+    executions
+        problems that were tried.
+    failure
+        what the harness or a sanitizer said; empty if nothing was wrong.
     """
 
     executions: int

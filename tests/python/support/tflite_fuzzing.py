@@ -35,9 +35,12 @@ class Outcome:
 
     Parameters
     ----------
-    kind: one of `CLEAN`, or a finding.
-    message: the importer's, or what tells more about a finding.
-    what: the file that the mutant is a copy of, and what was changed.
+    kind
+        one of `CLEAN`, or a finding.
+    message
+        the importer's, or what tells more about a finding.
+    what
+        the file that the mutant is a copy of, and what was changed.
     """
 
     seed: int
@@ -57,8 +60,10 @@ def sweep(first: int, count: int, of_real: float = 0.05, built: float = 0.0) -> 
 
     Parameters
     ----------
-    of_real: how often a mutant is one of a real model.
-    built: how often a mutant that imports is also built, run, and compared with
+    of_real
+        how often a mutant is one of a real model.
+    built
+        how often a mutant that imports is also built, run, and compared with
         tflite-micro, or with LiteRT where that does not run it.
     """
     stop = first + count

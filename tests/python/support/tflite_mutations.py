@@ -26,7 +26,8 @@ class Mutant:
 
     Parameters
     ----------
-    what: the file that it is a copy of, and what was changed.
+    what
+        the file that it is a copy of, and what was changed.
     """
 
     content: bytes
@@ -52,7 +53,8 @@ def draw_mutant(seed: int, of_real: float = 0.05) -> Mutant:
 
     Parameters
     ----------
-    of_real: how often it is one of a real model.
+    of_real
+        how often it is one of a real model.
     """
     generator = Random(seed)
     models = real_models() if generator.random() < of_real else small_models()

@@ -66,10 +66,14 @@ class Scope:
 
     Parameters
     ----------
-    ready, fresh: buffers that hold values, and those that were never written.
-    numbers: int32 variables.
-    element: in a loop whose iterations run at once, the one element outside that this may write.
-    jumps: ways to leave the iteration of the innermost loop.
+    ready, fresh
+        buffers that hold values, and those that were never written.
+    numbers
+        int32 variables.
+    element
+        in a loop whose iterations run at once, the one element outside that this may write.
+    jumps
+        ways to leave the iteration of the innermost loop.
     """
 
     ready: list[Piece]
@@ -99,11 +103,16 @@ class Body:
 
     Parameters
     ----------
-    random: the source of all choices.
-    prefix: how all names begin.
-    memories, callees: what it may use.
-    budget: how many statements it may have, about.
-    returns: the type of what it returns, if it does.
+    random
+        the source of all choices.
+    prefix
+        how all names begin.
+    memories, callees
+        what it may use.
+    budget
+        how many statements it may have, about.
+    returns
+        the type of what it returns, if it does.
 
     `sinks` are buffers through which values reach the result.
     """

@@ -75,12 +75,16 @@ class Interpreter:
 
     Parameters
     ----------
-    mod: the module.
-    backwards: evaluate operands and arguments from right to left, which C leaves open, and start
+    mod
+        the module.
+    backwards
+        evaluate operands and arguments from right to left, which C leaves open, and start
         with the last of the iterations that run at once.
-    interleaved: let the iterations of a parallel or vectorized loop each do one statement in turn;
+    interleaved
+        let the iterations of a parallel or vectorized loop each do one statement in turn;
         else they run one after the other.
-    steps: how many statements may run; a loop whose counter was overwritten may never end.
+    steps
+        how many statements may run; a loop whose counter was overwritten may never end.
     """
 
     def __init__(

@@ -42,11 +42,16 @@ class Program:
 
     Parameters
     ----------
-    mod: the module; `__tvm_main__` takes the inputs, the outputs and perhaps a handle.
-    inputs, outputs: the tensors; the inputs with their content.
-    workspace_io: whether the planner shall place inputs and outputs.
-    alignment: of every offset in a pool, in bytes, as the executor's options tell.
-    may_not_fit: whether some buffer can only go to pools that have a limit.
+    mod
+        the module; `__tvm_main__` takes the inputs, the outputs and perhaps a handle.
+    inputs, outputs
+        the tensors; the inputs with their content.
+    workspace_io
+        whether the planner shall place inputs and outputs.
+    alignment
+        of every offset in a pool, in bytes, as the executor's options tell.
+    may_not_fit
+        whether some buffer can only go to pools that have a limit.
     """
 
     mod: IRModule

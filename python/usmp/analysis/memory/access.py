@@ -36,10 +36,14 @@ class Movement(NamedTuple):
 
     Parameters
     ----------
-    function: name of the PrimFunc that does it.
-    access: `READ`, `WRITE`, or `UNKNOWN` for what a function outside of the module may do.
-    element_bytes: of one element.
-    size_bytes: of all elements that it moves, a vector's; 0 stands for the whole memory.
+    function
+        name of the PrimFunc that does it.
+    access
+        `READ`, `WRITE`, or `UNKNOWN` for what a function outside of the module may do.
+    element_bytes
+        of one element.
+    size_bytes
+        of all elements that it moves, a vector's; 0 stands for the whole memory.
     """
 
     function: str
@@ -54,8 +58,10 @@ class MemoryUse:
 
     Parameters
     ----------
-    by_function: what each PrimFunc does to it, by the PrimFunc's name.
-    movements: how often it is loaded and stored.
+    by_function
+        what each PrimFunc does to it, by the PrimFunc's name.
+    movements
+        how often it is loaded and stored.
     """
 
     by_function: dict[str, Access] = field(default_factory=dict)

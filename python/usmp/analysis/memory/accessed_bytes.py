@@ -34,17 +34,21 @@ def accessed_bytes(access: TracedAccess, bound: Bound, common: int) -> tuple[Val
 
     Parameters
     ----------
-    bound: variables of `Bind` and `Let`, with what they are bound to.
-    common: only loops of known bounds are among them.
+    bound
+        variables of `Bind` and `Let`, with what they are bound to.
+    common
+        only loops of known bounds are among them.
 
     Returns
     -------
-    Arrays of `common` axes, which have one element where nothing changes. The first byte is
-    `UNBOUNDED`, and the end `-UNBOUNDED`, where the access does not happen.
+    tuple[Values, Values]
+        Arrays of `common` axes, which have one element where nothing changes. The first byte is
+        `UNBOUNDED`, and the end `-UNBOUNDED`, where the access does not happen.
 
     Raises
     ------
-    NotKnown: the bytes are not known, or are too many different ones.
+    NotKnown
+        the bytes are not known, or are too many different ones.
     """
     loops = access.statement.loops
     if access.place.terms is None:
@@ -73,7 +77,8 @@ def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bound) -> int:
 
     Raises
     ------
-    NotKnown: the addresses are not known.
+    NotKnown
+        the addresses are not known.
     """
     if a.place.terms is None or b.place.terms is None:
         raise NotKnown

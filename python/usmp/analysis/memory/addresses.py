@@ -25,8 +25,10 @@ class Address:
 
     Parameters
     ----------
-    bases: buffers and variables into whose memory it may point, in the order of the text.
-    computed: loads and calls that are made to compute it; taking an address accesses nothing.
+    bases
+        buffers and variables into whose memory it may point, in the order of the text.
+    computed
+        loads and calls that are made to compute it; taking an address accesses nothing.
     """
 
     bases: dict[tirx.Var, None] = field(default_factory=dict)

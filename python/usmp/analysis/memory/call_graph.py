@@ -16,8 +16,10 @@ class CallGraph:
 
     Parameters
     ----------
-    functions: the PrimFuncs of the module, by the names of their GlobalVars.
-    calls_in: as `possible_calls`.
+    functions
+        the PrimFuncs of the module, by the names of their GlobalVars.
+    calls_in
+        as `possible_calls`.
     """
 
     def __init__(
@@ -56,7 +58,8 @@ class CallGraph:
 
         Raises
         ------
-        ValueError: a PrimFunc that calls itself, directly or through others.
+        ValueError
+            a PrimFunc that calls itself, directly or through others.
         """
         order: dict[str, None] = {}
         path: dict[str, None] = {}

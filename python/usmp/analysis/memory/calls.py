@@ -25,9 +25,12 @@ class PrimFuncCall:
 
     Parameters
     ----------
-    callee: name of the GlobalVar of the called PrimFunc.
-    arguments: what it is called with; a call by name may pass a resource handle after them.
-    first_argument: where the arguments start in `call.args`; a call by name has the name first.
+    callee
+        name of the GlobalVar of the called PrimFunc.
+    arguments
+        what it is called with; a call by name may pass a resource handle after them.
+    first_argument
+        where the arguments start in `call.args`; a call by name has the name first.
     """
 
     callee: str
@@ -40,7 +43,8 @@ class CallResolver:
 
     Parameters
     ----------
-    functions: the PrimFuncs, by the names of their GlobalVars.
+    functions
+        the PrimFuncs, by the names of their GlobalVars.
     """
 
     def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:

@@ -34,10 +34,14 @@ class FunctionFacts:
 
     Parameters
     ----------
-    name: of its GlobalVar.
-    calls: knows which PrimFuncs it calls.
-    callees: the facts of those that it calls, by name.
-    accessed: keeps the bytes of accesses.
+    name
+        of its GlobalVar.
+    calls
+        knows which PrimFuncs it calls.
+    callees
+        the facts of those that it calls, by name.
+    accessed
+        keeps the bytes of accesses.
     """
 
     def __init__(
@@ -63,7 +67,8 @@ class FunctionFacts:
 
         Raises
         ------
-        ValueError: TIR that is not flat; so do all the others.
+        ValueError
+            TIR that is not flat; so do all the others.
         """
         for facts in self._callees_first("_liveness"):
             callees = {name: callee.liveness for name, callee in facts.callees.items()}
@@ -171,9 +176,12 @@ class FactStore:
 
         Parameters
         ----------
-        name: of the PrimFunc.
-        graph: of the module.
-        callees: the facts of those that it calls, by name.
+        name
+            of the PrimFunc.
+        graph
+            of the module.
+        callees
+            the facts of those that it calls, by name.
         """
         func = graph.functions[name]
         called = tuple(None if c is None else callees[c.callee] for c in graph.resolved(name))
@@ -188,8 +196,10 @@ class ModuleFacts:
 
     Parameters
     ----------
-    functions: the PrimFuncs, by the names of their GlobalVars.
-    store: has the facts.
+    functions
+        the PrimFuncs, by the names of their GlobalVars.
+    store
+        has the facts.
     """
 
     def __init__(self, functions: Mapping[str, tirx.PrimFunc], store: FactStore) -> None:
@@ -202,7 +212,8 @@ class ModuleFacts:
 
         Raises
         ------
-        ValueError: a PrimFunc that calls itself, directly or through others.
+        ValueError
+            a PrimFunc that calls itself, directly or through others.
         """
         if name not in self._found:
             for function in self.graph.callees_first(name):
@@ -246,7 +257,8 @@ def analyze_liveness(main: str, mod: IRModule) -> FunctionLiveness:
 
     Raises
     ------
-    ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    ValueError
+        a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
     return module_facts(mod).of(main).liveness
 
@@ -256,12 +268,15 @@ def safe_overlap(func: tirx.PrimFunc, mod: IRModule | None = None) -> SafeOverla
 
     Parameters
     ----------
-    func: flat TIR.
-    mod: the module with the PrimFuncs that it calls; without one, calls are unknown functions.
+    func
+        flat TIR.
+    mod
+        the module with the PrimFuncs that it calls; without one, calls are unknown functions.
 
     Raises
     ------
-    ValueError: recursion; TIR that is not flat.
+    ValueError
+        recursion; TIR that is not flat.
     """
     name = "main"
     functions = {} if mod is None else dict(mod.functions.items())

@@ -21,12 +21,18 @@ class StatementLiveness:
 
     Parameters
     ----------
-    stmt: the statement.
-    start: the position at which it begins.
-    spans: the positions between first and last access of each memory.
-    accesses: what is done to these memories.
-    allocated: the memories that are allocated in it.
-    allocations: the AllocBuffers in it and in the PrimFuncs that it calls; with their positions
+    stmt
+        the statement.
+    start
+        the position at which it begins.
+    spans
+        the positions between first and last access of each memory.
+    accesses
+        what is done to these memories.
+    allocated
+        the memories that are allocated in it.
+    allocations
+        the AllocBuffers in it and in the PrimFuncs that it calls; with their positions
         those in the latter.
     """
 
@@ -45,19 +51,31 @@ class FunctionLiveness:
 
     Parameters
     ----------
-    length: positions, at least 1.
-    parameters: index of a parameter that is accessed -> its first and last position.
-    parameter_use: what is done to each parameter, by index.
-    escaped_parameters: those whose address is kept.
-    allocations: in program order; several spans where the enclosing PrimFunc is called several
+    length
+        positions, at least 1.
+    parameters
+        index of a parameter that is accessed -> its first and last position.
+    parameter_use
+        what is done to each parameter, by index.
+    escaped_parameters
+        those whose address is kept.
+    allocations
+        in program order; several spans where the enclosing PrimFunc is called several
         times.
-    allocation_use: what is done to each allocation.
-    functions: the name of the PrimFunc that an allocation stands in.
-    unplannable: allocations that several iterations may hold at the same time.
-    escaping: the memories of this PrimFunc whose address is kept.
-    statements: the outermost statements.
-    passed: variables whose value is given to a PrimFunc, or to somebody unknown.
-    written: variables through which memory may be written.
+    allocation_use
+        what is done to each allocation.
+    functions
+        the name of the PrimFunc that an allocation stands in.
+    unplannable
+        allocations that several iterations may hold at the same time.
+    escaping
+        the memories of this PrimFunc whose address is kept.
+    statements
+        the outermost statements.
+    passed
+        variables whose value is given to a PrimFunc, or to somebody unknown.
+    written
+        variables through which memory may be written.
     """
 
     length: int

@@ -41,9 +41,12 @@ class Definitions:
 
     Parameters
     ----------
-    axes: number of axes of all arrays.
-    values: loop variables, in the iterations that are looked at.
-    bound: variables of `Bind` and `Let`, with the expressions that they are bound to.
+    axes
+        number of axes of all arrays.
+    values
+        loop variables, in the iterations that are looked at.
+    bound
+        variables of `Bind` and `Let`, with the expressions that they are bound to.
     """
 
     axes: int

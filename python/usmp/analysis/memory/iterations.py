@@ -25,10 +25,14 @@ class TracedLoop:
 
     Parameters
     ----------
-    variable, first, extent: as in `For`; None where they are not known.
-    step: from one value of the variable to the next.
-    trips: the most iterations that it has; None if that is not known.
-    is_ordered: one iteration follows the other, in the order of the variable.
+    variable, first, extent
+        as in `For`; None where they are not known.
+    step
+        from one value of the variable to the next.
+    trips
+        the most iterations that it has; None if that is not known.
+    is_ordered
+        one iteration follows the other, in the order of the variable.
     """
 
     variable: tirx.Var | None = None
@@ -69,13 +73,16 @@ def definitions_in(
 
     Parameters
     ----------
-    loops: outermost first; the n-th has the n-th axis, and vectors have one after the last.
-    iterations: of the n-th loop, counted from 0; the variable of a loop that is missing
+    loops
+        outermost first; the n-th has the n-th axis, and vectors have one after the last.
+    iterations
+        of the n-th loop, counted from 0; the variable of a loop that is missing
         is not known, nor one that two of the loops have.
 
     Returns
     -------
-    The definitions, and where the iterations exist (None stands for everywhere).
+    tuple[Definitions, Truth | None]
+        The definitions, and where the iterations exist (None stands for everywhere).
     """
     axes = len(loops) + 1
     values: dict[tirx.Var, Values] = {}

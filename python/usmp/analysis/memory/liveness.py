@@ -42,14 +42,19 @@ def walk_liveness(
 
     Parameters
     ----------
-    name: of the PrimFunc.
-    calls: has it, and those that it may call.
-    points: what its variables point to.
-    callees: the liveness of those that it calls, by name.
+    name
+        of the PrimFunc.
+    calls
+        has it, and those that it may call.
+    points
+        what its variables point to.
+    callees
+        the liveness of those that it calls, by name.
 
     Raises
     ------
-    ValueError: TIR that is not flat.
+    ValueError
+        TIR that is not flat.
     """
     return _Walk(name, calls, points, callees).run()
 

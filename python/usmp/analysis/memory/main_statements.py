@@ -31,9 +31,12 @@ class MemoryAccess:
 
     Parameters
     ----------
-    memory: the memory.
-    may_write: whether their content may change.
-    start, stop: the bytes; a `stop` of None is the end, wherever that is.
+    memory
+        the memory.
+    may_write
+        whether their content may change.
+    start, stop
+        the bytes; a `stop` of None is the end, wherever that is.
     """
 
     memory: Memory
@@ -48,9 +51,12 @@ class Argument:
 
     Parameters
     ----------
-    index: of the parameter.
-    parameter: the parameter itself.
-    memory, byte_offset: where it points to.
+    index
+        of the parameter.
+    parameter
+        the parameter itself.
+    memory, byte_offset
+        where it points to.
     """
 
     index: int
@@ -65,13 +71,20 @@ class MainStatement:
 
     Parameters
     ----------
-    stmt: the statement.
-    spans: the positions in the statement between first and last access of each memory of main.
-    accesses: to these memories, and to those that callees keep from one call to the next.
-    scratch: allocations within the statement and what it calls, with their positions.
-    callee: the PrimFunc, if the statement does nothing but call it.
-    arguments: what it is called with, as far as it is known where that lies.
-    effect: what it does beside that.
+    stmt
+        the statement.
+    spans
+        the positions in the statement between first and last access of each memory of main.
+    accesses
+        to these memories, and to those that callees keep from one call to the next.
+    scratch
+        allocations within the statement and what it calls, with their positions.
+    callee
+        the PrimFunc, if the statement does nothing but call it.
+    arguments
+        what it is called with, as far as it is known where that lies.
+    effect
+        what it does beside that.
     """
 
     stmt: tirx.Stmt
@@ -89,9 +102,12 @@ class MainStatements:
 
     Parameters
     ----------
-    declarations: allocations, views and bound values; they access no memory.
-    statements: the others, in the order of the text.
-    memories: all that are accessed, with their allocations; None for a parameter.
+    declarations
+        allocations, views and bound values; they access no memory.
+    statements
+        the others, in the order of the text.
+    memories
+        all that are accessed, with their allocations; None for a parameter.
     """
 
     declarations: list[tirx.Stmt]
@@ -105,7 +121,8 @@ def main_statements(facts: ModuleFacts) -> MainStatements | None:
 
     Raises
     ------
-    ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    ValueError
+        a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
     main = facts.of(MAIN_FUNCTION_NAME)
     reader = _Reader(main)

@@ -43,14 +43,19 @@ def trace_function(
 
     Parameters
     ----------
-    name: of the PrimFunc.
-    calls: has it, and those that it may call.
-    points: what its variables point to.
-    callees: what those access that it calls, by name.
+    name
+        of the PrimFunc.
+    calls
+        has it, and those that it may call.
+    points
+        what its variables point to.
+    callees
+        what those access that it calls, by name.
 
     Raises
     ------
-    ValueError: TIR that is not flat.
+    ValueError
+        TIR that is not flat.
     """
     return _Walk(name, calls, points, callees).run()
 

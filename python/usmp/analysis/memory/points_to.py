@@ -28,10 +28,14 @@ class PointsTo:
 
     Parameters
     ----------
-    memories: its parameters, and the buffers of its AllocBuffers in the order of the text.
-    places: the addresses that a variable may have; none if it is a number.
-    sources: the variables that a variable was declared with the address of.
-    layouts: the memories that are read to find an element of a buffer, because its shape, strides
+    memories
+        its parameters, and the buffers of its AllocBuffers in the order of the text.
+    places
+        the addresses that a variable may have; none if it is a number.
+    sources
+        the variables that a variable was declared with the address of.
+    layouts
+        the memories that are read to find an element of a buffer, because its shape, strides
         or offset say so; for those buffers that have some.
     """
 
@@ -89,7 +93,8 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
 
     Parameters
     ----------
-    func: flat TIR.
+    func
+        flat TIR.
     """
     declared = _declarations(func.body)
     allocated = [v for v, addresses in declared.items() if any(a is None for a in addresses)]

@@ -61,11 +61,16 @@ class SafeOverlap:
 
     Parameters
     ----------
-    func: the PrimFunc.
-    points: what its variables point to.
-    trace: its accesses.
-    callees: the safe distances of those that it calls, by name.
-    accessed: keeps the bytes of accesses, of several PrimFuncs together.
+    func
+        the PrimFunc.
+    points
+        what its variables point to.
+    trace
+        its accesses.
+    callees
+        the safe distances of those that it calls, by name.
+    accessed
+        keeps the bytes of accesses, of several PrimFuncs together.
     """
 
     def __init__(
@@ -98,7 +103,8 @@ class SafeOverlap:
 
         Raises
         ------
-        ValueError: the size of `written` is not known.
+        ValueError
+            the size of `written` is not known.
         """
         return max(0, min(self.relative_distance(dying, written), self._size_bytes(written)))
 
@@ -288,9 +294,12 @@ def _in_order(
 
     Parameters
     ----------
-    ends, firsts: by iteration, with an axis for each of `loops`.
-    before: whether in one iteration the write comes before the access.
-    most: iterations.
+    ends, firsts
+        by iteration, with an axis for each of `loops`.
+    before
+        whether in one iteration the write comes before the access.
+    most
+        iterations.
     """
     shape = tuple(
         # Iterations that are all alike: the second is preceded by the first.

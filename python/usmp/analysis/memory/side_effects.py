@@ -38,9 +38,12 @@ def effect_of(
 
     Parameters
     ----------
-    calls: has the PrimFuncs that it may call.
-    callees: the effects of those that it calls, by name.
-    is_main: whether a return ends the run.
+    calls
+        has the PrimFuncs that it may call.
+    callees
+        the effects of those that it calls, by name.
+    is_main
+        whether a return ends the run.
     """
     plain = _plain_call(stmt, calls)
     if plain is not None:

@@ -12,7 +12,8 @@ class StatementWalk:
 
     Parameters
     ----------
-    name: of the PrimFunc, for messages.
+    name
+        of the PrimFunc, for messages.
     """
 
     _STATEMENTS: ClassVar[dict[type, str]] = {
@@ -41,7 +42,8 @@ class StatementWalk:
 
         Raises
         ------
-        ValueError: it is not flat TIR.
+        ValueError
+            it is not flat TIR.
         """
         method = self._STATEMENTS.get(type(stmt))
         if method is None:

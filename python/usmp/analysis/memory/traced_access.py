@@ -23,10 +23,14 @@ class TracedStatement:
 
     Parameters
     ----------
-    order: among the statements of the PrimFunc, as the text has them.
-    loops: that it stands in, outermost first.
-    loads_first: whether it reads all that it reads before it writes.
-    callee: the name of the PrimFunc that it calls, if that is all that it does.
+    order
+        among the statements of the PrimFunc, as the text has them.
+    loops
+        that it stands in, outermost first.
+    loads_first
+        whether it reads all that it reads before it writes.
+    callee
+        the name of the PrimFunc that it calls, if that is all that it does.
     """
 
     order: int
@@ -41,10 +45,14 @@ class TracedAccess:
 
     Parameters
     ----------
-    place: an address; the access begins at `first` and ends before `end`, in bytes from it.
-    is_write: whether it may write.
-    conditions: under which it happens.
-    in_callee: what the memory is to the PrimFunc that the statement calls.
+    place
+        an address; the access begins at `first` and ends before `end`, in bytes from it.
+    is_write
+        whether it may write.
+    conditions
+        under which it happens.
+    in_callee
+        what the memory is to the PrimFunc that the statement calls.
     """
 
     statement: TracedStatement
@@ -71,10 +79,14 @@ class CalleeReach:
 
     Parameters
     ----------
-    params: its parameters.
-    allocated: the buffers that it and what it calls allocate.
-    reach: of the parameters and buffers that are accessed.
-    escaped: those whose address is kept.
+    params
+        its parameters.
+    allocated
+        the buffers that it and what it calls allocate.
+    reach
+        of the parameters and buffers that are accessed.
+    escaped
+        those whose address is kept.
     """
 
     params: list[Memory]
@@ -89,10 +101,14 @@ class MemoryTrace:
 
     Parameters
     ----------
-    accesses: of each memory, in the order of the text.
-    bound: variables of `Bind` and `Let`, with what they are bound to.
-    escaped: memories whose address is kept.
-    allocated: buffers of AllocBuffers, also of those in PrimFuncs that it calls.
+    accesses
+        of each memory, in the order of the text.
+    bound
+        variables of `Bind` and `Let`, with what they are bound to.
+    escaped
+        memories whose address is kept.
+    allocated
+        buffers of AllocBuffers, also of those in PrimFuncs that it calls.
     """
 
     accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)

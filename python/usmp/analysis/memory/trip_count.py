@@ -20,8 +20,10 @@ def trip_count(loop: tirx.For, outside: Sequence[tirx.For]) -> int:
 
     Parameters
     ----------
-    loop: a loop of any kind.
-    outside: the loops that it stands in, outermost first; its extent may depend on theirs.
+    loop
+        a loop of any kind.
+    outside
+        the loops that it stands in, outermost first; its extent may depend on theirs.
     """
     extent, step = _largest(loop.extent, outside), 1
     if loop.step is not None:

@@ -17,10 +17,14 @@ class MemoryState:
 
     Parameters
     ----------
-    loop_depth: of its AllocBuffer, the least if there are several; 0 for a parameter.
-    allocations: its AllocBuffers.
-    escapes: whether its address is kept.
-    use: what is done to it.
+    loop_depth
+        of its AllocBuffer, the least if there are several; 0 for a parameter.
+    allocations
+        its AllocBuffers.
+    escaped
+        whether its address is kept.
+    use
+        what is done to it.
     """
 
     loop_depth: int = 0

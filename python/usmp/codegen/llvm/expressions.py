@@ -49,7 +49,8 @@ class Expressions:
 
     Parameters
     ----------
-    functions: the PrimFuncs that may be called.
+    functions
+        the PrimFuncs that may be called.
     """
 
     def __init__(self, functions: Mapping[GlobalVar, tirx.PrimFunc]) -> None:
@@ -68,11 +69,13 @@ class Expressions:
 
         Parameters
         ----------
-        func: TIR after LowerIntrin for target "c".
+        func
+            TIR after LowerIntrin for target "c".
 
         Raises
         ------
-        UnsupportedByLLVM: a function of the user takes or returns an integer of less than 32 bits.
+        UnsupportedByLLVM
+            a function of the user takes or returns an integer of less than 32 bits.
         """
         self._results: dict[str, tirx.Var] = {}
         for call in nodes_of(func.body, Call):

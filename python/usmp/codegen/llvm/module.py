@@ -35,8 +35,10 @@ class LLVMModule:
 
     Parameters
     ----------
-    code: the object file.
-    main: the one function in it that others can call.
+    code
+        the object file.
+    main
+        the one function in it that others can call.
     """
 
     code: bytes
@@ -51,7 +53,8 @@ def compile_module(mod: IRModule, interface: Interface, target: Target) -> LLVMM
 
     Raises
     ------
-    UnsupportedByLLVM: TVM's code generator refuses something in the TIR.
+    UnsupportedByLLVM
+        TVM's code generator refuses something in the TIR.
     """
     functions = lowered_functions(mod)
     facts = facts_of_functions(functions)
@@ -72,13 +75,17 @@ def compile_functions(
 
     Parameters
     ----------
-    mod: flat PrimFuncs after LowerIntrin for target "c".
-    symbols: names in the object file of those that are visible outside of it.
-    target: the CPU.
+    mod
+        flat PrimFuncs after LowerIntrin for target "c".
+    symbols
+        names in the object file of those that are visible outside of it.
+    target
+        the CPU.
 
     Raises
     ------
-    UnsupportedByLLVM: TVM's code generator refuses something in the TIR.
+    UnsupportedByLLVM
+        TVM's code generator refuses something in the TIR.
     """
     expressions = Expressions(mod.functions)
     rewritten = {

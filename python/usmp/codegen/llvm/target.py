@@ -26,7 +26,8 @@ def check_llvm_target(target: Target) -> None:
 
     Raises
     ------
-    ValueError: an unknown triple, CPU, feature or ABI, or some that do not go together.
+    ValueError
+        an unknown triple, CPU, feature or ABI, or some that do not go together.
     """
     if target.kind.name != "llvm":
         return

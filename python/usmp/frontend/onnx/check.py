@@ -30,7 +30,8 @@ def read_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> 
 
     Raises
     ------
-    UnsupportedModelError: something of this cannot be had; the message says what.
+    UnsupportedModelError
+        something of this cannot be had; the message says what.
     """
     try:
         model = onnx.ModelProto.FromString(content)

@@ -50,7 +50,8 @@ def convert_operator(name: str, node: OnnxNode) -> Converted:
 
     Raises
     ------
-    NotSupported: the operator has an option that is not supported.
+    NotSupported
+        the operator has an option that is not supported.
     """
     converter = _CONVERTERS.get(name)
     return converter(node) if converter else None

@@ -17,7 +17,8 @@ def load_external_data(model: ModelProto, folder: Path, limits: Limits) -> None:
 
     Raises
     ------
-    UnsupportedModelError: a file is not there, not in `folder` as the file system resolves its
+    UnsupportedModelError
+        a file is not there, not in `folder` as the file system resolves its
         path, or shorter than the tensor says, or all values take more than they may.
     """
     read_bytes = 0

@@ -22,7 +22,8 @@ def check_function_calls(model: onnx.ModelProto, limits: Limits) -> None:
 
     Raises
     ------
-    UnsupportedModelError: a function calls itself, or there would be more nodes.
+    UnsupportedModelError
+        a function calls itself, or there would be more nodes.
     """
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
     counts: dict[_Key, int] = {}

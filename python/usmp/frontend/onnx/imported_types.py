@@ -34,7 +34,8 @@ class TensorTypes:
 
         Raises
         ------
-        NotSupported: one has another.
+        NotSupported
+            one has another.
         """
         types = list(ty.fields) if isinstance(ty, TupleType) else [ty]
         if 1 < len(types) < len(names) or (not isinstance(ty, TupleType) and len(names) > 1):

@@ -35,7 +35,8 @@ def import_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -
 
     Raises
     ------
-    UnsupportedModelError: the content is damaged or not ONNX, an input has a dynamic shape, an
+    UnsupportedModelError
+        the content is damaged or not ONNX, an input has a dynamic shape, an
         operator cannot be imported, or the model asks for more than it may.
     """
     model = to_compared_opset(read_onnx(content, folder, limits))

@@ -24,11 +24,16 @@ class OnnxNode:
 
     Parameters
     ----------
-    builder: emits what the result is made of.
-    inputs: none for an input that is left out.
-    attributes: as TVM's importer parses them; text is bytes.
-    opset: the version of the ONNX operators.
-    outputs: how many outputs the node has.
+    builder
+        emits what the result is made of.
+    inputs
+        none for an input that is left out.
+    attributes
+        as TVM's importer parses them; text is bytes.
+    opset
+        the version of the ONNX operators.
+    outputs
+        how many outputs the node has.
     """
 
     builder: relax.BlockBuilder
@@ -46,7 +51,8 @@ class OnnxNode:
 
         Raises
         ------
-        NotSupported: the node does not have it.
+        NotSupported
+            the node does not have it.
         """
         expr = self.input(index)
         if expr is None:
@@ -58,7 +64,8 @@ class OnnxNode:
 
         Raises
         ------
-        NotSupported: it is computed when the model runs.
+        NotSupported
+            it is computed when the model runs.
         """
         expr = self.input(index)
         if expr is None:

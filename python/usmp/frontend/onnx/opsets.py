@@ -23,7 +23,8 @@ def to_compared_opset(model: onnx.ModelProto) -> onnx.ModelProto:
 
     Raises
     ------
-    UnsupportedModelError: the model is newer, or cannot be converted.
+    UnsupportedModelError
+        the model is newer, or cannot be converted.
     """
     version = opset_version(model)
     if version > NEWEST_OPSET:

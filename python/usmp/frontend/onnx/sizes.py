@@ -21,7 +21,8 @@ def check_onnx_sizes(graph: onnx.GraphProto, limits: Limits) -> None:
 
     Raises
     ------
-    UnsupportedModelError: one is larger than a model may ask for; the message names it.
+    UnsupportedModelError
+        one is larger than a model may ask for; the message names it.
     """
     types = {v.name: v.type.tensor_type.elem_type for v in _values(graph)}
     for name, shape in known_shapes(graph).items():

@@ -45,7 +45,8 @@ def import_pytorch(
 
     Raises
     ------
-    UnsupportedModelError: the content is damaged or no exported program, or has something that may
+    UnsupportedModelError
+        the content is damaged or no exported program, or has something that may
         run code and is not trusted, an input has a dynamic shape beyond the batch, the model
         changes its buffers, an operator cannot be imported, or the model asks for more than it
         may.
@@ -196,8 +197,10 @@ class _Importer(exported_program_translator.ExportedProgramImporter):  # type: i
 
     Parameters
     ----------
-    quantizers: converters of the operators of PT2E, by their names.
-    values: of the tensors that the program holds, but for its parameters, by their names.
+    quantizers
+        converters of the operators of PT2E, by their names.
+    values
+        of the tensors that the program holds, but for its parameters, by their names.
     """
 
     node: Any = None

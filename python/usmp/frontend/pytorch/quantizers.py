@@ -21,7 +21,8 @@ def quantizer_converters(
 
     Parameters
     ----------
-    constants: the values of parameters, buffers and constants, by the names of their nodes. Scales
+    constants
+        the values of parameters, buffers and constants, by the names of their nodes. Scales
         and zero points are looked up here, so that they are constants in Relax too.
     """
     converters: dict[str, Callable[[Any, Any], Expr]] = {}

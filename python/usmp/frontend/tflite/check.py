@@ -68,7 +68,8 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
 
     Raises
     ------
-    UnsupportedModelError: something of this does not hold; the message says what.
+    UnsupportedModelError
+        something of this does not hold; the message says what.
     """
     if content[4:8] != _IDENTIFIER:
         raise UnsupportedModelError(
@@ -307,7 +308,8 @@ def _settle(graph: tflite.SubGraph, index: int, settled: set[int], what: str) ->
 
     Raises
     ------
-    UnsupportedModelError: it has it from somewhere else.
+    UnsupportedModelError
+        it has it from somewhere else.
     """
     if index in settled:
         raise UnsupportedModelError(

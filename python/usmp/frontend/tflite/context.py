@@ -33,8 +33,10 @@ def converts(
 
     Parameters
     ----------
-    moves: the converter takes tensors of every type, not only quantized ones.
-    quantized: whether it takes quantized tensors, or only others.
+    moves
+        the converter takes tensors of every type, not only quantized ones.
+    quantized
+        whether it takes quantized tensors, or only others.
     """
     registry = CONVERTERS if quantized else UNQUANTIZED
 
@@ -56,12 +58,18 @@ class Context:
 
     Parameters
     ----------
-    builder: inside a dataflow block of the function.
-    values: what each computed tensor is, by its index in the graph.
-    readers: how many operators, and outputs of the graph, read each tensor.
-    variables: the model's resource variables.
-    states: what the function keeps between runs.
-    variable_tensors: the states among them that are tensors of the graph, by their index.
+    builder
+        inside a dataflow block of the function.
+    values
+        what each computed tensor is, by its index in the graph.
+    readers
+        how many operators, and outputs of the graph, read each tensor.
+    variables
+        the model's resource variables.
+    states
+        what the function keeps between runs.
+    variable_tensors
+        the states among them that are tensors of the graph, by their index.
     """
 
     builder: relax.BlockBuilder
@@ -86,7 +94,8 @@ class Context:
 
         Raises
         ------
-        UnsupportedModelError: nothing computes the tensor.
+        UnsupportedModelError
+            nothing computes the tensor.
         """
         if tensor.index in self.values:
             return self.values[tensor.index]
@@ -107,7 +116,8 @@ class Context:
 
         Raises
         ------
-        UnsupportedModelError: the file gives the tensor another shape or element type.
+        UnsupportedModelError
+            the file gives the tensor another shape or element type.
         """
         tensor = operator.output if tensor is None else tensor
         self.set(tensor, value)

@@ -104,7 +104,8 @@ class ImportedOperators(OperatorConverter):  # type: ignore[misc]
 
         Raises
         ------
-        UnsupportedModelError: it was not compared on these types, or TVM's importer fails.
+        UnsupportedModelError
+            it was not compared on these types, or TVM's importer fails.
         """
         _check_is_imported(operator)
         _check_constants(operator)
@@ -156,7 +157,8 @@ class ImportedOperators(OperatorConverter):  # type: ignore[misc]
 
         Raises
         ------
-        UnsupportedModelError: the kernels do not apply it.
+        UnsupportedModelError
+            the kernels do not apply it.
         """
         name = fused_activation(fused_activation_fn)
         if name not in _ACTIVATIONS:
@@ -172,7 +174,8 @@ def _check_is_imported(operator: TfliteOperator) -> None:
 
     Raises
     ------
-    UnsupportedModelError: it was not.
+    UnsupportedModelError
+        it was not.
     """
     if operator.name not in IMPORTED:
         raise operator.unsupported(
@@ -198,7 +201,8 @@ def _check_constants(operator: TfliteOperator) -> None:
 
     Raises
     ------
-    UnsupportedModelError: it does.
+    UnsupportedModelError
+        it does.
     """
     for tensor in operator.inputs:
         if tensor is None:

@@ -49,7 +49,8 @@ def import_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> IRModule:
 
     Raises
     ------
-    UnsupportedModelError: the content is damaged or not TFLite, an input has a dynamic shape, an
+    UnsupportedModelError
+        the content is damaged or not TFLite, an input has a dynamic shape, an
         operator cannot be imported, or the model asks for more than it may.
     """
     try:
@@ -137,7 +138,8 @@ def _check_is_computable(tensor: TfliteTensor) -> None:
 
     Raises
     ------
-    UnsupportedModelError: only constants and handles of variables may have it.
+    UnsupportedModelError
+        only constants and handles of variables may have it.
     """
     if tensor.dtype in ("int4", "resource"):
         kinds = {"int4": "constants", "resource": "results of VAR_HANDLE"}
@@ -154,7 +156,8 @@ def _check_is_not_hybrid(operator: TfliteOperator) -> None:
 
     Raises
     ------
-    UnsupportedModelError: they are.
+    UnsupportedModelError
+        they are.
     """
     inputs = [tensor for tensor in operator.inputs if tensor is not None]
     weights = [t for t in inputs if t.dtype in _INTEGER_ACTIVATIONS and t.data is not None]
@@ -174,7 +177,8 @@ def _check_computes_no_float16(operator: TfliteOperator) -> None:
 
     Raises
     ------
-    UnsupportedModelError: it does.
+    UnsupportedModelError
+        it does.
     """
     if operator.name in MOVES or operator.name == "DEQUANTIZE":
         return
@@ -192,7 +196,8 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
 
     Raises
     ------
-    UnsupportedModelError: that is not possible; the message names the operator.
+    UnsupportedModelError
+        that is not possible; the message names the operator.
     """
     try:
         tensors = [*operator.inputs, *operator.outputs]

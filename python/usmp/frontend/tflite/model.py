@@ -40,7 +40,8 @@ class TfliteTensor:
 
     Parameters
     ----------
-    index: its place in the graph's list of tensors.
+    index
+        its place in the graph's list of tensors.
     """
 
     model: tflite.Model
@@ -68,7 +69,8 @@ class TfliteTensor:
 
         Raises
         ------
-        UnsupportedModelError: tensors of this type are not supported.
+        UnsupportedModelError
+            tensors of this type are not supported.
         """
         number = self.table.Type()
         if number not in _DTYPES:
@@ -99,7 +101,8 @@ class TfliteTensor:
 
         Raises
         ------
-        UnsupportedModelError: there are scales and no zero points.
+        UnsupportedModelError
+            there are scales and no zero points.
         """
         table = self.table.Quantization()
         scales = [] if table is None else vector(table, "Scale")
@@ -133,9 +136,12 @@ class TfliteOperator:
 
     Parameters
     ----------
-    position: its place in the order of execution.
-    name: as in "CONV_2D".
-    inputs: None where an optional input is not given.
+    position
+        its place in the order of execution.
+    name
+        as in "CONV_2D".
+    inputs
+        None where an optional input is not given.
     """
 
     position: int
@@ -150,7 +156,8 @@ class TfliteOperator:
 
         Raises
         ------
-        UnsupportedModelError: there are none, or those of another operator.
+        UnsupportedModelError
+            there are none, or those of another operator.
         """
         if self.table.BuiltinOptions() is None:
             raise self.unsupported("it has no options")
@@ -169,7 +176,8 @@ class TfliteOperator:
 
         Raises
         ------
-        UnsupportedModelError: it is not given.
+        UnsupportedModelError
+            it is not given.
         """
         tensor = self.optional_input(index)
         if tensor is None:
@@ -185,7 +193,8 @@ class TfliteOperator:
 
         Raises
         ------
-        UnsupportedModelError: it is computed.
+        UnsupportedModelError
+            it is computed.
         """
         tensor = self.input(index)
         if tensor.data is None:
@@ -199,7 +208,8 @@ class TfliteOperator:
 
         Raises
         ------
-        UnsupportedModelError: it is computed, or of another type.
+        UnsupportedModelError
+            it is computed, or of another type.
         """
         tensor = self.input(index)
         if tensor.dtype not in ("int32", "int64"):
@@ -215,7 +225,8 @@ class TfliteOperator:
 
         Raises
         ------
-        UnsupportedModelError: there are several, or none.
+        UnsupportedModelError
+            there are several, or none.
         """
         if len(self.outputs) != 1:
             raise self.unsupported(f"it has {len(self.outputs)} outputs, not one")
@@ -226,7 +237,8 @@ class TfliteOperator:
 
         Raises
         ------
-        UnsupportedModelError: the file gives none, or several, or they are impossible.
+        UnsupportedModelError
+            the file gives none, or several, or they are impossible.
         """
         quantization = tensor.quantization
         if quantization is None:
@@ -244,7 +256,8 @@ class TfliteOperator:
 
         Raises
         ------
-        UnsupportedModelError: the file gives none, or other ones, or they are impossible.
+        UnsupportedModelError
+            the file gives none, or other ones, or they are impossible.
         """
         quantization = tensor.quantization
         if quantization is None:

@@ -27,7 +27,8 @@ def positive_axis(operator: TfliteOperator, axis: int, rank: int) -> int:
 
     Raises
     ------
-    UnsupportedModelError: there is no such axis.
+    UnsupportedModelError
+        there is no such axis.
     """
     if not -rank <= axis < rank:
         raise operator.unsupported(f"axis {axis} of a tensor of {rank} axes")
@@ -39,7 +40,8 @@ def fused_limits(activation: int, output: Quantization) -> OutputLimits:
 
     Raises
     ------
-    UnsupportedModelError: the activation is not supported.
+    UnsupportedModelError
+        the activation is not supported.
     """
     return activation_limits(fused_activation(activation), output)
 
@@ -51,7 +53,8 @@ def require_types(
 
     Raises
     ------
-    UnsupportedModelError: it is another.
+    UnsupportedModelError
+        it is another.
     """
     if tensor.dtype not in supported:
         raise operator.unsupported(
@@ -66,7 +69,8 @@ def require_rank(
 
     Raises
     ------
-    UnsupportedModelError: it has another.
+    UnsupportedModelError
+        it has another.
     """
     if len(tensor.shape) not in ranks:
         raise operator.unsupported(
@@ -82,7 +86,8 @@ def require_shape(
 
     Raises
     ------
-    UnsupportedModelError: it has others.
+    UnsupportedModelError
+        it has others.
     """
     if tensor.shape != expected:
         raise operator.unsupported(
@@ -96,7 +101,8 @@ def require_shape_operand(operator: TfliteOperator, index: int) -> None:
 
     Raises
     ------
-    UnsupportedModelError: it gives another.
+    UnsupportedModelError
+        it gives another.
     """
     given, output = operator.input(index).data, operator.output
     if given is not None and tuple(given.reshape(-1).tolist()) != output.shape:
@@ -111,7 +117,8 @@ def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: Tfl
 
     Raises
     ------
-    UnsupportedModelError: they have not.
+    UnsupportedModelError
+        they have not.
     """
     if data.shape != output.shape:
         raise operator.unsupported(
@@ -127,7 +134,8 @@ def require_same_quantization(
 
     Raises
     ------
-    UnsupportedModelError: they have not.
+    UnsupportedModelError
+        they have not.
     """
     if one.quantization is None and other.quantization is None:
         return
@@ -144,7 +152,8 @@ def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTe
 
     Raises
     ------
-    UnsupportedModelError: one has.
+    UnsupportedModelError
+        one has.
     """
     for tensor in tensors:
         if tensor.dtype == "int16" and operator.quantization(tensor).zero_point != 0:
@@ -165,7 +174,8 @@ def make_window(
 
     Raises
     ------
-    UnsupportedModelError: impossible options, or an output of another shape than they give.
+    UnsupportedModelError
+        impossible options, or an output of another shape than they give.
     """
     data, output = operator.input(0).shape, operator.output.shape
     reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]

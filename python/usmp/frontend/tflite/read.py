@@ -76,7 +76,8 @@ def called_once(operator: tflite.Operator) -> int:
 
     Raises
     ------
-    UnsupportedModelError: the operator does not tell.
+    UnsupportedModelError
+        the operator does not tell.
     """
     table = operator.BuiltinOptions()
     if table is None or operator.BuiltinOptionsType() != tflite.BuiltinOptions.CallOnceOptions:

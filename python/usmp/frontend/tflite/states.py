@@ -21,9 +21,12 @@ class State:
 
     Parameters
     ----------
-    before: its value before the run, a parameter of the function.
-    after: its value so far in this run.
-    initial: its value before the first run.
+    before
+        its value before the run, a parameter of the function.
+    after
+        its value so far in this run.
+    initial
+        its value before the first run.
     """
 
     before: relax.Var
@@ -37,9 +40,12 @@ class Variable:
 
     Parameters
     ----------
-    default: the byte that an element starts from that nothing initializes.
-    initial: the value before the first run, if CALL_ONCE sets it.
-    state: what the function takes and gives; None as long as nothing uses the variable.
+    default
+        the byte that an element starts from that nothing initializes.
+    initial
+        the value before the first run, if CALL_ONCE sets it.
+    state
+        what the function takes and gives; None as long as nothing uses the variable.
     """
 
     name: str
@@ -86,7 +92,8 @@ def variable_of(operator: TfliteOperator, handles: Mapping[int, Variable]) -> Va
 
     Raises
     ------
-    UnsupportedModelError: no VAR_HANDLE wrote it.
+    UnsupportedModelError
+        no VAR_HANDLE wrote it.
     """
     handle = operator.input(0)
     if handle.index not in handles:

@@ -31,7 +31,8 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[AxisRange], tuple[int
 
     Raises
     ------
-    UnsupportedModelError: entries that do not fit each other or the data.
+    UnsupportedModelError
+        entries that do not fit each other or the data.
     """
     options = operator.options(tflite.StridedSliceOptions)
     extents = operator.input(0).shape

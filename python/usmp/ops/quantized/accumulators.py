@@ -25,14 +25,19 @@ def accumulator_range(
 
     Parameters
     ----------
-    weight: (channels, taps), its own zero point already subtracted.
-    bias: (channels) or None.
-    data: of the input.
-    accumulator: the type of the accumulators, "int32" or "int64".
+    weight
+        (channels, taps), its own zero point already subtracted.
+    bias
+        (channels) or None.
+    data
+        of the input.
+    accumulator
+        the type of the accumulators, "int32" or "int64".
 
     Raises
     ------
-    UnsupportedModelError: an accumulator could leave 32 bits (48 of 64).
+    UnsupportedModelError
+        an accumulator could leave 32 bits (48 of 64).
     """
     low, high = (limit - data.zero_point for limit in integer_limits(data.dtype))
     positive = np.maximum(weight, 0).sum(axis=1, dtype=np.int64)

@@ -124,7 +124,8 @@ def logistic(
 
     Raises
     ------
-    UnsupportedModelError: int16 with another output scale than 1/32768, or with zero points.
+    UnsupportedModelError
+        int16 with another output scale than 1/32768, or with zero points.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
@@ -144,7 +145,8 @@ def tanh(
 
     Raises
     ------
-    UnsupportedModelError: int16 with another output scale than 1/32768, or with zero points.
+    UnsupportedModelError
+        int16 with another output scale than 1/32768, or with zero points.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)

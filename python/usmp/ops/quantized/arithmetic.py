@@ -82,7 +82,8 @@ def squared_difference(
 
     Raises
     ------
-    UnsupportedModelError: int16 with zero points other than 0.
+    UnsupportedModelError
+        int16 with zero points other than 0.
     """
     require_no_zero_points(quantizations)
     first, second, output = quantizations
@@ -140,7 +141,8 @@ def add_all(
 
     Raises
     ------
-    UnsupportedModelError: so many that the sum may leave int32.
+    UnsupportedModelError
+        so many that the sum may leave int32.
     """
     # Each term is doubled and halved again on the way: 19 bits are left below the point.
     if (len(inputs) + 1) * 255 << 19 >= 2**31:
@@ -170,7 +172,8 @@ def multiply_elements(
 
     Raises
     ------
-    UnsupportedModelError: int16 with zero points other than 0.
+    UnsupportedModelError
+        int16 with zero points other than 0.
     """
     require_no_zero_points(quantizations)
     first, second, output = quantizations
@@ -247,7 +250,8 @@ def compare(
 
     Raises
     ------
-    UnsupportedModelError: int8 of a scale of 1 and more, or another type in two quantizations.
+    UnsupportedModelError
+        int8 of a scale of 1 and more, or another type in two quantizations.
     """
     operator = COMPARISONS[name]
     if first.dtype != "int8":

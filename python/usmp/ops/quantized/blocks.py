@@ -21,9 +21,12 @@ def space_to_batch(
 
     Parameters
     ----------
-    data: (batch, image axes..., other axes...).
-    block: extents of a block on the image axes, which with padding are multiples of them.
-    padding: elements of `value` before and after each image axis.
+    data
+        (batch, image axes..., other axes...).
+    block
+        extents of a block on the image axes, which with padding are multiples of them.
+    padding
+        elements of `value` before and after each image axis.
     """
     batch, *extents = shape_of(data)
     dtype = str(data.ty.dtype)
@@ -65,8 +68,10 @@ def batch_to_space(
 
     Parameters
     ----------
-    data: (batch * elements of a block, image axes..., other axes...).
-    crops: elements that are left out at both ends of each image axis.
+    data
+        (batch * elements of a block, image axes..., other axes...).
+    crops
+        elements that are left out at both ends of each image axis.
     """
     batches, *extents = shape_of(data)
     batch = batches // prod(block)

@@ -36,10 +36,14 @@ def conv2d(
 
     Parameters
     ----------
-    data: an image in `layout`, of int8, uint8 or int16.
-    weight: (output channels, kernel height, kernel width, channels / groups).
-    bias: (output channels) of int32 or int64, or None.
-    quantization: of the data.
+    data
+        an image in `layout`, of int8, uint8 or int16.
+    weight
+        (output channels, kernel height, kernel width, channels / groups).
+    bias
+        (output channels) of int32 or int64, or None.
+    quantization
+        of the data.
     """
     outputs, _, _, depth = weight.shape
     batch, _, _, channels = layout.named(shape_of(data))
@@ -83,7 +87,8 @@ def depthwise_conv2d(
 
     Parameters
     ----------
-    weight: (kernel height, kernel width, output channels); output channel c reads channel
+    weight
+        (kernel height, kernel width, output channels); output channel c reads channel
         c // (output channels / channels). The others are as for `conv2d`.
     """
     outputs = weight.shape[2]

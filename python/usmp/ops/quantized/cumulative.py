@@ -27,8 +27,10 @@ def cumulative_sum(
 
     Parameters
     ----------
-    exclusive: without the element itself.
-    backwards: with those after it instead.
+    exclusive
+        without the element itself.
+    backwards
+        with those after it instead.
     """
     factor = quantize_multiplier(2.0 * before.scale / (float(1 << 20) * after.scale))
 

@@ -25,11 +25,16 @@ def fully_connected(
 
     Parameters
     ----------
-    data: (rows, depth) of int8, uint8 or int16.
-    weight: (outputs, depth).
-    bias: (outputs) of int32 or int64, or None.
-    quantization: of the data.
-    weight_zero_point: of the weight.
+    data
+        (rows, depth) of int8, uint8 or int16.
+    weight
+        (outputs, depth).
+    bias
+        (outputs) of int32 or int64, or None.
+    quantization
+        of the data.
+    weight_zero_point
+        of the weight.
     """
     rows, depth = shape_of(data)
     kept, epilogue = centered_epilogue(weight, weight_zero_point, bias, quantization, rescale)

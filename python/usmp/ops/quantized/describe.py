@@ -30,11 +30,16 @@ def describe_operator(
 
     Parameters
     ----------
-    epilogue: how it ends.
-    data: quantization of its input.
-    weight_zero_point: of the weight.
-    channels: of the output.
-    moves: what else it is told, as strides.
+    epilogue
+        how it ends.
+    data
+        quantization of its input.
+    weight_zero_point
+        of the weight.
+    channels
+        of the output.
+    moves
+        what else it is told, as strides.
     """
     rescale, packed = epilogue.rescale, epilogue.packed
     ending: dict[str, Any] = {"has_bias": epilogue.has_bias, "channels": channels}
@@ -76,15 +81,17 @@ def reference_constants(
 
     Parameters
     ----------
-    attributes: of its PrimFunc; empty for an operator that is not described.
-    constants: those that its PrimFunc takes, in order.
+    attributes
+        of its PrimFunc; empty for an operator that is not described.
+    constants
+        those that its PrimFunc takes, in order.
 
     Returns
     -------
-    ("weight", ...), ("bias", ...), ("multiplier", ...), ("shift", ...), the last two and a bias of
-    int32 or int64 with one element for each output channel; or the given constants, all called
-    "constant", and the attributes without those that say how constants are packed.
-    """
+    tuple[list[tuple[str, np.ndarray]], dict[str, Any]]
+        ("weight", ...), ("bias", ...), ("multiplier", ...), ("shift", ...), the last two and a bias
+        of int32 or int64 with one element for each output channel; or the given constants, all
+        called "constant", and the attributes without those that say how constants are packed."""
     if _EPILOGUE not in attributes:
         return [("constant", constant) for constant in constants], dict(attributes)
     kept = {name: value for name, value in attributes.items() if name != _EPILOGUE}

@@ -22,10 +22,14 @@ class Epilogue:
 
     Parameters
     ----------
-    rescale: factor, zero point and limits of the output.
-    constants: tensors that the operator must be given.
-    packed: how bias and factor are packed into the constants; None if they are plain arrays.
-    has_bias: whether the first of the plain arrays is the bias.
+    rescale
+        factor, zero point and limits of the output.
+    constants
+        tensors that the operator must be given.
+    packed
+        how bias and factor are packed into the constants; None if they are plain arrays.
+    has_bias
+        whether the first of the plain arrays is the bias.
     """
 
     rescale: Rescale
@@ -54,17 +58,22 @@ def make_epilogue(
 
     Parameters
     ----------
-    weight: (channels, taps) of int8 and wider, its zero point already subtracted.
-    bias: (channels) of int32 or int64, or None.
-    data: of the input.
+    weight
+        (channels, taps) of int8 and wider, its zero point already subtracted.
+    bias
+        (channels) of int32 or int64, or None.
+    data
+        of the input.
 
     Returns
     -------
-    Weights of the same shape and type, some of them zero that make no difference; the epilogue.
+    tuple[np.ndarray, Epilogue]
+        Weights of the same shape and type, some of them zero that make no difference; the epilogue.
 
     Raises
     ------
-    UnsupportedModelError: the accumulators may overflow.
+    UnsupportedModelError
+        the accumulators may overflow.
     """
     accumulators = accumulator_range(weight, bias, data, rescale.rounding.accumulator)
     if bias is not None and not bias.any():

@@ -18,8 +18,10 @@ class ExplicitPadding:
 
     Parameters
     ----------
-    source: the data without them.
-    before: rows above and columns to the left.
+    source
+        the data without them.
+    before
+        rows above and columns to the left.
     """
 
     source: relax.Expr

@@ -59,7 +59,8 @@ def quantize_multiplier(real: float) -> QuantizedMultiplier:
 
     Raises
     ------
-    UnsupportedModelError: `real` is negative, not finite or 2**30 and more.
+    UnsupportedModelError
+        `real` is negative, not finite or 2**30 and more.
     """
     if not (math.isfinite(real) and real >= 0):
         raise UnsupportedModelError(f"the ratio of the quantization scales is {real}")
@@ -100,7 +101,8 @@ class Rounding(Enum):
 
         Raises
         ------
-        UnsupportedModelError: it may not; the reference kernels assert the same.
+        UnsupportedModelError
+            it may not; the reference kernels assert the same.
         """
         if self is Rounding.ONCE_16_BITS and shift >= _SHIFTS_OF_64_BITS:
             raise UnsupportedModelError(
@@ -119,7 +121,8 @@ def multiply(
 
     Raises
     ------
-    UnsupportedModelError: the shift is too great for the rounding.
+    UnsupportedModelError
+        the shift is too great for the rounding.
     """
     if isinstance(shift, int):
         rounding.check(shift)

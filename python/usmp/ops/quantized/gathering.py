@@ -22,8 +22,10 @@ def gather(
 
     Parameters
     ----------
-    indices: integers.
-    batch_axes: how many first axes of data and indices are the same.
+    indices
+        integers.
+    batch_axes
+        how many first axes of data and indices are the same.
     """
     extents = shape_of(data)
     index_shape = shape_of(indices)
@@ -48,7 +50,8 @@ def gather_nd(
 
     Parameters
     ----------
-    indices: (..., n) integers: a position on each of the first n axes of the data.
+    indices
+        (..., n) integers: a position on each of the first n axes of the data.
     """
     extents = shape_of(data)
     *outer, axes = shape_of(indices)
@@ -77,8 +80,10 @@ def update_slice(
 
     Parameters
     ----------
-    update: of as many axes as the data, none longer than there.
-    begins: (axes) integers.
+    update
+        of as many axes as the data, none longer than there.
+    begins
+        (axes) integers.
     """
     extents, sizes = shape_of(data), shape_of(update)
 

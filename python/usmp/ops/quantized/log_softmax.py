@@ -29,12 +29,15 @@ def log_softmax(
 
     Parameters
     ----------
-    data: (rows, depth) of int8.
-    after: int8 of scale 16/256 and zero point 127.
+    data
+        (rows, depth) of int8.
+    after
+        int8 of scale 16/256 and zero point 127.
 
     Raises
     ------
-    UnsupportedModelError: another output, rows of 4096 elements or more, or a scale too small.
+    UnsupportedModelError
+        another output, rows of 4096 elements or more, or a scale too small.
     """
     rows, depth = shape_of(data)
     require_output(after, 16 / 256, 127)

@@ -58,11 +58,16 @@ class Gate:
 
     Parameters
     ----------
-    data_weight: (units, features) of int8, symmetric.
-    data_scale: its scale.
-    hidden_weight: (units, units) of int8, symmetric.
-    hidden_scale: its scale.
-    bias: (units) of int32, or of int64 for data of int16.
+    data_weight
+        (units, features) of int8, symmetric.
+    data_scale
+        its scale.
+    hidden_weight
+        (units, units) of int8, symmetric.
+    hidden_scale
+        its scale.
+    bias
+        (units) of int32, or of int64 for data of int16.
     """
 
     data_weight: np.ndarray
@@ -78,12 +83,18 @@ class LstmParameters:
 
     Parameters
     ----------
-    gates: input, forget, cell and output gate.
-    data: quantization of the data.
-    hidden: quantization of the hidden state, which is that of the output.
-    cell_scale: a power of two; the cell state is symmetric.
-    cell_clip: the greatest magnitude of the cell state, as a real number; 0 for no limit.
-    time_major: whether the steps are the first axis of data and output, and not the second.
+    gates
+        input, forget, cell and output gate.
+    data
+        quantization of the data.
+    hidden
+        quantization of the hidden state, which is that of the output.
+    cell_scale
+        a power of two; the cell state is symmetric.
+    cell_clip
+        the greatest magnitude of the cell state, as a real number; 0 for no limit.
+    time_major
+        whether the steps are the first axis of data and output, and not the second.
     """
 
     gates: tuple[Gate, Gate, Gate, Gate]
@@ -104,7 +115,8 @@ class LstmParameters:
 
         Raises
         ------
-        UnsupportedModelError: the scale is not a power of two, or not of 2**-30 to 4.
+        UnsupportedModelError
+            the scale is not a power of two, or not of 2**-30 to 4.
         """
         power = power_of_two(self.cell_scale)
         if power is None or power not in _CELL_POWERS:
@@ -134,13 +146,17 @@ def lstm(
 
     Parameters
     ----------
-    data: (batch, steps, features), or (steps, batch, features), of int8 or int16.
-    hidden: (batch, units) of the type of the data.
-    cell: (batch, units) of int16.
+    data
+        (batch, steps, features), or (steps, batch, features), of int8 or int16.
+    hidden
+        (batch, units) of the type of the data.
+    cell
+        (batch, units) of int16.
 
     Raises
     ------
-    UnsupportedModelError: impossible scales, or sums that may leave 32 bits (48 for int16).
+    UnsupportedModelError
+        impossible scales, or sums that may leave 32 bits (48 for int16).
     """
     outer, units = shape_of(data)[:2], shape_of(hidden)[1]
     arguments: list[tuple[str, relax.Expr | np.ndarray]] = [
@@ -231,8 +247,10 @@ def _set_gates(
 
     Parameters
     ----------
-    place: of the step in data and output.
-    b, u: the row of the batch, and the unit.
+    place
+        of the step in data and output.
+    b, u
+        the row of the batch, and the unit.
     """
     dtype = parameters.rounding.accumulator
     of_data = [Local.of(f"{name}_of_data", dtype) for name in _NAMES]

@@ -41,7 +41,8 @@ def hard_swish(
 
     Raises
     ------
-    UnsupportedModelError: the output's scale is less than 1/128 of the input's.
+    UnsupportedModelError
+        the output's scale is less than 1/128 of the input's.
     """
     fine_scale = np.float32(before.scale) / np.float32(128)
     output_factor = quantize_multiplier(float(fine_scale / np.float32(after.scale)))

@@ -32,13 +32,17 @@ def batch_matmul(
 
     Parameters
     ----------
-    quantizations: of left, right and output, all of int8 or all of int16.
-    transposed: whether left is (..., depth, rows), and whether right is (..., columns, depth).
-    limits: of the output; those of its type by default.
+    quantizations
+        of left, right and output, all of int8 or all of int16.
+    transposed
+        whether left is (..., depth, rows), and whether right is (..., columns, depth).
+    limits
+        of the output; those of its type by default.
 
     Raises
     ------
-    UnsupportedModelError: int16 with zero points other than 0, or sums that may leave int32.
+    UnsupportedModelError
+        int16 with zero points other than 0, or sums that may leave int32.
     """
     first, second, after = quantizations
     require_no_zero_points(quantizations)

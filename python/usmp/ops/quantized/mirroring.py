@@ -19,8 +19,10 @@ def mirror_pad(
 
     Parameters
     ----------
-    padding: elements before and after each axis, at most as many as the mirror image has.
-    repeats_border: whether the mirror image begins with the element at the border.
+    padding
+        elements before and after each axis, at most as many as the mirror image has.
+    repeats_border
+        whether the mirror image begins with the element at the border.
     """
     extents = shape_of(data)
     shape = [e + before + after for e, (before, after) in zip(extents, padding, strict=True)]

@@ -22,12 +22,15 @@ def l2_normalize(
 
     Parameters
     ----------
-    data: (rows, depth) of int8.
-    after: int8 of scale 1/128 and zero point 0.
+    data
+        (rows, depth) of int8.
+    after
+        int8 of scale 1/128 and zero point 0.
 
     Raises
     ------
-    UnsupportedModelError: another output, or rows so long that their sum may leave int32.
+    UnsupportedModelError
+        another output, or rows so long that their sum may leave int32.
     """
     rows, depth = shape_of(data)
     require_output(after, 1 / 128, 0)

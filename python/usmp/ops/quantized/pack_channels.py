@@ -40,12 +40,16 @@ class PackedChannels:
 
     Parameters
     ----------
-    records: (channels, 3) of uint16, lowest bits first; (channels) of uint8, the highest ones, if
+    records
+        (channels, 3) of uint16, lowest bits first; (channels) of uint8, the highest ones, if
         there are more than 48.
-    record_bits, mantissa_bits, shift_bits: widths of the record and of its fields; the bias has the
+    record_bits, mantissa_bits, shift_bits
+        widths of the record and of its fields; the bias has the
         rest.
-    shift: the layer's greatest.
-    is_constant: (channels) of bool: the output does not depend on the data; the weights must be 0.
+    shift
+        the layer's greatest.
+    is_constant
+        (channels) of bool: the output does not depend on the data; the weights must be 0.
     """
 
     records: tuple[np.ndarray, ...]
@@ -63,9 +67,12 @@ def pack_channels(
 
     Parameters
     ----------
-    bias: (channels) of int32, or None.
-    rescale: a factor for each channel.
-    accumulators: their range in each channel, bias included.
+    bias
+        (channels) of int32, or None.
+    rescale
+        a factor for each channel.
+    accumulators
+        their range in each channel, bias included.
     """
     multiplier = np.array([f.multiplier for f in rescale.factors], np.int64)
     shift = np.array([f.shift for f in rescale.factors], np.int64)
@@ -128,8 +135,10 @@ class _Factors:
 
     Parameters
     ----------
-    multiplier, shift, constant: (channels); the output does not depend on the data if `constant`.
-    low, high: least and greatest output less its zero point.
+    multiplier, shift, constant
+        (channels); the output does not depend on the data if `constant`.
+    low, high
+        least and greatest output less its zero point.
     """
 
     multiplier: np.ndarray
@@ -151,8 +160,9 @@ class _Factors:
 
         Returns
         -------
-        thresholds, levels, is_level: (channels, levels); a level counts only where `is_level`:
-        where some accumulators of the range give less and some at least as much.
+        tuple[np.ndarray, np.ndarray, np.ndarray]
+            thresholds, levels, is_level: (channels, levels); a level counts only where `is_level`:
+            where some accumulators of the range give less and some at least as much.
         """
         factor, exponent = self.multiplier[:, None], self.shift[:, None]
         least, greatest = self.accumulators.least[:, None], self.accumulators.greatest[:, None]

@@ -18,10 +18,14 @@ class Quantization:
 
     Parameters
     ----------
-    dtype: the integer type, such as "int8".
-    scales: values of float32, one for the tensor or one for each index of `axis`.
-    zero_points: as many as scales.
-    axis: the axis of several scales; meaningless for one.
+    dtype
+        the integer type, such as "int8".
+    scales
+        values of float32, one for the tensor or one for each index of `axis`.
+    zero_points
+        as many as scales.
+    axis
+        the axis of several scales; meaningless for one.
     """
 
     dtype: str
@@ -92,7 +96,8 @@ def activation_limits(activation: str, output: Quantization) -> OutputLimits:
 
     Raises
     ------
-    UnsupportedModelError: the activation cannot be fused, or its limits leave the type.
+    UnsupportedModelError
+        the activation cannot be fused, or its limits leave the type.
     """
     if activation not in _ACTIVATION_RANGES:
         raise UnsupportedModelError(
@@ -143,7 +148,8 @@ def require_output(after: Quantization, scale: float, zero_point: int) -> None:
 
     Raises
     ------
-    UnsupportedModelError: it has another.
+    UnsupportedModelError
+        it has another.
     """
     if not is_about(after, scale, zero_point):
         raise UnsupportedModelError(
@@ -157,7 +163,8 @@ def require_no_zero_points(quantizations: Sequence[Quantization]) -> None:
 
     Raises
     ------
-    UnsupportedModelError: int16 with zero points other than 0.
+    UnsupportedModelError
+        int16 with zero points other than 0.
     """
     zero_points = [q.zero_point for q in quantizations]
     if quantizations[0].dtype == "int16" and any(zero_points):
@@ -169,7 +176,8 @@ def require_symmetric_input(before: Quantization) -> None:
 
     Raises
     ------
-    UnsupportedModelError: it is another.
+    UnsupportedModelError
+        it is another.
     """
     if before.zero_point != 0:
         raise UnsupportedModelError(

@@ -48,7 +48,8 @@ def rescaled_average_pool(
 
     Parameters
     ----------
-    counts_padding: elements outside the data are zeros; else the mean is of those inside.
+    counts_padding
+        elements outside the data are zeros; else the mean is of those inside.
     """
     counts = [window.kernel[0] * window.kernel[1]] if counts_padding else window.tap_counts()
     factors = [quantize_multiplier(before.scale / (after.scale * count)) for count in counts]

@@ -28,7 +28,8 @@ def mean(
 
     Raises
     ------
-    UnsupportedModelError: a sum of so many elements may leave int32.
+    UnsupportedModelError
+        a sum of so many elements may leave int32.
     """
     factor = quantize_multiplier(before.scale / after.scale)
     count = math.prod(shape_of(data)[axis] for axis in set(axes))
@@ -46,7 +47,8 @@ def reduce_sum(
 
     Raises
     ------
-    UnsupportedModelError: a sum of so many elements may leave int32.
+    UnsupportedModelError
+        a sum of so many elements may leave int32.
     """
     factor = quantize_multiplier(before.scale / after.scale)
     return _scaled_sum(builder, "sum", data, axes, before, after, factor)
@@ -129,7 +131,8 @@ def argmax(builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str)
 
     Raises
     ------
-    UnsupportedModelError: element and position do not fit into 32 bits together.
+    UnsupportedModelError
+        element and position do not fit into 32 bits together.
     """
     return _position(builder, data, axis, dtype, greatest=True)
 

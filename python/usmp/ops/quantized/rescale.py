@@ -18,10 +18,14 @@ class Rescale:
 
     Parameters
     ----------
-    factors: one, or one for each output channel.
-    zero_point: of the output.
-    limits: of the output.
-    rounding: how the product with the factor is rounded.
+    factors
+        one, or one for each output channel.
+    zero_point
+        of the output.
+    limits
+        of the output.
+    rounding
+        how the product with the factor is rounded.
     """
 
     factors: tuple[QuantizedMultiplier, ...]

@@ -26,9 +26,12 @@ class Resize:
 
     Parameters
     ----------
-    data, output: how many there are, and how many there shall be.
-    align_corners: the first and last elements fall together.
-    half_pixel_centers: an element is a square whose value is that of its center.
+    data, output
+        how many there are, and how many there shall be.
+    align_corners
+        the first and last elements fall together.
+    half_pixel_centers
+        an element is a square whose value is that of its center.
     """
 
     data: int
@@ -69,7 +72,8 @@ class Resize:
 
         Raises
         ------
-        UnsupportedModelError: a place takes more than 32 bits.
+        UnsupportedModelError
+            a place takes more than 32 bits.
         """
         extent, count = self._spans
         scale = ((extent << _BITS) + count // 2) // count
@@ -181,7 +185,8 @@ def resize_bilinear(
 
     Parameters
     ----------
-    data: an image of int8 or int16.
+    data
+        an image of int8 or int16.
     """
     shape = _output_shape(data, sides, layout)
     dtype = str(data.ty.dtype)

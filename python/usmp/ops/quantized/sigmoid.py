@@ -77,7 +77,8 @@ def _argument_scale(before: Quantization, direct_shifts: tuple[int, ...]) -> tup
 
     Parameters
     ----------
-    direct_shifts: a scale of 2**(shift - 12) needs no rounding for these shifts.
+    direct_shifts
+        a scale of 2**(shift - 12) needs no rounding for these shifts.
     """
     require_symmetric_input(before)
     power = power_of_two(before.scale)

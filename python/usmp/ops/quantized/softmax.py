@@ -39,12 +39,15 @@ def softmax(
 
     Parameters
     ----------
-    data: (rows, depth) of int8 or uint8.
-    after: of scale 1/256 (int8, uint8) or 1/65536 (int16), and with the least value as zero point.
+    data
+        (rows, depth) of int8 or uint8.
+    after
+        of scale 1/256 (int8, uint8) or 1/65536 (int16), and with the least value as zero point.
 
     Raises
     ------
-    UnsupportedModelError: another output, rows of 4096 elements or more, or a scale too small.
+    UnsupportedModelError
+        another output, rows of 4096 elements or more, or a scale too small.
     """
     rows, depth = shape_of(data)
     least, greatest = integer_limits(after.dtype)
@@ -89,7 +92,8 @@ def sum_of_exponentials(
 
     Returns
     -------
-    The function of row and column, in 31 fractional bits; a tensor of the sums, in 19.
+    tuple[Callable[[tirx.Expr, tirx.Expr], tirx.Expr], te.Tensor]
+        The function of row and column, in 31 fractional bits; a tensor of the sums, in 19.
     """
     rows, depth = (int(extent) for extent in data.shape)
     j = te.reduce_axis((0, depth), "j")
@@ -114,7 +118,8 @@ def require_summable(depth: int) -> None:
 
     Raises
     ------
-    UnsupportedModelError: the sum may leave int32.
+    UnsupportedModelError
+        the sum may leave int32.
     """
     if depth >= 1 << _SUM_BITS:
         raise UnsupportedModelError(
@@ -127,7 +132,8 @@ def exponentials(scale: float, beta: float) -> np.ndarray:
 
     Raises
     ------
-    UnsupportedModelError: `beta * scale` is too small.
+    UnsupportedModelError
+        `beta * scale` is too small.
     """
     factor = difference_factor(scale, beta)
     values = []
@@ -144,7 +150,8 @@ def difference_factor(scale: float, beta: float) -> QuantizedMultiplier:
 
     Raises
     ------
-    UnsupportedModelError: `beta * scale` is too small.
+    UnsupportedModelError
+        `beta * scale` is too small.
     """
     # From 2**30 on, all but the greatest element count nothing.
     factor = quantize_multiplier(min(beta * scale * 2.0 ** (31 - DIFFERENCE_BITS), 2.0**30 - 1.0))

@@ -44,12 +44,15 @@ def softmax_int16(
 
     Parameters
     ----------
-    data: (rows, depth) of int16 with zero point 0.
-    after: int16 of scale 1/32768 and zero point 0.
+    data
+        (rows, depth) of int16 with zero point 0.
+    after
+        int16 of scale 1/32768 and zero point 0.
 
     Raises
     ------
-    UnsupportedModelError: other zero points or another output scale, or rows so long that their
+    UnsupportedModelError
+        other zero points or another output scale, or rows so long that their
         sum may leave int32.
     """
     rows, depth = shape_of(data)

@@ -27,11 +27,16 @@ class SvdfWeights:
 
     Parameters
     ----------
-    features: (filters, features) of int8, symmetric.
-    features_scale: its scale.
-    time: (filters, memory) of the state's type, symmetric; the newest input is the last.
-    time_scale: its scale.
-    bias: (units) of int32.
+    features
+        (filters, features) of int8, symmetric.
+    features_scale
+        its scale.
+    time
+        (filters, memory) of the state's type, symmetric; the newest input is the last.
+    time_scale
+        its scale.
+    bias
+        (units) of int32.
     """
 
     features: np.ndarray
@@ -45,7 +50,8 @@ class SvdfWeights:
 
         Raises
         ------
-        UnsupportedModelError: they do not.
+        UnsupportedModelError
+            they do not.
         """
         filters, units = len(self.features), len(self.bias)
         if len(self.time) != filters or units == 0 or filters % units or 0 in self.time.shape:
@@ -66,13 +72,17 @@ def svdf(
 
     Parameters
     ----------
-    data: (batch, features) of int8.
-    state: (batch, filters * memory) of int8 or int16, the filters one after the other.
-    quantizations: of data, state and output.
+    data
+        (batch, features) of int8.
+    state
+        (batch, filters * memory) of int8 or int16, the filters one after the other.
+    quantizations
+        of data, state and output.
 
     Raises
     ------
-    UnsupportedModelError: impossible shapes, or scales or sums that leave 32 bits.
+    UnsupportedModelError
+        impossible shapes, or scales or sums that leave 32 bits.
     """
     weights.check()
     before, kept, after = quantizations

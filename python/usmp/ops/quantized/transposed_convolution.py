@@ -68,8 +68,10 @@ def reached(
 
     Parameters
     ----------
-    output: row and column in the output.
-    ascending: whether the steps go through the data in its order, and not backwards.
+    output
+        row and column in the output.
+    ascending
+        whether the steps go through the data in its order, and not backwards.
     """
     positions, taps, conditions = [], [], []
     for side, index, step in zip(sides, output, steps, strict=True):
@@ -95,11 +97,16 @@ def transpose_conv2d(
 
     Parameters
     ----------
-    data: an image in `layout`, of int8, uint8 or int16.
-    weight: (output channels, kernel height, kernel width, channels).
-    bias: (output channels) of int32 or int64, or None.
-    sides: rows and columns.
-    quantization: of the data.
+    data
+        an image in `layout`, of int8, uint8 or int16.
+    weight
+        (output channels, kernel height, kernel width, channels).
+    bias
+        (output channels) of int32 or int64, or None.
+    sides
+        rows and columns.
+    quantization
+        of the data.
     """
     outputs, _, _, channels = weight.shape
     batch, *_ = layout.named(shape_of(data))

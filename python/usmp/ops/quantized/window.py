@@ -32,11 +32,16 @@ class Window:
 
     Parameters
     ----------
-    data: extents of the data.
-    kernel: extents of the kernel.
-    strides, dilations: steps in the data from one output, or tap, to the next.
-    padding: rows above and columns to the left of the data that the kernel reaches into.
-    output: extents of the output.
+    data
+        extents of the data.
+    kernel
+        extents of the kernel.
+    strides, dilations
+        steps in the data from one output, or tap, to the next.
+    padding
+        rows above and columns to the left of the data that the kernel reaches into.
+    output
+        extents of the output.
     """
 
     data: tuple[int, int]

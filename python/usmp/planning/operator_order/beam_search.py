@@ -22,11 +22,16 @@ def search_with_beam(
 
     Parameters
     ----------
-    states: of the graph.
-    section: its calls.
-    free: bytes that may be live without being a peak.
-    limit: bytes that must not be live.
-    work: how wide the beam may be; it has at least one state.
+    states
+        of the graph.
+    section
+        its calls.
+    free
+        bytes that may be live without being a peak.
+    limit
+        bytes that must not be live.
+    work
+        how wide the beam may be; it has at least one state.
     """
     beam: list[tuple[int, State, _Way | None]] = [(free, section.start, None)]
     for made in range(len(section.calls)):

@@ -20,10 +20,14 @@ def bytes_needed(
 
     Parameters
     ----------
-    graph: has the tensors.
-    call: one of its calls.
-    liveness: of each of `call.uses`, the flags.
-    shares: whether tensors that die may share bytes with those that become live, by `reuse_bytes`.
+    graph
+        has the tensors.
+    call
+        one of its calls.
+    liveness
+        of each of `call.uses`, the flags.
+    shares
+        whether tensors that die may share bytes with those that become live, by `reuse_bytes`.
     """
     # Only where a tensor becomes live can the sum grow.
     moments = {0, *(use.first for use in call.uses)}

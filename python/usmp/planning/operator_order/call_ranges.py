@@ -16,9 +16,12 @@ class CallRange:
 
     Parameters
     ----------
-    calls: in the importer's order.
-    start: the state before them.
-    end: the bits of all that is done after them.
+    calls
+        in the importer's order.
+    start
+        the state before them.
+    end
+        the bits of all that is done after them.
     """
 
     calls: range
@@ -47,8 +50,10 @@ def lower_bound(states: OperatorStates, needs: Sequence[int]) -> int:
 
     Parameters
     ----------
-    states: of the graph.
-    needs: bytes that each call needs in the importer's order, or more.
+    states
+        of the graph.
+    needs
+        bytes that each call needs in the importer's order, or more.
     """
     graph = states.graph
     ancestors, descendants = _ancestors(graph), _descendants(graph)

@@ -24,10 +24,13 @@ class Found:
 
     Parameters
     ----------
-    order: of the section's calls, with the least peak; None if none is below the limit, or if it
+    order
+        of the section's calls, with the least peak; None if none is below the limit, or if it
         was too much work.
-    lower_bound: no order of the section has a lower peak, unless that is free.
-    is_proved: whether the search came to its end.
+    lower_bound
+        no order of the section has a lower peak, unless that is free.
+    is_proved
+        whether the search came to its end.
     """
 
     order: Sequence[int] | None
@@ -42,12 +45,17 @@ def search_exactly(
 
     Parameters
     ----------
-    states: of the graph.
-    section: its calls.
-    free: bytes that may be live without being a peak.
-    limit: bytes that must not be live; the peak of the importer's order, so that only what is
+    states
+        of the graph.
+    section
+        its calls.
+    free
+        bytes that may be live without being a peak.
+    limit
+        bytes that must not be live; the peak of the importer's order, so that only what is
         better is found.
-    work: ends the search.
+    work
+        ends the search.
     """
     ways: dict[int, tuple[int, list[int]]] = {}
     best = {section.start.done: free}

@@ -18,9 +18,12 @@ class GraphTensor:
 
     Parameters
     ----------
-    size_bytes: that it takes.
-    at_entry: whether it is live before the first call too.
-    at_exit: whether it is live after the last call too.
+    size_bytes
+        that it takes.
+    at_entry
+        whether it is live before the first call too.
+    at_exit
+        whether it is live after the last call too.
     """
 
     size_bytes: int
@@ -34,8 +37,10 @@ class TensorUse:
 
     Parameters
     ----------
-    tensor: its index.
-    first, last: moments within the call. A tensor that no earlier call uses is live from `first`
+    tensor
+        its index.
+    first, last
+        moments within the call. A tensor that no earlier call uses is live from `first`
         on; one that no later call uses is live up to and including `last`.
     """
 
@@ -50,9 +55,12 @@ class GraphCall:
 
     Parameters
     ----------
-    uses: the tensors that it uses, each once.
-    after: the calls that must come before this one, in ascending order; all have lower indices.
-    reuse_bytes: (y, x) -> the bytes that two tensors may share where y is used for the last time
+    uses
+        the tensors that it uses, each once.
+    after
+        the calls that must come before this one, in ascending order; all have lower indices.
+    reuse_bytes
+        (y, x) -> the bytes that two tensors may share where y is used for the last time
         and x for the first time; at most the size of the smaller.
     """
 

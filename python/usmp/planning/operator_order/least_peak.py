@@ -26,10 +26,14 @@ class OperatorOrder:
 
     Parameters
     ----------
-    order: the calls by index, in the order in which to make them.
-    importer_peak_bytes: most bytes live at once in the importer's order.
-    peak_bytes: the same in this order, at most `importer_peak_bytes`.
-    lower_bound_bytes: no order has a lower peak.
+    order
+        the calls by index, in the order in which to make them.
+    importer_peak_bytes
+        most bytes live at once in the importer's order.
+    peak_bytes
+        the same in this order, at most `importer_peak_bytes`.
+    lower_bound_bytes
+        no order has a lower peak.
     """
 
     order: tuple[int, ...]
@@ -46,8 +50,10 @@ def least_peak_order(graph: OperatorGraph, most_steps: int = MOST_STEPS) -> Oper
 
     Parameters
     ----------
-    graph: the calls.
-    most_steps: that the exact search may look at, and the beam again, over all sections.
+    graph
+        the calls.
+    most_steps
+        that the exact search may look at, and the beam again, over all sections.
     """
     states = OperatorStates(graph)
     apart = OperatorStates(graph, shares=False)

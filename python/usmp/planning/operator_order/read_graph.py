@@ -43,13 +43,17 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
 
     Parameters
     ----------
-    mod: the module, before it is planned.
-    preserve_inputs: whether inputs live to the exit.
-    overlap: whether outputs may overwrite what an operator has read (see `safe_overlap`).
+    mod
+        the module, before it is planned.
+    preserve_inputs
+        whether inputs live to the exit.
+    overlap
+        whether outputs may overwrite what an operator has read (see `safe_overlap`).
 
     Raises
     ------
-    ValueError: a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    ValueError
+        a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
     facts = module_facts(mod)
     found = main_statements(facts)

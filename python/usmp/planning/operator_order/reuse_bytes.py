@@ -17,8 +17,10 @@ class MemoryOfCallee:
 
     Parameters
     ----------
-    memory: a parameter, or a buffer that is allocated there.
-    byte_offset: of its begin in the tensor.
+    memory
+        a parameter, or a buffer that is allocated there.
+    byte_offset
+        of its begin in the tensor.
     """
 
     memory: Memory
@@ -33,9 +35,12 @@ class ReuseBytes(Mapping[tuple[int, int], int]):
 
     Parameters
     ----------
-    callee: what is known of the PrimFunc that is called.
-    memories: the tensors that the call uses, as far as it is known what they are to the PrimFunc.
-    tensors: by index.
+    callee
+        what is known of the PrimFunc that is called.
+    memories
+        the tensors that the call uses, as far as it is known what they are to the PrimFunc.
+    tensors
+        by index.
     """
 
     callee: FunctionFacts

@@ -27,9 +27,12 @@ class State(NamedTuple):
 
     Parameters
     ----------
-    done: their bits.
-    live: bytes that are live now.
-    ready: calls that may come next, in the importer's order.
+    done
+        their bits.
+    live
+        bytes that are live now.
+    ready
+        calls that may come next, in the importer's order.
     """
 
     done: int
@@ -49,15 +52,20 @@ class OperatorStates:
 
     Parameters
     ----------
-    graph: the calls.
-    shares: whether tensors that die may share bytes with those that become live.
+    graph
+        the calls.
+    shares
+        whether tensors that die may share bytes with those that become live.
 
     Attributes
     ----------
-    entry, exit: bits that are no calls, but stand for whoever wrote the tensors that are live at
+    entry, exit
+        bits that are no calls, but stand for whoever wrote the tensors that are live at
         entry, and reads those that are live at exit.
-    start: the state before the first call; `entry` is done.
-    users: by tensor, the calls that use it.
+    start
+        the state before the first call; `entry` is done.
+    users
+        by tensor, the calls that use it.
     """
 
     def __init__(self, graph: OperatorGraph, shares: bool = True) -> None:

@@ -30,9 +30,12 @@ class Partition:
 
     Parameters
     ----------
-    constants: name -> value, in the order in which they are used first.
-    composites: names of the patterns that its operators come from.
-    workspace_bytes: scratch memory that it asks for.
+    constants
+        name -> value, in the order in which they are used first.
+    composites
+        names of the patterns that its operators come from.
+    workspace_bytes
+        scratch memory that it asks for.
     """
 
     inputs: list[AcceleratorParameter] = field(default_factory=list)
@@ -60,7 +63,8 @@ def describe_partition(function: relax.Function, mod: IRModule) -> Partition:
 
     Raises
     ------
-    UnsupportedModelError: it gives one of its inputs, or a constant, or a tensor twice.
+    UnsupportedModelError
+        it gives one of its inputs, or a constant, or a tensor twice.
     """
     return _Reader(mod).read(function)
 

@@ -31,12 +31,16 @@ def quantized_operator(
 
     Parameters
     ----------
-    name: the accelerator, a point and what the pattern is called, as "accel.conv2d".
-    operator: name of the integer operator, as "conv2d", "depthwise_conv2d", "fully_connected",
+    name
+        the accelerator, a point and what the pattern is called, as "accel.conv2d".
+    operator
+        name of the integer operator, as "conv2d", "depthwise_conv2d", "fully_connected",
         "add", "max_pool" or "softmax"; `tvmc compile` without the accelerator emits a C function
         `tvmgen_<module>_<operator>` for it.
-    check: whether to take an operator that matches; all of them by default.
-    workspace_bytes: scratch memory that the function is to be given.
+    check
+        whether to take an operator that matches; all of them by default.
+    workspace_bytes
+        scratch memory that the function is to be given.
     """
 
     def is_wanted(context: PatternCheckContext) -> bool:

@@ -18,8 +18,10 @@ def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Ten
 
     Raises
     ------
-    UnsupportedModelError: there is no Relax function `main`.
-    ValueError: a name that is no parameter of `main`, or that of a state, or a value of another
+    UnsupportedModelError
+        there is no Relax function `main`.
+    ValueError
+        a name that is no parameter of `main`, or that of a state, or a value of another
         shape or element type.
     """
     main = main_function(mod)

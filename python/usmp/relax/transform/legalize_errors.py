@@ -15,7 +15,8 @@ def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
 
     Raises
     ------
-    UnsupportedModelError: they fail; the message has the operator, its result and the reason.
+    UnsupportedModelError
+        they fail; the message has the operator, its result and the reason.
     """
     try:
         return passes(mod)

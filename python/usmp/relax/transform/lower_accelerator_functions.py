@@ -36,14 +36,19 @@ def lower_accelerator_functions(
 
     Parameters
     ----------
-    mod: a Relax `main`.
-    accelerators: names of the targets that the model is built for.
-    symbol_prefix: of C symbols, as "tvmgen_default".
+    mod
+        a Relax `main`.
+    accelerators
+        names of the targets that the model is built for.
+    symbol_prefix
+        of C symbols, as "tvmgen_default".
 
     Raises
     ------
-    ValueError: a function for a target that is not named.
-    UnsupportedModelError: a function that only passes a tensor on.
+    ValueError
+        a function for a target that is not named.
+    UnsupportedModelError
+        a function that only passes a tensor on.
     """
     offloaded = {
         variable: function

@@ -15,7 +15,8 @@ def make_parameter_names_unique(mod: IRModule) -> IRModule:
 
     Raises
     ------
-    UnsupportedModelError: no Relax function `main`.
+    UnsupportedModelError
+        no Relax function `main`.
     """
     main = main_function(mod)
     names = names_apart(param.name for param in main.params)

@@ -24,7 +24,8 @@ def normalize_take_indices(mod: IRModule) -> IRModule:
 
     Raises
     ------
-    UnsupportedModelError: there is no such element, or no Relax function `main`.
+    UnsupportedModelError
+        there is no such element, or no Relax function `main`.
     """
     main = main_function(mod)
     body = tvm_ffi.structural_map(main.body, (Call, _normalized))
@@ -54,7 +55,8 @@ def count_from_start(indices: np.ndarray, shape: Sequence[int], axis: int) -> np
 
     Raises
     ------
-    UnsupportedModelError: there is no such element.
+    UnsupportedModelError
+        there is no such element.
     """
     extent = shape[axis]
     wrong = indices[(indices < -extent) | (indices >= extent)]

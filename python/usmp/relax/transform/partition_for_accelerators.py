@@ -20,8 +20,10 @@ def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IR
 
     Parameters
     ----------
-    mod: a Relax `main`.
-    accelerators: their names, the one that chooses first in front.
+    mod
+        a Relax `main`.
+    accelerators
+        their names, the one that chooses first in front.
     """
     for accelerator in accelerators:
         patterns = patterns_of(accelerator)

@@ -54,13 +54,20 @@ class Trial:
 
     Parameters
     ----------
-    front_end: "onnx", "tflite" or "pytorch".
-    operator: the name by which the front end knows it.
-    description: attributes, types and shapes, as a person reads them.
-    model: the content of the file.
-    runs: the inputs of each run, by name; state, if there is any, is kept from one to the next.
-    reference: the outputs of one run, in the order of the model; raises `NoReferenceError`.
-    tolerance: how far floats may be apart.
+    front_end
+        "onnx", "tflite" or "pytorch".
+    operator
+        the name by which the front end knows it.
+    description
+        attributes, types and shapes, as a person reads them.
+    model
+        the content of the file.
+    runs
+        the inputs of each run, by name; state, if there is any, is kept from one to the next.
+    reference
+        the outputs of one run, in the order of the model; raises `NoReferenceError`.
+    tolerance
+        how far floats may be apart.
     """
 
     front_end: str

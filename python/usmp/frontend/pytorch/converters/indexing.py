@@ -121,9 +121,12 @@ class PickedPart:
 
     Parameters
     ----------
-    shape: of the result.
-    first, last: the axes of the result from `first` up to `last` are those of the indices.
-    kept: the axes of `data` that the other axes of the result are.
+    shape
+        of the result.
+    first, last
+        the axes of the result from `first` up to `last` are those of the indices.
+    kept
+        the axes of `data` that the other axes of the result are.
     """
 
     shape: tuple[int, ...]
@@ -143,7 +146,8 @@ def picked_part(data: Expr, given: Sequence[tuple[int, Expr]]) -> PickedPart:
 
     Parameters
     ----------
-    given: axes of `data` and their indices.
+    given
+        axes of `data` and their indices.
     """
     axes = [axis for axis, _ in given]
     extents = np.broadcast_shapes(*(shape_of(index) for _, index in given))

@@ -19,7 +19,8 @@ def known_value(node: Any, values: Mapping[Any, Any]) -> Any:
 
     Parameters
     ----------
-    values: those of nodes.
+    values
+        those of nodes.
     """
     target = node.target
     is_of_numbers = getattr(target, "__module__", None) == "_operator" or target is torch.sym_sum

@@ -22,9 +22,12 @@ class Operator:
 
     Parameters
     ----------
-    node: of torch.fx.
-    builder: inside a dataflow block of the function.
-    argument: what an argument is here: a Relax tensor in the place of a node.
+    node
+        of torch.fx.
+    builder
+        inside a dataflow block of the function.
+    argument
+        what an argument is here: a Relax tensor in the place of a node.
     """
 
     node: Any
@@ -128,7 +131,8 @@ def constant(value: float, dtype: str) -> Expr:
 
     Raises
     ------
-    ValueError: the type cannot hold it.
+    ValueError
+        the type cannot hold it.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         array = np.asarray(value).astype(dtype)

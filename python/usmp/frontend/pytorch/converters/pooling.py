@@ -33,10 +33,14 @@ class Window:
 
     Parameters
     ----------
-    extent: of the input.
-    reach: how many elements a window spans.
-    stride, padding: of the operator; as much padding stands in front as behind.
-    count: how many windows there are.
+    extent
+        of the input.
+    reach
+        how many elements a window spans.
+    stride, padding
+        of the operator; as much padding stands in front as behind.
+    count
+        how many windows there are.
     """
 
     extent: int

@@ -22,8 +22,10 @@ class Taps:
 
     Parameters
     ----------
-    places: (extent of the output, taps) where each tap reads.
-    weights: of the same shape.
+    places
+        (extent of the output, taps) where each tap reads.
+    weights
+        of the same shape.
     """
 
     places: np.ndarray

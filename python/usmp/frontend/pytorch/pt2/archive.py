@@ -15,7 +15,8 @@ def read_members(content: bytes) -> dict[str, bytes]:
 
     Raises
     ------
-    UnsupportedModelError: this is no such file, or a damaged one, or one whose members take more
+    UnsupportedModelError
+        this is no such file, or a damaged one, or one whose members take more
         than its own bytes.
     """
     try:

@@ -29,7 +29,8 @@ def check_arithmetic(program: Any) -> None:
 
     Raises
     ------
-    UnsupportedModelError: it does not.
+    UnsupportedModelError
+        it does not.
     """
     with trust_named():
         for module in program.graph_module.modules():

@@ -50,7 +50,8 @@ def checked_archive(content: bytes) -> bytes:
 
     Raises
     ------
-    UnsupportedModelError: it has something that is not known to run none, or is damaged.
+    UnsupportedModelError
+        it has something that is not known to run none, or is damaged.
     """
     members = read_members(content)
     with trust_named():
@@ -63,7 +64,8 @@ def trust_named() -> Iterator[None]:
 
     Raises
     ------
-    UnsupportedModelError: something is not.
+    UnsupportedModelError
+        something is not.
     """
     try:
         yield
@@ -126,7 +128,8 @@ def _check_bounds(
 
     Raises
     ------
-    UnsupportedModelError: one does not.
+    UnsupportedModelError
+        one does not.
     """
     import torch
     from torch._export.serde.serialize import _SERIALIZE_TO_TORCH_DTYPE

@@ -53,7 +53,8 @@ def expression(value: Any, where: str) -> str:
 
     Raises
     ------
-    NotAllowedError: it has something else in it.
+    NotAllowedError
+        it has something else in it.
     """
     error = refused(value, where, "not an expression of sizes")
     if not isinstance(value, str) or len(value) > _LONGEST:

@@ -37,7 +37,8 @@ def operator_name(value: Any, where: str) -> str:
 
     Raises
     ------
-    NotAllowedError: it is another one.
+    NotAllowedError
+        it is another one.
     """
     if isinstance(value, str):
         parts = _OPERATOR.fullmatch(value)

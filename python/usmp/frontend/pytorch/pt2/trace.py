@@ -25,9 +25,12 @@ class Trace:
 
     Parameters
     ----------
-    limits: what the program may ask for.
-    calls: how often PyTorch has computed the shape of an operator.
-    refused: why it stopped; PyTorch may turn this into an error of its own.
+    limits
+        what the program may ask for.
+    calls
+        how often PyTorch has computed the shape of an operator.
+    refused
+        why it stopped; PyTorch may turn this into an error of its own.
     """
 
     limits: Limits
@@ -42,7 +45,8 @@ class Trace:
 
         Raises
         ------
-        LimitError: a tensor takes more, or there are more operators.
+        LimitError
+            a tensor takes more, or there are more operators.
         """
         original = FakeTensorMode.__torch_dispatch__
 

@@ -20,7 +20,8 @@ def tree_spec(value: Any, where: str) -> str:
 
     Raises
     ------
-    NotAllowedError: another kind of object is among them.
+    NotAllowedError
+        another kind of object is among them.
     """
     if not isinstance(value, str):
         raise refused(value, where, "not text")

@@ -107,7 +107,8 @@ def check_unary(operator: TfliteOperator, types: tuple[str, ...]) -> None:
 
     Raises
     ------
-    UnsupportedModelError: they have not.
+    UnsupportedModelError
+        they have not.
     """
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", types)

@@ -113,7 +113,8 @@ def _check_broadcast(operator: TfliteOperator) -> None:
 
     Raises
     ------
-    UnsupportedModelError: they have not.
+    UnsupportedModelError
+        they have not.
     """
     shapes = [operator.input(index).shape for index in (0, 1)]
     output = operator.output

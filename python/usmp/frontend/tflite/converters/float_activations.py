@@ -47,7 +47,8 @@ def _check(operator: TfliteOperator) -> None:
 
     Raises
     ------
-    UnsupportedModelError: they are not.
+    UnsupportedModelError
+        they are not.
     """
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", _REAL)

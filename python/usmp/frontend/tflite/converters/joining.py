@@ -97,7 +97,8 @@ def _check_joinable(
 
     Raises
     ------
-    UnsupportedModelError: they do.
+    UnsupportedModelError
+        they do.
     """
     if any(
         one != other and place != axis

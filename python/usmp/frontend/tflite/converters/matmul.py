@@ -43,7 +43,8 @@ def _check(operator: TfliteOperator, types: tuple[str, ...]) -> tuple[bool, bool
 
     Raises
     ------
-    UnsupportedModelError: they, or the output, are of other types, or do not go together.
+    UnsupportedModelError
+        they, or the output, are of other types, or do not go together.
     """
     options = operator.options(tflite.BatchMatMulOptions)
     left, right, output = operator.input(0), operator.input(1), operator.output

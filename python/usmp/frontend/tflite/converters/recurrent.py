@@ -195,7 +195,8 @@ def _variable(
 
     Raises
     ------
-    UnsupportedModelError: the tensor is not variable, or of another shape.
+    UnsupportedModelError
+        the tensor is not variable, or of another shape.
     """
     tensor = operator.input(index)
     if not tensor.table.IsVariable():

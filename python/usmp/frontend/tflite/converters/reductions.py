@@ -155,7 +155,8 @@ def _axis_of_position(operator: TfliteOperator) -> int:
 
     Raises
     ------
-    UnsupportedModelError: the output has another shape or type.
+    UnsupportedModelError
+        the output has another shape or type.
     """
     data, output, axis = operator.input(0), operator.output, _axis(operator)
     require_types(operator, output, "output", ("int32", "int64"))
@@ -171,7 +172,8 @@ def _axis(operator: TfliteOperator) -> int:
 
     Raises
     ------
-    UnsupportedModelError: it is computed, or not one of the input's, or the input is empty.
+    UnsupportedModelError
+        it is computed, or not one of the input's, or the input is empty.
     """
     data = operator.input(0)
     given = [int(axis) for axis in operator.integers(1).reshape(-1)]
@@ -186,7 +188,8 @@ def _axes(operator: TfliteOperator) -> list[int]:
 
     Raises
     ------
-    UnsupportedModelError: they are computed, or not among the input's, or the output's shape is
+    UnsupportedModelError
+        they are computed, or not among the input's, or the output's shape is
         not what is left.
     """
     data, output = operator.input(0), operator.output

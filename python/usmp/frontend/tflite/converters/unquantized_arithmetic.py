@@ -64,7 +64,8 @@ def _operands(
 
     Raises
     ------
-    UnsupportedModelError: they, or the output, are of other types, or do not go together.
+    UnsupportedModelError
+        they, or the output, are of other types, or do not go together.
     """
     left, right = operator.input(0), operator.input(1)
     require_types(operator, left, "input", types)

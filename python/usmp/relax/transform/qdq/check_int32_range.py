@@ -13,7 +13,8 @@ def check_int32_range(magnitude: int, real_factor: float) -> None:
 
     Raises
     ------
-    UnsupportedModelError: they may not.
+    UnsupportedModelError
+        they may not.
     """
     shift = quantize_multiplier(real_factor).shift
     if magnitude * 2.0 ** max(shift, 0) + _LARGEST_ZERO_POINT >= 2**31:

@@ -37,9 +37,12 @@ class Move:
 
     Parameters
     ----------
-    source: the other one.
-    rebuild: the same move of another tensor, in which new elements are the given integer.
-    fill: the real number that new elements are; None if there are none.
+    source
+        the other one.
+    rebuild
+        the same move of another tensor, in which new elements are the given integer.
+    fill
+        the real number that new elements are; None if there are none.
     """
 
     source: relax.Expr

@@ -34,10 +34,14 @@ class Graph:
 
     Parameters
     ----------
-    builder: where calls of integer operators are made.
-    lookup: the expression that a variable is bound to, or None.
-    matcher: what finds the integers of any expression.
-    known: integers that were found in the block that is being rewritten.
+    builder
+        where calls of integer operators are made.
+    lookup
+        the expression that a variable is bound to, or None.
+    matcher
+        what finds the integers of any expression.
+    known
+        integers that were found in the block that is being rewritten.
     """
 
     builder: relax.BlockBuilder

@@ -53,8 +53,9 @@ def use_integer_operators(mod: IRModule) -> IRModule:
 
     Returns
     -------
-    The module, with the attribute `float_operators` if some operators compute in float: name ->
-    how many. A module without R.quantize and R.dequantize is returned as it is.
+    IRModule
+        The module, with the attribute `float_operators` if some operators compute in float: name ->
+        how many. A module without R.quantize and R.dequantize is returned as it is.
     """
     main = main_function(mod)
     if not _is_quantized(main):

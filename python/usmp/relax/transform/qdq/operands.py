@@ -22,9 +22,12 @@ class IntegerTensor:
 
     Parameters
     ----------
-    source: the integers.
-    quantization: one scale for all of them.
-    moves: what happens to them before they are read, and the integers that new elements are.
+    source
+        the integers.
+    quantization
+        one scale for all of them.
+    moves
+        what happens to them before they are read, and the integers that new elements are.
     """
 
     source: relax.Expr

@@ -55,14 +55,19 @@ def rescale_and_bias(
 
     Parameters
     ----------
-    weight: its first axis is the output channels.
-    bias: the real numbers that are added to the result.
-    axis: of the output channels in the result.
-    shape: of the result.
+    weight
+        its first axis is the output channels.
+    bias
+        the real numbers that are added to the result.
+    axis
+        of the output channels in the result.
+    shape
+        of the result.
 
     Raises
     ------
-    UnsupportedModelError: the bias is not one number a channel, or 32 bits are not enough.
+    UnsupportedModelError
+        the bias is not one number a channel, or 32 bits are not enough.
     """
     channels = shape[axis]
     scales = data.scale * np.broadcast_to(weight.quantization.scales, channels)

@@ -29,8 +29,10 @@ class Case:
 
     Parameters
     ----------
-    function: of the inputs, to a tensor or several.
-    description: the arguments, as a person reads them.
+    function
+        of the inputs, to a tensor or several.
+    description
+        the arguments, as a person reads them.
     """
 
     function: Callable[..., Any]
@@ -149,7 +151,8 @@ def tensor(
 
     Parameters
     ----------
-    special: infinities and what is not a number are among floats.
+    special
+        infinities and what is not a number are among floats.
     """
     generator = torch.Generator().manual_seed(random.getrandbits(32))
     if dtype == torch.bool:

@@ -31,9 +31,11 @@ class Model:
 
     Parameters
     ----------
-    limits: the least and the largest value of an input, by its number among the operator's;
+    limits
+        the least and the largest value of an input, by its number among the operator's;
         others are drawn from the whole of their type, and from numbers near zero.
-    is_for_litert: tflite-micro runs it, but wrongly.
+    is_for_litert
+        tflite-micro runs it, but wrongly.
     """
 
     inputs: Sequence[Spec | Constant | None]
@@ -49,7 +51,8 @@ class Draw:
 
     Parameters
     ----------
-    of_type: what `dtype` gives where it is among the types; anything if "".
+    of_type
+        what `dtype` gives where it is among the types; anything if "".
     """
 
     def __init__(self, random: Random, of_type: str = "") -> None:
@@ -206,7 +209,8 @@ def _expected(
 
     Raises
     ------
-    NoReferenceError: none can.
+    NoReferenceError
+        none can.
     """
     reasons = []
     for reference in references:
