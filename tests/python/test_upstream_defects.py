@@ -15,8 +15,7 @@ from support.placement_graphs import graph, offsets, pool, run
 from support.planner_views import bound, plan, pool_args, workspace
 from support.planner_views import offsets as planned_offsets
 from support.relax_models import Attention
-from usmp import Executor, WorkspaceMemoryPools
-from usmp import build_module as build
+from usmp import Executor, WorkspaceMemoryPools, build
 from usmp.analysis import memory_pressure
 from usmp.codegen.c_source import print_sources
 from usmp.codegen.interface import interface_of

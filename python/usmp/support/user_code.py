@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 _BACKTRACE = "TVM_BACKTRACE"
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def wants_backtrace() -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from support.accelerator_models import MATMUL, attention, registered
 from support.relax_models import PARAMS, Attention
-from usmp import build_module as build
+from usmp import build
 from usmp.codegen.accelerator_functions import function_metadata
 
 STRUCT = """\

@@ -80,9 +80,12 @@ def _batch(first: int, count: int, of_real: float, built: float) -> Iterator[Out
         noise = Path(folder) / "stderr"
         arguments = [first, count, of_real, built]
         command = [sys.executable, "-X", "faulthandler", str(worker), *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
         with (
             noise.open("ab") as stderr,
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr) as process,
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=stderr, env=environment
+            ) as process,
         ):
             if _line(process, START_SECONDS) != "ready":
                 process.kill()

@@ -250,6 +250,6 @@ def test_what_tvm_cannot_compile_is_refused_in_a_line():
 
 def test_constants_without_a_place_are_refused(digits):
     factory = usmp.build(digits, "c")
-    lowered = usmp.relax.lower_to_aot(digits)
+    lowered = usmp.pipeline.lower_to_aot(digits)
     with pytest.raises(UnsupportedByLLVM, match="has no place in a constant pool"):
         compile_module(lowered, factory.interface, tvm.target.Target("llvm"))
