@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-import struct
+from io import BytesIO
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
 
 from usmp.boards.board import Board
 from usmp.boards.board_run import Section
-
-_SECTION_HEADER = struct.Struct("<10I")
-_ALLOCATED = 2
-"""SHF_ALLOC: the section takes memory while the program runs."""
+from usmp.runtime.c_compiler import BuildError
 
 
 def read_sections(elf: bytes, board: Board) -> list[Section]:
-    """The sections of an ELF file of 32 bits that take memory of the board, in address order.
+    """The sections of an ELF file that take memory of the board, in address order.
 
-    Source: Tool Interface Standard, "Executable and Linking Format", section headers.
+    Raises
+    ------
+    BuildError
+        it is no ELF file, or a damaged one.
     """
-    table, size, count, names_index = _header(elf)
-    headers = [_SECTION_HEADER.unpack_from(elf, table + size * i) for i in range(count)]
-    names = headers[names_index][4]
-    sections = []
-    for name, _, flags, address, _, length, *_ in headers:
-        if flags & _ALLOCATED and length:
-            start = names + name
-            text = elf[start : elf.index(0, start)].decode()
-            sections.append(Section(text, _memory_at(board, address), address, length))
+    try:
+        sections = [
+            Section(
+                section.name,
+                _memory_at(board, section["sh_addr"]),
+                section["sh_addr"],
+                section["sh_size"],
+            )
+            for section in ELFFile(BytesIO(elf)).iter_sections()
+            if section["sh_flags"] & SH_FLAGS.SHF_ALLOC and section["sh_size"]
+        ]
+    except ELFError as error:
+        raise BuildError(
+            f"the program that make built for board {board.name} is no whole ELF file ({error}); "
+            "build it with the project's own Makefile"
+        ) from None
     return sorted(sections, key=lambda section: section.address)
-
-
-def _header(elf: bytes) -> tuple[int, int, int, int]:
-    """Offset, entry size and length of the section header table, and the index of the names."""
-    (table,) = struct.unpack_from("<I", elf, 32)
-    size, count, names_index = struct.unpack_from("<3H", elf, 46)
-    return table, size, count, names_index
 
 
 def _memory_at(board: Board, address: int) -> str:

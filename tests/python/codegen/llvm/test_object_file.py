@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import sys
+from random import Random
 
 import pytest
 import tvm
@@ -13,6 +14,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PrimType
 
 import usmp
+from support.byte_mutations import mutated_bytes
 from support.compilers import require
 from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions, compile_module
 from usmp.objects import Executor
@@ -159,7 +161,7 @@ def test_object_of_another_machine_does_not_run_here(digits):
     with pytest.raises(BuildError) as refused:
         usmp.build(digits, CORTEX_M3).load()
     assert str(refused.value) == (
-        "codegen/host/lib/default_lib1.o is code for 32-bit Arm, not for this host; link the "
+        "codegen/host/lib/default_lib1.o is code for 32-bit ARM, not for this host; link the "
         "archive's files with that machine's compiler, or compile the model with target c or llvm "
         "without options to run it here"
     )
@@ -168,7 +170,7 @@ def test_object_of_another_machine_does_not_run_here(digits):
 @pytest.mark.parametrize(
     ("width", "machine", "name"),
     [
-        (1, 40, "32-bit Arm"),
+        (1, 40, "32-bit ARM"),
         (1, 243, "32-bit RISC-V"),
         (2, 243, "64-bit RISC-V"),
         (1, 3, "32-bit x86"),
@@ -176,13 +178,22 @@ def test_object_of_another_machine_does_not_run_here(digits):
     ],
 )
 def test_names_of_machines(width, machine, name):
-    head = b"\x7fELF" + bytes([width, 1]) + bytes(12) + struct.pack("<H", machine)
-    assert foreign_machine(head) == name
+    head = b"\x7fELF" + bytes([width, 1, 1]) + bytes(11) + struct.pack("<H", machine)
+    assert foreign_machine(head + bytes(44)) == name
 
 
 def test_what_is_not_elf_is_not_judged():
     assert foreign_machine(b"\xcf\xfa\xed\xfe" + bytes(100)) is None
     assert foreign_machine(b"") is None
+
+
+def test_damaged_object_file_is_not_judged_or_named(digits):
+    """What is wrong with it the linker says."""
+    content = object_of(usmp.build(digits, CORTEX_M3))
+    generator = Random(0)
+    found = {foreign_machine(mutated_bytes(content, range(52), generator)) for _ in range(300)}
+    assert {None, "32-bit ARM"} < found
+    assert all(name is None or re.fullmatch(r"(32|64)-bit [ -~]+", name) for name in found)
 
 
 def test_packed_interface(digits):
