@@ -17,9 +17,10 @@ from tvm.tirx import FloatImm, IntImm
 from usmp.analysis.integer_ranges import type_range
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c_comparisons import comparison_with_limit
+from usmp.codegen.c_files import C_CONVERSIONS
 from usmp.codegen.c_helpers import Helpers, is_helper
 from usmp.codegen.c_literals import float_literal, integer_literal
-from usmp.codegen.c_small_floats import C_CONVERSIONS, bits_of
+from usmp.codegen.c_small_floats import bits_of, conversion_name
 from usmp.codegen.c_types import (
     UnsupportedInC,
     c_type,
@@ -216,7 +217,7 @@ class ExpressionPrinter:
         """A conversion from or to a type that C lacks."""
         # A double has all that a float has.
         through = "float32" if target == "float64" else target
-        if (through, source) not in C_CONVERSIONS:
+        if conversion_name(through, source) not in C_CONVERSIONS:
             raise UnsupportedInC(
                 f"{source} to {target} is not supported: {expr}; only float16 and bfloat16 are "
                 "computed with, by way of float32; change the type in the model"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from usmp.codegen.c_arithmetic import C_ARITHMETIC
-from usmp.codegen.c_intrinsics import C_INTRINSICS
-from usmp.codegen.c_small_floats import C_CONVERSIONS, conversion_name
+from usmp.codegen.c_files import C_ARITHMETIC, C_CONVERSIONS, C_INTRINSICS
+from usmp.codegen.c_small_floats import conversion_name
 from usmp.codegen.c_types import UnsupportedInC, c_type
 
 _FUNCTIONS = C_INTRINSICS | C_ARITHMETIC
@@ -52,7 +51,7 @@ class Helpers:
     def conversion(self, target: str, source: str) -> str:
         """From or to a floating-point type that C lacks."""
         function = conversion_name(target, source)
-        self.definitions[function] = C_CONVERSIONS[target, source]
+        self.definitions[function] = C_CONVERSIONS[function]
         return function
 
     def intrinsic(self, name: str) -> None:

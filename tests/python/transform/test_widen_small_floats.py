@@ -11,7 +11,8 @@ from tvm import relax
 
 import usmp
 from support.onnx_models import Graph, Reference
-from usmp.codegen.c_small_floats import C_CONVERSIONS, bits_of, conversion_name
+from usmp.codegen.c_files import C_CONVERSIONS
+from usmp.codegen.c_small_floats import bits_of, conversion_name
 from usmp.codegen.c_types import UnsupportedInC
 from usmp.codegen.llvm import UnsupportedByLLVM
 from usmp.frontend.onnx.importer import import_onnx
@@ -116,11 +117,13 @@ def conversions(tmp_path_factory):
     library = ctypes.CDLL(str(folder / "code.so"))
     bits, number = ctypes.c_uint16, ctypes.c_float
     found = {}
-    for target, source in C_CONVERSIONS:
+    small = ("float16", "bfloat16")
+    for target, source in [*((s, "float32") for s in small), *(("float32", s) for s in small)]:
         function = library[conversion_name(target, source)]
         types = (number, bits) if target == "float32" else (bits, number)
         function.restype, function.argtypes = types[0], [types[1]]
         found[target, source] = function
+    assert {conversion_name(*types) for types in found} == set(C_CONVERSIONS)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What `codegen/c_arithmetic.py` defines in C, as TIR that LLVM computes alike.
+"""What `codegen/files/int32_arithmetic.c` and its like define, as TIR that LLVM computes alike.
 
 LLVM evaluates both sides of a Select, so neither may be undefined.
 """

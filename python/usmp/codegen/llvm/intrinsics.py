@@ -1,8 +1,8 @@
 """The fixed-point functions that quantized operators call, as TIR.
 
 They are PrimFuncs of their own, which LLVM inlines, and compute bit for bit what
-`codegen/c_intrinsics.py` does. What a shift may push out of int32 is computed in uint32, since LLVM
-takes signed overflow as impossible. TVM's LLVM code generator knows no function that returns a
+`codegen/files/fixed_point.c` does. What a shift may push out of int32 is computed in uint32, since
+LLVM takes signed overflow as impossible. TVM's LLVM code generator knows no function that returns a
 value, so they store it where their last parameter points to.
 """
 

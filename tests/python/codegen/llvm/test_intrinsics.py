@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from tvm import tirx
 
-from usmp.codegen.c_arithmetic import C_ARITHMETIC
+from usmp.codegen.c_files import C_ARITHMETIC, C_INTRINSICS
 from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.codegen.llvm.intrinsics import DIFFERENCE_64, LLVM_INTRINSICS, PRODUCT_64, SUM_64
 from usmp.tir.intrinsics import (
     DIVIDE,

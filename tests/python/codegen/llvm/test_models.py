@@ -10,7 +10,7 @@ import usmp
 from support.compilers import require
 from support.quantized_models import CATALOG
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
-from usmp.codegen.c_intrinsics import C_INTRINSICS
+from usmp.codegen.c_files import C_INTRINSICS
 from usmp.objects import Executor
 
 BY_NAME = {model.name: model for model in CATALOG}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from support.compilers import require
+from usmp.codegen.c_files import C_INTRINSICS
 from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.c_intrinsics import C_INTRINSICS
 from usmp.ops.quantized import gemmlowp
 from usmp.ops.quantized.fixed_point import QuantizedMultiplier
 from usmp.tir.intrinsics import (

@@ -1,54 +1,44 @@
-"""The fixed-point functions that quantized operators call, in C99.
+/* The fixed-point functions that quantized operators call.
+ *
+ * Each name beginning with tvmgen_ is emitted with what it calls, if an operator calls it; comments
+ * between functions are not. A shift of a negative number to the right keeps the sign, as with
+ * every compiler that usmp supports.
+ */
+#include <stdint.h>
 
-Shifts of negative numbers to the right keep the sign, as with every compiler that usmp supports.
-"""
-
-from __future__ import annotations
-
-from usmp.tir.intrinsics import (
-    DIVIDE,
-    INTERPOLATED_LOGISTIC,
-    INTERPOLATED_TANH,
-    INVERSE_SQUARE_ROOT,
-    INVERSE_SQUARE_ROOT_SHIFT,
-    LEADING_ZEROS,
-    LOGARITHM,
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER,
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
-    ONE_OVER_ONE_PLUS,
-    RESCALE_CHANNEL,
-    SIGMOID_INDEX,
-)
-
-C_INTRINSICS: dict[str, str] = {
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER: f"""\
-static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(
-    int32_t value, int32_t multiplier, int32_t shift) {{
+/* Rounded twice. */
+static inline int32_t tvmgen_multiply_by_quantized_multiplier(int32_t value, int32_t multiplier,
+                                                              int32_t shift) {
   const int32_t left = shift > 0 ? shift : 0;
   const int32_t right = shift > 0 ? 0 : -shift;
   const int64_t shifted = (int32_t)((uint32_t)value << left);
   const int32_t high = (int32_t)((shifted * multiplier + (1 << 30)) >> 31);
   const int32_t mask = (int32_t)(((uint32_t)1 << right) - 1);
   return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0));
-}}""",
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: f"""\
-static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER_64}(
-    int64_t value, int32_t multiplier, int32_t shift) {{
+}
+
+/* Rounded once; the factor has 16 bits. */
+static inline int32_t tvmgen_multiply_by_quantized_multiplier_64(int64_t value, int32_t multiplier,
+                                                                 int32_t shift) {
   const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
   const int32_t right = 15 - shift;
   return (int32_t)((value * reduced + ((int64_t)1 << (right - 1))) >> right);
-}}""",
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: f"""\
-static inline int32_t {MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING}(
-    int32_t value, int32_t multiplier, int32_t shift) {{
+}
+
+/* Rounded once. */
+static inline int32_t tvmgen_multiply_by_quantized_multiplier_single_rounding(int32_t value,
+                                                                              int32_t multiplier,
+                                                                              int32_t shift) {
   const int32_t right = 31 - shift;
   return (int32_t)(((int64_t)value * multiplier + ((int64_t)1 << (right - 1))) >> right);
-}}""",
-    RESCALE_CHANNEL: f"""\
-static inline int32_t {RESCALE_CHANNEL}(
-    int32_t accumulator, uint16_t low, uint16_t middle, uint32_t high,
-    int32_t record_bits, int32_t mantissa_bits, int32_t shift_bits, int32_t shift) {{
+}
+
+/* Bias and factor from the record of a channel, which has `record_bits` bits: the mantissa of the
+ * multiplier, how much less its shift is than `shift`, and the bias. */
+static inline int32_t tvmgen_rescale_channel(int32_t accumulator, uint16_t low, uint16_t middle,
+                                             uint32_t high, int32_t record_bits,
+                                             int32_t mantissa_bits, int32_t shift_bits,
+                                             int32_t shift) {
   const uint64_t record = low | (uint64_t)middle << 16 | (uint64_t)high << 32;
   const uint32_t one = (uint32_t)1 << mantissa_bits;
   const uint32_t mantissa = ((uint32_t)record & (one - 1)) | one;
@@ -57,70 +47,74 @@ static inline int32_t {RESCALE_CHANNEL}(
   const int32_t above = 64 - record_bits;
   const int64_t signed_record = (int64_t)(record << above) >> above;
   const int32_t bias = (int32_t)(signed_record >> (mantissa_bits + shift_bits));
-  return {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(accumulator + bias, multiplier, shift - (int32_t)less);
-}}""",
-    LEADING_ZEROS: f"""\
-static inline int32_t {LEADING_ZEROS}(int32_t value) {{
+  return tvmgen_multiply_by_quantized_multiplier(accumulator + bias, multiplier,
+                                                 shift - (int32_t)less);
+}
+
+static inline int32_t tvmgen_leading_zeros(int32_t value) {
   int32_t zeros = 0;
   while (zeros < 32 && !((uint32_t)value >> (31 - zeros))) ++zeros;
   return zeros;
-}}""",
-    # Newton's division, three steps from 48/17 - 32/17 * d, as gemmlowp does it; d is half the
-    # denominator, and its reciprocal has 29 fractional bits.
-    ONE_OVER_ONE_PLUS: f"""\
-static inline int32_t {ONE_OVER_ONE_PLUS}(int32_t value) {{
+}
+
+/* Newton's division, three steps from 48/17 - 32/17 * d, as gemmlowp does it; d is half the
+ * denominator, and its reciprocal has 29 fractional bits. */
+static inline int32_t tvmgen_one_over_one_plus(int32_t value) {
   const int64_t d = ((int64_t)value + 2147483648) >> 1;
   int64_t x = 1515870810 + ((d * -1010580540 + (1 << 30)) >> 31);
-  for (int step = 0; step < 3; ++step) {{
+  for (int step = 0; step < 3; ++step) {
     const int64_t error = (1 << 29) - ((d * x + (1 << 30)) >> 31);
     x += ((x * error + (1 << 30)) >> 31) * 4;
-  }}
+  }
   return x < (1 << 30) ? (int32_t)(x * 2) : 2147483647;
-}}""",
-    DIVIDE: f"""\
-static inline int32_t {DIVIDE}(
-    int32_t dividend, int32_t divisor, int32_t multiplier, int32_t shift) {{
+}
+
+/* Of numbers of at most 9 bits; a divisor of 0 counts as 1. */
+static inline int32_t tvmgen_divide(int32_t dividend, int32_t divisor, int32_t multiplier,
+                                    int32_t shift) {
   const int32_t x = divisor < 0 ? -dividend : dividend;
   const int32_t y = divisor < 0 ? -divisor : divisor > 0 ? divisor : 1;
-  const int32_t zeros = {LEADING_ZEROS}(y);
-  const int32_t inverse = {ONE_OVER_ONE_PLUS}((int32_t)((uint32_t)y << zeros & 0x7fffffff));
-  const int32_t headroom = {LEADING_ZEROS}(x < 0 ? ~x : x) - 1;
-  const int32_t quotient = {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(x, inverse, headroom);
+  const int32_t zeros = tvmgen_leading_zeros(y);
+  const int32_t inverse = tvmgen_one_over_one_plus((int32_t)((uint32_t)y << zeros & 0x7fffffff));
+  const int32_t headroom = tvmgen_leading_zeros(x < 0 ? ~x : x) - 1;
+  const int32_t quotient = tvmgen_multiply_by_quantized_multiplier(x, inverse, headroom);
   const int32_t total = shift - (31 - zeros) - headroom;
-  return total < -31 ? 0 : {MULTIPLY_BY_QUANTIZED_MULTIPLIER}(quotient, multiplier, total);
-}}""",
-    INVERSE_SQUARE_ROOT_SHIFT: f"""\
-static inline int32_t {INVERSE_SQUARE_ROOT_SHIFT}(int32_t value) {{
+  return total < -31 ? 0 : tvmgen_multiply_by_quantized_multiplier(quotient, multiplier, total);
+}
+
+/* The shift of the factor 1 / sqrt(value). */
+static inline int32_t tvmgen_inverse_square_root_shift(int32_t value) {
   int32_t right = 11;
   if (value <= 1) return 0;
   for (; value >= 1 << 29; value /= 4) ++right;
   for (; value < 1 << 27; value *= 4) --right;
   return right < 0 ? 0 : -right;
-}}""",
-    # Five steps of Newton's iteration from 1, on a number between 1/4 and 1 in 28 fractional bits.
-    INVERSE_SQUARE_ROOT: f"""\
-static inline int32_t {INVERSE_SQUARE_ROOT}(int32_t value) {{
+}
+
+/* The multiplier of that factor: five steps of Newton's iteration from 1, on a number between 1/4
+ * and 1 in 28 fractional bits. */
+static inline int32_t tvmgen_inverse_square_root(int32_t value) {
   int32_t right = 11;
   int64_t x = 1 << 28;
   if (value <= 1) return 2147483647;
   for (; value >= 1 << 29; value /= 4) ++right;
   for (; value < 1 << 27; value *= 4) --right;
   const int64_t half = ((value >> 1) + 1) >> 1;
-  for (int step = 0; step < 5; ++step) {{
+  for (int step = 0; step < 5; ++step) {
     const int64_t square = (x * x + (1 << 30)) >> 31;
     const int64_t cube = ((square * x + (1 << 30)) >> 31) * 64;
     x = (((402653184 * x + (1 << 30)) >> 31) - ((half * cube + (1 << 30)) >> 31)) * 8;
-  }}
+  }
   x = (x * 1518500250 + (1 << 30)) >> 31;
   return (int32_t)(right < 0 ? x << -right : x);
-}}""",
-    # The exponent of two, and a rational function of what is left between sqrt(1/2) and 1.
-    LOGARITHM: f"""\
-static inline int32_t {LOGARITHM}(int32_t value) {{
-  const int32_t a_zeros = {LEADING_ZEROS}(value);
+}
+
+/* The exponent of two, and a rational function of what is left between sqrt(1/2) and 1. */
+static inline int32_t tvmgen_logarithm(int32_t value) {
+  const int32_t a_zeros = tvmgen_leading_zeros(value);
   const int64_t a = (((int64_t)value << (a_zeros - 1)) * 1518500250 + (1 << 30)) >> 31;
   const int64_t b = ((int64_t)value * 1518500250 + (1 << 30)) >> 31;
-  const int32_t b_zeros = {LEADING_ZEROS}((int32_t)b) - 1;
+  const int32_t b_zeros = tvmgen_leading_zeros((int32_t)b) - 1;
   const int64_t a_power = (int64_t)(12 - a_zeros) * (1 << 25) + (1 << 23);
   const int64_t b_power = (int64_t)(12 - b_zeros) * (1 << 25) - (1 << 23);
   const int64_t a_rest = a * 2 < 2147483647 ? a * 2 : 2147483647;
@@ -135,30 +129,30 @@ static inline int32_t {LOGARITHM}(int32_t value) {{
   const int64_t top = ((q * r + (1 << 30)) >> 31) + ((q3 * 117049297 + (1 << 30)) >> 31);
   const int64_t slope = 1057819769 + q + ((127690142 * q2 + (1 << 30)) >> 31);
   const int64_t bottom = ((p * slope + (1 << 30)) >> 31) + ((638450708 * q + (1 << 30)) >> 31);
-  const int64_t inverse = {ONE_OVER_ONE_PLUS}((int32_t)bottom);
+  const int64_t inverse = tvmgen_one_over_one_plus((int32_t)bottom);
   const int64_t scaled = (top + 32 - (top < 0)) >> 6;
   const int64_t whole = (power * 1488522236 + (1 << 30)) >> 31;
   return (int32_t)((whole + ((scaled * inverse + (1 << 30)) >> 31)) * 2);
-}}""",
-    SIGMOID_INDEX: f"""\
-static inline int32_t {SIGMOID_INDEX}(int32_t argument, int32_t bits, int32_t next) {{
+}
+
+/* The entry of a table of 256 sigmoids at or before the magnitude of the argument. */
+static inline int32_t tvmgen_sigmoid_index(int32_t argument, int32_t bits, int32_t next) {
   const int32_t index = (argument < 0 ? -argument : argument) >> bits;
   return (index < 254 ? index : 254) + next;
-}}""",
-    # sigmoid(-x) = 1 - sigmoid(x), and tanh(x) = 2 * sigmoid(2 * x) - 1, which is odd.
-    INTERPOLATED_LOGISTIC: f"""\
-static inline int32_t {INTERPOLATED_LOGISTIC}(int32_t argument, uint16_t low, uint16_t high) {{
+}
+
+/* sigmoid(-x) = 1 - sigmoid(x). */
+static inline int32_t tvmgen_interpolated_logistic(int32_t argument, uint16_t low, uint16_t high) {
   const int32_t magnitude = argument < 0 ? -argument : argument;
   const int32_t between = (low << 9) + (magnitude & 511) * (high - low);
   const int32_t value = (magnitude >> 9) < 255 ? between : 32767 << 10;
   return (argument < 0 ? (1 << 25) + 511 - value : value + 512) >> 10;
-}}""",
-    INTERPOLATED_TANH: f"""\
-static inline int32_t {INTERPOLATED_TANH}(int32_t argument, uint16_t low, uint16_t high) {{
+}
+
+/* tanh(x) = 2 * sigmoid(2 * x) - 1, which is odd. */
+static inline int32_t tvmgen_interpolated_tanh(int32_t argument, uint16_t low, uint16_t high) {
   const int32_t magnitude = argument < 0 ? -argument : argument;
   const int32_t between = (low << 8) + (magnitude & 255) * (high - low);
   const int32_t value = (magnitude >> 8) < 255 ? between : 65535 << 8;
   return (argument < 0 ? (1 << 23) + 127 - value : value - (1 << 23) + 128) >> 8;
-}}""",
 }
-"""Name -> definition."""

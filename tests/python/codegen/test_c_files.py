@@ -1,0 +1,100 @@
+"""Files of C that are emitted as they stand: each is whole, and a compiler reads it alone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib.resources import files
+
+import pytest
+
+from support.compilers import require
+from usmp.boards.board import BOARDS
+from usmp.codegen.c_files import C_ARITHMETIC, C_CONVERSIONS, C_INTRINSICS, functions_of, text_of
+from usmp.runtime.host import tvm_ffi_include
+from usmp.tir import intrinsics
+from usmp.tir.intrinsics import arithmetic_function, conversion_function
+
+FILES = files("usmp.codegen").joinpath("files")
+NAMES = sorted(file.name for file in FILES.iterdir() if file.name.endswith(".c"))
+COMPILERS = {
+    "gcc": (),
+    "clang": (),
+    **{board.toolchain.compiler: board.toolchain.options for board in BOARDS},
+}
+"""Each with the options that choose its C library."""
+
+
+def test_files():
+    assert NAMES == [
+        "fixed_point.c",
+        "float_to_integer.c",
+        "int32_arithmetic.c",
+        "int64_arithmetic.c",
+        "packed_arguments.c",
+        "small_floats.c",
+    ]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_compiles_alone(name, compiler):
+    require(compiler)
+    if name == "packed_arguments.c":
+        if compiler not in ("gcc", "clang"):
+            pytest.skip("packed functions are for hosts that have tvm-ffi")
+        options = ["-std=c11", *tvm_ffi_include()]
+    else:
+        options = ["-std=c99", *COMPILERS[compiler]]
+    strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]
+    done = subprocess.run(
+        [compiler, *options, *strict, "-fsyntax-only", str(FILES / name)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "packed_arguments.c"])
+def test_every_function_is_found_whole(name):
+    """What is left without them is comments and blank lines."""
+    rest = text_of(name)
+    functions = functions_of(name)
+    for definition in functions.values():
+        assert rest.count(definition) == 1
+        rest = rest.replace(definition, "")
+    assert re.sub(r"/\*.*?\*/", "", rest, flags=re.DOTALL).strip() == ""
+    assert all(definition.count("\n}") == 1 for definition in functions.values())
+
+
+def test_every_name_that_operators_call_is_defined():
+    names = {value for key, value in vars(intrinsics).items() if key.isupper() and key[0] != "_"}
+    assert set(C_INTRINSICS) == names
+    both = ("divide", "remainder", "shift_left", "shift_right")
+    signed = (*both, "add", "subtract", "multiply", "floor_divide", "floor_modulo")
+    assert set(C_ARITHMETIC) == {
+        *(
+            arithmetic_function(operation, f"int{bits}")
+            for operation in signed
+            for bits in (32, 64)
+        ),
+        *(arithmetic_function(operation, f"uint{bits}") for operation in both for bits in (32, 64)),
+        *(
+            conversion_function(target, source)
+            for target in ("int32", "int64", "uint64")
+            for source in ("float32", "float64")
+        ),
+    }
+    assert len(C_CONVERSIONS) == 4
+
+
+def test_operations_of_both_widths_are_the_same():
+    of_32, of_64 = text_of("int32_arithmetic.c"), text_of("int64_arithmetic.c")
+    assert of_32.replace("32", "64") == of_64
+
+
+def test_text_without_headers():
+    assert "#include" in (FILES / "packed_arguments.c").read_text()
+    assert text_of("packed_arguments.c").startswith("/* What an argument must be; of a pool,")
+    assert "#include" not in text_of("packed_arguments.c")
