@@ -3,8 +3,8 @@
     python benchmarks/speed.py [--flags=-O2] MODEL.tflite ...
 
 Both run the same inputs in turn, in one process and one run; a number is the least CPU time of a
-run. TFLite Micro is the package `tflite-micro`, the C is built with the flags that the README
-recommends. Outputs are compared byte for byte on the way.
+run. TFLite Micro is the package `tflite-micro`, the C is built with the flags that
+docs/benchmarks.md recommends. Outputs are compared byte for byte on the way.
 """
 
 from __future__ import annotations

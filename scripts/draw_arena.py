@@ -1,0 +1,221 @@
+"""Draw the workspace of the digits model over time, without and with overlap, for the README.
+
+Writes docs/images/arena-light.svg and docs/images/arena-dark.svg: the plans that `usmp.build` makes
+with `tir.usmp.overlap` 0 and 1, inputs and outputs in the workspace.
+
+    python scripts/draw_arena.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations
+from pathlib import Path
+
+import tvm
+
+import usmp
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs/images"
+POOL = "global_workspace"
+
+WIDTH, HEIGHT = 880, 340
+TOP, BOTTOM = 48, 290
+PANEL_WIDTH = 370
+LEFT = {"without": 62, "with": 492}
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colors of a drawing.
+
+    Parameters
+    ----------
+    ink
+        Of texts and lines.
+    page
+        Of the hatching, which is cut out of the buffers.
+    faint
+        Of the axes.
+    peak
+        Of the line at the peak.
+    buffers
+        Of the buffers, in the order in which they are first written.
+    """
+
+    ink: str
+    page: str
+    faint: str
+    peak: str
+    buffers: tuple[str, ...]
+
+
+THEMES = {
+    "light": Theme(
+        "#1f2328",
+        "#ffffff",
+        "#8c959f",
+        "#cf222e",
+        ("#9ec5fe", "#a3cfbb", "#ffe69c", "#f1aeb5", "#c5b3e6", "#9eeaf9", "#feca99", "#dee2e6"),
+    ),
+    "dark": Theme(
+        "#e6edf3",
+        "#0d1117",
+        "#7d8590",
+        "#ff7b72",
+        ("#1f4e8c", "#1d6b4a", "#7a5c00", "#8a2f3b", "#543b8c", "#0f6674", "#8a4a12", "#495057"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """A buffer in the arena: from one step to another, from one byte to another."""
+
+    name: str
+    color: int
+    first_step: int
+    last_step: int
+    offset: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Arena:
+    """A plan of the workspace: its buffers, its steps and its peak in bytes."""
+
+    rectangles: tuple[Rectangle, ...]
+    steps: int
+    peak: int
+
+
+def plan_of_digits(overlap: bool) -> Arena:
+    """Plan the workspace of the digits model.
+
+    A step ends wherever a buffer begins or stops to matter.
+    """
+    config = {"tir.usmp.overlap": overlap, "tir.usmp.use_workspace_io": True}
+    with tvm.transform.PassContext(config=config):
+        plan = usmp.build(ROOT / "examples/digits/digits_int8.tflite").memory_plan
+    buffers = sorted(
+        (buffer for buffer in plan.buffers if buffer.pool_name == POOL),
+        key=lambda buffer: (buffer.live_ranges[0].start, buffer.live_ranges[0].stop),
+    )
+    ends = {end for b in buffers for live in b.live_ranges for end in (live.start, live.stop)}
+    step = {position: index for index, position in enumerate(sorted(ends))}
+    rectangles = tuple(
+        Rectangle(
+            str(buffer.name),
+            color,
+            step[live.start],
+            step[live.stop],
+            buffer.byte_offset,
+            buffer.byte_offset + buffer.size_bytes,
+        )
+        for color, buffer in enumerate(buffers)
+        for live in buffer.live_ranges
+    )
+    return Arena(rectangles, len(ends) - 1, max(r.end for r in rectangles))
+
+
+def shared_parts(arena: Arena) -> list[Rectangle]:
+    """Find the bytes that two live buffers have in common: the later one overwrites the earlier."""
+    found = []
+    for a, b in combinations(arena.rectangles, 2):
+        first, last = max(a.first_step, b.first_step), min(a.last_step, b.last_step)
+        offset, end = max(a.offset, b.offset), min(a.end, b.end)
+        if first < last and offset < end:
+            found.append(Rectangle(f"{a.name}, {b.name}", 0, first, last, offset, end))
+    return found
+
+
+def panel(arena: Arena, left: int, title: str, scale: float, theme: Theme) -> list[str]:
+    """Draw one plan; `scale` is how many pixels high a byte is."""
+    width = PANEL_WIDTH / arena.steps
+
+    def box(r: Rectangle, attributes: str) -> str:
+        x, w = left + r.first_step * width, (r.last_step - r.first_step) * width
+        y, h = BOTTOM - r.end * scale, (r.end - r.offset) * scale
+        return f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" {attributes}/>'
+
+    def label(r: Rectangle) -> str:
+        x = left + (r.first_step + r.last_step) / 2 * width
+        y = BOTTOM - (r.offset + r.end) / 2 * scale + 4
+        return f'<text class="bytes" x="{x:.1f}" y="{y:.1f}">{r.end - r.offset}</text>'
+
+    lines = [f'<text class="title" x="{left}" y="26">{escape(title)}</text>']
+    for r in arena.rectangles:
+        color = theme.buffers[r.color % len(theme.buffers)]
+        lines.append(box(r, f'fill="{color}" stroke="{theme.ink}" stroke-width="0.8"'))
+    lines += [box(r, 'fill="url(#overlap)"') for r in shared_parts(arena)]
+    lines += [label(r) for r in arena.rectangles if (r.end - r.offset) * scale > 20]
+    right = left + PANEL_WIDTH
+    lines.append(f'<path class="axis" d="M{left},{TOP} V{BOTTOM} H{right}"/>')
+    y = BOTTOM - arena.peak * scale
+    lines.append(f'<path class="peak" d="M{left},{y:.1f} H{right}"/>')
+    lines.append(
+        f'<text class="peak-label" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">'
+        f"{arena.peak}</text>"
+    )
+    lines.append(f'<text class="faint" x="{left - 6}" y="{BOTTOM + 4}" text-anchor="end">0</text>')
+    lines.append(f'<text class="faint" x="{right}" y="{BOTTOM + 18}" text-anchor="end">time</text>')
+    return lines
+
+
+def draw(without: Arena, overlapping: Arena, theme: Theme) -> str:
+    """Draw both plans side by side, in one scale, as an SVG."""
+    scale = (BOTTOM - TOP) / max(without.peak, overlapping.peak)
+    saved = 100 * (without.peak - overlapping.peak) / without.peak
+    key_y = HEIGHT - 10
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"',
+        '     font-family="Helvetica, Arial, sans-serif" font-size="12">',
+        "<title>Workspace of the digits model without and with overlap</title>",
+        "<style>",
+        f"  text {{ fill: {theme.ink}; }}",
+        f"  .bytes {{ text-anchor: middle; paint-order: stroke; stroke: {theme.page};"
+        " stroke-width: 3px; stroke-opacity: 0.8; }",
+        "  .title { font-size: 15px; font-weight: bold; }",
+        f"  .faint {{ fill: {theme.faint}; }}",
+        f"  .axis {{ fill: none; stroke: {theme.faint}; stroke-width: 1; }}",
+        f"  .peak {{ stroke: {theme.peak}; stroke-width: 1.5; stroke-dasharray: 6 4; }}",
+        f"  .peak-label {{ fill: {theme.peak}; font-weight: bold; }}",
+        "</style>",
+        '<defs><pattern id="overlap" width="6" height="6" patternUnits="userSpaceOnUse"',
+        '  patternTransform="rotate(45)">',
+        f'  <rect width="3" height="6" fill="{theme.page}" fill-opacity="0.75"/>',
+        "</pattern></defs>",
+        *panel(without, LEFT["without"], "Without overlap", scale, theme),
+        *panel(overlapping, LEFT["with"], f"With overlap: {saved:.0f} % less", scale, theme),
+        f'<rect x="{LEFT["without"]}" y="{key_y - 10}" width="22" height="12" '
+        f'fill="{theme.buffers[0]}"/>',
+        f'<text x="{LEFT["without"] + 28}" y="{key_y}">a tensor, with its bytes</text>',
+        f'<rect x="{LEFT["with"]}" y="{key_y - 10}" width="22" height="12" '
+        f'fill="{theme.buffers[0]}"/>',
+        f'<rect x="{LEFT["with"]}" y="{key_y - 10}" width="22" height="12" fill="url(#overlap)"/>',
+        f'<text x="{LEFT["with"] + 28}" y="{key_y}">an output overwrites what has been read '
+        "of an input</text>",
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def drawings() -> dict[str, str]:
+    """The text of each file, by its name."""
+    without, overlapping = plan_of_digits(overlap=False), plan_of_digits(overlap=True)
+    return {
+        f"arena-{name}.svg": draw(without, overlapping, theme) for name, theme in THEMES.items()
+    }
+
+
+def main() -> None:
+    """Write both files."""
+    IMAGES.mkdir(exist_ok=True)
+    for name, text in drawings().items():
+        (IMAGES / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

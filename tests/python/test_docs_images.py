@@ -1,0 +1,63 @@
+"""The drawings of the documents show what there is."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from conftest import ROOT
+
+IMAGES = ROOT / "docs/images"
+
+
+@pytest.fixture(scope="module")
+def draw_arena():
+    spec = importlib.util.spec_from_file_location("draw_arena", ROOT / "scripts/draw_arena.py")
+    script = importlib.util.module_from_spec(spec)
+    sys.modules["draw_arena"] = script  # its dataclasses look themselves up there
+    spec.loader.exec_module(script)
+    yield script
+    del sys.modules["draw_arena"]
+
+
+def test_the_arena_is_what_the_script_draws(draw_arena):
+    drawn = draw_arena.drawings()
+    assert set(drawn) == {"arena-light.svg", "arena-dark.svg"}
+    for name, text in drawn.items():
+        assert (IMAGES / name).read_text() == text
+
+
+def test_the_arena_shows_both_peaks(draw_arena):
+    text = (IMAGES / "arena-light.svg").read_text()
+    assert re.findall(r'class="peak-label".*?>(\d+)<', text) == ["1536", "1248"]
+    assert draw_arena.shared_parts(draw_arena.plan_of_digits(overlap=False)) == []
+    shared = draw_arena.shared_parts(draw_arena.plan_of_digits(overlap=True))
+    assert [(part.name, part.end - part.offset) for part in shared] == [
+        ("conv2d, conv2d1", 448),
+        ("depthwise_conv2d, fused_conv2d2_add", 480),
+        ("fused_conv2d2_add, conv2d3", 320),
+        ("conv2d3, max_pool", 256),
+        ("max_pool, mean", 64),
+    ]
+
+
+def test_the_way_of_the_data_names_packages():
+    drawing = ElementTree.fromstring((IMAGES / "way-of-the-data.svg").read_text())
+    texts = [element.text for element in drawing.iter() if element.get("class") == "package"]
+    packages = [name for text in texts for name in text.split()]
+    assert packages == [
+        *("frontend/", "relax/transform/", "aot/", "planning/", "transform/"),
+        *("codegen/", "boards/", "runtime/", "boards/"),
+    ]
+    for package in packages:
+        assert (ROOT / "python/usmp" / package / "__init__.py").exists()
+
+
+def test_every_image_is_used():
+    pages = (ROOT / "README.md").read_text() + (ROOT / "docs/how-it-works.md").read_text()
+    for image in IMAGES.iterdir():
+        assert f"images/{image.name}" in pages
