@@ -1,4 +1,4 @@
-"""What docs/accelerators.md and examples/accelerator show works as it stands there."""
+"""What docs/accelerators.md and examples/06_accelerator show works as it stands there."""
 
 import re
 import subprocess
@@ -49,7 +49,7 @@ def test_the_application(tmp_path):
 
 
 def test_the_example(tmp_path):
-    printed = run(ROOT / "examples/accelerator/demo.py", cwd=ROOT).splitlines()
+    printed = run(ROOT / "examples/06_accelerator/run.py", cwd=ROOT).splitlines()
     assert printed[-1] == "360 of 360 images: the same output with the accelerator as without"
     pools = {line.split("[")[0] for line in printed[:-2]}
     assert pools == {"dtcm", "itcm", "npu_flash", "npu_sram", "sram"}
@@ -62,10 +62,10 @@ def test_the_c_of_the_example_is_strict(tmp_path, digits_model):
         "import sys; sys.path.insert(0, sys.argv[1]); import patterns, usmp\n"
         "factory = usmp.build(usmp.import_model(sys.argv[2]), 'accel,c', module_name='digits')\n"
         "open('tvmgen_digits.h', 'w').write(factory.header)",
-        ROOT / "examples/accelerator",
+        ROOT / "examples/06_accelerator",
         digits_model,
         cwd=tmp_path,
     )
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I."]
-    source = ROOT / "examples/accelerator/accel.c"
+    source = ROOT / "examples/06_accelerator/accel.c"
     subprocess.run(["cc", *strict, "-c", source, "-o", "accel.o"], check=True, cwd=tmp_path)

@@ -15,7 +15,7 @@ from support.board_programs import require_board
 from usmp.boards.board import board_named
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
-EXAMPLE = ROOT / "examples/accelerator"
+EXAMPLE = ROOT / "examples/06_accelerator"
 COMPILE = ("compile", DIGITS, "--module-name", "digits", "-o", "digits.tar")
 
 

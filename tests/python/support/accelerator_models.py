@@ -17,7 +17,7 @@ from conftest import ROOT
 from support.relax_models import PARAMS, Attention
 from usmp.relax.accelerators import quantized_operator
 
-EXAMPLE_C = ROOT / "examples/accelerator/accel.c"
+EXAMPLE_C = ROOT / "examples/06_accelerator/accel.c"
 
 MATMUL = ("accel.matmul", is_op("relax.matmul")(wildcard(), wildcard()))
 CONV2D = quantized_operator("accel.conv2d", "conv2d", workspace_bytes=256)

@@ -1,6 +1,9 @@
 """The digits model with its convolutions on an accelerator that has memory of its own.
 
-Shows where the buffers go, and that the result is the one without the accelerator.
+It prints where the buffers are placed, and compares the outputs with those of the model without
+the accelerator.
+
+    python examples/06_accelerator/run.py
 """
 
 from __future__ import annotations

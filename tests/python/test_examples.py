@@ -1,0 +1,112 @@
+"""Each program in examples/ runs as it stands there, and prints what it says."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT
+from support.board_programs import require_board
+from usmp.boards.board import board_named
+
+EXAMPLES = ROOT / "examples"
+NUMBERED = sorted(path for path in EXAMPLES.iterdir() if path.name[:2].isdigit())
+
+
+def printed(script: str, folder) -> list[str]:
+    """The lines that an example prints; it leaves no file where it runs."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / script], cwd=folder, check=True, capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    assert list(folder.iterdir()) == []
+    return done.stdout.splitlines()
+
+
+def words(lines: list[str]) -> list[list[str]]:
+    return [line.split() for line in lines]
+
+
+def test_01_first_pass(tmp_path):
+    lines = printed("01_first_pass.py", tmp_path)
+    assert "    clipped = T.decl_buffer((64,), " in "\n".join(lines)
+    assert words(lines[-3:]) == [
+        ["positive", "sram[64]"],
+        ["flipped", "sram[0]"],
+        ["clipped", "sram[0]", "flipped"],
+    ]
+
+
+def test_02_build_a_model(tmp_path):
+    lines = printed("02_build_a_model.py", tmp_path)
+    assert lines[:3] == [
+        'AOTExecutorFactoryModule "classifier": RAM 224 bytes',
+        "  pools: global_const_workspace 2704, global_workspace 144",
+        "  features float32[1, 16] -> output float32[1, 4]",
+    ]
+    workspace = [line for line in words(lines) if line[0].startswith("global_workspace[")]
+    assert workspace == [
+        ["global_workspace[0]", "128", "bytes", "fused_matmul_add_relu"],
+        ["global_workspace[128]", "16", "bytes", "fused_matmul1_add1"],
+    ]
+    best, total = lines[-1].split()
+    assert best == "1"
+    assert float(total) == pytest.approx(1)
+
+
+def test_03_custom_algorithm(tmp_path):
+    rows = words(printed("03_custom_algorithm.py", tmp_path))
+    assert {name: (int(ram), int(bound)) for name, ram, *_, bound in rows} == {
+        "largest_first": (2122, 1248),
+        "greedy_by_size": (1610, 1248),
+        "hill_climb": (1322, 1248),
+        "auto": (1322, 1248),
+    }
+
+
+def test_04_memory_pools(tmp_path):
+    lines = printed("04_memory_pools.py", tmp_path)
+    assert words(lines[:4]) == [
+        ["dtcm", "1024", "bytes"],
+        ["flash", "21752", "bytes"],
+        ["itcm", "4992", "bytes"],
+        ["sram", "512", "bytes"],
+    ]
+    assert lines[4] == "With dtcm alone:"
+    assert 'The smallest size_hint_bytes with which a plan fits: 1248 for pool "dtcm".' in lines[-1]
+
+
+def test_05_solver(tmp_path):
+    assert words(printed("05_solver.py", tmp_path)) == [
+        ["image", "4096"],
+        ["features", "0"],
+        ["filtered", "4096"],
+        ["sum", "4096"],
+        ["peak", "{'sram':", "8192}", "optimal", "True"],
+    ]
+
+
+def test_07_board(tmp_path):
+    require_board(board_named("mps3-an547"))
+    lines = printed("07_board.py", tmp_path)
+    assert [".pool_dtcm", "dtcm", "0x20004000", "1248"] in words(lines)
+    assert lines[-1] == "10 of 10 images: the same output on the board as on this host"
+
+
+def test_each_is_in_the_list_and_has_a_test():
+    """The accelerator is tested in test_accelerator_docs.py."""
+    listed = re.findall(r"^\| \[(.*?)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
+    assert listed == [path.name for path in NUMBERED]
+    tested = {name for name in globals() if re.match(r"test_\d\d_", name)}
+    assert tested == {f"test_{path.stem}" for path in NUMBERED if path.is_file()}
+
+
+@pytest.mark.parametrize("path", NUMBERED, ids=[path.name for path in NUMBERED])
+def test_the_docstring_has_the_command(path):
+    script = path / "run.py" if path.is_dir() else path
+    docstring = ast.get_docstring(ast.parse(script.read_text()))
+    assert f"    python {script.relative_to(ROOT)}" in docstring
