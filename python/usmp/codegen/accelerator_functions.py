@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tvm import tirx
@@ -64,6 +64,8 @@ def plain(value: Any) -> Any:
     """A value of TVM's containers as JSON has it."""
     if value is None or isinstance(value, bool | int | float | str):
         return value if not isinstance(value, str) else str(value)
+    if isinstance(value, Mapping):
+        return {str(name): plain(element) for name, element in value.items()}
     return [plain(element) for element in value]
 
 
@@ -87,7 +89,8 @@ def function_metadata(function: AcceleratorFunction) -> dict[str, Any]:
                 "name": str(operator.name),
                 "arguments": [str(argument) for argument in operator.arguments],
                 "results": [str(result) for result in operator.results],
-                "attributes": {str(n): plain(v) for n, v in operator.attributes.items()},
+                "attributes": plain(operator.attributes),
+                **({"quantization": plain(operator.quantization)} if operator.quantization else {}),
             }
             for operator in function.operators
         ],

@@ -65,7 +65,18 @@ OUTPUT_QUANTIZATION_ATTR = "output_quantization"
 quantizes them tells."""
 
 OPERATOR_ATTR = "quantized_operator"
-"""On the PrimFunc of a quantized operator, before lowering: what it was made from, by name."""
+"""On the PrimFunc of an integer operator, before equal ones are merged: its `QuantizedOp` as JSON
+has it (`usmp.ops.record`)."""
+
+OPERATORS_ATTR = "quantized_operators"
+"""On a PrimFunc from then on, up to the planned module: the integer operators that it computes, in
+order; for each of them the records of those that share the code."""
+
+CODE_HASH_ATTR = "code_hash"
+"""On a PrimFunc with `quantized_operator`: the structural hash that it has without its record."""
+
+SHARED_CODE_ATTR = "shares_code_with"
+"""On such a PrimFunc: the name of an earlier one that is equal but for the record."""
 
 ACCELERATOR_FUNCTION_ATTR = "accelerator_function"
 """On a PrimFunc that calls a function of the user: its `AcceleratorFunction`."""

@@ -48,13 +48,17 @@ class AcceleratorOperator(tvm_ffi.Object):
     results
         what it gives, by name.
     attributes
-        name -> what else it is told, as JSON has it.
+        name -> what else it is made from, as JSON has it.
+    quantization
+        of an integer operator: "inputs" and "outputs" -> how each tensor is quantized, as in its
+        record (`usmp.ops.record.QuantizedOp`); empty for others.
     """
 
     name: str
     arguments: list[str]
     results: list[str]
     attributes: dict[str, Any]
+    quantization: dict[str, Any]
 
 
 @py_class("usmp.AcceleratorFunction")

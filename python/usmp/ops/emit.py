@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from tvm import relax, te
+import tvm_ffi
+from tvm import relax, te, tirx
+from tvm.ir import GlobalVar, IRModule
+from tvm.relax.utils import gen_call_tir_inputs
 
-from usmp.objects.attributes import OPERATOR_ATTR
+from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
+from usmp.ops.record import QuantizedOp
 
 _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
 """TVM's OpPatternKind of operators on elements, and of convolutions and matrix products.
@@ -24,7 +28,7 @@ def call_operator(
     arguments: Sequence[relax.Expr | np.ndarray],
     takes_epilogue: bool = False,
     is_element_wise: bool = False,
-    description: Mapping[str, Any] | None = None,
+    record: QuantizedOp | None = None,
 ) -> relax.Expr:
     """A call of the PrimFunc that `compute` gives for tensors like `arguments`.
 
@@ -39,18 +43,69 @@ def call_operator(
     is_element_wise
         whether it is such an operator, which TVM sees by itself unless the place of
         what it reads depends on the data.
-    description
-        what it was made from, for accelerators that compute it in its place.
+    record
+        what it computes; every integer operator has one.
     """
     attributes: dict[str, Any] = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else {}
     if is_element_wise:
         attributes = {"op_pattern": _BROADCAST, ELEMENT_WISE_MARK: True}
-    if description is not None:
-        attributes[OPERATOR_ATTR] = dict(description)
     tensors = [constant(a) if isinstance(a, np.ndarray) else a for a in arguments]
-    return builder.call_te(
-        compute, *tensors, primfunc_name_hint=name, primfunc_attrs=attributes or None
+    func, inputs, out_type = gen_call_tir_inputs(
+        compute, *tensors, primfunc_attrs=attributes or None
     )
+    return relax.call_tir(add_prim_func(builder, func, name, record), inputs, out_type)
+
+
+def add_prim_func(
+    builder: relax.BlockBuilder, func: tirx.PrimFunc, name: str, record: QuantizedOp | None
+) -> GlobalVar:
+    """Add the PrimFunc of an operator to the module, if it has no equal one with the same record.
+
+    Operators whose PrimFuncs differ in the record only stay apart until it is known which of them
+    accelerators compute; `merge_equal_operators` then makes one of them again, under the name that
+    it has here. The name of the others does not count among the numbered ones.
+
+    Parameters
+    ----------
+    name
+        what the PrimFunc is called, with a number if that is taken.
+    """
+    if record is None:
+        return builder.add_func(func, name)
+    code = structural_hash(func)
+    shared = _name_of_equal(builder.get(), func, code)
+    attributes = {OPERATOR_ATTR: record.as_json(), CODE_HASH_ATTR: code}
+    if shared is not None:
+        known, recorded = shared
+        if recorded != record:
+            name, attributes[SHARED_CODE_ATTR] = f"{known}_again", known
+    return builder.add_func(func.with_attrs(attributes), name)
+
+
+def structural_hash(func: tirx.PrimFunc) -> int:
+    """A hash that equal PrimFuncs have in common: int64."""
+    return int(tvm_ffi.structural_hash(func)) & (2**63 - 1)
+
+
+def _name_of_equal(mod: IRModule, func: tirx.PrimFunc, code: int) -> tuple[str, QuantizedOp] | None:
+    """Name and record of the first PrimFunc that is equal to `func` but for its record."""
+    for variable, other in mod.functions.items():
+        attributes = other.attrs
+        if attributes is None or attributes.get(CODE_HASH_ATTR) != code:
+            continue
+        if SHARED_CODE_ATTR not in attributes and tvm_ffi.structural_equal(
+            without_record(other), func
+        ):
+            return str(variable.name_hint), QuantizedOp.from_json(attributes[OPERATOR_ATTR])
+    return None
+
+
+def without_record(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """A PrimFunc as it was before `add_prim_func` gave it a record."""
+    for name in (OPERATOR_ATTR, CODE_HASH_ATTR, SHARED_CODE_ATTR):
+        if func.attrs and name in func.attrs:
+            func = func.without_attr(name)
+    return func
 
 
 def constant(values: np.ndarray) -> relax.Expr:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from tvm import relax, tirx
 from tvm.script import tirx as T
 
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import add_prim_func, shape_of
+from usmp.ops.record import QuantizedOp
 
 
 def running(
@@ -22,6 +23,7 @@ def running(
     finish: Callable[[tirx.Expr], tirx.Expr] = lambda total: total,
     exclusive: bool = False,
     backwards: bool = False,
+    record: QuantizedOp | None = None,
 ) -> relax.Expr:
     """Each element combined with those before it along `axis`, in the type of the elements.
 
@@ -39,6 +41,8 @@ def running(
         without the element itself.
     backwards
         with those after it instead.
+    record
+        what it computes, if it is an integer operator.
     """
     shape, dtype = shape_of(data), str(data.ty.dtype)
     axis %= len(shape)
@@ -67,7 +71,7 @@ def running(
                     output[row, position(step), column] = chosen(total[0], total[1])
                     total[0] = total[1]
 
-    function = builder.add_func(running, "running")
+    function = add_prim_func(builder, running, "running", record)
     rows = builder.emit(relax.op.reshape(data, (outer, depth, inner)))
     out_type = relax.TensorType((outer, depth, inner), dtype)
     result = builder.emit(relax.call_tir(function, [rows], out_ty=out_type))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import relax, tirx
 
-from usmp.ops.emit import constant
+from usmp.ops.emit import add_prim_func, constant
+from usmp.ops.record import QuantizedOp
 
 
 def call_in_place(
@@ -18,6 +19,7 @@ def call_in_place(
     arguments: Sequence[tuple[str, relax.Expr | np.ndarray]],
     overwritten: Sequence[int],
     written: Sequence[tuple[str, relax.TensorType]] = (),
+    record: QuantizedOp | None = None,
 ) -> list[relax.Expr]:
     """Append a call of the PrimFunc whose body is `body` of buffers like its arguments.
 
@@ -31,6 +33,8 @@ def call_in_place(
         which of the arguments `body` replaces by results.
     written
         names and types of results in memory of their own; their buffers come last.
+    record
+        what it computes, if it is an integer operator.
 
     Returns
     -------
@@ -44,7 +48,7 @@ def call_in_place(
         tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), buffer)
         for buffer, ty in zip(names, types, strict=True)
     ]
-    callee = builder.add_func(tirx.PrimFunc(buffers, body(*buffers)), name)
+    callee = add_prim_func(builder, tirx.PrimFunc(buffers, body(*buffers)), name, record)
     results = [*(tensors[index].ty for index in overwritten), *(ty for _, ty in written)]
     indices = [*overwritten, *(-1 for _ in written)]
     call = relax.op.call_tir_inplace(callee, relax.Tuple(tensors), indices, results)

@@ -9,6 +9,7 @@ import tflite
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.ops.quantized import OutputLimits, Quantization, activation_limits
 from usmp.ops.quantized.window import Window
+from usmp.support.errors import UnsupportedModelError
 
 _ACTIVATIONS: dict[int, str] = {
     number: name for name, number in vars(tflite.ActivationFunctionType).items() if name.isupper()
@@ -125,6 +126,14 @@ def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: Tfl
             f'input "{data.name}" has shape {list(data.shape)} and output "{output.name}" has '
             f"shape {list(output.shape)}; they must be the same"
         )
+
+
+def stored_quantization(tensor: TfliteTensor) -> Quantization | None:
+    """How an operator that only moves elements finds them stored; None if the file does not say."""
+    try:
+        return tensor.quantization
+    except UnsupportedModelError:
+        return None
 
 
 def require_same_quantization(

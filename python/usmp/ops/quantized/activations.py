@@ -19,14 +19,18 @@ from usmp.ops.quantized.fixed_point import (
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, is_about, require_output
 from usmp.ops.quantized.sigmoid import interpolated_sigmoid, interpolated_tanh
 from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
+from usmp.ops.record import QuantizedOp
 
 _INTEGER_BITS = 4
 """Integer bits of the fixed-point arguments of LOGISTIC and TANH on int8: |x| < 16."""
 
 
-def clamp(builder: relax.BlockBuilder, data: relax.Expr, limits: OutputLimits) -> relax.Expr:
-    """Each element moved into the limits; the quantization stays."""
-    return elementwise(builder, "clamp", lambda x: limits.clamp(x.astype("int32")), [data])
+def clamp(
+    builder: relax.BlockBuilder, data: relax.Expr, limits: OutputLimits, both: Quantization
+) -> relax.Expr:
+    """Each element moved into the limits; `both` input and output have one quantization."""
+    record = QuantizedOp("clamp", (both,), (both,), limits.as_parameters())
+    return elementwise(builder, record, lambda x: limits.clamp(x.astype("int32")), [data])
 
 
 def relu(
@@ -47,7 +51,8 @@ def relu(
         scaled = apply_multiplier(centered(value, before.zero_point), factor)
         return limits.shifted(scaled, after.zero_point)
 
-    return elementwise(builder, "relu", function, [data])
+    record = QuantizedOp("relu", (before,), (after,), limits.as_parameters())
+    return elementwise(builder, record, function, [data])
 
 
 def leaky_relu(
@@ -71,7 +76,8 @@ def leaky_relu(
         scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
         return limits.shifted(scaled, after.zero_point)
 
-    return elementwise(builder, "leaky_relu", function, [data])
+    record = QuantizedOp("leaky_relu", (before,), (after,), {"alpha": float(alpha)})
+    return elementwise(builder, record, function, [data])
 
 
 def prelu(
@@ -94,7 +100,8 @@ def prelu(
         scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
         return limits.shifted(scaled, after.zero_point)
 
-    return elementwise(builder, "prelu", function, [data, slopes])
+    record = QuantizedOp("prelu", (before, slope), (after,))
+    return elementwise(builder, record, function, [data, slopes])
 
 
 def abs_(
@@ -111,7 +118,7 @@ def abs_(
             magnitude = apply_multiplier(magnitude, factor)
         return limits.shifted(magnitude, after.zero_point)
 
-    return elementwise(builder, "abs", function, [data])
+    return elementwise(builder, QuantizedOp("abs", (before,), (after,)), function, [data])
 
 
 def logistic(
@@ -129,9 +136,10 @@ def logistic(
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
-        return interpolated_sigmoid(builder, data, before)
+        return interpolated_sigmoid(builder, data, before, after)
     if before.dtype == "int8" and is_about(after, 1 / 256, -128):
-        return tabulated(builder, "logistic", data, lambda x: logistic_int8(x, before), "int8")
+        record = QuantizedOp("logistic", (before,), (after,))
+        return tabulated(builder, record, data, lambda x: logistic_int8(x, before))
     return tabulated_real(builder, "logistic", data, _logistic, before, after)
 
 
@@ -150,9 +158,10 @@ def tanh(
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
-        return interpolated_tanh(builder, data, before)
+        return interpolated_tanh(builder, data, before, after)
     if before.dtype == "int8" and is_about(after, 1 / 128, 0):
-        return tabulated(builder, "tanh", data, lambda x: tanh_int8(x, before), "int8")
+        record = QuantizedOp("tanh", (before,), (after,))
+        return tabulated(builder, record, data, lambda x: tanh_int8(x, before))
     return tabulated_real(builder, "tanh", data, _tanh, before, after)
 
 

@@ -18,6 +18,7 @@ from usmp.ops.quantized.fixed_point import (
     quantize_multiplier,
 )
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, require_no_zero_points
+from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import DIVIDE
 
@@ -51,7 +52,7 @@ def subtract(
 
 def _sum_or_difference(
     builder: relax.BlockBuilder,
-    name: str,
+    kind: str,
     left: relax.Expr | np.ndarray,
     right: relax.Expr | np.ndarray,
     quantizations: Quantizations,
@@ -68,7 +69,12 @@ def _sum_or_difference(
         quantize_multiplier(twice / (float(1 << left_shift) * output.scale)),
     )
     function = _at_common_scale(quantizations, factors, left_shift, limits, combine)
-    return elementwise(builder, name, function, [left, right])
+    return elementwise(builder, _record(kind, quantizations, limits), function, [left, right])
+
+
+def _record(kind: str, quantizations: Quantizations, limits: OutputLimits) -> QuantizedOp:
+    first, second, output = quantizations
+    return QuantizedOp(kind, (first, second), (output,), limits.as_parameters())
 
 
 def squared_difference(
@@ -100,7 +106,8 @@ def squared_difference(
         return (left - right) * (left - right)
 
     function = _at_common_scale(quantizations, factors, left_shift, limits, square)
-    return elementwise(builder, "squared_difference", function, [left, right])
+    record = _record("squared_difference", quantizations, limits)
+    return elementwise(builder, record, function, [left, right])
 
 
 def _at_common_scale(
@@ -158,7 +165,8 @@ def add_all(
         scaled = apply_multiplier(total * tirx.IntImm("int32", 1 << 19), factor)
         return limits.shifted(scaled, after.zero_point)
 
-    return elementwise(builder, "add_n", function, inputs)
+    record = QuantizedOp("add_n", (before,) * len(inputs), (after,))
+    return elementwise(builder, record, function, inputs)
 
 
 def multiply_elements(
@@ -183,7 +191,8 @@ def multiply_elements(
         product = centered(left, first.zero_point) * centered(right, second.zero_point)
         return limits.shifted(apply_multiplier(product, factor), output.zero_point)
 
-    return elementwise(builder, "multiply", function, [left, right])
+    record = _record("multiply", quantizations, limits)
+    return elementwise(builder, record, function, [left, right])
 
 
 def divide(
@@ -208,21 +217,30 @@ def divide(
         )
         return limits.shifted(quotient, output.zero_point)
 
-    return elementwise(builder, "divide", function, [left, right])
+    record = _record("divide", quantizations, limits)
+    return elementwise(builder, record, function, [left, right])
 
 
 def maximum(
-    builder: relax.BlockBuilder, left: relax.Expr | np.ndarray, right: relax.Expr | np.ndarray
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantization: Quantization,
 ) -> relax.Expr:
-    """The greater element of tensors of one quantization."""
-    return elementwise(builder, "maximum", lambda x, y: tirx.max(x, y), [left, right])
+    """The greater element of tensors of one quantization, which is that of the output too."""
+    record = QuantizedOp("maximum", (quantization, quantization), (quantization,))
+    return elementwise(builder, record, lambda x, y: tirx.max(x, y), [left, right])
 
 
 def minimum(
-    builder: relax.BlockBuilder, left: relax.Expr | np.ndarray, right: relax.Expr | np.ndarray
+    builder: relax.BlockBuilder,
+    left: relax.Expr | np.ndarray,
+    right: relax.Expr | np.ndarray,
+    quantization: Quantization,
 ) -> relax.Expr:
-    """The lesser element of tensors of one quantization."""
-    return elementwise(builder, "minimum", lambda x, y: tirx.min(x, y), [left, right])
+    """The lesser element of tensors of one quantization, which is that of the output too."""
+    record = QuantizedOp("minimum", (quantization, quantization), (quantization,))
+    return elementwise(builder, record, lambda x, y: tirx.min(x, y), [left, right])
 
 
 COMPARISONS: dict[str, Combination] = {
@@ -254,10 +272,11 @@ def compare(
         int8 of a scale of 1 and more, or another type in two quantizations.
     """
     operator = COMPARISONS[name]
+    record = QuantizedOp(name, (first, second), (Quantization.unscaled("bool"),))
     if first.dtype != "int8":
         if first != second:
             raise UnsupportedModelError(f"{name} of {first.dtype} in two quantizations")
-        return elementwise(builder, name, operator, [left, right])
+        return elementwise(builder, record, operator, [left, right])
     factors = [quantize_multiplier(q.scale) for q in (first, second)]
     if any(factor.shift > 0 for factor in factors):
         raise UnsupportedModelError(
@@ -267,4 +286,4 @@ def compare(
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         return operator(_scaled(left, first, 8, factors[0]), _scaled(right, second, 8, factors[1]))
 
-    return elementwise(builder, name, function, [left, right])
+    return elementwise(builder, record, function, [left, right])

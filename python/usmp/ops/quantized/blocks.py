@@ -8,6 +8,8 @@ from math import prod
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantization import Quantization
+from usmp.ops.record import QuantizedOp, stored_as
 
 
 def space_to_batch(
@@ -16,6 +18,7 @@ def space_to_batch(
     block: Sequence[int],
     padding: Sequence[tuple[int, int]],
     value: int | float,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """The elements at the same place of all blocks, as an image of their own.
 
@@ -27,6 +30,8 @@ def space_to_batch(
         extents of a block on the image axes, which with padding are multiples of them.
     padding
         elements of `value` before and after each image axis.
+    quantization
+        of input and output, for the record.
     """
     batch, *extents = shape_of(data)
     dtype = str(data.ty.dtype)
@@ -55,7 +60,10 @@ def space_to_batch(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, "space_to_batch", compute, [data])
+    both = (stored_as(data, quantization),)
+    parameters = {"block": list(block), "padding": [list(p) for p in padding], "value": value}
+    record = QuantizedOp("space_to_batch", both, both, parameters)
+    return call_operator(builder, "space_to_batch", compute, [data], record=record)
 
 
 def batch_to_space(
@@ -63,6 +71,7 @@ def batch_to_space(
     data: relax.Expr,
     block: Sequence[int],
     crops: Sequence[tuple[int, int]],
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """The reverse: images whose elements are those at the same place of all blocks, as one.
 
@@ -72,6 +81,8 @@ def batch_to_space(
         (batch * elements of a block, image axes..., other axes...).
     crops
         elements that are left out at both ends of each image axis.
+    quantization
+        of input and output, for the record.
     """
     batches, *extents = shape_of(data)
     batch = batches // prod(block)
@@ -92,4 +103,7 @@ def batch_to_space(
 
         return te.compute((batch, *image, *extents[len(block) :]), element, "output")
 
-    return call_operator(builder, "batch_to_space", compute, [data])
+    both = (stored_as(data, quantization),)
+    parameters = {"block": list(block), "crops": [list(c) for c in crops]}
+    record = QuantizedOp("batch_to_space", both, both, parameters)
+    return call_operator(builder, "batch_to_space", compute, [data], record=record)

@@ -8,6 +8,9 @@ from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier
 from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.record import QuantizedOp
+
+_REAL = Quantization.unscaled("float32")
 
 
 def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization) -> relax.Expr:
@@ -27,7 +30,7 @@ def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization)
         inside = tirx.min(tirx.max(rounded, least), greatest)
         return (inside.astype("int32") + zero_point).astype(after.dtype)
 
-    return elementwise(builder, "quantize", function, [data])
+    return elementwise(builder, QuantizedOp("quantize", (_REAL,), (after,)), function, [data])
 
 
 def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantization) -> relax.Expr:
@@ -38,7 +41,7 @@ def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantizati
     def function(value: tirx.Expr) -> tirx.Expr:
         return centered(value, before.zero_point).astype("float32") * scale
 
-    return elementwise(builder, "dequantize", function, [data])
+    return elementwise(builder, QuantizedOp("dequantize", (before,), (_REAL,)), function, [data])
 
 
 def requantize(
@@ -52,4 +55,4 @@ def requantize(
         scaled = apply_multiplier(centered(value, before.zero_point), factor)
         return limits.shifted(scaled, after.zero_point)
 
-    return elementwise(builder, "requantize", function, [data])
+    return elementwise(builder, QuantizedOp("requantize", (before,), (after,)), function, [data])

@@ -6,12 +6,13 @@ What lies outside the data counts as its zero point, so it adds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.describe import describe_operator, describe_window
+from usmp.ops.quantized.describe import describe_window, weighted_operator
 from usmp.ops.quantized.epilogue import Epilogue, centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
@@ -30,7 +31,7 @@ def conv2d(
     quantization: Quantization,
     rescale: Rescale,
     layout: Layout,
-    weight_zero_point: int = 0,
+    weight_quantization: Quantization,
 ) -> relax.Expr:
     """A convolution, grouped if the weight has fewer channels than the data.
 
@@ -44,8 +45,11 @@ def conv2d(
         (output channels) of int32 or int64, or None.
     quantization
         of the data.
+    weight_quantization
+        of the weight, one zero point for all of it.
     """
     outputs, _, _, depth = weight.shape
+    weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
     per_group = outputs // (channels // depth)
     kept, epilogue = centered_epilogue(
@@ -68,8 +72,9 @@ def conv2d(
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
     moves = describe_window(window, layout)
-    told = describe_operator(epilogue, quantization, weight_zero_point, outputs, **moves)
-    return call_operator(builder, "conv2d", compute, arguments, True, description=told)
+    stored = replace(weight_quantization, axis=0)
+    record = weighted_operator("conv2d", epilogue, quantization, stored, outputs, **moves)
+    return call_operator(builder, "conv2d", compute, arguments, True, record=record)
 
 
 def depthwise_conv2d(
@@ -81,7 +86,7 @@ def depthwise_conv2d(
     quantization: Quantization,
     rescale: Rescale,
     layout: Layout,
-    weight_zero_point: int = 0,
+    weight_quantization: Quantization,
 ) -> relax.Expr:
     """A convolution of each channel by itself.
 
@@ -92,6 +97,7 @@ def depthwise_conv2d(
         c // (output channels / channels). The others are as for `conv2d`.
     """
     outputs = weight.shape[2]
+    weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
     multiplier = outputs // channels
     kept, epilogue = centered_epilogue(
@@ -112,8 +118,9 @@ def depthwise_conv2d(
 
     arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
     moves = describe_window(window, layout)
-    told = describe_operator(epilogue, quantization, weight_zero_point, outputs, **moves)
-    return call_operator(builder, "depthwise_conv2d", compute, arguments, True, description=told)
+    stored = replace(weight_quantization, axis=2)
+    record = weighted_operator("depthwise_conv2d", epilogue, quantization, stored, outputs, **moves)
+    return call_operator(builder, "depthwise_conv2d", compute, arguments, True, record=record)
 
 
 def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:

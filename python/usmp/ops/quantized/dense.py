@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.describe import describe_operator
+from usmp.ops.quantized.describe import weighted_operator
 from usmp.ops.quantized.epilogue import centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
@@ -18,7 +20,7 @@ def fully_connected(
     weight: np.ndarray,
     bias: np.ndarray | None,
     quantization: Quantization,
-    weight_zero_point: int,
+    weight_quantization: Quantization,
     rescale: Rescale,
 ) -> relax.Expr:
     """Each row of the data times each row of the weight.
@@ -33,10 +35,11 @@ def fully_connected(
         (outputs) of int32 or int64, or None.
     quantization
         of the data.
-    weight_zero_point
-        of the weight.
+    weight_quantization
+        of the weight, one zero point for all of it.
     """
     rows, depth = shape_of(data)
+    weight_zero_point = weight_quantization.zero_points[0]
     kept, epilogue = centered_epilogue(weight, weight_zero_point, bias, quantization, rescale)
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
@@ -56,5 +59,6 @@ def fully_connected(
         return te.compute(shape, output, "output")
 
     arguments = [data, kept, *epilogue.constants]
-    told = describe_operator(epilogue, quantization, weight_zero_point, weight.shape[0])
-    return call_operator(builder, "fully_connected", compute, arguments, True, description=told)
+    stored = replace(weight_quantization, axis=0)
+    record = weighted_operator("fully_connected", epilogue, quantization, stored, weight.shape[0])
+    return call_operator(builder, "fully_connected", compute, arguments, True, record=record)

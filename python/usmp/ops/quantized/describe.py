@@ -1,4 +1,4 @@
-"""What a quantized operator with constant weights computes, for those who compute it elsewhere.
+"""The record of an operator with constant weights, and its constants in the form of TFLite.
 
 Operators keep their constants packed (see `pack_channels`); here these are the arrays by which
 TFLite and CMSIS-NN define them: weight, bias, multiplier, shift.
@@ -6,8 +6,7 @@ TFLite and CMSIS-NN define them: weight, bias, multiplier, shift.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,18 +14,18 @@ from usmp.ops.quantized.epilogue import Epilogue
 from usmp.ops.quantized.pack_channels import unpack_channels
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.record import QuantizedOp
 
-_EPILOGUE = "epilogue"
 
-
-def describe_operator(
+def weighted_operator(
+    kind: str,
     epilogue: Epilogue,
     data: Quantization,
-    weight_zero_point: int,
+    weight: Quantization,
     channels: int,
-    **moves: Any,
-) -> dict[str, Any]:
-    """The attributes of an operator, for its PrimFunc.
+    **moves: object,
+) -> QuantizedOp:
+    """The record of an operator with constant weights.
 
     Parameters
     ----------
@@ -34,17 +33,17 @@ def describe_operator(
         how it ends.
     data
         quantization of its input.
-    weight_zero_point
-        of the weight.
+    weight
+        quantization of the weight as the operator takes it.
     channels
         of the output.
     moves
-        what else it is told, as strides.
+        what else it is made from, as strides.
     """
     rescale, packed = epilogue.rescale, epilogue.packed
-    ending: dict[str, Any] = {"has_bias": epilogue.has_bias, "channels": channels}
+    constants: dict[str, bool | int] = {"has_bias": epilogue.has_bias, "channels": channels}
     if packed is not None:
-        ending |= {
+        constants |= {
             "record_bits": packed.record_bits,
             "mantissa_bits": packed.mantissa_bits,
             "shift_bits": packed.shift_bits,
@@ -52,19 +51,19 @@ def describe_operator(
         }
     elif len(rescale.factors) == 1:
         (factor,) = rescale.factors
-        ending |= {"multiplier": factor.multiplier, "shift": factor.shift}
-    return {
+        constants |= {"multiplier": factor.multiplier, "shift": factor.shift}
+    parameters: dict[str, object] = {
         **moves,
         "input_zero_point": data.zero_point,
-        "weight_zero_point": weight_zero_point,
+        "weight_zero_point": weight.zero_points[0],
         "output_zero_point": rescale.zero_point,
         "clamp": [rescale.limits.minimum, rescale.limits.maximum],
         "rounding": rescale.rounding.name.lower(),
-        _EPILOGUE: ending,
     }
+    return QuantizedOp(kind, (data, weight), (rescale.output,), parameters, constants)
 
 
-def describe_window(window: Window, layout: Layout) -> dict[str, Any]:
+def describe_window(window: Window, layout: Layout) -> dict[str, object]:
     """How a kernel moves over an image, by name; pairs are (height, width)."""
     return {
         "layout": layout.axes,
@@ -75,27 +74,26 @@ def describe_window(window: Window, layout: Layout) -> dict[str, Any]:
 
 
 def reference_constants(
-    attributes: Mapping[str, Any], constants: Sequence[np.ndarray]
-) -> tuple[list[tuple[str, np.ndarray]], dict[str, Any]]:
-    """The constants of an operator by name, and its other attributes.
+    record: QuantizedOp | None, constants: Sequence[np.ndarray]
+) -> list[tuple[str, np.ndarray]]:
+    """The constants of an operator by name.
 
     Parameters
     ----------
-    attributes
-        of its PrimFunc; empty for an operator that is not described.
+    record
+        of its PrimFunc; None for an operator that has none.
     constants
         those that its PrimFunc takes, in order.
 
     Returns
     -------
-    tuple[list[tuple[str, np.ndarray]], dict[str, Any]]
+    list[tuple[str, np.ndarray]]
         ("weight", ...), ("bias", ...), ("multiplier", ...), ("shift", ...), the last two and a bias
         of int32 or int64 with one element for each output channel; or the given constants, all
-        called "constant", and the attributes without those that say how constants are packed."""
-    if _EPILOGUE not in attributes:
-        return [("constant", constant) for constant in constants], dict(attributes)
-    kept = {name: value for name, value in attributes.items() if name != _EPILOGUE}
-    ending = attributes[_EPILOGUE]
+        called "constant", if the record does not say how they are packed."""
+    if record is None or not record.constants:
+        return [("constant", constant) for constant in constants]
+    ending = record.constants
     weight, *rest = constants
     channels = int(ending["channels"])
     bias = np.zeros(channels, np.int32)
@@ -109,10 +107,9 @@ def reference_constants(
             rest = [np.full(channels, int(ending[name])) for name in ("multiplier", "shift")]
         multiplier, shift = rest
     wide = np.int64 if bias.dtype == np.int64 else np.int32
-    named = [
+    return [
         ("weight", weight),
         ("bias", bias.astype(wide)),
         ("multiplier", multiplier.astype(np.int32)),
         ("shift", shift.astype(np.int32)),
     ]
-    return named, kept

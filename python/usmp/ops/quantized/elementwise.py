@@ -8,15 +8,19 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.record import QuantizedOp
 
 
 def elementwise(
     builder: relax.BlockBuilder,
-    name: str,
+    record: QuantizedOp,
     function: Callable[..., tirx.Expr],
     inputs: Sequence[relax.Expr | np.ndarray],
 ) -> relax.Expr:
-    """`function` of the corresponding elements of inputs that are broadcast together."""
+    """`function` of the corresponding elements of inputs that are broadcast together.
+
+    The PrimFunc is named for the kind of operator.
+    """
     shape = np.broadcast_shapes(*(shape_of(tensor) for tensor in inputs))
 
     def compute(*tensors: te.Tensor) -> te.Tensor:
@@ -25,7 +29,7 @@ def elementwise(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, name, compute, inputs)
+    return call_operator(builder, record.kind, compute, inputs, record=record)
 
 
 def broadcast_indices(

@@ -9,6 +9,8 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantization import Quantization
+from usmp.ops.record import QuantizedOp, stored_as
 
 
 def gather(
@@ -17,6 +19,7 @@ def gather(
     indices: relax.Expr | np.ndarray,
     axis: int,
     batch_axes: int,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """The slices of `data` at `indices` along `axis`.
 
@@ -26,6 +29,8 @@ def gather(
         integers.
     batch_axes
         how many first axes of data and indices are the same.
+    quantization
+        of data and output, for the record.
     """
     extents = shape_of(data)
     index_shape = shape_of(indices)
@@ -40,11 +45,17 @@ def gather(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, "gather", compute, [data, indices])
+    stored = stored_as(data, quantization)
+    parameters = {"axis": axis, "batch_axes": batch_axes}
+    record = QuantizedOp("gather", (stored, stored_as(indices)), (stored,), parameters)
+    return call_operator(builder, "gather", compute, [data, indices], record=record)
 
 
 def gather_nd(
-    builder: relax.BlockBuilder, data: relax.Expr, indices: relax.Expr | np.ndarray
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    indices: relax.Expr | np.ndarray,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """The slices of `data` at positions of several axes.
 
@@ -52,6 +63,8 @@ def gather_nd(
     ----------
     indices
         (..., n) integers: a position on each of the first n axes of the data.
+    quantization
+        of data and output, for the record.
     """
     extents = shape_of(data)
     *outer, axes = shape_of(indices)
@@ -67,7 +80,9 @@ def gather_nd(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, "gather_nd", compute, [data, indices])
+    stored = stored_as(data, quantization)
+    record = QuantizedOp("gather_nd", (stored, stored_as(indices)), (stored,))
+    return call_operator(builder, "gather_nd", compute, [data, indices], record=record)
 
 
 def update_slice(
@@ -75,6 +90,7 @@ def update_slice(
     data: relax.Expr,
     update: relax.Expr,
     begins: relax.Expr | np.ndarray,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """`data`, in which `update` stands from the position `begins` on, moved to where it fits.
 
@@ -84,6 +100,8 @@ def update_slice(
         of as many axes as the data, none longer than there.
     begins
         (axes) integers.
+    quantization
+        of data, update and output, for the record.
     """
     extents, sizes = shape_of(data), shape_of(update)
 
@@ -101,7 +119,9 @@ def update_slice(
 
         return te.compute(extents, element, "output")
 
-    return call_operator(builder, "update_slice", compute, [data, update, begins])
+    stored = stored_as(data, quantization)
+    record = QuantizedOp("update_slice", (stored, stored, stored_as(begins)), (stored,))
+    return call_operator(builder, "update_slice", compute, [data, update, begins], record=record)
 
 
 def _nearest(index: tirx.Expr, greatest: int) -> tirx.Expr:

@@ -16,6 +16,7 @@ from usmp.ops.quantized.softmax import (
     require_summable,
     sum_of_exponentials,
 )
+from usmp.ops.record import QuantizedOp
 from usmp.tir.intrinsics import LOGARITHM
 
 _OUTPUT_BITS = 4
@@ -72,4 +73,5 @@ def log_softmax(
         return te.compute((rows, depth), output, "output")
 
     table = exponentials(before.scale, 1.0)
-    return call_operator(builder, "log_softmax", compute, [data, table])
+    record = QuantizedOp("log_softmax", (before,), (after,))
+    return call_operator(builder, "log_softmax", compute, [data, table], record=record)

@@ -38,6 +38,7 @@ from usmp.ops.quantized.sigmoid import (
     sigmoid_table,
     tanh_of,
 )
+from usmp.ops.record import QuantizedOp
 from usmp.ops.statements import Local, call_in_place, loop
 from usmp.support.errors import UnsupportedModelError
 
@@ -103,6 +104,22 @@ class LstmParameters:
     cell_scale: float
     cell_clip: float = 0.0
     time_major: bool = False
+
+    def record(self) -> QuantizedOp:
+        """Inputs are data, hidden and cell state, then the weights of each gate: of the data and
+        of the hidden state. Outputs are the output, hidden and cell state."""
+        cell = Quantization("int16", (self.cell_scale,), (0,))
+        weights = [
+            Quantization("int8", (scale,), (0,))
+            for gate in self.gates
+            for scale in (gate.data_scale, gate.hidden_scale)
+        ]
+        return QuantizedOp(
+            "lstm",
+            (self.data, self.hidden, cell, *weights),
+            (self.hidden, self.hidden, cell),
+            {"cell_clip": float(self.cell_clip), "time_major": self.time_major},
+        )
 
     @property
     def rounding(self) -> Rounding:
@@ -180,7 +197,13 @@ def lstm(
 
     output = ("output", relax.TensorType((*outer, units), str(data.ty.dtype)))
     new_hidden, new_cell, result = call_in_place(
-        builder, "lstm", body, arguments, overwritten=[0, 1], written=[output]
+        builder,
+        "lstm",
+        body,
+        arguments,
+        overwritten=[0, 1],
+        written=[output],
+        record=parameters.record(),
     )
     return result, new_hidden, new_cell
 

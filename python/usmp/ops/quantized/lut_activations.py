@@ -13,6 +13,7 @@ from usmp.ops.quantized.fixed_point import (
 )
 from usmp.ops.quantized.parameters import Quantization, integer_limits
 from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
+from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -65,7 +66,7 @@ def hard_swish(
         scaled = round_shift_right(result, -output_factor.shift)
         return min(max(scaled + after.zero_point, least), greatest)
 
-    return tabulated(builder, "hard_swish", data, function, after.dtype)
+    return tabulated(builder, QuantizedOp("hard_swish", (before,), (after,)), data, function)
 
 
 def _gate(fine: int, factor: QuantizedMultiplier) -> int:
@@ -106,4 +107,4 @@ def rsqrt(
         scaled = QuantizedMultiplier(factor.multiplier, factor.shift - fraction).apply(root)
         return _saturate(scaled + after.zero_point, 8)
 
-    return tabulated(builder, "rsqrt", data, function, "int8")
+    return tabulated(builder, QuantizedOp("rsqrt", (before,), (after,)), data, function)

@@ -17,6 +17,7 @@ from usmp.ops.quantized.parameters import (
     farthest,
     require_no_zero_points,
 )
+from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -48,6 +49,7 @@ def batch_matmul(
     require_no_zero_points(quantizations)
     rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
     factor = quantize_multiplier(first.scale * second.scale / after.scale)
+    kept = limits or after.limits()
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
         shapes = [[int(extent) for extent in tensor.shape] for tensor in (left, right)]
@@ -80,11 +82,13 @@ def batch_matmul(
         def output(*indices: tirx.Var) -> tirx.Expr:
             total = accumulator(*indices)
             scaled = multiply(total, factor.multiplier, factor.shift, rounding)
-            return (limits or after.limits()).shifted(scaled, after.zero_point)
+            return kept.shifted(scaled, after.zero_point)
 
         return te.compute(shape, output, "output")
 
-    return call_operator(builder, "batch_matmul", compute, [left, right])
+    parameters = {"transposed": list(transposed), **kept.as_parameters()}
+    record = QuantizedOp("batch_matmul", (first, second), (after,), parameters)
+    return call_operator(builder, "batch_matmul", compute, [left, right], record=record)
 
 
 def _swapped(pair: list[Any], swap: bool) -> list[Any]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantization import Quantization
+from usmp.ops.record import QuantizedOp, stored_as
 
 
 def mirror_pad(
@@ -14,6 +16,7 @@ def mirror_pad(
     data: relax.Expr,
     padding: Sequence[tuple[int, int]],
     repeats_border: bool,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """The data between mirror images of itself.
 
@@ -23,6 +26,8 @@ def mirror_pad(
         elements before and after each axis, at most as many as the mirror image has.
     repeats_border
         whether the mirror image begins with the element at the border.
+    quantization
+        of input and output, for the record.
     """
     extents = shape_of(data)
     shape = [e + before + after for e, (before, after) in zip(extents, padding, strict=True)]
@@ -46,4 +51,7 @@ def mirror_pad(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, "mirror_pad", compute, [data])
+    both = (stored_as(data, quantization),)
+    parameters = {"padding": [list(p) for p in padding], "repeats_border": repeats_border}
+    record = QuantizedOp("mirror_pad", both, both, parameters)
+    return call_operator(builder, "mirror_pad", compute, [data], record=record)

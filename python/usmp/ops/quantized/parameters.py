@@ -1,86 +1,28 @@
-"""How a tensor's integers stand for real numbers, and the limits of what an operator writes."""
+"""What quantizations operators take, and the limits that a fused activation sets."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from tvm import tirx
 
+from usmp.ops.quantization import OutputLimits, Quantization, integer_limits
 from usmp.support.errors import UnsupportedModelError
 
-
-@dataclass(frozen=True)
-class Quantization:
-    """real = scale * (integer - zero point), per tensor or along one axis.
-
-    Parameters
-    ----------
-    dtype
-        the integer type, such as "int8".
-    scales
-        values of float32, one for the tensor or one for each index of `axis`.
-    zero_points
-        as many as scales.
-    axis
-        the axis of several scales; meaningless for one.
-    """
-
-    dtype: str
-    scales: tuple[float, ...]
-    zero_points: tuple[int, ...]
-    axis: int = 0
-
-    @property
-    def scale(self) -> float:
-        """The scale of the whole tensor."""
-        (scale,) = self.scales
-        return scale
-
-    @property
-    def zero_point(self) -> int:
-        """The zero point of the whole tensor."""
-        (zero_point,) = self.zero_points
-        return zero_point
-
-    @property
-    def is_per_tensor(self) -> bool:
-        """Whether one scale holds for all elements."""
-        return len(self.scales) == 1
-
-    def limits(self) -> OutputLimits:
-        """All values of the type."""
-        return OutputLimits(self.dtype, *integer_limits(self.dtype))
-
-
-@dataclass(frozen=True)
-class OutputLimits:
-    """The integers that an operator may write: those of its type, cut by a fused activation."""
-
-    dtype: str
-    minimum: int
-    maximum: int
-
-    def clamp(self, value: tirx.Expr) -> tirx.Expr:
-        """`value` (int32) moved into the limits, in the output's type."""
-        low, high = tirx.IntImm("int32", self.minimum), tirx.IntImm("int32", self.maximum)
-        return tirx.min(tirx.max(value, low), high).astype(self.dtype)
-
-    def shifted(self, value: tirx.Expr, zero_point: int) -> tirx.Expr:
-        """`value + zero_point` (int32) moved into the limits, for any value: nothing overflows."""
-        low = max(self.minimum - zero_point, -(2**31))
-        high = min(self.maximum - zero_point, 2**31 - 1)
-        inside = tirx.min(tirx.max(value, tirx.IntImm("int32", low)), tirx.IntImm("int32", high))
-        return (inside + tirx.IntImm("int32", zero_point)).astype(self.dtype)
-
-
-def integer_limits(dtype: str) -> tuple[int, int]:
-    """Least and greatest value of an integer type."""
-    limits = np.iinfo(dtype)
-    return int(limits.min), int(limits.max)
-
+__all__ = [
+    "OutputLimits",
+    "Quantization",
+    "activation_limits",
+    "farthest",
+    "integer_limits",
+    "is_about",
+    "quantize_value",
+    "require_no_zero_points",
+    "require_output",
+    "require_symmetric_input",
+    "round_half_away",
+]
 
 _ACTIVATION_RANGES: dict[str, tuple[float | None, float | None]] = {
     "NONE": (None, None),

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.describe import describe_window
 from usmp.ops.quantized.fixed_point import multiply, quantize_multiplier
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, integer_limits
 from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.record import QuantizedOp
 
 
 def average_pool(
@@ -18,10 +20,11 @@ def average_pool(
     window: Window,
     limits: OutputLimits,
     layout: Layout,
+    both: Quantization,
 ) -> relax.Expr:
     """The mean of the elements under the kernel that are inside, rounded half away from zero.
 
-    Input and output have the same scale and zero point.
+    `both` input and output have one quantization.
     """
 
     def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
@@ -31,7 +34,21 @@ def average_pool(
         rounded = tirx.Select(total > zero, total + half, total - half)
         return limits.clamp(tirx.truncdiv(rounded, count))
 
-    return _pool(builder, "average_pool", data, window, te.sum, 0, mean, layout)
+    record = _record("average_pool", both, both, window, layout, limits, counts_padding=False)
+    return _pool(builder, record, data, window, te.sum, 0, mean, layout)
+
+
+def _record(
+    kind: str,
+    before: Quantization,
+    after: Quantization,
+    window: Window,
+    layout: Layout,
+    limits: OutputLimits,
+    **parameters: bool,
+) -> QuantizedOp:
+    moves = {**describe_window(window, layout), "kernel": list(window.kernel)}
+    return QuantizedOp(kind, (before,), (after,), {**moves, **limits.as_parameters(), **parameters})
 
 
 def rescaled_average_pool(
@@ -62,7 +79,10 @@ def rescaled_average_pool(
         return limits.shifted(multiply(centered, multiplier, shift), after.zero_point)
 
     outside = before.zero_point if counts_padding else 0
-    return _pool(builder, "average_pool", data, window, te.sum, outside, mean, layout)
+    record = _record(
+        "average_pool", before, after, window, layout, limits, counts_padding=counts_padding
+    )
+    return _pool(builder, record, data, window, te.sum, outside, mean, layout)
 
 
 def _chosen(count: tirx.Expr, counts: Sequence[int], values: Sequence[int]) -> tirx.Expr:
@@ -79,19 +99,21 @@ def max_pool(
     window: Window,
     limits: OutputLimits,
     layout: Layout,
+    both: Quantization,
 ) -> relax.Expr:
-    """The greatest element under the kernel; input and output have the same quantization."""
+    """The greatest element under the kernel; `both` input and output have one quantization."""
     least, _ = integer_limits("int32")
 
     def clamped(greatest: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
         return limits.clamp(greatest)
 
-    return _pool(builder, "max_pool", data, window, te.max, least, clamped, layout)
+    record = _record("max_pool", both, both, window, layout, limits)
+    return _pool(builder, record, data, window, te.max, least, clamped, layout)
 
 
 def _pool(
     builder: relax.BlockBuilder,
-    name: str,
+    record: QuantizedOp,
     data: relax.Expr,
     window: Window,
     reduce: Callable[..., tirx.Expr],
@@ -126,4 +148,4 @@ def _pool(
 
         return te.compute(shape, output, "output")
 
-    return call_operator(builder, name, compute, [data])
+    return call_operator(builder, record.kind, compute, [data], record=record)

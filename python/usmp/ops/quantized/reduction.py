@@ -14,6 +14,7 @@ from usmp.ops.quantized.fixed_point import (
     quantize_multiplier,
 )
 from usmp.ops.quantized.parameters import Quantization, integer_limits
+from usmp.ops.record import QuantizedOp, stored_as
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -62,7 +63,7 @@ def _divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
 
 def _scaled_sum(
     builder: relax.BlockBuilder,
-    name: str,
+    kind: str,
     data: relax.Expr,
     axes: Sequence[int],
     before: Quantization,
@@ -84,22 +85,29 @@ def _scaled_sum(
         scaled = apply_multiplier(centered, factor)
         return limits.shifted(scaled, after.zero_point)
 
-    return reduced(builder, name, data, axes, te.sum, lambda x: x.astype("int32"), finish)
+    record = QuantizedOp(kind, (before,), (after,), {"axes": list(axes)})
+    return reduced(builder, record, data, axes, te.sum, lambda x: x.astype("int32"), finish)
 
 
-def reduce_max(builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int]) -> relax.Expr:
-    """The greatest element over `axes`, which the output lacks."""
-    return reduced(builder, "reduce_max", data, axes, te.max, lambda x: x, lambda x: x)
+def reduce_max(
+    builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], both: Quantization
+) -> relax.Expr:
+    """The greatest element over `axes`, which the output lacks; `both` have one quantization."""
+    record = QuantizedOp("reduce_max", (both,), (both,), {"axes": list(axes)})
+    return reduced(builder, record, data, axes, te.max, lambda x: x, lambda x: x)
 
 
-def reduce_min(builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int]) -> relax.Expr:
-    """The least element over `axes`, which the output lacks."""
-    return reduced(builder, "reduce_min", data, axes, te.min, lambda x: x, lambda x: x)
+def reduce_min(
+    builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], both: Quantization
+) -> relax.Expr:
+    """The least element over `axes`, which the output lacks; `both` have one quantization."""
+    record = QuantizedOp("reduce_min", (both,), (both,), {"axes": list(axes)})
+    return reduced(builder, record, data, axes, te.min, lambda x: x, lambda x: x)
 
 
 def reduced(
     builder: relax.BlockBuilder,
-    name: str,
+    record: QuantizedOp,
     data: relax.Expr,
     axes: Sequence[int],
     reduce: Callable[..., tirx.Expr],
@@ -123,27 +131,52 @@ def reduced(
         accumulator = te.compute(extents, element, "accumulator")
         return te.compute(extents, lambda *i: finish(accumulator(*i)), "output")
 
-    return call_operator(builder, name, compute, [data])
+    return call_operator(builder, record.kind, compute, [data], record=record)
 
 
-def argmax(builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str) -> relax.Expr:
+def argmax(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    axis: int,
+    dtype: str,
+    quantization: Quantization | None = None,
+) -> relax.Expr:
     """Where along `axis`, which the output lacks, the first greatest element is.
+
+    Parameters
+    ----------
+    dtype
+        of the output.
+    quantization
+        of the data, for the record.
 
     Raises
     ------
     UnsupportedModelError
         element and position do not fit into 32 bits together.
     """
-    return _position(builder, data, axis, dtype, greatest=True)
+    return _position(builder, data, axis, dtype, quantization, greatest=True)
 
 
-def argmin(builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str) -> relax.Expr:
+def argmin(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    axis: int,
+    dtype: str,
+    quantization: Quantization | None = None,
+) -> relax.Expr:
     """Where along `axis`, which the output lacks, the first least element is; as `argmax`."""
-    return _position(builder, data, axis, dtype, greatest=False)
+    return _position(builder, data, axis, dtype, quantization, greatest=False)
 
 
 def _position(
-    builder: relax.BlockBuilder, data: relax.Expr, axis: int, dtype: str, *, greatest: bool
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    axis: int,
+    dtype: str,
+    quantization: Quantization | None,
+    *,
+    greatest: bool,
 ) -> relax.Expr:
     shape = shape_of(data)
     depth = shape[axis]
@@ -173,4 +206,10 @@ def _position(
         keys = te.compute(extents, key, "key")
         return te.compute(extents, position, "output")
 
-    return call_operator(builder, "arg_max" if greatest else "arg_min", compute, [data])
+    record = QuantizedOp(
+        "arg_max" if greatest else "arg_min",
+        (stored_as(data, quantization),),
+        (Quantization.unscaled(dtype),),
+        {"axis": axis},
+    )
+    return call_operator(builder, record.kind, compute, [data], record=record)

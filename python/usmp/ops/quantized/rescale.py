@@ -9,7 +9,7 @@ import numpy as np
 from tvm import te, tirx
 
 from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding, multiply
-from usmp.ops.quantized.parameters import OutputLimits
+from usmp.ops.quantized.parameters import OutputLimits, Quantization
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Rescale:
     ----------
     factors
         one, or one for each output channel.
-    zero_point
-        of the output.
+    output
+        quantization of the output.
     limits
         of the output.
     rounding
@@ -29,9 +29,14 @@ class Rescale:
     """
 
     factors: tuple[QuantizedMultiplier, ...]
-    zero_point: int
+    output: Quantization
     limits: OutputLimits
     rounding: Rounding = Rounding.TWICE
+
+    @property
+    def zero_point(self) -> int:
+        """Of the output."""
+        return self.output.zero_point
 
     def __post_init__(self) -> None:
         """Refuse factors that the rounding cannot apply."""

@@ -7,6 +7,7 @@ from tvm import relax
 
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.table import nearest_integer, tabulated
+from usmp.ops.record import QuantizedOp
 
 
 def rescale_to_join(
@@ -22,4 +23,5 @@ def rescale_to_join(
     def of_integer(value: int) -> int:
         return nearest_integer(float(np.float32(value) * scale + bias), after)
 
-    return tabulated(builder, "rescale_to_join", data, of_integer, after.dtype)
+    record = QuantizedOp("rescale_to_join", (before,), (after,))
+    return tabulated(builder, record, data, of_integer)

@@ -9,7 +9,9 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantization import Quantization
 from usmp.ops.quantized.window import Layout
+from usmp.ops.record import QuantizedOp, stored_as
 from usmp.support.errors import UnsupportedModelError
 
 _BITS = 10
@@ -103,13 +105,37 @@ class Resize:
         return before.astype(dtype), after.astype(dtype), places - before.astype(single)
 
 
+def _record(
+    kind: str,
+    data: relax.Expr,
+    sides: tuple[Resize, Resize],
+    layout: Layout,
+    quantization: Quantization | None,
+) -> QuantizedOp:
+    both = (stored_as(data, quantization),)
+    parameters = {
+        "layout": layout.axes,
+        "size": [side.output for side in sides],
+        "align_corners": sides[0].align_corners,
+        "half_pixel_centers": sides[0].half_pixel_centers,
+    }
+    return QuantizedOp(kind, both, both, parameters)
+
+
 def resize_nearest(
     builder: relax.BlockBuilder,
     data: relax.Expr,
     sides: tuple[Resize, Resize],
     layout: Layout,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Each element of the output is the nearest one of the data, an image of any type."""
+    """Each element of the output is the nearest one of the data, an image of any type.
+
+    Parameters
+    ----------
+    quantization
+        of data and output, for the record.
+    """
     shape = _output_shape(data, sides, layout)
     tables = [side.nearest() for side in sides]
     divisions = [_division(side, table) for side, table in zip(sides, tables, strict=True)]
@@ -129,7 +155,8 @@ def resize_nearest(
         return te.compute(shape, element, "output")
 
     constants = [table for table, known in zip(tables, divisions, strict=True) if not known]
-    return call_operator(builder, "resize_nearest", compute, [data, *constants])
+    record = _record("resize_nearest", data, sides, layout, quantization)
+    return call_operator(builder, "resize_nearest", compute, [data, *constants], record=record)
 
 
 def _output_shape(
@@ -180,6 +207,7 @@ def resize_bilinear(
     data: relax.Expr,
     sides: tuple[Resize, Resize],
     layout: Layout,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """Each element of the output is a mean of the four around it, rounded half away from zero.
 
@@ -187,6 +215,8 @@ def resize_bilinear(
     ----------
     data
         an image of int8 or int16.
+    quantization
+        of data and output, for the record.
     """
     shape = _output_shape(data, sides, layout)
     dtype = str(data.ty.dtype)
@@ -208,7 +238,8 @@ def resize_bilinear(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, "resize_bilinear", compute, [data])
+    record = _record("resize_bilinear", data, sides, layout, quantization)
+    return call_operator(builder, "resize_bilinear", compute, [data], record=record)
 
 
 def _neighbors(side: Resize, index: tirx.Var) -> list[tuple[tirx.Expr, tirx.Expr]]:
@@ -226,6 +257,7 @@ def resize_bilinear_in_single(
     data: relax.Expr,
     sides: tuple[Resize, Resize],
     layout: Layout,
+    quantization: Quantization | None = None,
 ) -> relax.Expr:
     """As `resize_bilinear`, of uint8 or float32, in single precision: so do TFLite's reference
     kernels."""
@@ -257,4 +289,5 @@ def resize_bilinear_in_single(
         return te.compute(shape, element, "output")
 
     constants = [table for side in sides for table in side.interpolation()]
-    return call_operator(builder, "resize_bilinear", compute, [data, *constants])
+    record = _record("resize_bilinear", data, sides, layout, quantization)
+    return call_operator(builder, "resize_bilinear", compute, [data, *constants], record=record)

@@ -14,6 +14,7 @@ from tvm import relax, te, tirx
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.parameters import Quantization, require_symmetric_input
+from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import INTERPOLATED_LOGISTIC, INTERPOLATED_TANH, SIGMOID_INDEX
 
@@ -39,22 +40,24 @@ def sigmoid_table() -> np.ndarray:
 
 
 def interpolated_sigmoid(
-    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
     """sigmoid(x), in 15 fractional bits."""
-    return _by_table(builder, "logistic", data, _argument_scale(before, (0,)), logistic_of)
+    record = QuantizedOp("logistic", (before,), (after,))
+    return _by_table(builder, record, data, _argument_scale(before, (0,)), logistic_of)
 
 
 def interpolated_tanh(
-    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
     """tanh(x), in 15 fractional bits."""
-    return _by_table(builder, "tanh", data, _argument_scale(before, (0, 1)), tanh_of)
+    record = QuantizedOp("tanh", (before,), (after,))
+    return _by_table(builder, record, data, _argument_scale(before, (0, 1)), tanh_of)
 
 
 def _by_table(
     builder: relax.BlockBuilder,
-    name: str,
+    record: QuantizedOp,
     data: relax.Expr,
     scale: tuple[int, int],
     function: Callable[[tirx.Expr, te.Tensor], tirx.Expr],
@@ -69,7 +72,7 @@ def _by_table(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, name, compute, [data, sigmoid_table()])
+    return call_operator(builder, record.kind, compute, [data, sigmoid_table()], record=record)
 
 
 def _argument_scale(before: Quantization, direct_shifts: tuple[int, ...]) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from usmp.ops.quantized.fixed_point import (
     round_shift_right,
 )
 from usmp.ops.quantized.parameters import Quantization, integer_limits, require_output
+from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 
 DIFFERENCE_BITS = 5
@@ -75,7 +76,9 @@ def softmax(
 
         return te.compute((rows, depth), output, "output")
 
-    return call_operator(builder, "softmax", compute, [data, exponentials(before.scale, beta)])
+    record = QuantizedOp("softmax", (before,), (after,), {"beta": float(beta)})
+    table = exponentials(before.scale, beta)
+    return call_operator(builder, "softmax", compute, [data, table], record=record)
 
 
 def greatest_of_rows(data: te.Tensor) -> te.Tensor:

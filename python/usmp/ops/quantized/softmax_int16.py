@@ -27,6 +27,7 @@ from usmp.ops.quantized.parameters import (
     round_half_away,
 )
 from usmp.ops.quantized.softmax import greatest_of_rows
+from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 
 _STEPS = 512
@@ -109,7 +110,8 @@ def softmax_int16(
         return te.compute((rows, depth), output, "output")
 
     tables = [exponential_table(), reciprocal_corrections()]
-    return call_operator(builder, "softmax", compute, [data, *tables])
+    record = QuantizedOp("softmax", (before,), (after,), {"beta": float(beta)})
+    return call_operator(builder, "softmax", compute, [data, *tables], record=record)
 
 
 def _inside(argument: tirx.Expr) -> tirx.Expr:

@@ -17,6 +17,7 @@ from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.epilogue import centered, narrowed
 from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier, wrapping_add
 from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.record import QuantizedOp
 from usmp.ops.statements import Local, call_in_place, loop
 from usmp.support.errors import UnsupportedModelError
 
@@ -133,7 +134,11 @@ def _remember(
         return loop("b", batch, lambda b: loop("f", filters, lambda f: one_filter(b, f)))
 
     arguments = [("state", state), ("data", data), ("weight", weights.features)]
-    (new_state,) = call_in_place(builder, "svdf_state", body, arguments, overwritten=[0])
+    features_quantization = Quantization("int8", (weights.features_scale,), (0,))
+    record = QuantizedOp("svdf_state", (before, kept, features_quantization), (kept,))
+    (new_state,) = call_in_place(
+        builder, "svdf_state", body, arguments, overwritten=[0], record=record
+    )
     return new_state
 
 
@@ -171,4 +176,7 @@ def _weigh(
         return te.compute(shape, output, "output")
 
     arguments = [state, time, narrowed(weights.bias)]
-    return builder.emit(call_operator(builder, "svdf", compute, arguments, takes_epilogue=True))
+    time_quantization = Quantization(kept.dtype, (weights.time_scale,), (0,))
+    parameters = {"rank": len(weights.time) // len(weights.bias)}
+    record = QuantizedOp("svdf", (kept, time_quantization), (after,), parameters)
+    return builder.emit(call_operator(builder, "svdf", compute, arguments, True, record=record))

@@ -10,19 +10,23 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.parameters import Quantization, integer_limits, round_half_away
+from usmp.ops.record import QuantizedOp
 
 
 def tabulated(
     builder: relax.BlockBuilder,
-    name: str,
+    record: QuantizedOp,
     data: relax.Expr,
     function: Callable[[int], int],
-    dtype: str,
 ) -> relax.Expr:
-    """`function` of each element of `data` (int8 or uint8), as elements of type `dtype`."""
+    """`function` of each element of `data` (int8 or uint8), in the type of the record's output.
+
+    The PrimFunc is named for the kind of operator.
+    """
     shape = shape_of(data)
     least, greatest = integer_limits(str(data.ty.dtype))
-    table = np.array([function(value) for value in range(least, greatest + 1)], dtype)
+    (after,) = record.outputs
+    table = np.array([function(value) for value in range(least, greatest + 1)], after.dtype)
 
     def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
         def element(*indices: tirx.Var) -> tirx.Expr:
@@ -30,7 +34,9 @@ def tabulated(
 
         return te.compute(shape, element, "output")
 
-    return call_operator(builder, name, compute, [data, table], is_element_wise=True)
+    return call_operator(
+        builder, record.kind, compute, [data, table], is_element_wise=True, record=record
+    )
 
 
 def nearest_integer(steps: float, after: Quantization) -> int:
@@ -51,7 +57,7 @@ def exponential(x: np.float32) -> np.float32:
 
 def tabulated_real(
     builder: relax.BlockBuilder,
-    name: str,
+    kind: str,
     data: relax.Expr,
     function: Callable[[np.float32], np.float32],
     before: Quantization,
@@ -64,4 +70,4 @@ def tabulated_real(
         real = np.float32(before.scale) * np.float32(value - before.zero_point)
         return nearest_integer(float(function(real) * inverse), after)
 
-    return tabulated(builder, name, data, of_integer, after.dtype)
+    return tabulated(builder, QuantizedOp(kind, (before,), (after,)), data, of_integer)

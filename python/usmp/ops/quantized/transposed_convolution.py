@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.convolution import sum_and_rescale, value_inside
-from usmp.ops.quantized.describe import describe_operator
+from usmp.ops.quantized.describe import weighted_operator
 from usmp.ops.quantized.epilogue import centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
@@ -91,7 +91,7 @@ def transpose_conv2d(
     quantization: Quantization,
     rescale: Rescale,
     layout: Layout,
-    weight_zero_point: int = 0,
+    weight_quantization: Quantization,
 ) -> relax.Expr:
     """A transposed convolution.
 
@@ -107,8 +107,11 @@ def transpose_conv2d(
         rows and columns.
     quantization
         of the data.
+    weight_quantization
+        of the weight, one zero point for all of it.
     """
     outputs, _, _, channels = weight.shape
+    weight_zero_point = weight_quantization.zero_points[0]
     batch, *_ = layout.named(shape_of(data))
     kept, epilogue = centered_epilogue(
         weight.reshape(outputs, -1), weight_zero_point, bias, quantization, rescale
@@ -129,7 +132,11 @@ def transpose_conv2d(
         return sum_and_rescale(shape, product, axes, rescale, epilogue, constants, layout)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
-    moves = {"layout": layout.axes, "strides": [side.stride for side in sides]}
+    moves: dict[str, object] = {
+        "layout": layout.axes,
+        "strides": [side.stride for side in sides],
+    }
     moves["padding"] = [side.padding for side in sides]
-    told = describe_operator(epilogue, quantization, weight_zero_point, outputs, **moves)
-    return call_operator(builder, "transpose_conv2d", compute, arguments, True, description=told)
+    stored = replace(weight_quantization, axis=0)
+    record = weighted_operator("transpose_conv2d", epilogue, quantization, stored, outputs, **moves)
+    return call_operator(builder, "transpose_conv2d", compute, arguments, True, record=record)

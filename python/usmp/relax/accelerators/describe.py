@@ -12,10 +12,10 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
-from usmp.objects.attributes import OPERATOR_ATTR
 from usmp.ops.accelerator_function import AcceleratorOperator, AcceleratorParameter
 from usmp.ops.quantized.describe import reference_constants
-from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, operator_name
+from usmp.ops.record import quantization_as_json
+from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, record_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames
@@ -151,14 +151,20 @@ class _Reader:
 
     def _operator_prim_func(self, call: Call) -> Value:
         """A quantized operator; its constants in the form in which TFLite defines the operator."""
-        attributes = dict((self.mod[call.args[0]].attrs or {}).get(OPERATOR_ATTR, {}))
+        record = record_of(call, self.mod)
         given = call.args[1].fields
         tensors = [self._value(e) for e in given if not isinstance(e, GenericConst)]
         constants = [e.value.numpy() for e in given if isinstance(e, GenericConst)]
         arguments = [name for tensor in tensors for name in _flatten(tensor)]
-        named, attributes = reference_constants(attributes, constants)
+        named = reference_constants(record, constants)
         arguments += [self._constant(name, value) for name, value in named]
-        return self._emit(operator_name(call), arguments, call, attributes)
+        if record is None:
+            return self._emit(str(call.args[0].name_hint), arguments, call, {})
+        quantization = {
+            "inputs": [quantization_as_json(q) for q in record.inputs],
+            "outputs": [quantization_as_json(q) for q in record.outputs],
+        }
+        return self._emit(record.kind, arguments, call, record.parameters, quantization)
 
     def _constant(self, name: str, value: np.ndarray) -> str:
         if name == "constant":
@@ -168,11 +174,18 @@ class _Reader:
         return name
 
     def _emit(
-        self, name: str, arguments: Sequence[str], call: Call, attributes: Mapping[str, Any]
+        self,
+        name: str,
+        arguments: Sequence[str],
+        call: Call,
+        attributes: Mapping[str, Any],
+        quantization: Mapping[str, Any] | None = None,
     ) -> Value:
         leaves = flatten_types(call.ty)
         results = [self.names.unique("result") for _ in leaves]
-        operator = AcceleratorOperator(name, list(arguments), list(results), dict(attributes))
+        operator = AcceleratorOperator(
+            name, list(arguments), list(results), dict(attributes), dict(quantization or {})
+        )
         self.partition.operators.append(operator)
         return self._named(call.ty, iter(results))
 
@@ -190,7 +203,8 @@ class _Reader:
                 operator.name,
                 [names.get(argument, argument) for argument in operator.arguments],
                 [names.get(result, result) for result in operator.results],
-                dict(operator.attributes),
+                operator.attributes,
+                operator.quantization,
             )
             for operator in self.partition.operators
         ]

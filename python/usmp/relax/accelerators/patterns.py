@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
-from tvm.ir import Call, Op
+from tvm import tirx
+from tvm.ir import Call, IRModule, Op
 from tvm.relax.backend import pattern_registry
 from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
 from tvm.relax.dpl import CallPattern, ExprPattern, GlobalVarPattern, wildcard
 from tvm.relax.transform import FusionPattern, PatternCheckContext
+
+from usmp.ops.record import KINDS, QuantizedOp, operator_of
 
 Check: TypeAlias = Callable[[PatternCheckContext], bool]
 PatternEntry: TypeAlias = (
@@ -34,17 +38,27 @@ def quantized_operator(
     name
         the accelerator, a point and what the pattern is called, as "accel.conv2d".
     operator
-        name of the integer operator, as "conv2d", "depthwise_conv2d", "fully_connected",
-        "add", "max_pool" or "softmax"; `tvmc compile` without the accelerator emits a C function
-        `tvmgen_<module>_<operator>` for it.
+        kind of the integer operator, as "conv2d", "depthwise_conv2d", "fully_connected",
+        "add", "max_pool" or "softmax": `usmp.ops.record.KINDS` has them all.
     check
         whether to take an operator that matches; all of them by default.
     workspace_bytes
         scratch memory that the function is to be given.
+
+    Raises
+    ------
+    ValueError
+        there is no such operator.
     """
+    if operator not in KINDS:
+        raise ValueError(
+            f'pattern "{name}": no integer operator is called "{operator}"; there are '
+            f"{', '.join(KINDS)}"
+        )
 
     def is_wanted(context: PatternCheckContext) -> bool:
-        if operator_name(context.matched_expr) != operator:
+        record = record_of(context.matched_expr, _module_of_check(name))
+        if record is None or record.kind != operator:
             return False
         return check is None or bool(check(context))
 
@@ -59,9 +73,34 @@ WORKSPACE_SIZE_ATTR = "WorkspaceSize"
 """On a function for an accelerator: bytes of scratch memory that it is to be given. TVM's name."""
 
 
-def operator_name(call: Call) -> str:
-    """What the PrimFunc of an `R.call_tir` was called before Relax numbered its namesakes."""
-    return re.sub(r"\d+$", "", str(call.args[0].name_hint))
+_MODULE: ContextVar[IRModule | None] = ContextVar("module", default=None)
+"""What patterns are matched in: TVM does not pass it to their checks."""
+
+
+@contextmanager
+def matching_in(mod: IRModule) -> Iterator[None]:
+    """While patterns are matched in `mod`, `quantized_operator` reads the records there."""
+    token = _MODULE.set(mod)
+    try:
+        yield
+    finally:
+        _MODULE.reset(token)
+
+
+def _module_of_check(name: str) -> IRModule:
+    mod = _MODULE.get()
+    if mod is None:
+        raise ValueError(
+            f'pattern "{name}" reads what the module says of its operators; match it by '
+            "usmp.relax.transform.partition_for_accelerators, which knows the module"
+        )
+    return mod
+
+
+def record_of(call: Call, mod: IRModule) -> QuantizedOp | None:
+    """The record of the operator that an `R.call_tir` computes; None if it is no integer one."""
+    func = mod[call.args[0]]
+    return operator_of(func) if isinstance(func, tirx.PrimFunc) else None
 
 
 def registered_accelerators() -> list[str]:

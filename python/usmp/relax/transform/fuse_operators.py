@@ -9,6 +9,7 @@ from usmp.ops.argmin_argmax import legalize_argmin_argmax
 from usmp.ops.scatter import SCATTER_OPERATORS
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.transform.fold_constants import fold_constants
+from usmp.relax.transform.fuse_recorded_operators import fuse_recorded_operators
 from usmp.relax.transform.fuse_slices import fuse_slices
 from usmp.relax.transform.fuse_tables import fuse_tables
 from usmp.relax.transform.keep_in_place_operators import keep_in_place_operators
@@ -75,8 +76,9 @@ FuseOperators = tvm.transform.Sequential(
         relax.transform.AnnotateTIROpPattern(),
         tvm.transform.module_pass(fold_constants, opt_level=0, name="usmp.FoldConstants"),
         tvm.transform.module_pass(fuse_tables, opt_level=0, name="usmp.FuseTables"),
-        relax.transform.FuseOps(),
-        relax.transform.FuseTIR(),
+        tvm.transform.module_pass(
+            fuse_recorded_operators, opt_level=0, name="usmp.FuseRecordedOperators"
+        ),
         relax.transform.DeadCodeElimination(),
     ],
     name="usmp.FuseOperators",

@@ -11,11 +11,12 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR, OPERATOR_ATTR
+from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR
 from usmp.objects.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
 from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.relax.transform.merge_equal_operators import merge_equal_operators
 
 _CODEGEN_ATTR = "Codegen"
 _OPAQUE = 8
@@ -30,7 +31,8 @@ def lower_accelerator_functions(
     """Replace each Relax function with the attribute `Codegen` by a PrimFunc.
 
     The PrimFunc has the accelerator's target, so pools that do not list it are not for what it
-    accesses; what is constant in the function is allocated in it. It calls the C function
+    accesses; what is constant in the function is allocated in it. Equal operators that stay are
+    merged (see `merge_equal_operators`). It calls the C function
     `tvmgen_<module>_<accelerator>_main_<n>`, numbered in the order of the calls, as TVM's external
     code generators named them.
 
@@ -56,7 +58,7 @@ def lower_accelerator_functions(
         if isinstance(function, relax.Function) and _CODEGEN_ATTR in (function.attrs or {})
     }
     if not offloaded:
-        return _without_descriptions(mod)
+        return merge_equal_operators(mod)
     main, main_variable = main_function(mod), mod.get_global_var("main")
     kept = {v: f for v, f in mod.functions.items() if v not in offloaded}
     builder = relax.BlockBuilder(IRModule(kept, attrs=mod.attrs))
@@ -87,18 +89,7 @@ def lower_accelerator_functions(
     result = builder.get()
     result.update_func(result.get_global_var(str(main_variable.name_hint)), rewritten)
     result = result.with_attrs(mod.attrs) if mod.attrs else result
-    return _without_descriptions(relax.transform.Normalize()(result))
-
-
-def _without_descriptions(mod: IRModule) -> IRModule:
-    """`mod`, its PrimFuncs without what is told to accelerators only."""
-    functions = {
-        variable: func.without_attr(OPERATOR_ATTR)
-        if isinstance(func, tirx.PrimFunc) and OPERATOR_ATTR in (func.attrs or {})
-        else func
-        for variable, func in mod.functions.items()
-    }
-    return IRModule(functions, attrs=mod.attrs)
+    return merge_equal_operators(relax.transform.Normalize()(result))
 
 
 def _check_named(accelerator: str, accelerators: Sequence[str], variable: GlobalVar) -> None:

@@ -8,7 +8,7 @@ from tvm import relax
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.relax.accelerators.patterns import patterns_of
+from usmp.relax.accelerators.patterns import matching_in, patterns_of
 from usmp.relax.transform.fold_constants import fold_constants
 
 
@@ -31,7 +31,9 @@ def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IR
             mod = relax.transform.ConvertToDataflow(min_size=1)(mod)
             # Importers compute some constants from others; patterns are to see the values.
             mod = fold_constants(mod, PassContext.current())
-            mod = relax.transform.FuseOpsByPattern(
+            fuse = relax.transform.FuseOpsByPattern(
                 patterns, bind_constants=True, annotate_codegen=True
-            )(mod)
+            )
+            with matching_in(mod):
+                mod = fuse(mod)
     return mod

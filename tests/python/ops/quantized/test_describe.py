@@ -4,12 +4,17 @@ import numpy as np
 
 from usmp.ops.quantized.describe import reference_constants
 from usmp.ops.quantized.pack_channels import unpack_channels
+from usmp.ops.record import QuantizedOp
 
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]], np.int8)
 
 
 def words(record: int) -> list[int]:
     return [record >> 16 * i & 0xFFFF for i in range(3)]
+
+
+def packed(**constants) -> QuantizedOp:
+    return QuantizedOp("fully_connected", (), (), {}, constants)
 
 
 def arrays(named):
@@ -39,9 +44,8 @@ def test_a_record_of_56_bits():
 
 
 def test_one_factor_for_all_channels_and_no_bias():
-    ending = {"has_bias": False, "channels": 3, "multiplier": 1 << 30, "shift": -7}
-    named, kept = reference_constants({"strides": [1, 1], "epilogue": ending}, [WEIGHT])
-    assert kept == {"strides": [1, 1]}
+    record = packed(has_bias=False, channels=3, multiplier=1 << 30, shift=-7)
+    named = reference_constants(record, [WEIGHT])
     assert arrays(named) == {
         "weight": ("int8", WEIGHT.tolist()),
         "bias": ("int32", [0, 0, 0]),
@@ -57,7 +61,7 @@ def test_plain_arrays():
         np.array([5, 6, 7], np.int32),
         np.array([-1, -2, -3], np.int8),
     ]
-    named, _ = reference_constants({"epilogue": {"has_bias": True, "channels": 3}}, constants)
+    named = reference_constants(packed(has_bias=True, channels=3), constants)
     assert arrays(named) == {
         "weight": ("int8", WEIGHT.tolist()),
         "bias": ("int32", [1, -2, 3]),
@@ -67,12 +71,13 @@ def test_plain_arrays():
 
 
 def test_a_bias_of_64_bits_stays_wide():
-    ending = {"has_bias": True, "channels": 3, "multiplier": 1 << 30, "shift": 0}
+    record = packed(has_bias=True, channels=3, multiplier=1 << 30, shift=0)
     bias = np.array([1 << 40, 0, -1], np.int64)
-    named, _ = reference_constants({"epilogue": ending}, [WEIGHT, bias])
+    named = reference_constants(record, [WEIGHT, bias])
     assert arrays(named)["bias"] == ("int64", bias.tolist())
 
 
-def test_an_operator_that_is_not_described():
+def test_constants_of_which_nothing_is_known():
     table = np.arange(4)
-    assert reference_constants({}, [table]) == ([("constant", table)], {})
+    for record in (None, QuantizedOp("tanh", (), ())):
+        assert reference_constants(record, [table]) == [("constant", table)]

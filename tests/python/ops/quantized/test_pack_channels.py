@@ -16,7 +16,8 @@ DATA = Quantization("int8", (0.02,), (-5,))
 
 def rescale_of(factors: np.ndarray, zero_point: int = 3) -> Rescale:
     multipliers = tuple(quantize_multiplier(float(factor)) for factor in factors)
-    return Rescale(multipliers, zero_point, OutputLimits("int8", -128, 127))
+    output = Quantization("int8", (1.0,), (zero_point,))
+    return Rescale(multipliers, output, OutputLimits("int8", -128, 127))
 
 
 def decode(packed: PackedChannels, channel: int) -> tuple[int, int, int]:

@@ -15,6 +15,7 @@ from usmp import UnsupportedModelError, import_model
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR, OPERATOR_ATTR
 from usmp.objects.targets import accelerator_of
 from usmp.ops.accelerator_function import AcceleratorFunction
+from usmp.ops.record import operator_of, operators_of
 from usmp.relax.transform.bind_params import bind_params
 from usmp.relax.transform.lower_accelerator_functions import lower_accelerator_functions
 from usmp.relax.transform.partition_for_accelerators import partition_for_accelerators
@@ -113,6 +114,10 @@ def test_what_an_integer_operator_is_told(digits_model):
         for name, value in operator.attributes.items()
     }
     assert operator.name == "conv2d"
+    inputs, outputs = (operator.quantization[key] for key in ("inputs", "outputs"))
+    assert [str(q["dtype"]) for q in (*inputs, *outputs)] == ["int8", "int8", "int8"]
+    assert [len(q["scales"]) for q in (*inputs, *outputs)] == [1, 32, 1]
+    assert [int(q["zero_points"][0]) for q in (*inputs, *outputs)] == [-128, 0, -128]
     assert attributes == {
         "layout": "NHWC",
         "strides": [2, 2],
@@ -126,12 +131,12 @@ def test_what_an_integer_operator_is_told(digits_model):
     }
 
 
-def test_operators_keep_no_description(digits_model):
-    """It is for accelerators only: the emitted files are the same without."""
+def test_operators_that_stay_are_merged_and_keep_their_records(digits_model):
     mod = import_model(digits_model)
-    assert OPERATOR_ATTR in mod["conv2d"].attrs
-    lowered = lower(mod)
-    assert all(OPERATOR_ATTR not in f.attrs for v, f in lowered.functions.items() if f.attrs)
+    record = operator_of(mod["conv2d"])
+    for lowered in (lower(mod), lower(import_model(digits_model), "accel")):
+        assert operators_of(lowered["conv2d"]) == ((record,),)
+        assert all(OPERATOR_ATTR not in f.attrs for v, f in lowered.functions.items() if f.attrs)
 
 
 def test_merged_functions_have_all_their_operators():

@@ -12,6 +12,7 @@ from tvm.script import relax as R
 
 from support.accelerator_models import registered
 from usmp.ops.emit import call_operator
+from usmp.ops.record import QuantizedOp
 from usmp.relax.accelerators import patterns_of, quantized_operator
 from usmp.relax.transform.partition_for_accelerators import partition_for_accelerators
 
@@ -81,19 +82,21 @@ def test_patterns_that_are_objects_are_removed_before_python_ends():
 
 
 def integer_model() -> IRModule:
-    """Two doublings, which Relax calls `double` and `double1`, and a `doubled`."""
+    """Two multiplications, of which one is called as a sum is, and a sum."""
     builder = relax.BlockBuilder()
     x = relax.Var("x", R.Tensor((4,), "int8"))
 
     def times(factor):
         return lambda t: tvm.te.compute((4,), lambda i: t[i] * tvm.tirx.IntImm("int8", factor))
 
+    product, total = QuantizedOp("multiply", (), ()), QuantizedOp("add", (), ())
     with builder.function("main", [x]):
         with builder.dataflow():
-            a = builder.emit(call_operator(builder, "double", times(2), [x]))
-            b = builder.emit(call_operator(builder, "double", times(3), [a]))
-            c = builder.emit(call_operator(builder, "doubled", times(4), [b]))
-            result = builder.emit_output(c)
+            a = builder.emit(call_operator(builder, "double", times(2), [x], record=product))
+            b = builder.emit(call_operator(builder, "add", times(3), [a], record=product))
+            c = builder.emit(call_operator(builder, "double", times(4), [b], record=total))
+            d = builder.emit(call_operator(builder, "multiply", times(5), [c]))
+            result = builder.emit_output(d)
         builder.emit_func_output(result)
     return builder.get()
 
@@ -101,21 +104,37 @@ def integer_model() -> IRModule:
 @pytest.mark.parametrize(
     ("check", "expected"),
     [
-        (None, {"fused_double_accel", "fused_double1_accel"}),
+        (None, {"fused_double_accel", "fused_add_accel"}),
         (lambda context: context.matched_expr.args[1].fields[0].name == "x", None),
     ],
 )
-def test_integer_operators_by_name(check, expected):
-    with registered(quantized_operator("accel.double", "double", check)):
+def test_integer_operators_by_their_records(check, expected):
+    """Not by the names of their PrimFuncs."""
+    with registered(quantized_operator("accel.double", "multiply", check)):
         mod = partition_for_accelerators(integer_model(), ["accel"])
     assert set(offloaded(mod)) == (expected or {"fused_double_accel"})
 
 
 def test_the_workspace_of_an_integer_operator():
-    with registered(quantized_operator("accel.doubled", "doubled", workspace_bytes=12)):
+    with registered(quantized_operator("accel.sum", "add", workspace_bytes=12)):
         mod = partition_for_accelerators(integer_model(), ["accel"])
-    composite, _ = mod["fused_doubled_accel"].body.blocks[0].bindings
-    assert dict(composite.value.attrs) == {"Composite": "accel.doubled", "WorkspaceSize": 12}
+    composite, _ = mod["fused_double1_accel"].body.blocks[0].bindings
+    assert dict(composite.value.attrs) == {"Composite": "accel.sum", "WorkspaceSize": 12}
+
+
+def test_a_pattern_of_an_operator_that_does_not_exist():
+    with pytest.raises(
+        ValueError, match=r'"accel\.conv": no integer operator is called "convolve"'
+    ):
+        quantized_operator("accel.conv", "convolve")
+
+
+def test_a_pattern_is_matched_where_the_module_is_known():
+    mod = relax.transform.ConvertToDataflow(min_size=1)(integer_model())
+    with registered(quantized_operator("accel.sum", "add")):
+        fuse = relax.transform.FuseOpsByPattern(patterns_of("accel"))
+        with pytest.raises(ValueError, match=r"match it by usmp\.relax\.transform\.partition_for"):
+            fuse(mod)
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 2)])

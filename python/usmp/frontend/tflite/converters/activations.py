@@ -32,7 +32,7 @@ def convert_relu(context: Context, operator: TfliteOperator) -> None:
     limits = activation_limits(operator.name, after)
     value = context.value(data)
     if operator.name == "RELU6" and before == after:
-        context.set(output, quantized.clamp(context.builder, value, limits))
+        context.set(output, quantized.clamp(context.builder, value, limits, after))
     else:
         context.set(output, quantized.relu(context.builder, value, before, after, limits))
 

@@ -15,6 +15,7 @@ from usmp.frontend.tflite.options import (
 )
 from usmp.ops import quantized
 from usmp.ops.quantized import Quantization
+from usmp.ops.record import stored_as
 
 _WITH_ACTIVATION = {
     "ADD": (tflite.AddOptions, quantized.add, ("int8", "int16", "uint8")),
@@ -75,7 +76,8 @@ def convert_maximum_minimum(context: Context, operator: TfliteOperator) -> None:
     require_same_quantization(operator, left, right)
     require_same_quantization(operator, left, output)
     function = quantized.maximum if operator.name == "MAXIMUM" else quantized.minimum
-    context.set(output, function(context.builder, context.value(left), context.value(right)))
+    values = (context.value(left), context.value(right))
+    context.set(output, function(context.builder, *values, stored_as(values[0], left.quantization)))
 
 
 @converts("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")

@@ -8,6 +8,7 @@ import numpy as np
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.options import stored_quantization
 from usmp.ops import quantized
 
 
@@ -28,7 +29,10 @@ def convert_space_to_batch(context: Context, operator: TfliteOperator) -> None:
                 f"axis {axis} should have {extent // size} elements"
             )
     value = 0 if output.quantization is None else operator.quantization(output).zero_point
-    moved = quantized.space_to_batch(context.builder, context.value(data), block, paddings, value)
+    stored = stored_quantization(data)
+    moved = quantized.space_to_batch(
+        context.builder, context.value(data), block, paddings, value, stored
+    )
     context.set_moved(operator, moved)
 
 
@@ -48,7 +52,10 @@ def convert_batch_to_space(context: Context, operator: TfliteOperator) -> None:
                 "to crop"
             )
     context.set_moved(
-        operator, quantized.batch_to_space(context.builder, context.value(data), block, crops)
+        operator,
+        quantized.batch_to_space(
+            context.builder, context.value(data), block, crops, stored_quantization(data)
+        ),
     )
 
 

@@ -131,7 +131,7 @@ def _convolve(
             quantization,
             rescale,
             _NHWC,
-            weight_zero_point,
+            scales,
         ),
     )
 
@@ -178,7 +178,7 @@ def _rescale(
     factors = tuple(quantize_multiplier(product / output.scale) for product in products)
     limits = fused_limits(activation, output)
     rounding = Rounding.ONCE_16_BITS if accumulator == "int64" else Rounding.TWICE
-    return Rescale(factors, output.zero_point, limits, rounding)
+    return Rescale(factors, output, limits, rounding)
 
 
 def _bias(operator: TfliteOperator, outputs: int, accumulator: str) -> np.ndarray | None:
@@ -224,7 +224,7 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
             operator.constant(1),
             _bias(operator, outputs, accumulator),
             operator.quantization(data),
-            scales.zero_points[0],
+            scales,
             rescale,
         )
     )

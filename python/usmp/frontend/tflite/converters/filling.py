@@ -7,7 +7,12 @@ from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import require_rank, require_shape_operand, require_types
+from usmp.frontend.tflite.options import (
+    require_rank,
+    require_shape_operand,
+    require_types,
+    stored_quantization,
+)
 from usmp.ops import quantized
 from usmp.ops.emit import constant
 
@@ -145,7 +150,11 @@ def convert_dynamic_update_slice(context: Context, operator: TfliteOperator) -> 
         context.set_moved(operator, context.value(update))
         return
     replaced = quantized.update_slice(
-        context.builder, context.value(data), context.value(update), context.value(begins)
+        context.builder,
+        context.value(data),
+        context.value(update),
+        context.value(begins),
+        stored_quantization(data),
     )
     context.set_moved(operator, replaced)
 

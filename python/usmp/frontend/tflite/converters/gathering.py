@@ -11,7 +11,12 @@ from tvm import relax
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.converters.slicing import part_along
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
-from usmp.frontend.tflite.options import positive_axis, require_rank, require_types
+from usmp.frontend.tflite.options import (
+    positive_axis,
+    require_rank,
+    require_types,
+    stored_quantization,
+)
 from usmp.ops import quantized
 
 _INDEX_TYPES = ("int32", "int64", "int16")
@@ -40,7 +45,12 @@ def convert_gather(context: Context, operator: TfliteOperator) -> None:
             _take_run(context, operator, axis, first, indices.shape[batch_axes:])
             return
     gathered = quantized.gather(
-        context.builder, context.value(data), _index_value(context, indices), axis, batch_axes
+        context.builder,
+        context.value(data),
+        _index_value(context, indices),
+        axis,
+        batch_axes,
+        stored_quantization(data),
     )
     context.set_moved(operator, gathered)
 
@@ -58,7 +68,10 @@ def convert_gather_nd(context: Context, operator: TfliteOperator) -> None:
         for axis in range(indices.shape[-1]):
             _check_indices(operator, indices.data[..., axis], data.shape[axis])
     gathered = quantized.gather_nd(
-        context.builder, context.value(data), _index_value(context, indices)
+        context.builder,
+        context.value(data),
+        _index_value(context, indices),
+        stored_quantization(data),
     )
     context.set_moved(operator, gathered)
 
@@ -74,7 +87,12 @@ def convert_embedding_lookup(context: Context, operator: TfliteOperator) -> None
     if indices.data is not None:
         _check_indices(operator, indices.data, data.shape[0])
     rows = quantized.gather(
-        context.builder, context.value(data), _index_value(context, indices), 0, 0
+        context.builder,
+        context.value(data),
+        _index_value(context, indices),
+        0,
+        0,
+        stored_quantization(data),
     )
     if data.dtype == "int8" and output.dtype == "float32":
         quantization = operator.quantization(data)

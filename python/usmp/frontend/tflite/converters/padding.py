@@ -9,7 +9,7 @@ from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import require_types
+from usmp.frontend.tflite.options import require_types, stored_quantization
 from usmp.ops import quantized
 
 
@@ -80,5 +80,6 @@ def convert_mirror_pad(context: Context, operator: TfliteOperator) -> None:
             )
     value = context.value(data)
     if any(before or after for before, after in amounts):
-        value = quantized.mirror_pad(context.builder, value, amounts, repeats_border)
+        stored = stored_quantization(data)
+        value = quantized.mirror_pad(context.builder, value, amounts, repeats_border, stored)
     context.set_moved(operator, value)

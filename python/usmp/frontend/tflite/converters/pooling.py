@@ -35,4 +35,5 @@ def convert_pool(context: Context, operator: TfliteOperator) -> None:
     window = make_window(operator, kernel, strides, (1, 1), options.Padding())
     limits = fused_limits(options.FusedActivationFunction(), after)
     pool = quantized.average_pool if operator.name == "AVERAGE_POOL_2D" else quantized.max_pool
-    context.set(output, pool(context.builder, context.value(data), window, limits, Layout("NHWC")))
+    value = context.value(data)
+    context.set(output, pool(context.builder, value, window, limits, Layout("NHWC"), after))

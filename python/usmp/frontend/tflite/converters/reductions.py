@@ -13,9 +13,11 @@ from usmp.frontend.tflite.options import (
     require_same_quantization,
     require_same_shape,
     require_types,
+    stored_quantization,
 )
 from usmp.ops import quantized
 from usmp.ops.argmin_argmax import argmin_argmax
+from usmp.ops.record import stored_as
 
 
 @converts("MEAN", "SUM")
@@ -83,7 +85,8 @@ def convert_reduce_max_min(context: Context, operator: TfliteOperator) -> None:
     require_types(operator, output, "output", (data.dtype,))
     require_same_quantization(operator, data, output)
     reduce = quantized.reduce_max if operator.name == "REDUCE_MAX" else quantized.reduce_min
-    result = reduce(context.builder, context.value(data), _axes(operator))
+    value = context.value(data)
+    result = reduce(context.builder, value, _axes(operator), stored_as(value, data.quantization))
     context.set(output, reshaped(context, context.builder.emit(result), output.shape))
 
 
@@ -94,7 +97,8 @@ def convert_arg(context: Context, operator: TfliteOperator) -> None:
     require_types(operator, data, "input", ("int8", "uint8"))
     axis = _axis_of_position(operator)
     function = quantized.argmax if operator.name == "ARG_MAX" else quantized.argmin
-    result = function(context.builder, context.value(data), axis, output.dtype)
+    value, dtype = context.value(data), output.dtype
+    result = function(context.builder, value, axis, dtype, stored_quantization(data))
     context.set(output, result)
 
 

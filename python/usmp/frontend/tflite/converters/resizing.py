@@ -6,7 +6,7 @@ import tflite
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import require_rank, require_types
+from usmp.frontend.tflite.options import require_rank, require_types, stored_quantization
 from usmp.ops import quantized
 from usmp.ops.quantized import Layout, Resize
 
@@ -18,7 +18,8 @@ def convert_resize_nearest(context: Context, operator: TfliteOperator) -> None:
     """Inputs: images, their new height and width."""
     sides = _sides(operator, operator.options(tflite.ResizeNearestNeighborOptions))
     value = context.value(operator.input(0))
-    resized = quantized.resize_nearest(context.builder, value, sides, _NHWC)
+    stored = stored_quantization(operator.input(0))
+    resized = quantized.resize_nearest(context.builder, value, sides, _NHWC, stored)
     context.set_moved(operator, resized)
 
 
@@ -33,7 +34,8 @@ def convert_resize_bilinear(context: Context, operator: TfliteOperator) -> None:
     value = context.value(operator.input(0))
     in_single = operator.input(0).dtype in ("uint8", "float32")
     resize = quantized.resize_bilinear_in_single if in_single else quantized.resize_bilinear
-    resized = resize(context.builder, value, sides, _NHWC)
+    stored = stored_quantization(operator.input(0))
+    resized = resize(context.builder, value, sides, _NHWC, stored)
     context.set_moved(operator, resized)
 
 

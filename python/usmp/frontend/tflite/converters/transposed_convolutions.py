@@ -72,7 +72,7 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
         operator.quantization(data),
         _rescale(operator, scales, options.FusedActivationFunction()),
         Layout("NHWC"),
-        scales.zero_points[0],
+        scales,
     )
     context.set(output, result)
 
@@ -123,7 +123,7 @@ def _rescale(operator: TfliteOperator, weight: Quantization, activation: int) ->
         products = [float(np.float32(data.scale) * np.float32(scale)) for scale in weight.scales]
     return Rescale(
         tuple(quantize_multiplier(product / output.scale) for product in products),
-        output.zero_point,
+        output,
         fused_limits(activation, output),
         Rounding.ONCE_16_BITS if data.dtype == "int16" else Rounding.TWICE,
     )

@@ -32,7 +32,8 @@ def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> rel
     value, before, after = data.source, data.quantization, output.quantization
     is_clamped = output.limits != after.limits()
     if before == after:
-        return quantized.clamp(graph.builder, value, output.limits) if is_clamped else value
+        clamp = quantized.clamp
+        return clamp(graph.builder, value, output.limits, after) if is_clamped else value
     check_int32_range(farthest(before), before.scale / after.scale)
     if not is_clamped:
         return quantized.requantize(graph.builder, value, before, after)
@@ -124,7 +125,7 @@ def match_extreme_of_two(graph: Graph, expr: relax.Expr, output: Output) -> rela
         return None
     is_greatest = call.op.name == "relax.maximum"
     function = quantized.maximum if is_greatest else quantized.minimum
-    return function(graph.builder, left, right)
+    return function(graph.builder, left, right, output.quantization)
 
 
 def match_extreme(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
@@ -137,7 +138,7 @@ def match_extreme(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr 
     axes = range(rank) if call.attrs.axis is None else [int(a) % rank for a in call.attrs.axis]
     is_greatest = call.op.name == "relax.max"
     reduce = quantized.reduce_max if is_greatest else quantized.reduce_min
-    result = reduce(graph.builder, value, list(axes))
+    result = reduce(graph.builder, value, list(axes), output.quantization)
     return reshaped(graph.builder, result, shape_of(call))
 
 
@@ -150,7 +151,8 @@ def match_max_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr
         return None
     window, layout, shape = pool
     image = reshaped(graph.builder, value, shape)
-    result = quantized.max_pool(graph.builder, image, window, output.limits, layout)
+    both = output.quantization
+    result = quantized.max_pool(graph.builder, image, window, output.limits, layout, both)
     return reshaped(graph.builder, result, shape_of(call))
 
 

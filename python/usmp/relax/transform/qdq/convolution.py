@@ -47,8 +47,8 @@ def match_convolution(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     shape = image_shape(shape_of(call.args[0]), layout)
     out_shape = image_shape(shape_of(call), layout)
     image = reshaped(graph.builder, data.emit(graph.builder), shape)
-    values, zero_point = weight.values, weight.quantization.zero_points[0]
-    ends = (data.quantization, rescale, layout, zero_point)
+    values = weight.values
+    ends = (data.quantization, rescale, layout, weight.quantization)
     if is_transposed:
         sides = _sides(call, values, layout.named(shape), layout.named(out_shape))
         result = quantized.transpose_conv2d(

@@ -40,7 +40,7 @@ def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> rela
         np.ascontiguousarray(weight.values),
         stored,
         data.quantization,
-        weight.quantization.zero_points[0],
+        weight.quantization,
         rescale,
     )
     return reshaped(graph.builder, result, shape)
@@ -69,4 +69,5 @@ def clamped(graph: Graph, value: Call, output: Output) -> relax.Expr:
     """The result of an operator that knows no limits, within those of the output."""
     if output.limits == output.quantization.limits():
         return value
-    return quantized.clamp(graph.builder, graph.builder.emit(value), output.limits)
+    emitted = graph.builder.emit(value)
+    return quantized.clamp(graph.builder, emitted, output.limits, output.quantization)

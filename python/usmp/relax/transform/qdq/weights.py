@@ -83,7 +83,7 @@ def rescale_and_bias(
         quantize_multiplier(data.scale * s / output.quantization.scale)
         for s in weight.quantization.scales
     )
-    return Rescale(multipliers, output.quantization.zero_point, output.limits), stored
+    return Rescale(multipliers, output.quantization, output.limits), stored
 
 
 def _integer_bias(

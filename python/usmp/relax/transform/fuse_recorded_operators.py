@@ -1,0 +1,44 @@
+"""TVM's fusion of operators into PrimFuncs, with the records of what they were fused from.
+
+`relax.transform.FuseOps` makes a Relax function of the operators that go together, and `FuseTIR`
+one PrimFunc of that, without the attributes of those that it comes from.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import Call, IRModule
+
+from usmp.ops.record import Steps, operators_of, with_operators
+from usmp.tir.nodes import nodes_of
+
+
+def fuse_recorded_operators(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """A module pass: FuseOps and FuseTIR. The attribute `quantized_operators` of a fused PrimFunc
+    has the steps of those that it computes, in their order."""
+    grouped = relax.transform.FuseOps()(mod)
+    steps = {
+        str(variable.name_hint): _steps(grouped, func)
+        for variable, func in grouped.functions.items()
+        if isinstance(func, relax.Function) and func.attrs and "Primitive" in func.attrs
+    }
+    fused = relax.transform.FuseTIR()(grouped)
+    recorded = IRModule(fused.functions, attrs=fused.attrs)
+    for variable, func in fused.functions.items():
+        # FuseTIR calls the PrimFunc as the function was called.
+        known = steps.get(str(variable.name_hint))
+        if known and isinstance(func, tirx.PrimFunc):
+            recorded.update_func(variable, with_operators(func, known))
+    return recorded
+
+
+def _steps(mod: IRModule, function: relax.Function) -> Steps:
+    """What the PrimFuncs compute that a function calls, in order."""
+    steps: Steps = ()
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            for call in nodes_of(binding.value, Call):
+                if getattr(call.op, "name", None) == "relax.call_tir":
+                    steps += operators_of(mod[call.args[0]])
+    return steps

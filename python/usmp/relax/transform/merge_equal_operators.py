@@ -1,0 +1,84 @@
+"""Integer operators that share their code: one PrimFunc for all of them.
+
+Two operators may compute the same integers and differ in the scales that these stand for, or in the
+tables that they are passed: a softmax of another input, a TANH and a LOGISTIC. Accelerators are
+given one or the other, so `usmp.ops.emit` keeps them apart; the CPU needs their code once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import GlobalVar, IRModule
+
+from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
+from usmp.ops.emit import without_record
+from usmp.ops.record import QuantizedOp, operator_of, with_operators
+
+
+def merge_equal_operators(mod: IRModule) -> IRModule:
+    """Make one PrimFunc of those that are equal but for their records, and keep all records.
+
+    It has the name of the first of them. What it computes is then the attribute
+    `quantized_operators`, of one step.
+
+    Parameters
+    ----------
+    mod
+        whose integer operators are not fused yet.
+    """
+    groups = _equal_operators(mod)
+    if not groups:
+        return mod
+    merged = {variable for group in groups for variable in group}
+    kept = {variable: func for variable, func in mod.functions.items() if variable not in merged}
+    taken = {str(variable.name_hint) for variable in kept}
+    builder = relax.BlockBuilder(IRModule(kept, attrs=mod.attrs))
+    replacements: dict[GlobalVar, GlobalVar] = {}
+    for group in groups:
+        func = mod[group[0]]
+        records: list[QuantizedOp] = []
+        for variable in group:
+            record = operator_of(mod[variable])
+            if record is not None and record not in records:
+                records.append(record)
+        name = str(group[0].name_hint)
+        if SHARED_CODE_ATTR in func.attrs and func.attrs[SHARED_CODE_ATTR] not in taken:
+            # The first one is gone: its name is free.
+            name = str(func.attrs[SHARED_CODE_ATTR])
+        taken.add(name)
+        replacement = builder.add_func(with_operators(without_record(func), [records]), name)
+        replacements.update(dict.fromkeys(group, replacement))
+    result = builder.get()
+    for variable, func in kept.items():
+        if isinstance(func, relax.Function):
+            renamed = tvm_ffi.structural_map(
+                func, (GlobalVar, lambda used: replacements.get(used, used))
+            )
+            result.update_func(variable, renamed)
+    return result.with_attrs(mod.attrs) if mod.attrs else result
+
+
+def _equal_operators(mod: IRModule) -> list[list[GlobalVar]]:
+    """Operators with records, in groups of equal ones; the one that was there first in front."""
+    by_hash: defaultdict[int, list[list[GlobalVar]]] = defaultdict(list)
+    operators = [
+        variable
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc) and func.attrs and OPERATOR_ATTR in func.attrs
+    ]
+    # Those that share the code of another come after it, and so the names stay.
+    operators.sort(key=lambda v: (SHARED_CODE_ATTR in mod[v].attrs, len(v.name_hint), v.name_hint))
+    for variable in operators:
+        func = mod[variable]
+        groups = by_hash[int(func.attrs[CODE_HASH_ATTR])]
+        plain = without_record(func)
+        for group in groups:
+            if tvm_ffi.structural_equal(without_record(mod[group[0]]), plain):
+                group.append(variable)
+                break
+        else:
+            groups.append([variable])
+    return [group for groups in by_hash.values() for group in groups]
