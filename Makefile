@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp_solver/*.h src/usmp_solver/*.cc \
 	src/usmp_solver/*/*.h src/usmp_solver/*/*.cc python/usmp/codegen/files/*.c \
 	tests/fuzz/*.h tests/fuzz/*.cc benchmarks/*.cc)
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp_solver/*.*) \
+SOURCES := setup.py pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp_solver/*.*) \
 	$(filter-out src/usmp_solver/tests/%,$(wildcard src/usmp_solver/*/*))
 
 .PHONY: demo test lint format clean

@@ -3,34 +3,40 @@
 #
 # EXTRA is what usmp is wanted for, one of the extras of pyproject.toml: demo, lint or test.
 #
-# A Debian or Ubuntu system may have python3 without its venv module, and a C compiler without a
-# C++ compiler. What lacks is installed if we may; otherwise we say how.
+# Debian and Ubuntu may have python3 without its venv module, and a C compiler without a C++ compiler.
+# This script changes nothing outside of VENV: it prints the command that installs what is missing.
 set -eu
 
 python=$1
 venv=$2
 extra=$3
 
-missing=""
-command -v "$python" >/dev/null 2>&1 || missing="$missing python3"
-"$python" -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
-command -v c++ >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || missing="$missing g++"
+# need DEBIAN FEDORA MACOS: a package is missing, which these systems call so.
+debian="" fedora="" macos=""
+need() {
+  debian="$debian $1" fedora="$fedora $2" macos="$macos $3"
+}
+command -v "$python" >/dev/null 2>&1 || need python3 python3 python
+[ -n "$debian" ] || "$python" -c 'import ensurepip, venv' >/dev/null 2>&1 || need python3-venv python3 python
+command -v c++ >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || need g++ gcc-c++ gcc
+command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || need gcc gcc gcc
 
-if [ -n "$missing" ]; then
-  become=""
-  if [ "$(id -u)" != 0 ]; then
-    become="sudo -n"
+if [ -n "$debian" ]; then
+  if command -v apt-get >/dev/null 2>&1; then
+    command="apt-get install --no-install-recommends$debian"
+  elif command -v dnf >/dev/null 2>&1; then
+    command="dnf install$fedora"
+  elif command -v brew >/dev/null 2>&1; then
+    command="brew install$macos"
+  else
+    command="the package manager of this system"
   fi
-  echo "installing$missing with apt-get ..."
-  log=$(mktemp)
-  packages="$become apt-get install -y --no-install-recommends$missing"
-  if ! { $become apt-get update && $packages; } >"$log" 2>&1 </dev/null; then
-    tail -n 5 "$log" >&2
-    rm -f "$log"
-    echo "usmp needs packages that could not be installed; try: apt-get install$missing" >&2
-    exit 1
-  fi
-  rm -f "$log"
+  case $command in
+    apt-get* | dnf*) [ "$(id -u)" = 0 ] || command="sudo $command" ;;
+  esac
+  printf 'usmp needs system packages that are missing:%s. Install them, then run make again:\n\n    %s\n\n' \
+    "$debian" "$command" >&2
+  exit 1
 fi
 
 "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))' || {
@@ -38,7 +44,7 @@ fi
   exit 1
 }
 
-# pip install, told as it goes: what is downloaded, and which file of C++ is compiled.
+# pip, with progress shown: what is downloaded, and which file of C++ is compiled.
 pip_install() {
   log=$(mktemp)
   if {
@@ -74,7 +80,7 @@ fi
 
 echo "installing Apache TVM and what else is needed into $venv ..."
 # Before usmp itself: its build finds the libraries of TVM in the environment that it is made for.
-pip_install "apache-tvm==0.27.*" "apache-tvm-ffi==0.1.14.post1" "scikit-build-core>=0.11" cmake ninja
+pip_install "apache-tvm==0.27.*" "apache-tvm-ffi==0.1.14.post1" "setuptools>=77" "cmake>=3.20" ninja
 # What this checkout installed when its distribution had that name.
 if "$venv/bin/python" -m pip show --quiet usmp 2>/dev/null; then
   "$venv/bin/python" -m pip uninstall --quiet --yes usmp
