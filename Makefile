@@ -8,7 +8,7 @@ CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp_solver/*.h src/usmp_solver
 SOURCES := setup.py pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp_solver/*.*) \
 	$(filter-out src/usmp_solver/tests/%,$(wildcard src/usmp_solver/*/*))
 
-.PHONY: demo test lint format clean
+.PHONY: demo test docs lint format clean
 # Two installs into one environment at a time would disturb each other.
 .NOTPARALLEL:
 
@@ -17,6 +17,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto
+
+# The site, in build/site; links and anchors are checked.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
@@ -39,6 +43,6 @@ $(VENV)/.installed: $(SOURCES) scripts/install.sh
 	@touch $@
 
 # The tools of developers, and for tests other runtimes to compare with and PyTorch, are large.
-$(VENV)/.installed-lint $(VENV)/.installed-test: $(VENV)/.installed-%: $(VENV)/.installed
+$(VENV)/.installed-lint $(VENV)/.installed-test $(VENV)/.installed-docs: $(VENV)/.installed-%: $(VENV)/.installed
 	@sh scripts/install.sh $(PYTHON) $(VENV) $*
 	@touch $@

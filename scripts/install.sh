@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the virtual environment and install usmp into it: install.sh PYTHON VENV EXTRA.
 #
-# EXTRA is what usmp is wanted for, one of the extras of pyproject.toml: demo, lint or test.
+# EXTRA is what usmp is wanted for, one of the extras of pyproject.toml: demo, docs, lint or test.
 #
 # Debian and Ubuntu may have python3 without its venv module, and a C compiler without a C++ compiler.
 # This script changes nothing outside of VENV: it prints the command that installs what is missing.

@@ -1,0 +1,56 @@
+"""The site of the documents builds without a warning and has every public name."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+
+from conftest import ROOT
+
+pytest.importorskip("mkdocs", reason="make docs installs MkDocs")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site; strict, so that a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    return folder
+
+
+def test_every_document_is_a_page(site):
+    documents = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
+    rfcs = {path.relative_to(ROOT) for path in ROOT.glob("rfcs/*.md")}
+    assert len(rfcs) >= 11
+    for path in documents | rfcs:
+        assert (site / path.with_suffix(".html")).exists(), path
+    for name in ("contributing", "security", "solver-sources", "examples/index"):
+        assert (site / f"{name}.html").exists(), name
+
+
+def test_links_lead_to_pages_of_the_site(site):
+    for page in site.rglob("*.html"):
+        for link in re.findall(r'href="([^"#:]+\.md)[#"]', page.read_text()):
+            pytest.fail(f"{page.relative_to(site)} links to {link}")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/reference").glob("*.md")), ids=str)
+def test_every_public_name_is_in_the_reference(site, page):
+    (package,) = re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)
+    module = import_module(package)
+    modules = {found.name for found in iter_modules(module.__path__)}
+    text = (site / "reference" / f"{page.stem}.html").read_text()
+    named = set(re.findall(rf'<h2 id="{re.escape(package)}\.(\w+)"', text))
+    # The parser takes a name that is both for the module.
+    assert set(module.__all__) - modules <= named
+    assert named <= set(module.__all__)
