@@ -7,8 +7,8 @@ vector's or what a function outside of the module gets the address of, is as man
 needs. Two accesses never share a burst, since between them the target may access something else:
 what a cache or a prefetcher saves does not count.
 
-Pools may have clocks of their own, so costs are compared in units of time; they are told in cycles
-of the fastest clock. A pool whose clock is unknown is taken to have that one.
+Pools may have clocks of their own, so costs are compared in units of time; they are reported in
+cycles of the fastest clock. A pool whose clock is unknown is taken to have that one.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _burst_bytes(pool: PoolInfo, count: AccessCount) -> int:
 
 
 def has_speed(pool: PoolInfo) -> bool:
-    """Whether the user said anything of how fast the pool is."""
+    """Whether the user gave any property that says how fast the pool is."""
     known = (
         pool.clock_frequency_hz,
         pool.read_bandwidth_bytes_per_cycle,

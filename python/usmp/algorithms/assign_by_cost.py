@@ -54,11 +54,11 @@ def assign_by_cost(
     algorithm
         makes the plan.
     packing
-        a fast algorithm that tells whether an assignment can be packed.
+        a fast algorithm that decides whether an assignment can be packed.
     costs
         of each buffer in each pool.
     preferred
-        what `algorithm` makes of the buffers as they are; None if that is nothing.
+        the plan that `algorithm` makes of the buffers as they are; None if it makes none.
 
     Returns
     -------
@@ -108,7 +108,8 @@ def _planned(
 
 
 def _from_cheapest(buffer: BufferInfo, costs: AccessCosts) -> list[PoolInfo]:
-    """The candidate pools from the cheapest to the dearest; of equal cost the preferred first."""
+    """The candidate pools from the cheapest to the most expensive; of equal cost the preferred
+    first."""
     return sorted(buffer.pool_candidates, key=lambda pool: costs.cost(buffer, pool))
 
 

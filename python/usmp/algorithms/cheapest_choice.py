@@ -1,8 +1,8 @@
-"""The cheapest choice of one pool for each item, where pools can hold so much at a time.
+"""The cheapest choice of one pool for each item, where the capacity of pools is limited.
 
-Branch and bound with a Lagrangian bound: each limit has a price for a unit of room, found by
-subgradient steps, and the bound is what the choice would cost if room were bought at these prices
-(M. L. Fisher, "The Lagrangian Relaxation Method for Solving Integer Programming Problems",
+Branch and bound with a Lagrangian bound: each limit has a price for a unit of capacity, found
+by subgradient steps, and the bound is what the choice would cost if capacity were bought at these
+prices (M. L. Fisher, "The Lagrangian Relaxation Method for Solving Integer Programming Problems",
 Management Science 27(1), 1981). A choice that is not the cheapest at these prices raises the bound
 by the difference, so at every node the bound is known from one addition. All numbers are integers:
 the answer is the same on every machine, and what is pruned is worse for certain.
@@ -22,11 +22,11 @@ _STEPS_TO_HALVE = 8
 
 @dataclass(frozen=True)
 class Limit:
-    """`room` of `pool` at one time, of which each item takes its size, if it is there."""
+    """At one time, items take at most `capacity` of `pool`, each its size if it is chosen there."""
 
     pool: int
     sizes: dict[int, int]
-    room: int
+    capacity: int
 
 
 @dataclass(frozen=True)
@@ -45,23 +45,23 @@ class Choices:
     limits: Sequence[Limit]
 
 
-class _Rooms:
+class _Capacities:
     """What is left of each limit."""
 
     def __init__(self, choices: Choices) -> None:
         self.limits = choices.limits
-        self.left = [limit.room for limit in choices.limits]
+        self.left = [limit.capacity for limit in choices.limits]
         self.limits_of: list[dict[int, list[int]]] = [{p: [] for p in c} for c in choices.costs]
         for number, limit in enumerate(choices.limits):
             for item in limit.sizes:
                 self.limits_of[item][limit.pool].append(number)
 
     def fits(self, item: int, pool: int) -> bool:
-        """Whether there is enough room."""
+        """Whether the item fits into what is left."""
         return all(self.limits[n].sizes[item] <= self.left[n] for n in self.limits_of[item][pool])
 
     def enter(self, item: int, pool: int) -> bool:
-        """Take the room, if there is enough."""
+        """Take the capacity that the item needs, if as much is left."""
         if not self.fits(item, pool):
             return False
         for n in self.limits_of[item][pool]:
@@ -69,15 +69,15 @@ class _Rooms:
         return True
 
     def leave(self, item: int, pool: int) -> None:
-        """Give the room back."""
+        """Return what the item took."""
         for n in self.limits_of[item][pool]:
             self.left[n] += self.limits[n].sizes[item]
 
 
 def by_saving_per_byte(choices: Choices, sizes: Sequence[int]) -> list[int]:
-    """The simple way: the item that saves most per byte, between its dearest and its cheapest
-    pool, goes first to the cheapest pool with room; where none has room, to its cheapest."""
-    rooms = _Rooms(choices)
+    """Greedily: first the item with the largest difference per byte between its most expensive and
+    its cheapest pool. It gets the cheapest pool that it fits into, or, if none, its cheapest."""
+    capacities = _Capacities(choices)
     chosen = [0] * len(sizes)
 
     def saving(item: int) -> Fraction:
@@ -86,7 +86,7 @@ def by_saving_per_byte(choices: Choices, sizes: Sequence[int]) -> list[int]:
 
     for item in sorted(range(len(sizes)), key=saving, reverse=True):
         pools = sorted(choices.costs[item], key=lambda pool: choices.costs[item][pool])
-        chosen[item] = next((pool for pool in pools if rooms.enter(item, pool)), pools[0])
+        chosen[item] = next((pool for pool in pools if capacities.enter(item, pool)), pools[0])
     return chosen
 
 
@@ -106,7 +106,7 @@ def cheapest_choice(
     known_cost
         what is achieved already.
     accept
-        is told of each choice; it may find that it does not work after all.
+        called with each choice; it may find that the choice cannot be packed.
     budget
         how often items may be looked at, a measure of time that is the same everywhere.
     offers
@@ -136,7 +136,7 @@ class _Search:
         self.accept = accept
         self.budget = budget
         self.offers = offers
-        self.rooms = _Rooms(choices)
+        self.capacities = _Capacities(choices)
         root_bound, prices = self._prices()
         self.lower_bound = -(-root_bound // _PRICE_SCALE)
         self.ranked = [self._ranked(item, prices) for item in range(len(choices.costs))]
@@ -162,40 +162,40 @@ class _Search:
             depth -= 1
             if depth >= 0:
                 item = self.order[depth]
-                self.rooms.leave(item, self.chosen[item])
+                self.capacities.leave(item, self.chosen[item])
         return True
 
     def _offer(self) -> None:
-        """The bound of a whole choice leaves out what is unused of the room that it bought."""
+        """The bound of a whole choice leaves out what is unused of the capacity that it bought."""
         costs = self.choices.costs
         if sum(costs[item][pool] for item, pool in enumerate(self.chosen)) < self.best:
             self.offers -= 1
             self.best = min(self.best, self.accept(list(self.chosen)))
 
     def _descend(self, depth: int) -> bool:
-        """Put the item of this depth in the next pool that has room for it, if that can still be
-        cheaper than the best."""
+        """Choose for the item of this depth the next pool that it fits into, if the whole can still
+        be cheaper than the best."""
         item = self.order[depth]
         for excess, pool in self.ranked[item][self.tried[depth] :]:
             bound = self.bounds[depth] + excess
             if bound > _PRICE_SCALE * (self.best - 1):
                 return False
             self.tried[depth] += 1
-            if self.rooms.enter(item, pool):
+            if self.capacities.enter(item, pool):
                 if self._can_improve(bound, depth + 1):
                     self.chosen[item] = pool
                     self.bounds[depth + 1] = bound
                     return True
-                self.rooms.leave(item, pool)
+                self.capacities.leave(item, pool)
         return False
 
     def _can_improve(self, bound: int, depth: int) -> bool:
-        """Whether the bound stays below the best when items without room in their cheapest pool
-        take the next one."""
+        """Whether the bound stays below the best when items that do not fit into their cheapest
+        pool take the next one."""
         for item in self.order[depth:]:
             self.budget -= 1
             for excess, pool in self.ranked[item]:
-                if self.rooms.fits(item, pool):
+                if self.capacities.fits(item, pool):
                     bound += excess
                     break
             else:
@@ -207,16 +207,19 @@ class _Search:
     # ---- prices
 
     def _priced(self, item: int, prices: list[int]) -> list[tuple[int, int]]:
-        """What each pool costs, room included; the cheapest first, then the preferred."""
+        """What each pool costs, with the capacity bought; the cheapest first, then the
+        preferred."""
         limits = self.choices.limits
         priced = [
             (
                 _PRICE_SCALE * cost
-                + sum(prices[n] * limits[n].sizes[item] for n in self.rooms.limits_of[item][pool]),
+                + sum(
+                    prices[n] * limits[n].sizes[item] for n in self.capacities.limits_of[item][pool]
+                ),
                 pool,
             )
             for pool, cost in self.choices.costs[item].items()
-            if self.rooms.fits(item, pool)
+            if self.capacities.fits(item, pool)
         ]
         return sorted(priced, key=lambda pair: pair[0])
 
@@ -232,15 +235,15 @@ class _Search:
         best, best_prices = None, prices
         halvings = since = 0
         for _ in range(_STEPS):
-            bound = -sum(p * limit.room for p, limit in zip(prices, limits, strict=True))
-            wanted = [-limit.room for limit in limits]
+            bound = -sum(p * limit.capacity for p, limit in zip(prices, limits, strict=True))
+            wanted = [-limit.capacity for limit in limits]
             for item in range(len(self.choices.costs)):
                 priced = self._priced(item, prices)
                 if not priced:  # fits nowhere, and so nothing does
                     return bound, prices
                 cost, pool = priced[0]
                 bound += cost
-                for n in self.rooms.limits_of[item][pool]:
+                for n in self.capacities.limits_of[item][pool]:
                     wanted[n] += limits[n].sizes[item]
             since += 1
             if best is None or bound > best:
@@ -248,7 +251,7 @@ class _Search:
             elif since >= _STEPS_TO_HALVE:
                 halvings, since = halvings + 1, 0
             gap = _PRICE_SCALE * self.best - bound
-            # Room that nobody wants at no price does not move.
+            # Capacity that is not used up and costs nothing keeps its price.
             moving = [w if w > 0 or p > 0 else 0 for w, p in zip(wanted, prices, strict=True)]
             norm = sum(w * w for w in moving)
             if norm == 0 or gap <= 0:

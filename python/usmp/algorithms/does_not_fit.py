@@ -52,7 +52,7 @@ class DoesNotFitError(ValueError):
         return text_of(self.does_not_fit)
 
 
-# C++ is told a ValueError with the text, and so is Python on the other side of it; what is
+# C++ gets a ValueError with the text, and so does Python that called it; what is
 # registered last is what a ValueError of C++ becomes.
 register_error("ValueError", DoesNotFitError)
 register_error("ValueError", ValueError)
@@ -83,38 +83,38 @@ def text_for_board(
             text += f", {enough[pool.name] - (pool.limit or 0)} too few"
         parts.append(text)
     if solution is not None and limited:
-        parts.append(_with_room_for_all(solution, limited[0].name))
+        parts.append(_with_enough_memory(solution, limited[0].name))
     buffer = f'buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
     return "; ".join(
         [
-            f"the model does not fit board {board}: no room for {buffer}",
+            f"the model does not fit board {board}: no space for {buffer}",
             *filter(None, parts),
             "choose other memories, a smaller model, or another tir.usmp.algorithm",
         ]
     )
 
 
-def _with_room_for_all(solution: Solution, pool: str) -> str:
+def _with_enough_memory(solution: Solution, pool: str) -> str:
     """The bytes that the same buffers take of the pool in memories without limits, and the largest
     buffers of them; empty if they take none."""
     problem = solution.problem
     free = replace(problem, pools=tuple(replace(each, limit=None) for each in problem.pools))
-    roomy = solve(
+    unlimited = solve(
         free,
         # The user waits for an error: what fixed work finds is as good a number.
         algorithm="auto" if solution.algorithm == "exact" else solution.algorithm,
         memory_pressure=solution.memory_pressure,
         fill_preferred=True,
     )
-    if not roomy.has_plan or not roomy.peaks[pool]:
+    if not unlimited.has_plan or not unlimited.peaks[pool]:
         return ""
     live = sorted(
-        live_at_peak(roomy, pool), key=lambda b: (-problem.sizes[b], str(problem.names[b]))
+        live_at_peak(unlimited, pool), key=lambda b: (-problem.sizes[b], str(problem.names[b]))
     )
     largest = ", ".join(f"{problem.names[b]} ({problem.sizes[b]})" for b in live[:_LARGEST_NAMED])
     return (
-        f"with room for all it would take {roomy.peaks[pool]} bytes of {pool}, the largest of them "
-        f"{largest}"
+        f"with enough memory it would take {unlimited.peaks[pool]} bytes of {pool}, the largest of "
+        f"them {largest}"
     )
 
 

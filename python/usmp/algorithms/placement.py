@@ -1,8 +1,8 @@
 """In which of its candidate pools does a buffer go? The option `tir.usmp.placement`.
 
-``preference``, the default, takes the user's order: the first pool that has room (RFC 0009,
-"How is the fallback pool decided ?"). ``cost`` takes the pools in which the accesses of a run are
-estimated to take the least time, within the size hints.
+``preference``, the default, takes the user's order: the first pool that the buffer fits into (RFC
+0009, "How is the fallback pool decided ?"). ``cost`` takes the pools in which the accesses of a run
+are estimated to take the least time, within the size hints.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Placed:
     Parameters
     ----------
     plan
-        the places.
+        pool and offset of each buffer.
     costs
         of each buffer in each pool; None if no pool says how fast it is.
     by_preference, by_cost, lower_bound

@@ -27,7 +27,7 @@ register_algorithms()
 def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algorithm:
     """Return the built-in algorithm that the option ``tir.usmp.algorithm`` names.
 
-    Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which tells what is proved. What
+    Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which has what is proved. What
     does not fit is a :class:`~usmp.algorithms.does_not_fit.DoesNotFitError`.
 
     Parameters

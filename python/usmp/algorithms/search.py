@@ -1,7 +1,7 @@
 """`auto` and `exact`: the solver as planning algorithms that say what is proved of their plans.
 
 ``auto`` ends after a fixed amount of work, so the same buffers give the same plan on every machine;
-``exact`` goes on until its plan is proved. With a time budget only time ends the search. Whoever
+``exact`` goes on until its plan is proved. With a time budget only time ends the search. Who
 wants to see how it goes, or to end it, calls the planner inside of :func:`watched`.
 """
 
@@ -35,7 +35,7 @@ _WATCHING: ContextVar[Watching] = ContextVar("usmp_watching", default=_unwatched
 
 @contextmanager
 def watched(watching: Watching) -> Iterator[None]:
-    """Have the searches inside tell how far they are."""
+    """Let the searches inside report how far they are."""
     token = _WATCHING.set(watching)
     try:
         yield
@@ -49,7 +49,7 @@ class SearchedPlan(dict[BufferInfo, PoolAllocation]):
     Parameters
     ----------
     plan
-        the places.
+        pool and offset of each buffer.
     lower_bounds
         pool name to a proved lower bound of its peak in bytes, given that no less
         preferred pool has a higher peak than here.
@@ -82,7 +82,7 @@ def search(
     name
         "auto" or "exact".
     buffers
-        what is to be placed.
+        to place.
     time_budget_seconds
         if given, only this ends the search before the plan is proved.
 

@@ -1,4 +1,4 @@
-"""The one door to the solver: BufferInfos in, places out, by any of the built-in algorithms."""
+"""The one way to the solver: BufferInfos in, offsets out, by any of the built-in algorithms."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def solve_buffers(
 def places_of(
     buffers: Sequence[BufferInfo], solution: Solution
 ) -> dict[BufferInfo, PoolAllocation]:
-    """The places of the solution, in the order of the buffers."""
+    """Pool and offset of each buffer, in the order of the buffers."""
     pools: dict[str, PoolInfo] = {}
     for buffer in buffers:
         for pool in buffer.pool_candidates:
@@ -75,7 +75,7 @@ def _ends_beyond_64_bits(buffer: BufferInfo) -> bool:
 
 
 def _beyond_64_bits(number: int, buffer: BufferInfo, algorithm: str) -> DoesNotFit:
-    """Why a buffer has no place that is pinned beyond the largest offset."""
+    """Why a buffer that is pinned beyond the largest offset cannot be placed."""
     pin = Unplaced(
         number,
         str(buffer.name_hint),

@@ -1,4 +1,4 @@
-"""The words every other part speaks: pools, buffers to place, placements.
+"""The objects that all other packages share: pools, buffers to place, placements.
 
 Names, defaults and meanings are those of TVM's USMP: RFC 0009 of apache/tvm-rfcs ("Unified Static
 Memory Planning", sections "Guide-level explanation" for pools and "Reference-level explanation"

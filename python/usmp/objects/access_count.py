@@ -1,4 +1,4 @@
-"""How often memory is accessed, as the analysis tells it to whoever places buffers."""
+"""How often memory is accessed, which the analysis counts and placement by cost reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AccessCount:
     Parameters
     ----------
     target
-        whose functions do it; None if nothing tells.
+        whose functions do it; None if it is not stated.
     element_bytes
         bytes of one element.
     size_bytes

@@ -1,4 +1,4 @@
-"""Names of the attributes and annotations by which the passes tell each other what they know.
+"""Names of the attributes and annotations by which passes hand on what they found.
 
 Where TVM's Unified Static Memory Planner had a name for it, the name is TVM's.
 """
@@ -58,11 +58,12 @@ OUTPUT_NAMES_ATTR = "output_names"
 
 INPUT_QUANTIZATION_ATTR = "input_quantization"
 """On the Relax `main`: name of an input -> `[scale, zero_point]`, or `[]` if its elements are what
-they are. Of inputs that it does not name, what dequantizes them tells."""
+they are. An input that it does not name has the quantization of the operator that dequantizes
+it."""
 
 OUTPUT_QUANTIZATION_ATTR = "output_quantization"
-"""On the Relax `main`: the same for each of the model's outputs, in order. Without it, what
-quantizes them tells."""
+"""On the Relax `main`: the same for each of the model's outputs, in order. Without it, an
+output has the quantization of the operator that quantizes it."""
 
 OPERATOR_ATTR = "quantized_operator"
 """On the PrimFunc of an integer operator, before equal ones are merged: its `QuantizedOp` as JSON

@@ -22,12 +22,12 @@ _problem_columns = get_global_func("usmp.problem_columns")
 def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
     """The problem of at least one buffer, in the order of the buffers.
 
-    Pools are told by their names, since the name is what the emitted code will know them by. Their
-    order is one in which every buffer's candidates stand in the order of its own list, first named
-    first where there is a choice; if the lists contradict each other, first named first.
+    Pools are identified by their names, since the name is what the emitted code will know them by.
+    Their order is one in which every buffer's candidates stand in the order of its own list, first
+    named first where there is a choice; if the lists contradict each other, first named first.
 
-    Conflicts that live ranges tell are not listed. Conflicts and overlaps with other buffers are
-    dropped: they constrain nothing.
+    Conflicts that follow from live ranges are not listed. Conflicts and overlaps with other buffers
+    are dropped: they constrain nothing.
 
     Raises
     ------
@@ -35,9 +35,9 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
         A buffer has no candidate or is listed twice; two pools of one name differ in kind or size
         hint (the emitted code would give both the same memory); or a pin ends beyond 64 bits.
     """
-    told = dict(_problem_columns(list(buffers)))
-    names, infos = list(map(str, told.pop("names"))), list(told.pop("pools"))
-    columns = columns_of(told)
+    fields = dict(_problem_columns(list(buffers)))
+    names, infos = list(map(str, fields.pop("names"))), list(fields.pop("pools"))
+    columns = columns_of(fields)
     first, candidates = columns["candidate_first"].tolist(), columns["candidates"].tolist()
     lists = dict.fromkeys(tuple(candidates[begin:end]) for begin, end in pairwise(first))
     order = preferred_first(lists)
@@ -47,9 +47,9 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
     return Problem(names=names, pools=tuple(_pool(infos[number]) for number in order), **columns)
 
 
-def columns_of(told: Mapping[str, Any]) -> dict[str, Column]:
+def columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
     """The columns that C++ wrote."""
-    return {str(name): np.asarray(np.from_dlpack(each), np.int64) for name, each in told.items()}
+    return {str(name): np.asarray(np.from_dlpack(each), np.int64) for name, each in fields.items()}
 
 
 def _pool(info: PoolInfo) -> Pool:

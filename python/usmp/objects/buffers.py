@@ -116,7 +116,7 @@ class BufferInfo(FFIObject):
     def conflicts(self) -> Array[BufferInfo]:
         """Buffers that may not share bytes with this one, as they were set.
 
-        They are not kept alive: one that nobody else holds any more is gone from here too.
+        They are not kept alive: one that nothing else refers to any more is gone from here too.
         """
         return self._conflicts()
 

@@ -104,7 +104,8 @@ def _check_interface(options: Mapping[str, Any]) -> None:
 
 
 def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
-    """Refuse what the packed interface cannot give: it passes tensors, and has no places.
+    """Refuse what the packed interface cannot give: it passes tensors, so they have no
+    addresses in the workspace.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from tvm_ffi import Object, structural_equal, structural_hash
 
 
 class FFIObject(Object):
-    """Tells type checkers what ``c_class`` adds to a class at run time."""
+    """Declares to type checkers what ``c_class`` adds to a class at run time."""
 
     if TYPE_CHECKING:
 

@@ -11,7 +11,7 @@ from usmp.objects.buffers import LiveRange
 
 @py_class("usmp.PlacedBuffer")
 class PlacedBuffer(tvm_ffi.Object):
-    """A buffer at its place.
+    """A buffer, and the bytes that it got.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class PlacedBuffer(tvm_ffi.Object):
 class AccessEstimate(tvm_ffi.Object):
     """What the accesses of one run to planned memory take, in cycles of the fastest clock.
 
-    How they are counted tells `usmp.analysis.access_counts`, what each costs
-    `usmp.algorithms.access_cost`.
+    `usmp.analysis.access_counts` says how they are counted, `usmp.algorithms.access_cost` what
+    each costs.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class PoolBound(tvm_ffi.Object):
 
 @py_class("usmp.MemoryPlan")
 class MemoryPlan(tvm_ffi.Object):
-    """The places of all buffers of a module.
+    """The placement of all buffers of a module.
 
     Parameters
     ----------

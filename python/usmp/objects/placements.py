@@ -13,7 +13,7 @@ from usmp.objects.pools import PoolInfo
 
 @c_class("usmp.PoolAllocation", init=False)
 class PoolAllocation(ValueObject):
-    """The place of one buffer.
+    """Pool and byte offset of one buffer.
 
     Any offset is taken; whether a plan is sound is for :func:`usmp.analysis.check_plan` to say.
     """

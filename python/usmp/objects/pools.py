@@ -26,7 +26,7 @@ Targets: TypeAlias = str | Target | Iterable[Any] | Mapping[Any, str]
 
 @c_class("usmp.PoolInfoProperties", init=False)
 class PoolInfoProperties(ValueObject):
-    """What the user may say about a memory.
+    """What is known of a memory.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class WorkspacePoolInfo(PoolInfo):
 
 @c_class("usmp.ConstantInfo", init=False)
 class ConstantInfo(ValueObject):
-    """One literal at its place in a constant pool.
+    """One literal at its offset in a constant pool.
 
     Parameters
     ----------

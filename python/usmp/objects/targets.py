@@ -13,7 +13,7 @@ from tvm.target import Target
 from usmp.names import TARGET_OPTIONS, TARGETS
 
 _OPTIONS = TARGET_OPTIONS["llvm"]
-"""What can be said of either target, as "-mcpu=cortex-m3"."""
+"""The options that either target takes, as "-mcpu=cortex-m3"."""
 
 _ACCELERATOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _LISTS = ("mattr",)

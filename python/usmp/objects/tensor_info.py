@@ -44,6 +44,6 @@ class TensorInfo(tvm_ffi.Object):
 
 
 def place_names(inputs: Iterable[TensorInfo], outputs: Iterable[TensorInfo]) -> list[str]:
-    """What the places of inputs and outputs in the workspace are called, inputs first: an output
+    """The names of the buffers of inputs and outputs in the workspace, inputs first: an output
     that has the name of an input, or is one, gets a number."""
     return names_apart([tensor.name for tensor in [*inputs, *outputs]])

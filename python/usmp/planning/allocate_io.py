@@ -30,21 +30,21 @@ def allocate_io(mod: IRModule) -> tirx.PrimFunc:
         see `CreateAllocatesForIO`.
     """
     main = mod[MAIN_FUNCTION_NAME]
-    told = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a in (main.attrs or {})]
-    if len(told) == 1:
+    declared = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a in (main.attrs or {})]
+    if len(declared) == 1:
         raise ValueError(
-            f"{MAIN_FUNCTION_NAME} has the attribute {told[0]} only; both "
+            f"{MAIN_FUNCTION_NAME} has the attribute {declared[0]} only; both "
             f"{INPUT_TENSORS_ATTR} and {OUTPUT_TENSORS_ATTR} are needed, or neither"
         )
-    if told:
-        io = _told_io(main)
+    if declared:
+        io = _declared_io(main)
         check_declared_io(MAIN_FUNCTION_NAME, mod, io)
     else:
         io = infer_io(MAIN_FUNCTION_NAME, mod)
     return _allocate(main, io)
 
 
-def _told_io(main: tirx.PrimFunc) -> list[IOParameter]:
+def _declared_io(main: tirx.PrimFunc) -> list[IOParameter]:
     inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
     tensors = [*inputs, *outputs]
     if len(tensors) > len(main.params):

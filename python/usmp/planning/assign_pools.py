@@ -47,7 +47,7 @@ class AnnotatedFunctions:
     pools: dict[Hashable, list[PoolInfo]] = field(default_factory=dict)
     """The internal pools, by the targets that they list."""
     kept: list[object] = field(default_factory=list)
-    """What the keys tell by its address."""
+    """Objects that keys name by their address, so that no other object gets it."""
 
 
 def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
@@ -173,7 +173,7 @@ class _Assignment:
 
     def _is_open(self, pools: list[PoolInfo], is_constant: bool) -> bool:
         """Whether every function may do anything in every pool, as is most often the case; then
-        nobody needs to know who accesses what."""
+        it does not matter who accesses what."""
         return all(self._is_open_pool(pool, is_constant) for pool in pools)
 
     def _is_open_pool(self, pool: PoolInfo, is_constant: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Objects of TVM by what they are, not by what they say."""
+"""The identity of objects of TVM, whatever their fields are."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def planning_options(
     config
         of the PassContext; that of the current one by default.
     workspace_io
-        the value of `tir.usmp.use_workspace_io` where nobody gives it.
+        the value of `tir.usmp.use_workspace_io` if the PassContext does not set it.
 
     Raises
     ------

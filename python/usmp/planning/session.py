@@ -1,7 +1,7 @@
-"""One session for all plans that are made on the way to the one that is wanted.
+"""One session for all plans that are made to find the best one.
 
-A plan is remembered by the PrimFuncs, pools and options that it was made for, so whoever asks for
-the plan of a module that was compared with others finds it ready.
+A plan is remembered by the PrimFuncs, pools and options that it was made for, so the
+plan of a module that was compared with others is there when it is asked for.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class PlanningSession:
     def __init__(self) -> None:
         self._annotated = AnnotatedFunctions()
         self._known: dict[Hashable, Any] = {}
-        self._kept: list[IRModule] = []
-        """What the keys tell by its address."""
+        self._referenced: list[IRModule] = []
+        """Objects that keys name by their address, so that no other object gets it."""
 
     def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
         """What `find` returns; found once for the same question about the same module, which is
@@ -68,7 +68,7 @@ class PlanningSession:
         """
         key = what, _key(mod)
         if key not in self._known:
-            self._kept.append(mod)
+            self._referenced.append(mod)
             self._known[key] = find()
         found: _Found = self._known[key]
         return found
@@ -123,7 +123,7 @@ class PlanningSession:
         return None
 
     def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
-        """`mod` as `plan` takes it. Code of which nothing tells where it will run is taken to be
+        """`mod` as `plan` takes it. Code whose target is not stated is taken to be
         for target c.
 
         Raises
@@ -190,7 +190,7 @@ class PlanningSession:
         prepared = self.prepared(mod, options)
         if limit is not None and self._proved_peaks(prepared, quick, len(limit)) > limit:
             return None
-        # Whoever watches a search waits for the one that takes its time.
+        # The search that is watched is the one that may take long.
         with nullcontext() if quick == options else watched(_nobody):
             plan = self.plan(prepared, quick)
         return plan.peaks() if isinstance(plan, Plan) else None
@@ -232,7 +232,7 @@ class PlanningSession:
         return self._bound(mod, lacking, target)
 
     def _for_some_target(self, mod: IRModule) -> IRModule:
-        """`mod` with target c for each PrimFunc of which nothing tells the target."""
+        """`mod` with target c for each PrimFunc that states none."""
         untold = [name for name, target in function_targets(mod).items() if target is None]
         return self._bound(mod, untold, Target("c"))
 

@@ -14,7 +14,8 @@ def cost_of(choices, chosen):
 
 def keeps_limits(choices, chosen):
     return all(
-        sum(size for item, size in limit.sizes.items() if chosen[item] == limit.pool) <= limit.room
+        sum(size for item, size in limit.sizes.items() if chosen[item] == limit.pool)
+        <= limit.capacity
         for limit in choices.limits
     )
 

@@ -45,11 +45,11 @@ def workspace(*names):
 def test_a_workspace_that_does_not_fit():
     text = refusal(element_wise(1 << 20), "mps2-an385", workspace_memory_pools=workspace("sram"))
     assert re.fullmatch(
-        r'the model does not fit board mps2-an385: no room for buffer "(x|output)" '
+        r'the model does not fit board mps2-an385: no space for buffer "(x|output)" '
         r"\(4194304 bytes\); sram \(4194304 bytes at 0x20000000\) has 4176896 bytes for pools, "
-        r"(17408|4211712) too few; with room for all it would take (4194304|8388608) bytes of sram,"
-        r" the largest of them .*(x|output) \(4194304\).*; choose other memories, a smaller model, "
-        r"or another tir.usmp.algorithm",
+        r"(17408|4211712) too few; with enough memory it would take (4194304|8388608) bytes of "
+        r"sram, the largest of them .*(x|output) \(4194304\).*; choose other memories, a "
+        r"smaller model, or another tir.usmp.algorithm",
         text,
     )
 
@@ -73,15 +73,15 @@ def test_a_model_whose_copies_and_orders_were_compared():
             result = builder.emit_output(relax.op.concat(parts[::-1], 0))
         builder.emit_func_output(result)
     text = refusal(builder.get(), "mps2-an385", workspace_memory_pools=workspace("sram"))
-    assert text.startswith("the model does not fit board mps2-an385: no room for buffer ")
+    assert text.startswith("the model does not fit board mps2-an385: no space for buffer ")
 
 
 def test_constants_that_do_not_fit():
     text = refusal(element_wise(1 << 20, constant=True), "mps2-an385")
     assert re.fullmatch(
-        r'the model does not fit board mps2-an385: no room for buffer "\w+" \(4194304 bytes\); '
+        r'the model does not fit board mps2-an385: no space for buffer "\w+" \(4194304 bytes\); '
         r"flash \(4194304 bytes at 0x00000000\) has 4063232 bytes for pools, 131072 too few; "
-        r"with room for all it would take 4194304 bytes of flash, the largest of them "
+        r"with enough memory it would take 4194304 bytes of flash, the largest of them "
         r"\w+ \(4194304\); choose other memories, a smaller model, or another tir.usmp.algorithm",
         text,
     )
@@ -114,7 +114,7 @@ def test_the_bytes_that_it_would_take_are_those_of_the_chosen_algorithm(
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
         text = refusal(digits_model, "mps2-an385", workspace_memory_pools=pools)
     assert f"has 1000 bytes for pools, {needed - 1000} too few; " in text
-    assert f"with room for all it would take {needed} bytes of sram" in text
+    assert f"with enough memory it would take {needed} bytes of sram" in text
 
 
 def test_other_errors_stay_what_they_are():
@@ -136,8 +136,8 @@ def test_names_of_buffers_may_be_anything(name):
     error = raised.value
     text = text_for_board(error.does_not_fit, error.solution, "mine", "memory {}".format)
     assert text == (
-        f'the model does not fit board mine: no room for buffer "{name}" (100 bytes); memory sram '
-        "has 64 bytes for pools, 36 too few; with room for all it would take 100 bytes of sram, "
+        f'the model does not fit board mine: no space for buffer "{name}" (100 bytes); memory sram '
+        "has 64 bytes for pools, 36 too few; with enough memory it would take 100 bytes of sram, "
         f"the largest of them {name} (100); choose other memories, a smaller model, or another "
         "tir.usmp.algorithm"
     )
