@@ -61,7 +61,7 @@ def find_fault(problem: Problem, offsets: Column, pools: Column) -> Fault | None
 
 
 def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
-    """Return if the plan is sound, whoever made it.
+    """Check that the plan is sound, whoever made it.
 
     Parameters
     ----------

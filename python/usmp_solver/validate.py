@@ -14,7 +14,7 @@ _INT64_MAX = (1 << 63) - 1
 
 
 def check_pools(pools: Sequence[Pool]) -> None:
-    """Return if there is a pool, each has a name of its own, and its limit can be.
+    """Check that there is a pool, each has a name of its own, and its limit can be.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def check_pools(pools: Sequence[Pool]) -> None:
 
 
 def validate(names: Sequence[str], pools: Sequence[Pool], columns: Mapping[str, Column]) -> None:
-    """Return if the problem of these columns is well formed, whose pools `check_pools` has seen.
+    """Check that the problem of these columns is well formed, whose pools `check_pools` has seen.
 
     Raises
     ------

@@ -69,7 +69,7 @@ class Placed:
 
 
 def check_placement(placement: str) -> None:
-    """Return if there is such a placement.
+    """Check that there is such a placement.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which allocations are there to place, and which of them may not share bytes.
+"""The allocations to place, and which of them may not share bytes.
 
 RFC 0009, "Step 2 : Run an analysis pass".
 """

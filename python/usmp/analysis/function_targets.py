@@ -10,7 +10,7 @@ from usmp.analysis.memory.facts import module_facts
 
 
 def function_targets(mod: IRModule) -> dict[str, Target | None]:
-    """The target of each PrimFunc by name; None if nothing tells.
+    """The target of each PrimFunc by name; None if it is not stated.
 
     A PrimFunc without the attribute `target` runs where its callers do, if these agree. So does a
     private one that has the target of the compiling machine: `tirx.transform.BindTarget` gives it

@@ -1,4 +1,4 @@
-"""Which parameters of a main PrimFunc are inputs and which are outputs, if nothing tells?"""
+"""Which parameters of a main PrimFunc are inputs and which are outputs, if it is not declared?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class IOParameter:
     is_input
         whether the application writes it before the run; else it reads it after the run.
     is_certain
-        false where the text does not tell, so that its content may matter all the time.
+        false where the TIR does not show it, so that its content may matter all the time.
     """
 
     index: int
@@ -77,7 +77,7 @@ def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
 
 
 def check_declared_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
-    """Return if no parameter is declared to be larger than it is told to be.
+    """Check that no parameter is larger than the tensor that is declared for it.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def check_declared_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
                 and size_bytes(view) > parameter.tensor.size_bytes
             ):
                 raise ValueError(
-                    f"{main}: tensor {parameter.tensor.name} is told to have "
+                    f"{main}: tensor {parameter.tensor.name} is declared to have "
                     f"{parameter.tensor.size_bytes} bytes, but {view.name} is declared there "
                     f"with {size_bytes(view)}"
                 )

@@ -115,7 +115,7 @@ class IntegerRanges:
         self._known.clear()
 
     def _exact(self, expr: Any) -> Range | None:
-        """The bounds if nothing wraps, or None if only the type tells."""
+        """The bounds if nothing wraps, or None if only the type bounds it."""
         if isinstance(expr, IntImm):
             return int(expr.value), int(expr.value)
         if isinstance(expr, Var):

@@ -119,9 +119,9 @@ def _is_kept(buffer: PlacedBuffer, end: int) -> bool:
 def _planned_buffers(
     statements: Sequence[tirx.Stmt], pools: Mapping[Var, str], plan: Sequence[PlacedBuffer]
 ) -> dict[Var, PlacedBuffer]:
-    """The buffers that the planner placed, which are views of a pool, with their places.
+    """The buffers that the planner placed, which are views of a pool, with their offsets.
 
-    Several may have one place; both lists are in program order.
+    Several may have one offset; both lists are in program order.
     """
     waiting: dict[_Bytes, list[PlacedBuffer]] = {}
     for placed in reversed(plan):

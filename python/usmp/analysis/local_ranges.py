@@ -82,7 +82,7 @@ class _Walk:
             self.visit(stmt.body)
             self._loops.pop()
         elif isinstance(stmt, tirx.While):
-            # Nobody knows how often it runs.
+            # How often it runs is not known.
             self._endless += 1
             self.visit(stmt.body)
             self._endless -= 1

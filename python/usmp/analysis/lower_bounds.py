@@ -1,4 +1,4 @@
-"""What is proved of the peaks of a plan, whoever made it."""
+"""What is proved of the peaks of a plan, whatever algorithm made it."""
 
 from __future__ import annotations
 

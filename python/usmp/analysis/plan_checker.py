@@ -22,7 +22,7 @@ _check_relations = get_global_func("usmp.check_relations")
 
 
 def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation]) -> None:
-    """Return if the plan is sound, whoever made it.
+    """Check that the plan is sound, whatever algorithm made it.
 
     A plan is sound if every buffer has an allocation, in one of its candidate pools, at a
     non-negative multiple of its alignment, within the pool's size hint; and if two buffers share a
@@ -46,8 +46,8 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     buffers = list(buffers)
     fault = judge(columns_of(_judged_columns(buffers, plan)))
     if fault is not None:
-        told = _of_one if fault.second < 0 else _of_two
-        raise ValueError(f"USMP plan check: {told(buffers, plan, fault)}")
+        describe = _of_one if fault.second < 0 else _of_two
+        raise ValueError(f"USMP plan check: {describe(buffers, plan, fault)}")
 
 
 def _of_one(
@@ -104,7 +104,7 @@ def relations_of(buffers: Iterable[BufferInfo]) -> Relations:
 
 
 def check_relations(buffers: Iterable[BufferInfo], relations: Relations, algorithm: str) -> None:
-    """Return if the buffers' conflicts and safe overlaps are what they were.
+    """Check that the buffers' conflicts and safe overlaps are what they were.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ def assign_stmt_pool_allocations(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
     buffer_pool_allocations: Mapping[BufferInfo, PoolAllocation],
 ) -> dict[tirx.AllocBuffer, PoolAllocation]:
-    """The place of each AllocBuffer; a constant that has none of its own is where the first
-    constant of the same content is.
+    """Pool and offset of each AllocBuffer; a constant that has none of its own has those of the
+    first constant with the same content.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ def assign_stmt_pool_allocations(
     Raises
     ------
     ValueError
-        a buffer without a place.
+        a buffer that is not placed.
     """
     stored_as = _stored_as(buffer_info_stmts)
-    places: dict[tirx.AllocBuffer, PoolAllocation] = {}
+    allocations: dict[tirx.AllocBuffer, PoolAllocation] = {}
     for info, stmt in buffer_info_stmts.items():
-        place = buffer_pool_allocations.get(info, buffer_pool_allocations.get(stored_as[info]))
-        if place is None:
+        allocation = buffer_pool_allocations.get(info, buffer_pool_allocations.get(stored_as[info]))
+        if allocation is None:
             raise ValueError(f'buffer "{info.name_hint}" has no allocation')
-        places[stmt] = place
-    return places
+        allocations[stmt] = allocation
+    return allocations
 
 
 def identical_constants(

@@ -1,4 +1,4 @@
-"""What a finished plan makes of each pool: its peak, the lower bound, who is live at the peak."""
+"""What a finished plan makes of each pool: its peak, the lower bound, what is live at the peak."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
 
 
 def check_unplanned(mod: IRModule) -> None:
-    """Return if the module has a main function, and is not planned yet.
+    """Check that the module has a main function, and is not planned yet.
 
     Raises
     ------

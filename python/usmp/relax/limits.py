@@ -46,7 +46,7 @@ class Limits:
     operators: int = OPERATORS
 
     def check_tensor(self, what: str, shape: Sequence[int], item_bytes: int) -> None:
-        """Return if a tensor may have this shape.
+        """Check that a tensor may have this shape.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Limits:
             )
 
     def check_constants(self, needed: int, largest: str) -> None:
-        """Return if all constants may take so many bytes.
+        """Check that all constants may take so many bytes.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Limits:
             )
 
     def check_operators(self, what: str, count: int, noun: str = "operators") -> None:
-        """Return if there may be so many operators, or of what becomes as many.
+        """Check that there may be so many operators, or of what becomes as many.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
 
 
 def check_main(main: relax.Function, limits: Limits) -> None:
-    """Return if an imported model is no larger than it may be.
+    """Check that an imported model is no larger than it may be.
 
     What depends on constants alone counts as a constant: it is computed at compile time.
 

@@ -15,7 +15,7 @@ _LARGEST_TENSOR_BYTES = 2**31 - 1
 
 
 def check_static_shapes(mod: IRModule) -> None:
-    """Return if every tensor of the Relax `main` has constant extents, of a size that C can index.
+    """Check that every tensor of the Relax `main` has constant extents, of a size that C can index.
 
     Raises
     ------

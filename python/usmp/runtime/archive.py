@@ -126,7 +126,7 @@ def _archive_of(files: dict[str, bytes]) -> Archive:
 
 
 def _check_is_ours(metadata: Any) -> None:
-    """Return if usmp wrote the archive, in the version of the format that it writes now.
+    """Check that usmp wrote the archive, in the version of the format that it writes now.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _files_of(module: ArchivedModule, files: Mapping[str, bytes]) -> dict[str, b
 
 
 def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
-    """Return if the code of the module is there, as its metadata describes it.
+    """Check that the code of the module is there, as its metadata describes it.
 
     Raises
     ------

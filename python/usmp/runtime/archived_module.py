@@ -185,7 +185,7 @@ def _read(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> 
 
 
 def _check_placement(memory: Mapping[str, Any], where: str) -> None:
-    """Return if what is told of the choice of pools, and of cycles, can be shown."""
+    """Check that what is told of the choice of pools, and of cycles, can be shown."""
     if "placement" not in memory:
         return
     placement, cycles = memory["placement"], "estimated_access_cycles"
@@ -199,7 +199,7 @@ def _check_placement(memory: Mapping[str, Any], where: str) -> None:
 
 
 def _check_ram(memory: Mapping[str, Any], where: str) -> None:
-    """Return if the sums of the RAM are numbers; earlier archives lack them."""
+    """Check that the sums of the RAM are numbers; earlier archives lack them."""
     if "ram" not in memory:
         return
     ram = memory["ram"]
@@ -210,7 +210,7 @@ def _check_ram(memory: Mapping[str, Any], where: str) -> None:
 
 
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:
-    """Return if there are no functions of accelerators, or all have what a caller needs."""
+    """Check that there are no functions of accelerators, or all have what a caller needs."""
     if "devices" not in metadata and "accelerator_functions" not in metadata:
         return
     devices, functions = metadata.get("devices"), metadata.get("accelerator_functions")

@@ -11,7 +11,7 @@ from usmp.support.plain_text import printable
 
 
 def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) -> None:
-    """Return if there are no functions of accelerators, or sources that may define them.
+    """Check that there are no functions of accelerators, or sources that may define them.
 
     Raises
     ------

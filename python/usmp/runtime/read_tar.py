@@ -156,7 +156,7 @@ def _checked_name(member: tarfile.TarInfo) -> str:
 
 
 def _check_folders(files: dict[str, bytes]) -> None:
-    """Return if no file stands where others have a folder."""
+    """Check that no file stands where others have a folder."""
     for name in files:
         for folder in PurePosixPath(name).parents:
             if str(folder) in files:

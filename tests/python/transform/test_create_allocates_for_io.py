@@ -184,7 +184,7 @@ def test_a_tensor_that_is_larger_than_told():
             with_io(Mod, [TensorInfo("in", [4], "int8")], [TensorInfo("y", [4], "int8")])
         )
     assert str(error.value).partition("\n")[0] == (
-        "__tvm_main__: tensor in is told to have 4 bytes, but X is declared there with 64"
+        "__tvm_main__: tensor in is declared to have 4 bytes, but X is declared there with 64"
     )
 
 

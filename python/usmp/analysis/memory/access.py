@@ -1,4 +1,4 @@
-"""How memory is accessed, and how often, as far as the text tells."""
+"""How memory is accessed, and how often, as far as the TIR shows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Movement(NamedTuple):
 
 @dataclass
 class MemoryUse:
-    """What is done to one piece of memory.
+    """What is done to one memory.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class MemoryUse:
 
     @classmethod
     def unknown(cls, function: str) -> MemoryUse:
-        """`function` does nobody knows what."""
+        """What `function` does is not known."""
         return cls({function: Access.UNKNOWN}, Counter([Movement(function, Access.UNKNOWN, 1, 0)]))
 
     @property

@@ -51,18 +51,18 @@ def accessed_bytes(access: TracedAccess, bound: Bound, common: int) -> tuple[Val
         the bytes are not known, or are too many different ones.
     """
     loops = access.statement.loops
-    if access.place.terms is None:
+    if access.address.terms is None:
         raise NotKnown
     if any(loop.trips == 0 for loop in loops):
         never = np.full((1,) * common, UNBOUNDED)
         return never, -never
     try:
         offsets, happens = _Address(
-            access.place.terms, access.conditions, loops, bound, common
+            access.address.terms, access.conditions, loops, bound, common
         ).values()
     except NotKnown:
         # Without conditions it may happen more often, and fewer iterations need to be looked at.
-        offsets, happens = _Address(access.place.terms, (), loops, bound, common).values()
+        offsets, happens = _Address(access.address.terms, (), loops, bound, common).values()
     first, end = offsets + access.first, offsets + access.end
     if happens is not None:
         first = np.where(happens, first, UNBOUNDED)
@@ -80,9 +80,9 @@ def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bound) -> int:
     NotKnown
         the addresses are not known.
     """
-    if a.place.terms is None or b.place.terms is None:
+    if a.address.terms is None or b.address.terms is None:
         raise NotKnown
-    terms = [*a.place.terms, *(Term(t.index, -t.unit_bytes) for t in b.place.terms)]
+    terms = [*a.address.terms, *(Term(t.index, -t.unit_bytes) for t in b.address.terms)]
     offsets, _ = _Address(terms, a.conditions, a.statement.loops, bound, 0).values()
     return int(offsets.max(initial=-UNBOUNDED))
 
@@ -129,7 +129,7 @@ class _Address:
         return offsets, happens
 
     def _iterations(self) -> dict[int, Values]:
-        """Of each loop that matters: all of them, or the first and the last where these tell."""
+        """Of each loop that matters: all of them, or the first and the last where these suffice."""
         needed = self._needed()
         iterations: dict[int, Values] = {}
         for axis, loop in enumerate(self.loops):

@@ -10,7 +10,7 @@ from usmp.analysis.memory.access import item_bytes
 
 
 def has_static_size(buffer: tirx.Buffer) -> bool:
-    """Whether `size_bytes` can tell how large the buffer is."""
+    """Whether the size of the buffer is static, so that `size_bytes` has it."""
     layout = [*buffer.shape[:], *buffer.strides[:], buffer.elem_offset]
     static = all(part is None or isinstance(part, tirx.IntImm) for part in layout)
     return static and "vscale" not in str(buffer.dtype)

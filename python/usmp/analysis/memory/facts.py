@@ -1,4 +1,4 @@
-"""What is known of PrimFuncs and the memory that they access: found once for all who ask.
+"""What is known of PrimFuncs and the memory that they access: found once for all analyses.
 
 A PrimFunc is known by its name, parameters, body and result, and by what is known of those that it
 calls; its attributes do not matter. So what is found for it in one module holds in all modules in

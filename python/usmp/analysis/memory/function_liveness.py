@@ -47,7 +47,7 @@ class StatementLiveness:
 @dataclass(frozen=True, eq=False)
 class FunctionLiveness:
     """What one call of a PrimFunc does to memory, in positions relative to its start; not to be
-    changed, since it is found once for all who ask.
+    changed, since it is found once for all callers.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class FunctionLiveness:
     statements
         the outermost statements.
     passed
-        variables whose value is given to a PrimFunc, or to somebody unknown.
+        variables whose value is given to a PrimFunc, or to an unknown function.
     written
         variables through which memory may be written.
     """

@@ -32,7 +32,7 @@ _INT64 = np.iinfo(np.int64)
 
 
 class NotKnown(Exception):
-    """The text does not tell the value."""
+    """The value is not known from the TIR."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Definitions:
     _known: dict[tirx.Var, Values | None] = field(default_factory=dict)
 
     def of(self, var: tirx.Var) -> Values:
-        """The values of a variable; `NotKnown` if the text does not tell."""
+        """The values of a variable; `NotKnown` if the TIR does not show them."""
         if var in self.values:
             return self.values[var]
         if var not in self._known:
@@ -67,7 +67,7 @@ class Definitions:
 
 
 def known_values(expr: tirx.Expr, definitions: Definitions) -> Values | None:
-    """The values of an integer expression; None if the text does not tell."""
+    """The values of an integer expression; None if the TIR does not show them."""
     try:
         return _values(expr, definitions)
     except (NotKnown, RecursionError):
@@ -183,8 +183,8 @@ def _monotonicity(
 
 
 def _is_wide(expr: tirx.Expr) -> bool:
-    """Whether the value cannot wrap: narrow types do between two values that do not tell, while
-    what leaves a wide one is found by the evaluation of the first and the last value."""
+    """Whether wrapping is always noticed: what leaves a wide type is found where the first and the
+    last value are evaluated; a narrow one may wrap between them."""
     return str(tvm.DataType(str(expr.ty.dtype)).with_lanes(1)) in ("int32", "int64")
 
 

@@ -21,7 +21,7 @@ _MOST_OF_ALL = 1 << 21
 
 
 class KeptBytes:
-    """What accesses touch, found once for as many of them as there is room for."""
+    """What accesses touch, found once, and kept for as many of them as the limit allows."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[TracedAccess, int], AccessedBytes] = {}

@@ -133,7 +133,7 @@ class _Walk(StatementWalk):
         self.current.allocated.append(stmt.buffer)
         self.allocations.setdefault(stmt, [])
         state, depth = self.memories[stmt.buffer], len(self.loops)
-        # It may be allocated in another place of the text too.
+        # It may be allocated elsewhere in the text too.
         state.loop_depth = min(state.loop_depth, depth) if state.allocations else depth
         if stmt not in state.allocations:
             state.allocations.append(stmt)
@@ -148,7 +148,7 @@ class _Walk(StatementWalk):
         self._lay_out(stmt.buffer)
 
     def _lay_out(self, buffer: tirx.Var) -> None:
-        """What tells the layout of a buffer is read now, and again at every access."""
+        """What the layout of a buffer depends on is read now, and again at every access."""
         layout = self.points.layouts.get(buffer)
         if layout:
             self._touch_all(dict.fromkeys(layout, Access.READ))

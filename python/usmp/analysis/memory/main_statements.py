@@ -82,7 +82,7 @@ class MainStatement:
     callee
         the PrimFunc, if the statement does nothing but call it.
     arguments
-        what it is called with, as far as it is known where that lies.
+        what it is called with, as far as the addresses are known.
     effect
         what it does beside that.
     """
@@ -213,12 +213,12 @@ class _Reader:
         unknown: set[Memory] = set()
         params = self.main.callees[call.callee].func.params
         for index, expr in enumerate(call.arguments):
-            places = [p for p in self.points.places_of(expr) if p.memory in self.known]
-            byte_offset = places[0].byte_offset if len(places) == 1 else None
+            addresses = [p for p in self.points.addresses_of(expr) if p.memory in self.known]
+            byte_offset = addresses[0].byte_offset if len(addresses) == 1 else None
             if byte_offset is None or index >= len(params):
-                unknown.update(place.memory for place in places)
+                unknown.update(address.memory for address in addresses)
             else:
-                arguments.append(Argument(index, params[index], places[0].memory, byte_offset))
+                arguments.append(Argument(index, params[index], addresses[0].memory, byte_offset))
         return [argument for argument in arguments if argument.memory not in unknown]
 
     def _accesses(
@@ -228,7 +228,7 @@ class _Reader:
         call: PrimFuncCall | None,
         arguments: list[Argument],
     ) -> list[MemoryAccess]:
-        """What a statement accesses of a memory; all of it unless arguments tell."""
+        """What a statement accesses of a memory; all of it unless the arguments limit it."""
         use = statement.accesses.get(memory, Access.NONE)
         passed = [argument for argument in arguments if argument.memory.same_as(memory)]
         if not use:

@@ -1,4 +1,4 @@
-"""Pieces of memory, and addresses in them."""
+"""Memory objects, and addresses in them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Address:
     terms: tuple[Term, ...] | None = ()
 
     def plus(self, terms: Sequence[Term] | None) -> Address:
-        """The place some bytes further on; None if it is not known how many."""
+        """The address some bytes further on; None if it is not known how many."""
         if self.terms is None or terms is None:
             return Address(self.memory, None)
         return Address(self.memory, (*self.terms, *terms))

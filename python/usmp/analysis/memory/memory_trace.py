@@ -71,7 +71,7 @@ class _Walk(StatementWalk):
         self.callees = callees
         self.trace = MemoryTrace()
         self.registers: set[Memory] = set()
-        """Memories that nobody else can have."""
+        """Memories whose address no other function can have."""
         self.loops: list[TracedLoop] = []
         self.conditions: tuple[Condition, ...] = ()
         self.order = 0
@@ -194,8 +194,8 @@ class _Walk(StatementWalk):
     # ---- accesses
 
     def _note(self, access: TracedAccess) -> None:
-        if access.place.memory not in self.registers:
-            self.trace.accesses.setdefault(access.place.memory, []).append(access)
+        if access.address.memory not in self.registers:
+            self.trace.accesses.setdefault(access.address.memory, []).append(access)
 
     def _access(
         self,
@@ -208,8 +208,8 @@ class _Walk(StatementWalk):
         size = item_bytes(str(buffer.dtype))
         if buffer in self.registers:
             return
-        for place in self.points.element(buffer, [*indices]):
-            self._note(TracedAccess(statement, place, 0, size, is_write, conditions))
+        for address in self.points.element(buffer, [*indices]):
+            self._note(TracedAccess(statement, address, 0, size, is_write, conditions))
 
     def _anywhere(self, statement: TracedStatement, var: tirx.Var, access: Access) -> None:
         """The address of `var` is given away: all of its memory may be accessed."""
@@ -226,12 +226,12 @@ class _Walk(StatementWalk):
             self._evaluate_address(argument)
         self.order += 1
         statement = TracedStatement(self.order, tuple(self.loops), callee=call.callee)
-        arguments = [self.points.places_of(argument) for argument in call.arguments]
-        for param, places in zip(callee.params, arguments, strict=True):
+        arguments = [self.points.addresses_of(argument) for argument in call.arguments]
+        for param, addresses in zip(callee.params, arguments, strict=True):
             if param in callee.escaped:
-                self._escape(place.memory for place in places)
-            for place in places:
-                self._reach(statement, place, param, callee)
+                self._escape(address.memory for address in addresses)
+            for address in addresses:
+                self._reach(statement, address, param, callee)
         for memory in callee.allocated:
             self.trace.allocated.add(memory)
             self._reach(statement, Address(memory), memory, callee)
@@ -239,15 +239,15 @@ class _Walk(StatementWalk):
         return True
 
     def _reach(
-        self, statement: TracedStatement, place: Address, memory: Memory, callee: CalleeReach
+        self, statement: TracedStatement, address: Address, memory: Memory, callee: CalleeReach
     ) -> None:
-        """Note what a call does to `memory` of the callee, which is at `place`."""
+        """Note what a call does to `memory` of the callee, which is at `address`."""
         reach = callee.reach.get(memory)
         if reach is not None:
             is_write = reach.written_end > -UNBOUNDED
             first, end = reach.first, reach.written_end
             conditions = self.conditions
-            self._note(TracedAccess(statement, place, first, end, is_write, conditions, memory))
+            self._note(TracedAccess(statement, address, first, end, is_write, conditions, memory))
 
     def _read(self, statement: TracedStatement, *exprs: tirx.Expr) -> None:
         """Note everything that `exprs` read, and what may be accessed through addresses in them."""

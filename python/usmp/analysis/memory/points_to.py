@@ -30,7 +30,7 @@ class PointsTo:
     ----------
     memories
         its parameters, and the buffers of its AllocBuffers in the order of the text.
-    places
+    addresses
         the addresses that a variable may have; none if it is a number.
     sources
         the variables that a variable was declared with the address of.
@@ -40,18 +40,18 @@ class PointsTo:
     """
 
     memories: Sequence[Memory]
-    places: Mapping[tirx.Var, tuple[Address, ...]]
+    addresses: Mapping[tirx.Var, tuple[Address, ...]]
     sources: Mapping[tirx.Var, tuple[tirx.Var, ...]]
     layouts: Mapping[tirx.Var, tuple[Memory, ...]]
 
     def of(self, var: tirx.Var) -> tuple[Memory, ...]:
         """The memories that a variable may point into."""
-        return _memories(self.places.get(var, ()))
+        return _memories(self.addresses.get(var, ()))
 
     @cached_property
     def memories_behind(self) -> Mapping[tirx.Var, tuple[Memory, ...]]:
         """`of`, for all variables that point to memory."""
-        return {var: self.of(var) for var in self.places}
+        return {var: self.of(var) for var in self.addresses}
 
     def behind_all(self, variables: Iterable[tirx.Var]) -> Iterable[Memory]:
         """The memories that any of some variables may point into, each once."""
@@ -61,21 +61,21 @@ class PointsTo:
         """The buffers that begin where a memory does, other than itself."""
         return [
             var
-            for var, places in self.places.items()
-            if tirx.is_buffer_var(var) and not var.same_as(memory) and Address(memory) in places
+            for var, addresses in self.addresses.items()
+            if tirx.is_buffer_var(var) and not var.same_as(memory) and Address(memory) in addresses
         ]
 
     def memories_of(self, expr: tirx.Expr) -> tuple[Memory, ...]:
         """The memories that the value of an expression may point into."""
         bases = [expr] if isinstance(expr, tirx.Var) else address_of(expr).bases
-        return _memories(place for base in bases for place in self.places.get(base, ()))
+        return _memories(address for base in bases for address in self.addresses.get(base, ()))
 
-    def places_of(self, pointer: tirx.Expr) -> tuple[Address, ...]:
+    def addresses_of(self, pointer: tirx.Expr) -> tuple[Address, ...]:
         """The addresses that a pointer may have."""
         if is_op(pointer, "tirx.buffer_data"):
             pointer = pointer.args[0]
         if isinstance(pointer, tirx.Var):
-            return self.places.get(pointer, ())
+            return self.addresses.get(pointer, ())
         if is_op(pointer, "tirx.address_of") and isinstance(pointer.args[0], TensorLoad):
             load = pointer.args[0]
             return self.element(load.source, load.indices[:])
@@ -83,9 +83,9 @@ class PointsTo:
 
     def element(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Address, ...]:
         """The addresses that an element of a buffer may have."""
-        places = self.places.get(buffer, ())
-        terms = element_terms(buffer, indices) if places else ()
-        return tuple(place.plus(terms) for place in places)
+        addresses = self.addresses.get(buffer, ())
+        terms = element_terms(buffer, indices) if addresses else ()
+        return tuple(address.plus(terms) for address in addresses)
 
 
 def points_to(func: tirx.PrimFunc) -> PointsTo:
@@ -99,12 +99,12 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
     declared = _declarations(func.body)
     allocated = [v for v, addresses in declared.items() if any(a is None for a in addresses)]
     memories = list(dict.fromkeys([*func.params[:], *allocated]))
-    places: dict[tirx.Var, tuple[Address, ...]] = {
+    of_variables: dict[tirx.Var, tuple[Address, ...]] = {
         memory: (Address(memory),) for memory in memories
     }
     layouts: dict[tirx.Var, tuple[Memory, ...]] = {}
     sources = {var: _sources(addresses) for var, addresses in declared.items()}
-    found = PointsTo(memories, places, sources, layouts)
+    found = PointsTo(memories, of_variables, sources, layouts)
     several = {v for v in declared if len(declared[v]) > 1} | _used_before(sources)
     changes = True
     while changes:
@@ -115,7 +115,7 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
                 known = dict.fromkeys([*found.of(var), *_memories(chain(*pointed))])
                 pointed = [tuple(Address(memory, None) for memory in known)]
             before = found.of(var), layouts.get(var, ())
-            places[var] = pointed[0]
+            of_variables[var] = pointed[0]
             layout = _layout(found, var)
             if layout:
                 layouts[var] = layout
@@ -163,7 +163,7 @@ def _address(found: PointsTo, var: tirx.Var, address: tirx.Expr | None) -> tuple
     if address is None:
         return (Address(var),)
     if tirx.is_buffer_var(var) or isinstance(var.ty, PointerType):
-        return found.places_of(address)
+        return found.addresses_of(address)
     # A number, which may be an address, as TIR can cast one to it.
     return tuple(Address(memory, None) for memory in found.memories_of(address))
 
@@ -180,5 +180,5 @@ def _layout(found: PointsTo, buffer: tirx.Var) -> tuple[Memory, ...]:
     return tuple(dict.fromkeys(read))
 
 
-def _memories(places: Iterable[Address]) -> tuple[Memory, ...]:
-    return tuple(dict.fromkeys(place.memory for place in places))
+def _memories(addresses: Iterable[Address]) -> tuple[Memory, ...]:
+    return tuple(dict.fromkeys(address.memory for address in addresses))

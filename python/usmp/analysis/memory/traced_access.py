@@ -45,7 +45,7 @@ class TracedAccess:
 
     Parameters
     ----------
-    place
+    address
         an address; the access begins at `first` and ends before `end`, in bytes from it.
     is_write
         whether it may write.
@@ -56,7 +56,7 @@ class TracedAccess:
     """
 
     statement: TracedStatement
-    place: Address
+    address: Address
     first: int
     end: int
     is_write: bool

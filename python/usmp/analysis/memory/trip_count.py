@@ -9,7 +9,7 @@ from tvm.ir import Range
 from tvm.sym import Analyzer
 
 UNKNOWN_TRIP_COUNT = 10
-"""Assumed where the text does not tell, as GCC does (`--param avg-loop-niter`)."""
+"""Assumed where the trip count is not known, as GCC does (`--param avg-loop-niter`)."""
 
 _MOST_BOUNDED = 1 << 31
 """A bound of the integer type itself is none."""

@@ -18,14 +18,14 @@ def used_bytes(memory: Memory, points: PointsTo, liveness: FunctionLiveness) -> 
     if memory in liveness.escaping:
         return None
     end = 0
-    for var, places in points.places.items():
+    for var, addresses in points.addresses.items():
         if memory not in points.memories_behind[var]:
             continue
-        (place, *others) = places
-        if others or place.byte_offset is None or var in liveness.passed:
+        (address, *others) = addresses
+        if others or address.byte_offset is None or var in liveness.passed:
             return None
         if tirx.is_buffer_var(var):
             if not has_static_size(var):
                 return None
-            end = max(end, place.byte_offset + size_bytes(var))
+            end = max(end, address.byte_offset + size_bytes(var))
     return end

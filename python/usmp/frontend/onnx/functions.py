@@ -18,7 +18,7 @@ _Key = tuple[str, str, str]
 
 
 def check_function_calls(model: onnx.ModelProto, limits: Limits) -> None:
-    """Return if the calls of functions end, in no more nodes than the model may have.
+    """Check that the calls of functions end, in no more nodes than the model may have.
 
     Raises
     ------

@@ -30,7 +30,7 @@ class TensorTypes:
         }
 
     def check(self, names: Sequence[str], ty: Type) -> None:
-        """Return if the outputs of a node have the types that they should.
+        """Check that the outputs of a node have the types that they should.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from usmp.relax.static_shapes import has_static_shape
 
 
 def check_onnx_sizes(graph: onnx.GraphProto, limits: Limits) -> None:
-    """Return if every tensor whose shape is known may be as large as that.
+    """Check that every tensor whose shape is known may be as large as that.
 
     Raises
     ------

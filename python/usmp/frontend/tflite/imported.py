@@ -170,7 +170,7 @@ class ImportedOperators(OperatorConverter):  # type: ignore[misc]
 
 
 def _check_is_imported(operator: TfliteOperator) -> None:
-    """Return if the operator was compared with TFLite's kernels on data of its type.
+    """Check that the operator was compared with TFLite's kernels on data of its type.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def _check_is_imported(operator: TfliteOperator) -> None:
 
 
 def _check_constants(operator: TfliteOperator) -> None:
-    """Return if the operator reads no constant as something else than it is.
+    """Check that the operator reads no constant as something else than it is.
 
     Raises
     ------

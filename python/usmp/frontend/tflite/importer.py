@@ -134,7 +134,7 @@ def _readers(operators: list[TfliteOperator], outputs: list[TfliteTensor]) -> Co
 
 
 def _check_is_computable(tensor: TfliteTensor) -> None:
-    """Return if inputs, outputs and results of operators may have the tensor's element type.
+    """Check that inputs, outputs and results of operators may have the tensor's element type.
 
     Raises
     ------

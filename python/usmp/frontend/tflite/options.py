@@ -50,7 +50,7 @@ def fused_limits(activation: int, output: Quantization) -> OutputLimits:
 def require_types(
     operator: TfliteOperator, tensor: TfliteTensor, what: str, supported: tuple[str, ...]
 ) -> None:
-    """Return if the tensor's element type is one of those supported.
+    """Check that the tensor's element type is one of those supported.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def require_types(
 def require_rank(
     operator: TfliteOperator, tensor: TfliteTensor, what: str, ranks: tuple[int, ...]
 ) -> None:
-    """Return if the tensor has one of these numbers of axes.
+    """Check that the tensor has one of these numbers of axes.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def require_rank(
 def require_shape(
     operator: TfliteOperator, tensor: TfliteTensor, what: str, expected: tuple[int, ...]
 ) -> None:
-    """Return if the tensor has these extents.
+    """Check that the tensor has these extents.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def require_shape(
 
 
 def require_shape_operand(operator: TfliteOperator, index: int) -> None:
-    """Return if the input that gives the shape of the output gives that, or is computed: then it
+    """Check that the input that gives the shape of the output gives that, or is computed: then it
     must.
 
     Raises
@@ -114,7 +114,7 @@ def require_shape_operand(operator: TfliteOperator, index: int) -> None:
 
 
 def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: TfliteTensor) -> None:
-    """Return if both tensors have the same extents.
+    """Check that both tensors have the same extents.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def stored_quantization(tensor: TfliteTensor) -> Quantization | None:
 def require_same_quantization(
     operator: TfliteOperator, one: TfliteTensor, other: TfliteTensor
 ) -> None:
-    """Return if both tensors have the same scale and zero point, or both have none.
+    """Check that both tensors have the same scale and zero point, or both have none.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def require_same_quantization(
 
 
 def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTensor]) -> None:
-    """Return if no tensor of int16 has a zero point: the reference kernels ignore it.
+    """Check that no tensor of int16 has a zero point: the reference kernels ignore it.
 
     Raises
     ------

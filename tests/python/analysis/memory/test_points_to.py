@@ -13,7 +13,7 @@ def byte_offsets(func):
     found = points_to(func)
     return {
         var.name: {place.memory.name: place.byte_offset for place in places}
-        for var, places in found.places.items()
+        for var, places in found.addresses.items()
         if places
     }
 

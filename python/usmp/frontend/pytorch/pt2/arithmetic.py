@@ -25,7 +25,7 @@ _BITS = 64
 
 
 def check_arithmetic(program: Any) -> None:
-    """Return if the program computes with numbers, and these stay short, whatever the sizes are.
+    """Check that the program computes with numbers, and these stay short, whatever the sizes are.
 
     Raises
     ------

@@ -103,7 +103,7 @@ def _convert_unary(
 
 
 def check_unary(operator: TfliteOperator, types: tuple[str, ...]) -> None:
-    """Return if input and output have one of these types, the same, and the same shape.
+    """Check that input and output have one of these types, the same, and the same shape.
 
     Raises
     ------

@@ -111,7 +111,7 @@ def _check_pair(operator: TfliteOperator, types: tuple[str, ...]) -> None:
 
 
 def _check_broadcast(operator: TfliteOperator) -> None:
-    """Return if both inputs, broadcast together, have the shape of the output.
+    """Check that both inputs, broadcast together, have the shape of the output.
 
     Raises
     ------

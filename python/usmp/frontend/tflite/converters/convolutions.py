@@ -148,7 +148,7 @@ def _accumulator(operator: TfliteOperator, bias_type: int) -> str:
 
 
 def _check(operator: TfliteOperator) -> None:
-    """Return if the types of data, weight and output go together."""
+    """Check that the types of data, weight and output go together."""
     data = operator.input(0)
     require_types(operator, data, "input", tuple(_WEIGHT_TYPES))
     require_types(operator, operator.input(1), "weight", _WEIGHT_TYPES[data.dtype])

@@ -43,7 +43,7 @@ def convert_gelu(context: Context, operator: TfliteOperator) -> None:
 
 
 def _check(operator: TfliteOperator) -> None:
-    """Return if input and output are of float32 and the same shape.
+    """Check that input and output are of float32 and the same shape.
 
     Raises
     ------

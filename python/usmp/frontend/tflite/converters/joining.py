@@ -93,7 +93,7 @@ def _check_like_first(operator: TfliteOperator, tensor: TfliteTensor, first: Tfl
 def _check_joinable(
     operator: TfliteOperator, tensor: TfliteTensor, first: TfliteTensor, axis: int
 ) -> None:
-    """Return if the tensors differ along no axis but one.
+    """Check that the tensors differ along no axis but one.
 
     Raises
     ------

@@ -63,7 +63,7 @@ def convert_svdf(context: Context, operator: TfliteOperator) -> None:
 
 
 def _check_svdf(operator: TfliteOperator, rank: int) -> None:
-    """Return if the types and shapes of an SVDF's tensors go together."""
+    """Check that the types and shapes of an SVDF's tensors go together."""
     if operator.optional_input(3) is None:
         raise operator.unsupported("no bias (input 3 is missing) is not supported")
     data, features, time, bias, state = map(operator.input, range(5))
@@ -85,7 +85,7 @@ def _check_svdf(operator: TfliteOperator, rank: int) -> None:
 
 
 def _check_bias_scale(operator: TfliteOperator, expected: float) -> None:
-    """Return if the bias has the scale of what it is added to, or none."""
+    """Check that the bias has the scale of what it is added to, or none."""
     quantization = operator.input(3).quantization
     scale = expected if quantization is None else quantization.scales[0]
     if abs(scale - expected) >= _BIAS_SCALE_TOLERANCE:
@@ -135,7 +135,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
 
 
 def _check_parts(operator: TfliteOperator, activation: str) -> None:
-    """Return if the LSTM has all gates and nothing more."""
+    """Check that the LSTM has all gates and nothing more."""
     if activation != "TANH":
         raise operator.unsupported(f"fused activation {activation} is not supported; only TANH is")
     for part, indices in _LEFT_OUT.items():
