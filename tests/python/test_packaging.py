@@ -20,6 +20,8 @@ import pytest
 import usmp
 from conftest import ROOT
 
+pytestmark = pytest.mark.cc
+
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 BUILD_WHEEL = [*PIP, "wheel", "--no-build-isolation", "--no-index", "--no-deps"]
 # Installed by CMake; all else in a wheel is known to git.
