@@ -23,6 +23,7 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
 )
+from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.support.plain_text import shown
 from usmp.support.tvm_errors import faults_told
@@ -56,6 +57,20 @@ class AOTExecutorFactoryModule:
             f"  pools: {pools}\n  {inputs} -> {outputs}"
         )
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table of the pools, and the tensors of the interface."""
+        inputs, outputs = self.interface.inputs, self.interface.outputs
+        described = [_described(tensor) for tensor in inputs], [_described(t) for t in outputs]
+        return memory_html(self._module_metadata, *described)
+
+    def summary(self) -> str:
+        """The table that `tvmc compile` ends with.
+
+        It has the peak and the lower bound of each pool, in bytes, the buffers that are live at the
+        peak, and RAM and flash in all.
+        """
+        return memory_summary(self._module_metadata)
+
     @cached_property
     def interface(self) -> Interface:
         """Inputs, outputs and pools, with their C names."""
@@ -70,7 +85,7 @@ class AOTExecutorFactoryModule:
     @property
     def ram_bytes(self) -> int:
         """RAM that a run takes, but for the stack: workspace pools, and inputs and outputs."""
-        return int(self.metadata["modules"][self.module_name]["memory"]["ram"]["size_bytes"])
+        return int(self._module_metadata["memory"]["ram"]["size_bytes"])
 
     @cached_property
     def header(self) -> str:
@@ -106,6 +121,11 @@ class AOTExecutorFactoryModule:
         with faults_told("to write the metadata"):
             return metadata(self.ir_mod, self.interface)
 
+    @property
+    def _module_metadata(self) -> dict[str, Any]:
+        module: dict[str, Any] = self.metadata["modules"][self.module_name]
+        return module
+
     def files(self) -> dict[str, bytes]:
         """The files of the archive: path -> content."""
         object_file = self._llvm.code if self._llvm is not None else None
@@ -121,8 +141,7 @@ class AOTExecutorFactoryModule:
 
         `sources` are C files of the user with the functions of accelerators.
         """
-        metadata = self.metadata["modules"][self.module_name]
-        return HostModule(self.files(), metadata, sources=sources)
+        return HostModule(self.files(), self._module_metadata, sources=sources)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run the model once on this host, building it first if it was not yet.

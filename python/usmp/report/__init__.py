@@ -1,6 +1,14 @@
 """What people and other programs read of a plan."""
 
-from usmp.report.memory_summary import print_memory_summary
+from usmp.report.memory_html import memory_html
+from usmp.report.memory_summary import memory_summary, print_memory_summary
 from usmp.report.plan_formats import CSV_COLUMNS, plan_csv, plan_json
 
-__all__ = ["CSV_COLUMNS", "plan_csv", "plan_json", "print_memory_summary"]
+__all__ = [
+    "CSV_COLUMNS",
+    "memory_html",
+    "memory_summary",
+    "plan_csv",
+    "plan_json",
+    "print_memory_summary",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,20 @@ _ENDED_ANYWHERE = {
     "interrupt": "The search was interrupted: another run may end with another plan.",
 }
 """Ends of a search that do not come at the same place each time."""
+
+
+_TEXT_WIDTH = 100
+"""Columns of a table in a text."""
+
+
+def memory_summary(metadata: Mapping[str, Any]) -> str:
+    """What `print_memory_summary` prints, without colors."""
+    text = io.StringIO()
+    # In a notebook rich would display it instead.
+    settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
+    console = Console(file=text, width=_TEXT_WIDTH, highlight=False, color_system=None, **settings)
+    print_memory_summary(metadata, console)
+    return text.getvalue()
 
 
 def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = None) -> None:

@@ -1,0 +1,62 @@
+"""The plan of a compiled model for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from usmp.support.plain_text import shown
+
+_HEADINGS = ("pool", "kind", "peak bytes", "lower bound", "optimal")
+
+
+def memory_html(metadata: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str]) -> str:
+    """A title with the RAM, a table of the pools, and the tensors of the interface.
+
+    It is HTML without scripts, and nothing is fetched from elsewhere. Texts of the model are
+    escaped.
+
+    Parameters
+    ----------
+    metadata
+        of one module of an archive.
+    inputs, outputs
+        each with its name, element type and shape.
+    """
+    memory = metadata["memory"]
+    rows = [
+        (
+            pool["name"],
+            pool["kind"],
+            pool["peak_bytes"],
+            pool["lower_bound_bytes"],
+            "yes" if pool["optimal"] else "unknown",
+        )
+        for pool in sorted(memory["pools"], key=lambda pool: pool["kind"] == "constant")
+    ]
+    name, ram = _text(metadata["model_name"]), memory["ram"]["size_bytes"]
+    return "\n".join(
+        [
+            "<div>",
+            f"<p><b>{name}</b>: RAM {ram} bytes ({_text(memory['algorithm'])})</p>",
+            "<table>",
+            f"<thead>{_row(_HEADINGS, 'th')}</thead>",
+            f"<tbody>{''.join(_row(row, 'td') for row in rows)}</tbody>",
+            "</table>",
+            f"<p>{_tensors('Inputs', inputs)}<br>{_tensors('Outputs', outputs)}</p>",
+            "</div>",
+        ]
+    )
+
+
+def _text(text: object) -> str:
+    return escape(shown(text))
+
+
+def _row(cells: Iterable[object], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{_text(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _tensors(title: str, tensors: Sequence[str]) -> str:
+    return f"{title}: {', '.join(f'<code>{_text(tensor)}</code>' for tensor in tensors)}"

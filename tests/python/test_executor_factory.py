@@ -1,0 +1,88 @@
+"""What a compiled model says of itself in a program and in a notebook."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+import usmp
+from usmp.driver.summary import print_summary, summary_text
+
+
+@pytest.fixture(scope="module")
+def factory(request):
+    path = request.config.rootpath / "examples/digits/digits_int8.tflite"
+    return usmp.build(usmp.import_model(path), module_name="digits")
+
+
+class Texts(HTMLParser):
+    """The tags of a page, and its texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        assert not attrs
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_summary_is_what_tvmc_prints(factory):
+    assert factory.summary() == summary_text(lambda console: print_summary(factory, console))
+    assert "RAM 1322 bytes" in factory.summary()
+
+
+def test_summary_is_text_in_a_notebook_and_on_a_terminal(factory, monkeypatch):
+    plain = factory.summary()
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert factory.summary() == plain
+
+
+def test_html_has_the_pools_and_the_tensors(factory):
+    page = Texts(factory._repr_html_())
+    cells = [text for text in page.texts if text.strip()]
+    assert cells == [
+        *("digits", ": RAM 1322 bytes (auto)"),
+        *("pool", "kind", "peak bytes", "lower bound", "optimal"),
+        *("global_workspace", "workspace", "1248", "1248", "yes"),
+        *("global_const_workspace", "constant", "26744", "26744", "yes"),
+        *("Inputs: ", "image int8[1, 8, 8, 1]", "Outputs: ", "probabilities int8[1, 10]"),
+    ]
+
+
+def test_texts_of_a_hostile_model_are_no_html():
+    name = "<script>alert('\"&amp;\u202e\x1b')</script>"
+    builder = relax.BlockBuilder()
+    x = relax.Var(name, relax.TensorType((4,), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit_output(relax.op.add(x, relax.const(np.ones(4, np.float32))))
+        builder.emit_func_output(y)
+    factory = usmp.build(builder.get(), target=tvm.target.Target("c"))
+    page = Texts(factory._repr_html_())
+    assert set(page.tags) == {
+        "b",
+        "br",
+        "code",
+        "div",
+        "p",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+    }
+    shown = "<script>alert('\"&amp;\\u202e\\x1b')</script> float32[4]"
+    assert shown in page.texts
