@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tvm import relax
 from tvm.ir import Call, IRModule
@@ -21,6 +22,7 @@ from usmp.ops.quantized import Quantization
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.transform.qdq.graph import Graph
+from usmp.support.renamed import warn_renamed
 from usmp.tir.nodes import nodes_of
 
 Parameters = tuple[float, int] | None
@@ -51,7 +53,7 @@ def io_quantization(main: relax.Function) -> IOQuantization:
     ValueError
         an attribute is not what it should be.
     """
-    attrs = main.attrs or {}
+    attrs = _with_new_names(main.attrs or {})
     graph = Graph(relax.BlockBuilder(), _bound(main).get, lambda *_: None)
     inputs, outputs = _dequantized(main, graph), _quantized(main, graph)
     of_inputs = attrs.get(INPUT_QUANTIZATION_ATTR, {})
@@ -68,6 +70,17 @@ def io_quantization(main: relax.Function) -> IOQuantization:
             )
         outputs = [_read(told, f'{OUTPUT_QUANTIZATION_ATTR}"') for told in of_outputs]
     return IOQuantization(inputs, outputs)
+
+
+def _with_new_names(attrs: Mapping[str, object]) -> dict[str, Any]:
+    """The attributes, each under the name that it has now."""
+    named = dict(attrs.items())
+    for new in (INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR):
+        old = new.replace("quantization", "quantisation")
+        if old in named:
+            warn_renamed(f'the attribute "{old}" of main', f'"{new}"')
+            named.setdefault(new, named.pop(old))
+    return named
 
 
 def attach_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule:

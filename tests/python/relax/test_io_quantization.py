@@ -189,6 +189,24 @@ def test_attributes_of_a_module_of_the_users_own():
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "output"),
+    [
+        ("input", {"x0": [0.5, -1]}, (None, None)),
+        ("output", [[], [0.25, 3]], (0.25, 3)),
+    ],
+)
+def test_attributes_of_the_release_before(name, value, output):
+    old, new = f"{name}_quantisation", f"{name}_quantization"
+    text = (
+        rf'^the attribute "{old}" of main is now "{new}"; the old name goes with the next release$'
+    )
+    with pytest.warns(DeprecationWarning, match=text):
+        found = told(with_attribute(old, value))
+    assert found == told(with_attribute(new, value))
+    assert found["output1"] == output
+
+
+@pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("input_quantization", [1], '"input_quantization" of main must be a dictionary'),
