@@ -70,7 +70,7 @@ def test_the_build_command(tmp_path, monkeypatch, digits_model):
 
 
 def rows() -> list[list[str]]:
-    table = section("What can be said of a pool")
+    table = section("Properties of a pool")
     lines = re.findall(r"^\| (.*) \|$", table, re.MULTILINE)
     return [[cell.strip() for cell in line.split("|")] for line in lines[1:]]
 
