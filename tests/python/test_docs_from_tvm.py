@@ -52,6 +52,6 @@ def test_the_build_and_the_command_make_the_same_plan(folder):
 
 def test_every_name_of_now_exists():
     named = [name for _, now in ROWS for name in re.findall(r"`usmp\.([\w.]+)", now)]
-    assert len(named) == 24
+    assert len(named) == 28
     for name in named:
         assert reduce(getattr, name.split("."), usmp) is not None
