@@ -3,7 +3,7 @@
 Each file is a copy of a small quantized model or of a real one, with some bytes or fields of its
 tables changed. It must be refused with one clear message, or imported; nothing may crash, hang,
 take memory without end or write to stderr. Of the files that are imported, a share is built with
-sanitisers, run, and compared with tflite-micro. Prints how many files came to what, and the seed,
+sanitizers, run, and compared with tflite-micro. Prints how many files came to what, and the seed,
 the change and the message of each that came to something else.
 
     python benchmarks/fuzz_tflite.py [--mutants N] [--first SEED] [--real SHARE] [--built SHARE]

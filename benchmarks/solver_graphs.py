@@ -1,4 +1,4 @@
-"""The solver on random conflict graphs, where no order of time tells what conflicts.
+"""The solver on random conflict graphs, where no order of time says what conflicts.
 
 Each problem is solved through the Python API and by CP-SAT of OR-tools, one after the other, each
 on one thread. Two buffers conflict with the same chance, whichever they are; sizes are random up to

@@ -1,7 +1,7 @@
 """The solver against OR-tools CP-SAT on random small problems, for as many as you like.
 
 The problems have several pools with limits, alignments, pins, several live ranges, conflicts that
-no live range tells, and safe overlaps, all at once. Prints how many there were, how many have no
+no live range shows, and safe overlaps, all at once. Prints how many there were, how many have no
 plan, and the first on which the two differ.
 
     python benchmarks/solver_oracle.py [--problems N] [--first SEED]
