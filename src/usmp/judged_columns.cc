@@ -1,6 +1,6 @@
 // A plan and its BufferInfos as the columns that judge it.
 //
-// The judge (`check_columns.cc`) trusts nobody: not the algorithm (user-registered ones included),
+// The judge (`check_columns.cc`) trusts nothing: not the algorithm (user-registered ones included),
 // not that conflicts are mutual, not that conflicts cover all live ranges that meet. So these
 // columns are not those that the solver was given, and are written from BufferInfo and
 // PoolAllocation by code that shares nothing with `problem_columns.cc`: every conflict that is

@@ -22,8 +22,8 @@ Algorithm AlgorithmNamed(const std::string& name, std::optional<int64_t> memory_
   if (name != "hill_climb") throw std::invalid_argument("unknown algorithm " + name);
   return [memory_pressure](const Problem& problem, const ConflictGraph& conflicts) {
     // Where live buffers may overlap the memory pressure is no bound, and better plans lie below.
-    const bool is_told = memory_pressure && problem.overlaps.empty();
-    const int64_t bound = is_told ? *memory_pressure : WorkspaceBound(problem);
+    const bool is_bound = memory_pressure && problem.overlaps.empty();
+    const int64_t bound = is_bound ? *memory_pressure : WorkspaceBound(problem);
     return HillClimb(problem, conflicts, std::min(memory_pressure.value_or(bound), bound));
   };
 }

@@ -199,9 +199,9 @@ enum class BufferInfoKind : int64_t { kIntermediate = 0, kInput = 1, kOutput = 2
  *
  * Conflicts and overlaps are held weakly, because they are mutual: owning references would be
  * cycles, which reference counting never frees and which a serializer would follow for ever. A
- * conflict with a buffer that nobody owns any more can constrain no plan, so forgetting it is safe.
- * For the same reason a module that holds a buffer can be printed and saved, but loading it is
- * refused: the buffer would come back without its conflicts.
+ * conflict with a buffer that nothing owns any more can constrain no plan, so forgetting it is
+ * safe. For the same reason a module that holds a buffer can be printed and saved, but loading it
+ * is refused: the buffer would come back without its conflicts.
  */
 class BufferInfoObj : public ffi::Object {
  public:

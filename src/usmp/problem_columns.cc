@@ -1,6 +1,6 @@
 // BufferInfos as the columns of a problem: what the solver is given.
 //
-// Pools are told by their names, since the name is what the emitted code will know them by.
+// Pools are identified by their names, since the name is what the emitted code will know them by.
 // Conflicts and overlaps with buffers outside the array are dropped: they constrain nothing.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/error.h>
@@ -61,7 +61,7 @@ Numbers NumbersOf(const ffi::Array<BufferInfo>& buffers) {
   return numbers;
 }
 
-/*! \brief Whether a look at the live ranges tells that the two conflict. */
+/*! \brief Whether the two conflict by their live ranges. */
 bool LiveTogether(const BufferInfo& lhs, const BufferInfo& rhs) {
   const auto meets = [](const LiveRange& a, const LiveRange& b) {
     return std::max(a->start, b->start) < std::min(a->stop, b->stop);
@@ -101,7 +101,7 @@ struct Columns {
     live_first.push_back(static_cast<int64_t>(live_starts.size()));
   }
 
-  /*! \brief The pairs of which the buffer lists the other, but for those that live ranges tell. */
+  /*! \brief The pairs of which the buffer lists the other, but for those by live ranges. */
   void AddConflicts(const BufferInfo& buffer, const Numbers& numbers) {
     for (const BufferInfo& other : GetConflicts(buffer)) {
       const auto found = numbers.find(other.get());

@@ -19,7 +19,8 @@ namespace {
 constexpr int64_t kFirstRound = 8'000'000;
 constexpr std::chrono::milliseconds kWatchInterval{100};
 
-/*! \brief Ends the search when time is up or the watcher says so, and tells it how things stand. */
+/*! \brief Ends the search when time is up or the watcher says so, and reports to it how things
+ * stand. */
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;

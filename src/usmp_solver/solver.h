@@ -1,4 +1,4 @@
-// The solver, for whoever embeds it: a problem in, places and what is proved of them out.
+// The solver, for programs that embed it: a problem in, offsets and what is proved of them out.
 //
 // Needs nothing but C++17. The same problem and the same options give the same result on every
 // machine, unless a time budget or the watcher stops it.
@@ -62,7 +62,7 @@ struct SolverResult {
   std::vector<int64_t> peaks;
   /*!
    * \brief By pool, a proved lower bound of its peak, given that no less preferred pool has a
-   *        higher peak than here. The limit at most: where nothing fits, status tells it.
+   *        higher peak than here. The limit at most: where nothing fits, `status` says so.
    */
   std::vector<int64_t> lower_bounds;
   /*! \brief Steps that were taken. */

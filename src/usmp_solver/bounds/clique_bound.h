@@ -11,8 +11,8 @@ namespace usmp {
  * \brief The highest stack of items that conflict pairwise, if it is higher than `bound`.
  *
  * For a span of sections an item, the sections are all such sets (Helly's theorem); items with
- * several spans, and conflicts that no span tells, make others. Looks at items that no safe overlap
- * joins. Nothing is searched where there are more items than fit a quadratic table.
+ * several spans, and conflicts that do not follow from spans, make others. Looks at items that no
+ * safe overlap joins. Nothing is searched where there are more items than fit a quadratic table.
  */
 int64_t CliqueBound(const PoolProblem& problem, int64_t bound, Budget* budget);
 

@@ -89,7 +89,7 @@ int64_t OffsetFrom(const PoolProblem::Item& item, int64_t from) {
   return AlignUp(from, item.alignment).value_or(kNoLimit);
 }
 
-/*! \brief The peak of a stack of the items, each as far above the last one as told. */
+/*! \brief The peak of a stack of the items, each as far above the last one as `separations` say. */
 int64_t StackOf(const PoolProblem& problem, std::initializer_list<int32_t> items,
                 std::initializer_list<int64_t> separations) {
   int64_t from = 0;

@@ -1,4 +1,4 @@
-// What does not fit, as data. Whoever tells it to users finds the words.
+// What does not fit, as data; messages for users are made of it elsewhere.
 #ifndef USMP_SOLVER_EXPLAIN_DOES_NOT_FIT_H_
 #define USMP_SOLVER_EXPLAIN_DOES_NOT_FIT_H_
 

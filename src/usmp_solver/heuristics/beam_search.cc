@@ -20,7 +20,7 @@ uint64_t Mixed(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/*! \brief What tells states apart and judges them. */
+/*! \brief What distinguishes states and judges them. */
 struct Summary {
   /*! \brief The smaller, the farther from too high. */
   int64_t score = 0;
@@ -380,7 +380,7 @@ class Beam {
   std::unordered_set<uint64_t> seen_;
   int64_t sequence_ = 0;
   bool narrowed_ = false;
-  /*! \brief Looks that the budget has not been told of. */
+  /*! \brief Looks that have not been spent of the budget yet. */
   int64_t work_ = 0;
 };
 

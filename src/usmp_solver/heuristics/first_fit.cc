@@ -142,7 +142,7 @@ std::optional<int64_t> Placer::LowestOffset(size_t b, size_t pool) {
   taken_.clear();
   conflicts_.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
     const std::optional<Placement>& other = placements_[neighbor.buffer];
-    // A buffer of no bytes is in nobody's way, even in the middle of a gap.
+    // A buffer of no bytes is in the way of none, even in the middle of a gap.
     if (!other || other->pool != pool) return;
     if (ranks_ != nullptr && (*ranks_)[neighbor.buffer] >= (*ranks_)[b]) return;
     if (neighbor.above == 0 && problem_.buffers[neighbor.buffer].size == 0) return;

@@ -68,8 +68,8 @@ class Best {
  * \brief The urgent items first, then the few that are above the bound moved; with more and more
  *        that counts as urgent.
  *
- * Of very many items all passes are dear: if the urgent ones do not reach the bound by themselves,
- * first fit in the order of urgency is the better try.
+ * Of very many items all passes are expensive: if the urgent ones do not reach the bound by
+ * themselves, first fit in the order of urgency is the better try.
  */
 void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
                     const ItemMeasures& measures, int64_t lower_bound, Budget* budget, Best* best) {

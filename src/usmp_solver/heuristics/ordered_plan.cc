@@ -122,7 +122,7 @@ bool OrderedPlan::MarkTouched(size_t b) {
 }
 
 /*! \brief Place a buffer, and mark what that affects. What fits nowhere goes beyond a limit, so
- *         that the peaks tell how far off the order is. */
+ *         that the peaks show how far off the order is. */
 void OrderedPlan::PlaceAnew(size_t b) {
   marked_[b] = false;
   const Change change = {b, placements()[b], static_cast<bool>(beyond_[b])};

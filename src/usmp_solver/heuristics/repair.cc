@@ -15,7 +15,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Peaks that are this part of one apart are not told apart any more. */
+/*! \brief Peaks that differ by less than this part of one count as equal. */
 constexpr int64_t kPrecision = 10'000;
 
 /*! \brief A stretch of offsets, both ends excluded, at which an item would displace another. */
@@ -49,7 +49,7 @@ struct Crossing {
     } else {
       weight -= obstacle.weight;
     }
-    // Else what rounding leaves would make some free offsets dearer than others.
+    // Else what rounding leaves would make some free offsets more expensive than others.
     if (obstacles == pinned) weight = 0;
   }
 };

@@ -11,7 +11,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Peaks that are this part of one apart are not told apart any more. */
+/*! \brief Peaks that differ by less than this part of one count as equal. */
 constexpr int64_t kPrecision = 100'000;
 
 /*! \brief Items that are worth a search, and how many are too many for one. */

@@ -1,8 +1,8 @@
 // How long a solver may go on.
 //
 // Work is counted in steps, one look at a buffer or at a section, so that the same problem stops at
-// the same place on every machine. Seconds, where asked for, and whoever watches (progress, ctrl-C)
-// are looked at once in many steps.
+// the same place on every machine. Seconds, where asked for, and the watcher (progress, ctrl-C) are
+// looked at once in many steps.
 #ifndef USMP_SOLVER_MODEL_BUDGET_H_
 #define USMP_SOLVER_MODEL_BUDGET_H_
 

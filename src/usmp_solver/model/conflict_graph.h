@@ -1,7 +1,7 @@
-// Who conflicts with whom, and at which distances.
+// Which buffers conflict, and at which distances.
 //
 // Two buffers conflict if the problem lists them as a pair or if they have a live range in common.
-// Conflicts that live ranges tell are found in a tree over the live ranges, in time near their
+// Conflicts by live ranges are found in a tree over the live ranges, in time near their
 // number; they are stored only where they are few, since there may be quadratically many.
 #ifndef USMP_SOLVER_MODEL_CONFLICT_GRAPH_H_
 #define USMP_SOLVER_MODEL_CONFLICT_GRAPH_H_
@@ -30,8 +30,8 @@ class ConflictGraph {
     int64_t above;
   };
 
-  /*! \brief Neighbors of all buffers that are stored at most, but for those that no live range
-   *         tells: 100 MB of them. */
+  /*! \brief Neighbors of all buffers that are stored at most, but for those that do not
+   *         follow from live ranges: 100 MB of them. */
   static constexpr size_t kMostStored = 4'000'000;
 
   explicit ConflictGraph(const Problem& problem, size_t most_stored = kMostStored);
@@ -68,7 +68,7 @@ class ConflictGraph {
     return FirstMeeting(lhs.buffer, rhs.buffer) == std::pair(lhs.start, rhs.start);
   }
 
-  /*! \brief What lists tell beyond live ranges: sorted, mutual. */
+  /*! \brief Conflicts that are listed, beyond live ranges: sorted, mutual. */
   std::vector<std::vector<size_t>> FurtherConflicts(const Problem& problem) const;
 
   Neighbor Pair(size_t buffer, size_t other) const;
@@ -111,7 +111,7 @@ class ConflictGraph {
   size_t tree_leaves_ = 0;
   /*! \brief Sorted by output, input and distance. */
   std::vector<Problem::Overlap> overlaps_;
-  /*! \brief All neighbors if `all_stored_`, else those that no live range tells. */
+  /*! \brief All neighbors if `all_stored_`, else those that do not follow from live ranges. */
   std::vector<Neighbor> stored_;
   std::vector<size_t> first_stored_;
   bool all_stored_ = false;

@@ -120,7 +120,7 @@ std::vector<int32_t> Others(const PoolProblem& problem, const std::vector<int32_
   return others;
 }
 
-/*! \brief A part of a part: its items are told in those of the whole. */
+/*! \brief A part of a part: its items are numbered as those of the whole. */
 Part SubPart(const Part& part, const std::vector<int32_t>& items, int64_t base) {
   Part result;
   result.problem = Select(part.problem, items);

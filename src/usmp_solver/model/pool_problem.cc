@@ -173,7 +173,7 @@ std::vector<int32_t> ItemsOf(const Problem& problem, const std::vector<size_t>& 
   return items;
 }
 
-/*! \brief The conflicts that no span tells, symmetric and sorted. */
+/*! \brief The conflicts that do not follow from spans, symmetric and sorted. */
 std::vector<std::vector<int32_t>> FurtherPairs(const Problem& problem,
                                                const std::vector<int32_t>& items,
                                                const std::vector<std::vector<Span>>& spans) {

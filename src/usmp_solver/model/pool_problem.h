@@ -3,9 +3,9 @@
 // A section is a set of buffers that conflict pairwise, and two buffers conflict exactly if they
 // have a section in common. Sections come first from live ranges: one for every stretch of time in
 // which no buffer begins to live after another ended, which are the maximal sets that are live
-// together, in order of time; so a live range is a span of consecutive sections. Conflicts that no
-// live range tells are covered by further sections, behind these. Nothing here is quadratic in the
-// number of buffers unless such conflicts are.
+// together, in order of time; so a live range is a span of consecutive sections. Conflicts that
+// do not follow from live ranges are covered by further sections, behind these. Nothing here is
+// quadratic in the number of buffers unless such conflicts are.
 //
 // Buffers of no bytes are left out: they constrain nothing.
 #ifndef USMP_SOLVER_MODEL_POOL_PROBLEM_H_
@@ -47,7 +47,7 @@ struct PoolProblem {
   std::vector<Item> items;
   std::vector<Span> spans;
   int32_t num_sections = 0;
-  /*! \brief Sections from this one on come from conflicts that no live range tells. */
+  /*! \brief Sections from this one on come from conflicts beyond live ranges. */
   int32_t num_time_sections = 0;
   /*! \brief One a pair and direction; sorted by output, then input. */
   std::vector<Overlap> overlaps;

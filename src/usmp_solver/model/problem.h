@@ -46,7 +46,7 @@ struct Problem {
     std::vector<LiveRange> live_ranges;
   };
 
-  /*! \brief Two buffers that may not share bytes, whether or not live ranges tell. */
+  /*! \brief Two buffers that may not share bytes, whether or not they are live together. */
   struct Conflict {
     size_t first;
     size_t second;
@@ -65,7 +65,7 @@ struct Problem {
 
   std::vector<Pool> pools;
   std::vector<Buffer> buffers;
-  /*! \brief Beyond what live ranges tell: two buffers with a live range in common conflict too. */
+  /*! \brief Beyond live ranges: two buffers with a live range in common conflict too. */
   std::vector<Conflict> conflicts;
   std::vector<Overlap> overlaps;
 };

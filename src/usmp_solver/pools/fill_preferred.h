@@ -9,12 +9,12 @@
 namespace usmp {
 
 /*!
- * \brief Move buffers, the largest first, to candidates that they prefer and that have room.
+ * \brief Move buffers, the largest first, to candidates that they prefer and fit into.
  *
  * The solver asks for the lowest peaks, so it leaves a preferred pool empty where that would not
- * lower the peak of a lesser one. Whoever names the pools wants what fits to be there. No peak of
- * a lesser pool rises, and what leaves a pool leaves room for others. Where candidate lists
- * contradict each other, the order of the pools decides: what is proved is of that order.
+ * lower the peak of a lesser one. The caller, who orders the pools, wants what fits to be there. No
+ * peak of a lesser pool rises, and what leaves a pool leaves its bytes to others. Where candidate
+ * lists contradict each other, the order of the pools decides: what is proved is of that order.
  */
 std::vector<Placement> FillPreferred(const Problem& problem, std::vector<Placement> plan);
 

@@ -295,7 +295,7 @@ void PoolsMinimizer::Minimize(size_t pool, SolverEffort effort, Budget* budget,
     if (hardest->peak <= bound || given_up_ || budget->exhausted()) break;
     Budget share(budget, slice);
     Improve(hardest, pool, bound, effort, &share);
-    // Something at least, so that whoever watches is asked.
+    // Something at least, so that the watcher is asked.
     share.Spend(1);
     spent_ += share.spent();
     bound = std::max(bound, hardest->lower_bound);

@@ -19,8 +19,8 @@ bool Overloaded(const Problem& problem, const PoolProblem& together) {
   for (size_t b : together.buffers) {
     pools.insert(problem.buffers[b].pools.begin(), problem.buffers[b].pools.end());
   }
-  WideBytes room = 0;
-  for (size_t pool : pools) room += problem.pools[pool].limit;
+  WideBytes capacity = 0;
+  for (size_t pool : pools) capacity += problem.pools[pool].limit;
   // An item adds its least separation from another above it.
   std::vector<int64_t> weights;
   for (const PoolProblem::Item& item : together.items) weights.push_back(item.size);
@@ -28,7 +28,7 @@ bool Overloaded(const Problem& problem, const PoolProblem& together) {
     weights[overlap.output] = std::min(weights[overlap.output], overlap.distance);
   }
   const std::vector<WideBytes> loads = SumBySection(together, [&](size_t i) { return weights[i]; });
-  return std::any_of(loads.begin(), loads.end(), [&](WideBytes load) { return load > room; });
+  return std::any_of(loads.begin(), loads.end(), [&](WideBytes load) { return load > capacity; });
 }
 
 }  // namespace

@@ -121,11 +121,11 @@ bool PoolDomains::FollowDecided(int32_t item) {
   const PoolSet& set = sets_[pool];
   bool possible = true;
   ForSections(together_, item, [&](int32_t s) {
-    const int64_t room = set.capacity - set.demand[s];
+    const int64_t free_bytes = set.capacity - set.demand[s];
     steps_ += static_cast<int64_t>(members_[s].size());
     for (int32_t other : members_[s]) {
       if (!possible) return;
-      if (weight_[other] > room && !set.confined[other]) possible = Remove(other, pool);
+      if (weight_[other] > free_bytes && !set.confined[other]) possible = Remove(other, pool);
     }
   });
   for (size_t k = 0; possible && k < forbidden_of_[item].size(); ++k) {

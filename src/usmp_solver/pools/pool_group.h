@@ -18,7 +18,7 @@ namespace usmp {
 /*! \brief A problem by itself: no other buffer has any of its pools. */
 class PoolGroup {
  public:
-  /*! \brief Told of a pool its peak, where there is a plan, and the bound. */
+  /*! \brief Called for a pool with its peak, where there is a plan, and the bound. */
   using Report = std::function<void(size_t, std::optional<int64_t>, int64_t)>;
 
   virtual ~PoolGroup() = default;

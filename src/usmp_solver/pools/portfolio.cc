@@ -143,7 +143,7 @@ void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& repor
       Budget share(budget, slice);
       SearchLocally(state, &share, report);
     }
-    // Something at least, so that whoever watches is asked.
+    // Something at least, so that the watcher is asked.
     budget->Spend(1);
     state->spent += budget->spent() - before;
     if (slice < Budget::kUnlimited / 2) slice *= 2;

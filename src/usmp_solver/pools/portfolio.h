@@ -19,7 +19,7 @@ namespace usmp {
 
 class Portfolio {
  public:
-  /*! \brief Told the peak, where there is a plan within the capacity, and the bound. */
+  /*! \brief Called with the peak, where there is a plan within the capacity, and the bound. */
   using Report = std::function<void(std::optional<int64_t>, int64_t)>;
 
   explicit Portfolio(const PoolProblem& problem);

@@ -23,7 +23,7 @@ class PoolPlacer {
         index_(together),
         offsets_(together.items.size(), -1) {}
 
-  /*! \brief Place the item as low as it goes, or at its pin; nothing if it has no room. */
+  /*! \brief Place the item as low as it goes, or at its pin; nothing if it does not fit. */
   std::optional<int64_t> Place(int32_t i) {
     const PoolProblem::Item& item = together_.items[i];
     CollectBlocked(together_, separations_, index_, offsets_, i, &blocked_);

@@ -1,4 +1,4 @@
-// Fast placement in several pools: each buffer in the first of its candidates that has room.
+// Fast placement in several pools: each buffer in the first of its candidates that it fits into.
 #ifndef USMP_SOLVER_POOLS_SPILL_H_
 #define USMP_SOLVER_POOLS_SPILL_H_
 
@@ -22,7 +22,7 @@ using Placements = std::vector<Placement>;
  *
  * \param together the items, with the sections that they have if all are in one pool.
  * \param order of all items.
- * \return nothing if an item finds no room.
+ * \return nothing if an item does not fit.
  */
 std::optional<Placements> PlaceByPreference(const Problem& problem, const PoolProblem& together,
                                             const std::vector<int32_t>& order);

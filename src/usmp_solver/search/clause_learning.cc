@@ -91,8 +91,8 @@ bool ClauseLearning::Start(int64_t capacity, Budget* budget) {
 }
 
 /*!
- * \brief Of items that are alike, the first lies lowest. If there are none, and nothing tells
- *        upwards from downwards, any one order of two items may be chosen.
+ * \brief Of items that are alike, the first lies lowest. If there are none, and nothing
+ * distinguishes upwards from downwards, any one order of two items may be chosen.
  */
 void ClauseLearning::BreakSymmetry() {
   const std::vector<int32_t> next_twin = NextTwins(problem_);

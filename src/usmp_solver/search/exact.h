@@ -34,8 +34,8 @@ struct ExactRules {
   bool restarts = true;
   /*! \brief Buffers in sections that often failed go first. */
   bool section_weights = true;
-  /*! \brief Where some conflicts are told by no live range, half of the work or more goes to search
-   *         that learns from failures (clause_learning.h). */
+  /*! \brief Where some conflicts do not follow from live ranges, half of the work or more goes to
+   * search that learns from failures (clause_learning.h). */
   bool clause_learning = true;
 };
 

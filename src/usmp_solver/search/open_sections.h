@@ -1,6 +1,6 @@
 // The items of each section that are not placed yet, as exact search goes down and up.
 //
-// They must all find room between the least of their heads, the lower bounds of their offsets, and
+// They must all fit between the least of their heads, the lower bounds of their offsets, and
 // the capacity.
 #ifndef USMP_SOLVER_SEARCH_OPEN_SECTIONS_H_
 #define USMP_SOLVER_SEARCH_OPEN_SECTIONS_H_

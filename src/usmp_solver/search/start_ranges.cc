@@ -50,9 +50,9 @@ bool StartRanges::Reset(int64_t capacity, Budget* budget, std::vector<Refused>* 
   for (int32_t i = 0; i < static_cast<int32_t>(problem_.items.size()); ++i) {
     const PoolProblem::Item& item = problem_.items[i];
     const bool is_pinned = item.fixed_offset >= 0;
-    const int64_t room = RoundDown(capacity - item.size, item.alignment);
+    const int64_t highest = RoundDown(capacity - item.size, item.alignment);
     const int64_t earliest = is_pinned ? item.fixed_offset : 0;
-    const int64_t latest = is_pinned ? std::min(item.fixed_offset, room) : room;
+    const int64_t latest = is_pinned ? std::min(item.fixed_offset, highest) : highest;
     fits = fits && earliest <= latest;
     last_[kEarliest].push_back(static_cast<int32_t>(changes_.size()));
     changes_.push_back({i, kEarliest, earliest, -1, -1});

@@ -66,15 +66,16 @@ void Minimize(int seed, const Variant& variant, const OnePool& drawn, int64_t lo
   ExactSearch search(drawn.pool, variant.rules);
   Offsets best;
   int64_t bound = 0;
-  int64_t told = kNoLimit;
+  int64_t reported = kNoLimit;
   const auto is_done = [&] {
     return best.empty() ? bound > kAmple : bound == Peak(drawn.pool, best);
   };
   for (int64_t spent = 0; spent < kSteps && !is_done(); spent += slice, slice *= 2) {
     Budget budget(slice);
     search.MinimizePeak(&budget, &best, &bound, [&](int64_t peak) {
-      if (peak >= told || peak != Peak(drawn.pool, best)) Fail(seed, variant, "told a wrong peak");
-      told = peak;
+      if (peak >= reported || peak != Peak(drawn.pool, best))
+        Fail(seed, variant, "reported a wrong peak");
+      reported = peak;
     });
     if (bound > lowest) Fail(seed, variant, "a bound above the optimum");
   }

@@ -65,7 +65,7 @@ TEST_CASE("a listed conflict does not make all sections lists of buffers") {
   for (int64_t b = 0; b < kBuffers; ++b) {
     problem.buffers.push_back({"", 1, 1, {}, {0}, {{b, b + kBuffers / 3}}});
   }
-  // The one is told by live ranges too, the other is not.
+  // The one follows from live ranges too, the other does not.
   problem.conflicts = {{0, 1}, {0, kBuffers / 2}};
   std::vector<size_t> members(kBuffers);
   std::iota(members.begin(), members.end(), size_t{0});

@@ -17,16 +17,16 @@ namespace {
 Offsets Search(int seed, const OnePool& drawn, int64_t bound, const Offsets& start, int64_t slice,
                int slices) {
   Offsets best = start;
-  int64_t told = Peak(drawn.pool, start);
+  int64_t reported = Peak(drawn.pool, start);
   LocalSearch search(drawn.pool);
   for (int i = 0; i < slices; ++i) {
     Budget budget(slice);
     search.Run(bound, &budget, &best, [&](int64_t peak) {
-      if (peak >= told || peak != Peak(drawn.pool, best)) Fail(seed, "told a wrong peak");
+      if (peak >= reported || peak != Peak(drawn.pool, best)) Fail(seed, "reported a wrong peak");
       if (const auto fault = FindFault(drawn, best)) Fail(seed, *fault);
-      told = peak;
+      reported = peak;
     });
-    if (told != Peak(drawn.pool, best)) Fail(seed, "a plan that nobody was told of");
+    if (reported != Peak(drawn.pool, best)) Fail(seed, "a plan that was not reported");
   }
   return best;
 }
