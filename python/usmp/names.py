@@ -1,7 +1,7 @@
 """What a build can choose from, by name: targets, algorithms, placements, boards, pass options.
 
-The one place of these names and of the lines that describe them. Nothing here loads TVM, so that
-help, lists and completions of the command line come at once.
+Each name with a line about it; all other modules and the help read them here. Nothing here loads
+TVM, so that help, lists and completions of the command line come at once.
 """
 
 from __future__ import annotations

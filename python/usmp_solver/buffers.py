@@ -68,7 +68,7 @@ class Buffer:
 
 
 DEFAULT_POOL = Pool("memory")
-"""Where nobody names a pool."""
+"""The pool of buffers that name none."""
 
 
 def preferred_first(lists: Iterable[Sequence[_Name]]) -> list[_Name]:

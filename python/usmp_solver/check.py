@@ -39,7 +39,7 @@ class Fault:
 
 
 def judge(columns: Mapping[str, Column]) -> Fault | None:
-    """What is wrong with the plan, whoever made it; None if it is sound.
+    """What is wrong with the plan, whatever made it; None if it is sound.
 
     The judge (``src/usmp/check_columns.cc``) shares no code with the solvers.
 
@@ -61,7 +61,7 @@ def find_fault(problem: Problem, offsets: Column, pools: Column) -> Fault | None
 
 
 def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
-    """Check that the plan is sound, whoever made it.
+    """Check that the plan is sound, whatever made it.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
         return
     first = fault.first
     if fault.reason == "unplaced":
-        raise ValueError("plan check: not every buffer has a place")
+        raise ValueError("plan check: not every buffer is placed")
     if fault.reason in _REASONS:
         words = _REASONS[fault.reason].format(
             alignment=problem.alignments[first], pin=problem.fixed_offsets[first]

@@ -54,9 +54,9 @@ class CsvError(ValueError):
     """What is wrong in a file, and where."""
 
     def __init__(self, file: str, line: int | None, buffer: str | None, words: str) -> None:
-        place = [file, *([] if line is None else [f"line {line}"])]
-        place += [] if buffer is None else [f'buffer "{buffer}"']
-        super().__init__(f"{', '.join(place)}: {words}")
+        where = [file, *([] if line is None else [f"line {line}"])]
+        where += [] if buffer is None else [f'buffer "{buffer}"']
+        super().__init__(f"{', '.join(where)}: {words}")
 
 
 @dataclass(frozen=True)

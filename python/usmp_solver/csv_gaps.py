@@ -27,7 +27,7 @@ def live_ranges(text: str, life: Lifespan, end_is_inclusive: bool) -> list[tuple
     ------
     ValueError
         A gap cannot be read, is empty, outside of the life, or overlaps another, or there is
-        nothing left; the message is for whoever knows the buffer.
+        nothing left; the message lacks the buffer, which the caller knows.
     """
     gaps = sorted(_gap(part, life, end_is_inclusive) for part in text.split())
     ranges, begin, previous = [], life.lower, ""

@@ -1,4 +1,4 @@
-"""The CSV door: MiniMalloc's columns, and some more, to a problem.
+"""CSV to a problem: MiniMalloc's columns, and some more.
 
 Facts of the format are from `src/converter.cc` of google/minimalloc.
 """

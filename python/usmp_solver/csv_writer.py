@@ -12,7 +12,7 @@ from usmp_solver.solution import Solution
 def write_csv(table: CsvProblem, solution: Solution) -> str:
     """The input with the column `offset`, and `pool` where there is more than one to choose from.
 
-    Read again, the file is the same problem with every buffer pinned to its place.
+    Read again, the file is the same problem with every buffer pinned to its offset.
     """
     header, meanings = list(table.cells.header), list(table.cells.meanings)
     names = [pool.name for pool in table.problem.pools]
@@ -28,8 +28,8 @@ def write_csv(table: CsvProblem, solution: Solution) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(name.strip() for name in header)
-    places = zip(solution.offsets.tolist(), solution.pools.tolist(), strict=True)
-    for row, (offset, pool) in zip(_rows(table), places, strict=True):
+    placements = zip(solution.offsets.tolist(), solution.pools.tolist(), strict=True)
+    for row, (offset, pool) in zip(_rows(table), placements, strict=True):
         cells = [*row, *[""] * (len(header) - len(row))]
         cells[offset_at] = str(offset)
         if pool_at is not None:

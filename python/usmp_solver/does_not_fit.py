@@ -1,4 +1,4 @@
-"""What does not fit, as data; whoever tells it to users finds the words."""
+"""What does not fit, as data; messages for users are made of it elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from usmp_solver.buffers import Pool
 
 @dataclass(frozen=True)
 class Unplaced:
-    """A buffer that has no place, or no place beside others.
+    """A buffer that fits nowhere, or not beside others.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Unplaced:
 
 @dataclass(frozen=True)
 class RefusingPool:
-    """A candidate pool in which the buffer found no place.
+    """A candidate pool that the buffer did not fit into.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class DoesNotFit:
     algorithm
         that found none.
     buffer
-        a buffer that found no place: the first, or of several that do not fit together the
+        a buffer that did not fit: the first, or of several that do not fit together the
         largest.
     pools
         its candidates.

@@ -26,7 +26,7 @@ def explain(solution: Solution) -> DoesNotFit:
     if solution.has_plan:
         raise ValueError("there is a plan; nothing is to explain")
     problem = solution.problem
-    told = function("explain")(
+    found = function("explain")(
         tensors(problem.columns()),
         list(problem.names),
         solution.algorithm,
@@ -36,15 +36,15 @@ def explain(solution: Solution) -> DoesNotFit:
     )
     return DoesNotFit(
         algorithm=solution.algorithm,
-        buffer=unplaced(problem, int(told["buffer"])),
-        pools=tuple(_refusing(problem, each) for each in told["pools"]),
+        buffer=unplaced(problem, int(found["buffer"])),
+        pools=tuple(_refusing(problem, each) for each in found["pools"]),
         is_proved=solution.status is Status.INFEASIBLE,
         proved=tuple(unplaced(problem, buffer) for buffer in solution.infeasible_subset),
         is_irreducible=solution.is_irreducible,
-        fits_without_limits=bool(told["fits_without_limits"]),
-        needed=told["needed"],
-        alone=_enough(problem, told["alone"]),
-        together=_enough(problem, told["together"]),
+        fits_without_limits=bool(found["fits_without_limits"]),
+        needed=found["needed"],
+        alone=_enough(problem, found["alone"]),
+        together=_enough(problem, found["together"]),
     )
 
 
@@ -60,19 +60,19 @@ def unplaced(problem: Problem, number: int) -> Unplaced:
     )
 
 
-def _refusing(problem: Problem, told: Mapping[str, Any]) -> RefusingPool:
-    occupant = told["occupant"]
+def _refusing(problem: Problem, found: Mapping[str, Any]) -> RefusingPool:
+    occupant = found["occupant"]
     return RefusingPool(
-        problem.pools[told["pool"]],
-        told["taken"],
-        told["end"],
+        problem.pools[found["pool"]],
+        found["taken"],
+        found["end"],
         None if occupant is None else unplaced(problem, occupant),
-        int(told["occupant_offset"]),
+        int(found["occupant_offset"]),
     )
 
 
-def _enough(problem: Problem, told: Iterable[Mapping[str, Any]]) -> tuple[EnoughBytes, ...]:
+def _enough(problem: Problem, found: Iterable[Mapping[str, Any]]) -> tuple[EnoughBytes, ...]:
     return tuple(
         EnoughBytes(problem.pools[each["pool"]].name, int(each["bytes"]), bool(each["is_smallest"]))
-        for each in told
+        for each in found
     )

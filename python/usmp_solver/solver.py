@@ -84,7 +84,7 @@ def solve(
         raise ValueError(f"a time budget is for {' or '.join(SEARCHES)}, not for {algorithm}")
 
     def watch(peak: int | None, lower_bound: int) -> bool:
-        # Called even if nobody watches: Python raises KeyboardInterrupt here.
+        # Called even without a watcher: Python raises KeyboardInterrupt here.
         return progress is None or progress(Progress(peak, lower_bound)) is not False
 
     # Names decide ties in TVM's orders only; a million of them cost as much as the search.

@@ -192,7 +192,7 @@ def test_places_in_the_workspace_do_not_meet():
     with tvm.transform.PassContext(config=options(workspace_io=True, preserve_inputs=True)):
         factory = usmp.build(module(body, inputs, names))
     tensors = [*factory.interface.inputs, *factory.interface.outputs]
-    places = [(int(t.place.byte_offset), t.info.size_bytes) for t in tensors]
+    places = [(int(t.allocation.byte_offset), t.info.size_bytes) for t in tensors]
     for (a, size_a), (b, size_b) in itertools.combinations(places, 2):
         assert a + size_a <= b or b + size_b <= a
 

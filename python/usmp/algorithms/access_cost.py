@@ -46,7 +46,7 @@ class AccessCosts:
 
     def cost_of_plan(self, plan: Mapping[BufferInfo, PoolAllocation]) -> int:
         """Units of time that all accesses take."""
-        return sum(self.cost(buffer, place.pool_info) for buffer, place in plan.items())
+        return sum(self.cost(buffer, allocation.pool_info) for buffer, allocation in plan.items())
 
     def cycles(self, cost: int) -> int:
         """Units of time in cycles of the fastest clock, rounded up."""

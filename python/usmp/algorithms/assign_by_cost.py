@@ -103,7 +103,7 @@ def _planned(
         except Exception:  # an algorithm of the user's may not know buffers of one candidate
             continue
         original = dict(zip(copies, buffers, strict=True))
-        return {original[copy]: place for copy, place in plan.items() if copy in original}
+        return {original[copy]: allocation for copy, allocation in plan.items() if copy in original}
     return None
 
 

@@ -55,9 +55,9 @@ class Placed:
             return min(costs.cycles(cost), _MOST_CYCLES)
 
         pools: dict[str, int] = {}
-        for buffer, place in self.plan.items():
-            name = str(place.pool_info.pool_name)
-            pools[name] = pools.get(name, 0) + costs.cost(buffer, place.pool_info)
+        for buffer, allocation in self.plan.items():
+            name = str(allocation.pool_info.pool_name)
+            pools[name] = pools.get(name, 0) + costs.cost(buffer, allocation.pool_info)
         return AccessEstimate(
             cycles=cycles(sum(pools.values())),
             cycles_by_preference=None if self.by_preference is None else cycles(self.by_preference),

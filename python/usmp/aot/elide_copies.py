@@ -92,7 +92,7 @@ def _elide_by_live_bytes(
     live = _LiveBytes.of(calls, own, kept)
     peak = live.peak()
     for group in groups.values():
-        # Inputs of one concat may only pay off together.
+        # Inputs of one concat may save bytes only together.
         for together in [group, *([copy] for copy in group if len(group) > 1)]:
             before = list(calls.calls), dict(calls.views)
             now = live
@@ -109,14 +109,14 @@ def _elide_by_live_bytes(
 def _elide(
     calls: MainCalls, copy: OperatorCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
 ) -> tuple[tirx.Buffer, tirx.Buffer] | None:
-    """Let the source or the destination of a copy lie in the other, if one of them may; returns
-    which lies in which."""
-    (source, begin), (target, place) = (calls.root(buffer) for buffer in copy.arguments)
+    """Make the source of a copy a view of its destination, or the other way round, if one of them
+    may be; returns which is a view of which."""
+    (source, begin), (target, offset) = (calls.root(buffer) for buffer in copy.arguments)
     if copy not in calls.calls or source.same_as(target) or {source, target} & overwritten:
         return None
     moved = _elements(copy.arguments[0])
     if source in own and _elements(source) == moved:
-        inner, view = source, View(target, place)
+        inner, view = source, View(target, offset)
     elif target in own and _elements(target) == moved:
         inner, view = target, View(source, begin)
     else:

@@ -56,7 +56,7 @@ class MainCalls:
     """The same PrimFuncs, and those of other versions."""
 
     def version(self) -> MainCalls:
-        """The same calls, to be changed without these; a PrimFunc that both add is the same."""
+        """A copy that can be changed by itself; a PrimFunc that both add is one."""
         calls = [
             OperatorCall(call.operator, list(call.arguments), set(call.written), call.group)
             for call in self.calls

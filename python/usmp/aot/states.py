@@ -14,7 +14,7 @@ from usmp.aot.main_calls import MainCalls, call_statement
 from usmp.objects.state_info import StateInfo
 
 FLAG_NAME = "states_are_set"
-"""The state that tells a first run: memory is zero at first, so this is 0 until the states have
+"""The state that marks a first run: memory is zero at first, so this is 0 until the states have
 their initial values."""
 
 

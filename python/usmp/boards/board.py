@@ -15,7 +15,7 @@ KIBIBYTE = 1 << 10
 MEBIBYTE = 1 << 20
 
 STACK_BYTES = 16 * KIBIBYTE
-"""Bytes that the stack has if the Makefile is not told otherwise."""
+"""Bytes that the stack has if the Makefile gets no STACK_SIZE."""
 
 DATA_RESERVE_BYTES = 1 * KIBIBYTE
 """Bytes of the memory with the stack that pools leave for variables of the program."""
@@ -283,8 +283,8 @@ BOARDS: Sequence[Board] = (_MPS2_AN385, _MPS2_AN500, _MPS3_AN547, _RISCV32_VIRT)
 
 
 def workspace_section(memory: str) -> str:
-    """The section of workspace pools in a memory; its beginning tells C compilers that it takes
-    no room in the file."""
+    """The section of workspace pools in a memory; its beginning is the one that C compilers
+    know as a section without content in the file."""
     return f".bss.pool.{memory}"
 
 

@@ -39,7 +39,7 @@ class ProgramMemory:
     pools
         planned workspace.
     stack
-        as large as the linker was told.
+        as large as the Makefile asks for.
     variables
         all else that programs write.
     constants

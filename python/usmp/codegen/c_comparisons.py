@@ -1,4 +1,4 @@
-"""Comparisons whose values the types of their operands tell."""
+"""Comparisons whose values follow from the types of their operands."""
 
 from __future__ import annotations
 

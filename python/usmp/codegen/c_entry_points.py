@@ -87,11 +87,11 @@ def _pool_address(interface: Interface, name: str) -> str:
     return internal_pool_address(interface, pool)
 
 
-def _place(interface: Interface, tensor: IOTensor) -> str:
+def _address(interface: Interface, tensor: IOTensor) -> str:
     """The address of a tensor that was planned into a workspace pool."""
-    assert tensor.place is not None
-    pool = _pool_address(interface, tensor.place.pool_info.pool_name)
-    return f"((uint8_t*){pool} + {int(tensor.place.byte_offset)})"
+    assert tensor.allocation is not None
+    pool = _pool_address(interface, tensor.allocation.pool_info.pool_name)
+    return f"((uint8_t*){pool} + {int(tensor.allocation.byte_offset)})"
 
 
 def _map_definitions(interface: Interface) -> list[str]:
@@ -101,7 +101,7 @@ def _map_definitions(interface: Interface) -> list[str]:
     for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):
         lines = [f"{map_declaration(interface, what)} {{"]
         lines.append(f"  struct {interface.prefix}_{what} places;")
-        assignments = [f"  places.{t.c_name} = {_place(interface, t)};" for t in tensors]
+        assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in tensors]
         lines += assignments
         if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
             lines.append("  (void)workspace_pools;")

@@ -133,7 +133,7 @@ class _FunctionPrinter:
         """What was not planned is a C local: scratch in registers or on the stack."""
         buffer = stmt.buffer
         if CONSTANT_DATA_ATTR in stmt.annotations:
-            raise UnsupportedInC(f"constant {buffer.name} has no place in a constant pool")
+            raise UnsupportedInC(f"constant {buffer.name} is in no constant pool")
         if buffer not in self.used:
             return
         _require_flat(buffer)
@@ -171,7 +171,8 @@ class _FunctionPrinter:
     def _pointer(self, view: Var, dtype: str, data: tirx.Expr) -> tuple[str, str]:
         """Type and value of a pointer through which `view` is accessed.
 
-        The cast by way of `void*` tells compilers that the planner has seen to the alignment.
+        The cast by way of `void*` keeps compilers from warning: the planner has seen to the
+        alignment.
         """
         const = "" if view in self.facts.written else "const "
         type_name = f"{const}{memory_type(dtype)}*"

@@ -105,7 +105,7 @@ def _macros(interface: Interface) -> Iterator[Macro]:
 
 
 def _quantizations(interface: Interface) -> list[Macro]:
-    """real = SCALE * (integer - ZERO_POINT); TVM 0.18 did not tell an application.
+    """real = SCALE * (integer - ZERO_POINT); TVM 0.18 had no such macros.
 
     Tensors whose names differ in case only go without what would differ between them.
     """

@@ -38,12 +38,12 @@ _READ_ONLY = (".rodata", ".text")
 class IOTensor:
     """A model input or output.
 
-    `place` is its pool and byte offset if it was planned into a workspace pool.
+    `allocation` is its pool and byte offset if it was planned into a workspace pool.
     """
 
     info: TensorInfo
     c_name: str
-    place: PoolAllocation | None
+    allocation: PoolAllocation | None
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ class Interface:
 
     @property
     def has_workspace_io(self) -> bool:
-        """Whether inputs and outputs have their places in the workspace."""
-        return any(tensor.place is not None for tensor in (*self.inputs, *self.outputs))
+        """Whether inputs and outputs are in the workspace."""
+        return any(tensor.allocation is not None for tensor in (*self.inputs, *self.outputs))
 
     @property
     def workspace_size_bytes(self) -> int:
@@ -168,16 +168,16 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         and outputs live in the workspace of a model with a packed interface.
     """
     main, executor = mod[MAIN_FUNCTION_NAME], executor_of(mod)
-    places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
+    allocations = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
 
-    check_workspace_io(executor, bool(places))
+    check_workspace_io(executor, bool(allocations))
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [PoolParameter(info, name) for info, name in zip(infos, pool_names, strict=True)]
     inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
     c_names = member_names(inputs, outputs, pools)
     tensors = [
-        IOTensor(info, c_name, places.get(name))
+        IOTensor(info, c_name, allocations.get(name))
         for info, c_name, name in zip(
             [*inputs, *outputs], c_names, place_names(inputs, outputs), strict=True
         )

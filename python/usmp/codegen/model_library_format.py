@@ -176,7 +176,7 @@ def _main_memory(interface: Interface) -> dict[str, Any]:
 def _ram(mod: IRModule, interface: Interface) -> dict[str, int]:
     """What a run takes of RAM in all, but for the stack."""
     tensors = [*interface.inputs, *interface.outputs]
-    outside = sum(int(tensor.info.size_bytes) for tensor in tensors if tensor.place is None)
+    outside = sum(int(tensor.info.size_bytes) for tensor in tensors if tensor.allocation is None)
     ram = {
         "size_bytes": interface.workspace_size_bytes + outside,
         "workspace_size_bytes": interface.workspace_size_bytes,
@@ -206,9 +206,9 @@ def _tensors(tensors: list[IOTensor]) -> dict[str, Any]:
                 "scale": float(tensor.info.scale),
                 "zero_point": int(tensor.info.zero_point),
             }
-        if tensor.place is not None:
-            entry["pool"] = str(tensor.place.pool_info.pool_name)
-            entry["offset"] = int(tensor.place.byte_offset)
+        if tensor.allocation is not None:
+            entry["pool"] = str(tensor.allocation.pool_info.pool_name)
+            entry["offset"] = int(tensor.allocation.byte_offset)
         described[str(tensor.info.name)] = entry
     return described
 

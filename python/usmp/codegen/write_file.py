@@ -1,4 +1,4 @@
-"""Write a file so that whoever looks sees the old content or all of the new, never a part."""
+"""Write a file so that a reader sees the old content or all of the new, never a part."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write_file(path: str | Path, content: bytes) -> None:
         try:
             descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=prefix)
         except OSError as error:
-            # It is about the temporary file, of which nobody has heard.
+            # It names the temporary file, which the user does not know.
             raise type(error)(error.errno, error.strerror, str(path)) from None
         remove = partial(Path(temporary).unlink, missing_ok=True)
         forget = undo_at_signal(remove)

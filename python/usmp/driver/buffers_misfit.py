@@ -1,4 +1,4 @@
-"""What to tell the user when the buffers of a file do not fit, or no plan was found."""
+"""The error message when the buffers of a file do not fit, or no plan was found."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def misfit(
         why = "" if is_pinned else ", which end beyond 64 bits"
         advice = "Change or empty the offset of" if is_pinned else "Shrink, shorten or move"
         return UsageError(
-            f"{table.file}: whatever the capacity, there is no place for {together}{why}.\n"
+            f"{table.file}: whatever the capacity, there is no space for {together}{why}.\n"
             f"{advice} one of them."
         )
     advice = "Raise the capacity, or shrink, shorten or move one of these buffers"
     return UsageError(
         f"{table.file}: the buffers do not fit into {_capacities(table.problem.pools)}{enough}; "
-        f"there is no place for {together}{_load(table.problem, subset)}."
+        f"there is no space for {together}{_load(table.problem, subset)}."
         f"\n{advice}{f'; {drop}' if drop else ''}."
     )
 

@@ -11,10 +11,11 @@ from types import FrameType
 
 @contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield what tells whether there was an interrupt; the second one does what it always does."""
+    """Yield what returns whether there was an interrupt; the second one does what it always
+    does."""
     usual = signal.getsignal(signal.SIGINT)
     if not callable(usual) or threading.current_thread() is not threading.main_thread():
-        # Somebody else decides what an interrupt does.
+        # Another part of the process decides what an interrupt does.
         yield lambda: False
         return
     noticed: list[int] = []

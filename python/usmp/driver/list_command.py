@@ -71,7 +71,7 @@ def _targets() -> Rows:
 
 
 def _accelerators() -> list[str]:
-    """Nobody can have registered patterns where TVM is not loaded."""
+    """No patterns can be registered where TVM is not loaded."""
     if "tvm" not in sys.modules:
         return []
     from usmp.relax.accelerators import registered_accelerators
@@ -91,7 +91,7 @@ def _algorithms() -> Rows:
 
 
 def _registered_algorithms() -> list[str]:
-    """Nobody can have registered one where tvm-ffi is not loaded."""
+    """None can be registered where tvm-ffi is not loaded."""
     if "tvm_ffi" not in sys.modules:
         return []
     from usmp.algorithms import registered_algorithms

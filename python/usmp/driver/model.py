@@ -85,7 +85,7 @@ class TVMCPackage:
     package_path
         the archive.
     folder
-        deleted when nobody needs the package any more, if the archive is only there for it.
+        deleted when nothing refers to the package any more, if the archive is only there for it.
 
     Raises
     ------

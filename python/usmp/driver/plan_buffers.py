@@ -116,7 +116,7 @@ def _solve(
         if solution.has_plan:
             is_cut_short = algorithm in SEARCHES and not solution.is_optimal
             return solution, is_cut_short and interrupted()
-        # Nobody who waits for the reason should wait for the best plan of another capacity.
+        # The reason should not have to wait for the best plan of another capacity.
         other: Any = partial(
             solve,
             algorithm="auto" if algorithm == "exact" else algorithm,

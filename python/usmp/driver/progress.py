@@ -11,7 +11,7 @@ from typing import TypeAlias
 from usmp.support.termination import undo_at_signal
 
 Stage: TypeAlias = Callable[[str], None]
-"""Tells the user what begins now, as "planning"."""
+"""Shows the user what begins now, as "planning"."""
 
 _RESTORED = b"\r\x1b[2K\x1b[?25h"
 """For a terminal: the line is empty, and the cursor is back."""
@@ -30,13 +30,13 @@ def add_quiet_option(parser: argparse._ActionsContainer) -> None:
 
 
 def silent(what: str) -> None:
-    """The stage of whoever watches nothing."""
+    """The stage where nothing is shown."""
 
 
 @contextmanager
 def stages(options: argparse.Namespace) -> Iterator[Stage]:
-    """Yield what shows a stage on the user's stderr, if that is a terminal and nobody asked for
-    quiet; the line is gone at the end. Stdout is left alone: print to it afterwards.
+    """Yield what shows a stage on the user's stderr, if that is a terminal and `--quiet` is
+    not given; the line is gone at the end. Stdout is left alone: print to it afterwards.
     """
     if options.quiet or not options.stderr.isatty():
         yield silent

@@ -46,7 +46,7 @@ def add_run_parser(commands: Any) -> None:
         run_model,
         summary="run a compiled model on this host",
         description="Build the C of an archive with the host's compiler ($CC, or cc) and run it. "
-        "This is code of whoever made the archive, and runs with your rights.",
+        "This is code of the maker of the archive, and runs with your rights.",
         examples=_EXAMPLES,
     )
     parser.add_argument("FILE", help="an archive that tvmc compile wrote")

@@ -18,7 +18,7 @@ from usmp.support.unique_names import UniqueNames
 
 _SEED = 0
 _LONGEST_FILE_NAME, _LONGEST_PATH = 250, 2000
-"""Bytes, with room for what is appended."""
+"""Bytes, less than the system's limit: something is appended."""
 _ZIP, _NPY = b"PK", b"\x93NUMPY"
 """What files of `numpy.savez` and of `numpy.save` begin with."""
 

@@ -71,14 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             settle(0)
             return 0
         except BrokenPipeError:
-            pass  # Whoever read our output has seen enough; there is nobody left to tell.
+            pass  # The reader of our output, as `head`, has ended: no one reads an error either.
         except Exception as error:
             # Whatever goes wrong, the user gets one line that says so, and no traceback.
             with postponed_signals():
                 tell(error, bool(getattr(options, "extension", [])), stderr)
                 settle(_FAILED)
         _abandon_unwritable_stdout()
-        # What failed half-way logs when it goes; let it go while nobody listens.
+        # What failed half-way logs when it is freed: free it while the log is silenced.
         gc.collect()
     return _FAILED
 

@@ -1,4 +1,4 @@
-"""What a model file has, told without compiling it: inputs, outputs, operators."""
+"""What a model file has, read without compiling it: inputs, outputs, operators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DescribedTensor:
     Parameters
     ----------
     shape
-        extents, outermost first; None where the file does not tell one.
+        extents, outermost first; None where the file does not have one.
     scale, zero_point
         real = scale * (integer - zero_point), for the whole tensor; else None.
     """

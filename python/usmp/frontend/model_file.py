@@ -24,7 +24,7 @@ def import_model(
     max_model_bytes: int = MODEL_BYTES,
     max_operators: int = OPERATORS,
 ) -> IRModule:
-    """Read a model file; the ending of its name tells the format.
+    """Read a model file; the ending of its name says the format.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ def io_quantization(main: relax.Function) -> IOQuantization:
     of_inputs = attrs.get(INPUT_QUANTIZATION_ATTR, {})
     if not isinstance(of_inputs, Mapping):
         raise ValueError(f'the attribute "{INPUT_QUANTIZATION_ATTR}" of main must be a dictionary')
-    for name, told in of_inputs.items():
-        inputs[str(name)] = _read(told, f'{INPUT_QUANTIZATION_ATTR}"["{name}"]')
+    for name, stated in of_inputs.items():
+        inputs[str(name)] = _read(stated, f'{INPUT_QUANTIZATION_ATTR}"["{name}"]')
     if OUTPUT_QUANTIZATION_ATTR in attrs:
         of_outputs = attrs[OUTPUT_QUANTIZATION_ATTR]
         if not isinstance(of_outputs, Sequence) or len(of_outputs) != len(outputs):
@@ -68,7 +68,7 @@ def io_quantization(main: relax.Function) -> IOQuantization:
                 f'the attribute "{OUTPUT_QUANTIZATION_ATTR}" of main must be a list with an '
                 f"element for each of its {len(outputs)} outputs"
             )
-        outputs = [_read(told, f'{OUTPUT_QUANTIZATION_ATTR}"') for told in of_outputs]
+        outputs = [_read(stated, f'{OUTPUT_QUANTIZATION_ATTR}"') for stated in of_outputs]
     return IOQuantization(inputs, outputs)
 
 
@@ -87,34 +87,35 @@ def attach_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule
     """Enter it in the `TensorInfo`s of `__tvm_main__`."""
     main = mod[MAIN_FUNCTION_NAME]
     inputs = [
-        _told(t, quantization.inputs.get(str(t.name))) for t in main.attrs[INPUT_TENSORS_ATTR]
+        _with_quantization(t, quantization.inputs.get(str(t.name)))
+        for t in main.attrs[INPUT_TENSORS_ATTR]
     ]
     pairs = zip(main.attrs[OUTPUT_TENSORS_ATTR], quantization.outputs, strict=True)
-    outputs = [_told(tensor, parameters) for tensor, parameters in pairs]
-    told = IRModule(mod.functions, attrs=mod.attrs)
-    told.update_func(
+    outputs = [_with_quantization(tensor, parameters) for tensor, parameters in pairs]
+    result = IRModule(mod.functions, attrs=mod.attrs)
+    result.update_func(
         mod.get_global_var(MAIN_FUNCTION_NAME),
         main.with_attrs({INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}),
     )
-    return told
+    return result
 
 
-def _told(tensor: TensorInfo, parameters: Parameters) -> TensorInfo:
+def _with_quantization(tensor: TensorInfo, parameters: Parameters) -> TensorInfo:
     if parameters is None or str(tensor.dtype).startswith("float"):
         return tensor
     return TensorInfo(tensor.name, tensor.shape, tensor.dtype, *parameters)
 
 
-def _read(told: object, attribute: str) -> Parameters:
+def _read(stated: object, attribute: str) -> Parameters:
     """`[scale, zero_point]` or `[]`."""
-    parameters = list(told) if isinstance(told, Sequence) else [None]
+    parameters = list(stated) if isinstance(stated, Sequence) else [None]
     if not parameters:
         return None
     match parameters:
         case [float(scale), int(zero_point)] if 0 < scale < math.inf:
             return scale, zero_point
     raise ValueError(
-        f'the attribute "{attribute} of main must be [scale, zero_point] or [], not {told}'
+        f'the attribute "{attribute} of main must be [scale, zero_point] or [], not {stated}'
     )
 
 

@@ -26,7 +26,7 @@ _MORE_OPERATORS = ", which --max-operators (in Python max_operators) can raise"
 
 
 class LimitError(UnsupportedModelError):
-    """A model asks for more than it may."""
+    """A model asks for more memory or operators than the limit permits."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Static planning needs static shapes: say so before anything else fails for want of them."""
+"""Check that all shapes are static, as planning needs, before anything else fails on them."""
 
 from __future__ import annotations
 

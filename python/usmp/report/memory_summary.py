@@ -18,7 +18,7 @@ _ENDED_ANYWHERE = {
     "time": "The search was ended by its time budget: another run may end with another plan.",
     "interrupt": "The search was interrupted: another run may end with another plan.",
 }
-"""Ends of a search that do not come at the same place each time."""
+"""Ends of a search that differ from run to run."""
 
 
 _TEXT_WIDTH = 100

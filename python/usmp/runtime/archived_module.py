@@ -39,7 +39,7 @@ class ArchivedTensor:
     c_name
         the member of the C struct, and in capitals a part of the macros.
     pool_name, byte_offset
-        its place, if it has one in a workspace pool (use case U4).
+        its pool and offset, if it is in the workspace (use case U4).
     """
 
     info: TensorInfo
@@ -50,7 +50,7 @@ class ArchivedTensor:
 
 @dataclass(frozen=True)
 class ArchivedPool:
-    """A memory pool, and the buffers at their places in it; all sizes are bytes.
+    """A memory pool, and the buffers in it; all sizes are bytes.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _read(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> 
 
 
 def _check_placement(memory: Mapping[str, Any], where: str) -> None:
-    """Check that what is told of the choice of pools, and of cycles, can be shown."""
+    """Check that what the metadata says of the choice of pools, and of cycles, can be shown."""
     if "placement" not in memory:
         return
     placement, cycles = memory["placement"], "estimated_access_cycles"
@@ -275,10 +275,10 @@ def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
 def _quantization(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:
     if "quantization" not in entry:
         return None, None
-    told = entry["quantization"]
-    scale = _read(told, "scale", lambda s: isinstance(s, float) and math.isfinite(s), where)
+    quantization = entry["quantization"]
+    scale = _read(quantization, "scale", lambda s: isinstance(s, float) and math.isfinite(s), where)
     zero_point = _read(
-        told, "zero_point", lambda z: isinstance(z, int) and -(2**63) <= z < 2**63, where
+        quantization, "zero_point", lambda z: isinstance(z, int) and -(2**63) <= z < 2**63, where
     )
     return scale, zero_point
 

@@ -64,7 +64,7 @@ class CInterface:
 
 class WorkspaceIOInterface(CInterface):
     """The functions of the header when inputs and outputs live in the workspace: they are copied
-    to and from the places that `map_inputs` and `map_outputs` give."""
+    to and from the addresses that `map_inputs` and `map_outputs` return."""
 
     def run(
         self,
@@ -73,23 +73,23 @@ class WorkspaceIOInterface(CInterface):
         pools: Sequence[np.ndarray],
     ) -> int:
         """Copy the inputs in, call `run([workspace_pools][, devices])`, copy the outputs out."""
-        for place, array in zip(self._places("inputs", inputs, pools), inputs, strict=True):
-            ctypes.memmove(place, array.ctypes.data, array.nbytes)
+        for address, array in zip(self._addresses("inputs", inputs, pools), inputs, strict=True):
+            ctypes.memmove(address, array.ctypes.data, array.nbytes)
         status = int(self._run(*_pool_struct(pools), *self._devices))
-        for place, array in zip(self._places("outputs", outputs, pools), outputs, strict=True):
-            ctypes.memmove(array.ctypes.data, place, array.nbytes)
+        for address, array in zip(self._addresses("outputs", outputs, pools), outputs, strict=True):
+            ctypes.memmove(array.ctypes.data, address, array.nbytes)
         return status
 
-    def _places(
+    def _addresses(
         self, what: str, arrays: Sequence[np.ndarray], pools: Sequence[np.ndarray]
     ) -> list[int]:
         """The addresses of the inputs or outputs, which C returns as a struct of pointers."""
         if not arrays:
             return []
-        fields = [(f"place_{index}", ctypes.c_void_p) for index in range(len(arrays))]
-        places = self._library[f"{self._prefix}_map_{what}"]
-        places.restype = type("Places", (ctypes.Structure,), {"_fields_": fields})
-        found = places(*_pool_struct(pools))
+        fields = [(f"address_{index}", ctypes.c_void_p) for index in range(len(arrays))]
+        function = self._library[f"{self._prefix}_map_{what}"]
+        function.restype = type("Addresses", (ctypes.Structure,), {"_fields_": fields})
+        found = function(*_pool_struct(pools))
         return [getattr(found, name) or 0 for name, _ in fields]
 
 

@@ -1,1 +1,1 @@
-"""What has to do with no compiler: texts, folders, signals, errors."""
+"""Helpers that know nothing of compilers: texts, folders, signals, errors."""

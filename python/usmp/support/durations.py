@@ -10,12 +10,12 @@ _MOST_SECONDS = 1e9
 
 
 def parse_duration(text: str) -> float:
-    """Seconds that the text says; without a unit, it is a number of seconds.
+    """The seconds that the text stands for; without a unit, it is a number of seconds.
 
     Raises
     ------
     ValueError
-        It is no duration, or not more than nothing, or longer than thirty years.
+        It is no duration, or not positive, or longer than thirty years.
     """
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0

@@ -4,7 +4,7 @@ An exception would not do: libraries swallow it, print it, or are left half-made
 handler itself undoes what must not stay (temporary files, folders and programs), says in one line
 what happened, and ends the process.
 
-Only `usmp.__main__` installs the handler. In everybody else's process signals are handled as they
+Only `usmp.__main__` installs the handler. In any other process signals are handled as they
 were, and what is registered here has no effect; exceptions clean up.
 """
 
@@ -46,7 +46,7 @@ _undo: dict[object, Callable[[], object]] = {}
 def end_by_signals(name: str) -> None:
     """Let SIGINT, SIGTERM and SIGHUP end the process with status 128 + number, and one line.
 
-    Signals that whoever started the process ignores stay ignored, as under `nohup`.
+    Signals that the parent process ignores stay ignored, as under `nohup`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def end_by_signals(name: str) -> None:
         # Number 2 is turned away while TVM works.
         _State.stderr = os.dup(2)
     except OSError:
-        _State.stderr = -1  # It is closed: there is nobody to tell.
+        _State.stderr = -1  # It is closed: nothing can be printed.
     for number in _State.installed:
         signal.signal(number, _handle)
 

@@ -190,7 +190,7 @@ def declared(**options):
         (declared(strides=[2]), "f: buffer view is not flat"),
         (
             function_with(tirx.AllocBuffer(DATA, {"constant_data": 0}), STORE),
-            "f: constant data has no place in a constant pool",
+            "f: constant data is in no constant pool",
         ),
         (function_with(STORE), "f: variable data is used outside of its declaration"),
         (

@@ -185,7 +185,7 @@ def test_does_not_fit(refused, lines, capacity, needed, buffers):
     Path("in.csv").write_text("\n".join([f"{HEADER},offset", *lines]))
     assert refused("plan", "--buffers", "in.csv", f"--capacity={capacity}") == (
         f"in.csv: the buffers do not fit into {capacity} bytes; a capacity of {needed} bytes is "
-        f"needed; there is no place for the 2 buffers {buffers}. Raise the capacity, or shrink, "
+        f"needed; there is no space for the 2 buffers {buffers}. Raise the capacity, or shrink, "
         "shorten or move one of these buffers; without any one of these the others fit."
     )
 
@@ -225,7 +225,7 @@ def test_pins_that_leave_no_place(refused):
     lines = "".join(f"{name},0,2,4,0,x|y\n" for name in "abc")
     Path("in.csv").write_text(f"{HEADER},offset,pool\n{lines}")
     assert refused("plan", "--buffers", "in.csv") == (
-        "in.csv: whatever the capacity, there is no place for the 3 buffers a (line 2, 4 bytes, "
+        "in.csv: whatever the capacity, there is no space for the 3 buffers a (line 2, 4 bytes, "
         "pinned to 0), b (line 3, 4 bytes, pinned to 0), c (line 4, 4 bytes, pinned to 0). Change "
         "or empty the offset of one of them."
     )
@@ -235,7 +235,7 @@ def test_what_ends_beyond_64_bits(refused):
     size = (1 << 63) - 1
     Path("in.csv").write_text(f"{HEADER}\na,0,2,{size}\nb,1,3,{size}\n")
     assert refused("plan", "--buffers", "in.csv") == (
-        f"in.csv: whatever the capacity, there is no place for the 2 buffers a (line 2, {size} "
+        f"in.csv: whatever the capacity, there is no space for the 2 buffers a (line 2, {size} "
         f"bytes), b (line 3, {size} bytes), which end beyond 64 bits. Shrink, shorten or move one "
         "of them."
     )
@@ -261,7 +261,7 @@ def test_two_pools_that_are_both_too_small(refused):
     Path("in.csv").write_text(f"{HEADER},pool\n{lines}")
     assert refused("plan", "--buffers", "in.csv", "--capacity=x=5", "--capacity=y=5").startswith(
         "in.csv: the buffers do not fit into x (5 bytes), y (5 bytes); --capacity x=8 --capacity "
-        "y=8 would be enough; there is no place for the 2 buffers "
+        "y=8 would be enough; there is no space for the 2 buffers "
     )
 
 

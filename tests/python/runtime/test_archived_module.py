@@ -34,7 +34,7 @@ def test_module_tells_what_the_model_was_built_to(tmp_path, use_workspace_io):
         return fields(tensor.info), tensor.c_name, tensor.pool_name, tensor.byte_offset
 
     def built(tensor):
-        place = tensor.place
+        place = tensor.allocation
         where = (place.pool_info.pool_name, place.byte_offset) if place else (None, None)
         return fields(tensor.info), tensor.c_name, *where
 

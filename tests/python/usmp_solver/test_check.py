@@ -65,7 +65,7 @@ def test_one_buffer():
 
 
 def test_plan_without_all_buffers():
-    assert refusal(TWO, [0]) == "plan check: not every buffer has a place"
+    assert refusal(TWO, [0]) == "plan check: not every buffer is placed"
 
 
 def test_safe_overlap():

@@ -26,7 +26,7 @@ def print_main(interface: Interface, board: Board) -> str:
 {_transfer("read_inputs", "semihosting_read", prefix, "inputs", interface)}
 {_transfer("write_outputs", "semihosting_write", prefix, "outputs", interface)}
 int main(void) {{
-{_places(interface)}
+{_tensors(interface)}
   const int32_t inputs_file = semihosting_open("inputs.bin", SEMIHOSTING_READ);
   const int32_t outputs_file = semihosting_open("outputs.bin", SEMIHOSTING_WRITE);
   const int32_t report_file = semihosting_open("report.txt", SEMIHOSTING_WRITE);
@@ -62,7 +62,7 @@ int main(void) {{
 
 
 def _arrays(interface: Interface) -> str:
-    """Memory for inputs and outputs, where the workspace has no places for them."""
+    """Memory for inputs and outputs, if they are not in the workspace."""
     if interface.has_workspace_io:
         return ""
     lines = [
@@ -95,7 +95,7 @@ def _more_inputs(interface: Interface) -> str:
     return "read_inputs(inputs_file, &inputs)" if interface.inputs else "runs == 0"
 
 
-def _places(interface: Interface) -> str:
+def _tensors(interface: Interface) -> str:
     """Where inputs and outputs are, and what accelerators get."""
     lines = []
     for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):

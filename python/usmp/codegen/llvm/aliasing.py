@@ -1,7 +1,7 @@
 """Any two accesses to memory may alias.
 
 Planned memory changes its type and its buffer over time, and one buffer may lie on another. TVM
-tells LLVM of each access which buffer it is to, as type-based alias metadata: accesses to two
+gives LLVM the buffer of each access as type-based alias metadata: accesses to two
 parameters, or to two local buffers, are then said to be to different memory, and LLVM moves the
 one before the other once operators are inlined. TVM does not say so of variables that a `Bind`
 gives a pointer, or of buffers at an address; these all get one tag. So everything becomes one.

@@ -179,7 +179,7 @@ def _is_pointer(value: Expr) -> bool:
 
 
 def _is_nan(value: Expr) -> Expr:
-    """By its bits: TVM tells LLVM that there are no NaNs."""
+    """By its bits: TVM lets LLVM assume that there are no NaNs."""
     dtype, infinity = _INFINITIES[str(value.ty.dtype)]
     bits = tirx.reinterpret(dtype, value)
     least = tirx.IntImm(dtype, -(2 ** (int(dtype[3:]) - 1)))

@@ -223,7 +223,7 @@ def _interpolated_tanh(b: Bindings, argument: Expr, low: Expr, high: Expr) -> Ex
 
 
 def _between(b: Bindings, argument: Expr, low: Expr, high: Expr, bits: int) -> tuple[Expr, Expr]:
-    """The argument's magnitude, and the value between two entries that its lowest bits tell."""
+    """The argument's magnitude, and the value between two entries that its lowest bits select."""
     magnitude = _magnitude(b, argument)
     first, second = _as("int32", low), _as("int32", high)
     part = magnitude & ((1 << bits) - 1)

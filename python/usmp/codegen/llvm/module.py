@@ -124,12 +124,10 @@ def _failing(
 
 
 def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """`func`, which returns nothing, or 0 as TVM has it, and has a place for every constant."""
+    """`func`, which returns nothing, or 0 as TVM has it, and has every constant in a pool."""
     for stmt in nodes_of(func.body, tirx.AllocBuffer):
         if CONSTANT_DATA_ATTR in stmt.annotations:
-            raise UnsupportedByLLVM(
-                f"{name}: constant {stmt.buffer.name} has no place in a constant pool"
-            )
+            raise UnsupportedByLLVM(f"{name}: constant {stmt.buffer.name} is in no constant pool")
     if any(_is_bfloat16(variable) for variable in (*func.params, *nodes_of(func.body, Var))):
         raise UnsupportedByLLVM(f"{name} has tensors of bfloat16; compile the model with target c")
     returned = nodes_of(func.body, tirx.Return)

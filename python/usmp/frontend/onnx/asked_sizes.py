@@ -31,7 +31,7 @@ def asked_size(operator: str, values: Sequence[np.ndarray | None], axis: int = 0
         if len(known) == len(values):
             return list(np.broadcast_shapes(*(v.shape for v in known))), _LARGEST_ITEM
     except (ValueError, IndexError, TypeError, AttributeError, OverflowError, ZeroDivisionError):
-        # Inputs that do not go together: whoever converts the operator says so.
+        # Inputs that do not go together: the converter of the operator says so.
         pass
     return [0], 1
 
@@ -67,7 +67,7 @@ def _stacked(values: Sequence[Any]) -> Size:
 
 
 def _scatter(values: Sequence[Any]) -> Size:
-    """The places of all elements, as the importer lists them."""
+    """The positions of all elements, as the importer lists them."""
     indices = values[1]
     return [indices.size, max(indices.ndim, 1)], _LARGEST_ITEM
 

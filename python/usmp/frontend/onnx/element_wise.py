@@ -30,7 +30,7 @@ def clip(node: OnnxNode) -> Expr | None:
 
 
 def is_infinite(node: OnnxNode) -> Expr:
-    """`IsInf`, of one sign if only that is asked for; TVM's tells both."""
+    """`IsInf`, of one sign if only that is asked for; TVM's detects both."""
     data = node.required(0)
     signs = [
         np.array(sign * math.inf, dtype_of(data))

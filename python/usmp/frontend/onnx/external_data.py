@@ -24,7 +24,7 @@ def load_external_data(model: ModelProto, folder: Path, limits: Limits) -> None:
     read_bytes = 0
     for tensor in _tensors(model):
         if tensor.data_location == TensorProto.EXTERNAL:
-            file, offset, length = _place(tensor, folder)
+            file, offset, length = _location(tensor, folder)
             read_bytes += length
             limits.check_constants(read_bytes, f'"{tensor.name}"')
             tensor.raw_data = _content(file, offset, length)
@@ -43,7 +43,7 @@ def _tensors(message: Message) -> Iterator[TensorProto]:
                 yield from _tensors(inner)
 
 
-def _place(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
+def _location(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
     """The file, the first byte, and the number of bytes of the values."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")

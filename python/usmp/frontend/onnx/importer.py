@@ -69,7 +69,7 @@ def import_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -
 
 
 class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
-    """TVM's importer, which also tells the node that it is at."""
+    """TVM's importer, which also knows the node that it is at."""
 
     node: onnx.NodeProto | None = None
     types: TensorTypes

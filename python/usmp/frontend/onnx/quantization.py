@@ -20,7 +20,7 @@ def dynamic_quantize_linear(node: OnnxNode) -> Expr:
     scale = builder.emit(
         relax.op.where(relax.op.equal(extent, zero), one, relax.op.divide(extent, most))
     )
-    place = relax.op.clip(relax.op.subtract(zero, relax.op.divide(low, scale)), 0, 255)
-    zero_point = builder.emit(relax.op.astype(relax.op.round(place), "uint8"))
+    unrounded = relax.op.clip(relax.op.subtract(zero, relax.op.divide(low, scale)), 0, 255)
+    zero_point = builder.emit(relax.op.astype(relax.op.round(unrounded), "uint8"))
     quantized = builder.emit(relax.op.quantize(data, scale, zero_point, axis=0, out_dtype="uint8"))
     return relax.Tuple([quantized, scale, zero_point])

@@ -1,11 +1,11 @@
 """ONNX `Resize` and `Upsample`: where each output element lies in the input is known at compile
 time, so each axis has a table of the elements that it reads and of their weights.
 
-TVM's computes the places from the extents only, while ONNX divides by the scales, which are not
+TVM's computes the positions from the extents only, while ONNX divides by the scales, which are not
 always their quotient; it serves where both are exact.
 
 Source: ONNX operators, Resize; onnxruntime 1.31, upsample_base.h, for the
-types in which places are computed (float32) and for what ONNX leaves open.
+types in which positions are computed (float32) and for what ONNX leaves open.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def upsample(node: OnnxNode) -> Expr:
 
 
 def _transformation(node: OnnxNode) -> str:
-    """What computes places; opset 10 has but one way."""
+    """What computes positions; opset 10 has but one way."""
     if node.opset < 11:
         return "asymmetric"
     return node.text("coordinate_transformation_mode", "half_pixel")
@@ -100,7 +100,7 @@ def _rounding(node: OnnxNode, axis: _Axis) -> str:
 
 
 def _is_exact(node: OnnxNode, axes: Mapping[int, _Axis], mode: str, named: str) -> bool:
-    """Whether TVM's operator, which needs no tables, finds the same places: all that it computes
+    """Whether TVM's operator, which needs no tables, finds the same positions: all that it computes
     from the extents is exact in floats."""
     data = node.required(0)
     is_known = mode in ("nearest", "linear") and named in ("half_pixel", "asymmetric")
@@ -130,7 +130,7 @@ def _image(data: Expr, axes: Mapping[int, _Axis], mode: str, named: str, roundin
 
 
 def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, _Axis]:
-    """The axes whose elements change places."""
+    """The axes whose elements change positions."""
     rank = len(shape)
     if node.opset < 11:
         scales = node.constant(1, "the scales")
@@ -201,20 +201,20 @@ def _axes_by_sizes(
 def _taps(node: OnnxNode, mode: str, axis: _Axis) -> _Taps:
     """What each output element reads along an axis."""
     named = _transformation(node)
-    if named not in _PLACES:
+    if named not in _POSITIONS:
         raise NotSupported(f'coordinate_transformation_mode "{named}" is not known')
-    places = _PLACES[named](axis)
+    positions = _POSITIONS[named](axis)
     if mode == "nearest":
         rounding = _rounding(node, axis)
         if rounding not in _ROUNDINGS:
             raise NotSupported(f'nearest_mode "{rounding}" is not known')
-        taps = _one_tap(_ROUNDINGS[rounding](places), axis)
+        taps = _one_tap(_ROUNDINGS[rounding](positions), axis)
     elif mode == "linear":
-        taps = _linear(places, axis)
+        taps = _linear(positions, axis)
     else:
-        taps = _cubic(node, places, axis)
+        taps = _cubic(node, positions, axis)
     if named == "tf_crop_and_resize":
-        is_outside = (places < 0) | (places > axis.before - 1)
+        is_outside = (positions < 0) | (positions > axis.before - 1)
         taps = _Taps(np.where(is_outside[:, None], -1, taps.indices), taps.weights)
     return taps
 
@@ -256,7 +256,7 @@ def _crop(axis: _Axis) -> np.ndarray:
     return axis.start * last + _positions(axis) * step
 
 
-_PLACES: dict[str, Callable[[_Axis], np.ndarray]] = {
+_POSITIONS: dict[str, Callable[[_Axis], np.ndarray]] = {
     "asymmetric": _asymmetric,
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _half_pixel_symmetric,
@@ -268,20 +268,20 @@ _PLACES: dict[str, Callable[[_Axis], np.ndarray]] = {
 """Where output elements lie in the input, in elements."""
 
 _ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "round_prefer_floor": lambda places: np.ceil(places - _HALF),
-    "round_prefer_ceil": lambda places: np.floor(places + _HALF),
+    "round_prefer_floor": lambda positions: np.ceil(positions - _HALF),
+    "round_prefer_ceil": lambda positions: np.floor(positions + _HALF),
     "floor": np.floor,
     "ceil": np.ceil,
 }
 
 
-def _one_tap(places: np.ndarray, axis: _Axis) -> _Taps:
-    indices = np.clip(places, 0, axis.before - 1).astype(np.int32)[:, None]
+def _one_tap(positions: np.ndarray, axis: _Axis) -> _Taps:
+    indices = np.clip(positions, 0, axis.before - 1).astype(np.int32)[:, None]
     return _Taps(indices, np.ones(indices.shape, np.float32))
 
 
-def _linear(places: np.ndarray, axis: _Axis) -> _Taps:
-    inside = np.clip(places, 0, axis.before - 1).astype(np.float32)
+def _linear(positions: np.ndarray, axis: _Axis) -> _Taps:
+    inside = np.clip(positions, 0, axis.before - 1).astype(np.float32)
     first = np.floor(inside)
     second = np.minimum(first + 1, axis.before - 1)
     share = inside - first
@@ -289,10 +289,10 @@ def _linear(places: np.ndarray, axis: _Axis) -> _Taps:
     return _Taps(np.stack([first, second], 1).astype(np.int32), weights.astype(np.float32))
 
 
-def _cubic(node: OnnxNode, places: np.ndarray, axis: _Axis) -> _Taps:
-    first = np.floor(places)
+def _cubic(node: OnnxNode, positions: np.ndarray, axis: _Axis) -> _Taps:
+    first = np.floor(positions)
     taken = first[:, None] + np.arange(-1, 3)
-    weights = _cubic_curve(node, np.abs(places[:, None] - taken))
+    weights = _cubic_curve(node, np.abs(positions[:, None] - taken))
     if node.attributes.get("exclude_outside", 0):
         weights = np.where((taken < 0) | (taken >= axis.before), 0, weights)
         weights = weights / weights.sum(1, keepdims=True)
@@ -335,12 +335,12 @@ def _copied(node: OnnxNode, data: Expr, taps: dict[int, _Taps], fill: float) -> 
     def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
         def element(*at: tirx.Var) -> tirx.Expr:
             read = {n: table(at[n]) for n, table in zip(numbers, tables, strict=True)}
-            places = [read.get(n, index) for n, index in enumerate(at)]
+            positions = [read.get(n, index) for n, index in enumerate(at)]
             if not extrapolates:
-                return data(*places)
-            is_outside = tirx.any(*(place < 0 for place in read.values()))
+                return data(*positions)
+            is_outside = tirx.any(*(position < 0 for position in read.values()))
             constant = tirx.const(fill, data.dtype)
-            return tirx.if_then_else(is_outside, constant, data(*places))
+            return tirx.if_then_else(is_outside, constant, data(*positions))
 
         return te.compute(shape, element, name="resize")
 
@@ -358,9 +358,9 @@ def _one_axis(node: OnnxNode, data: Expr, number: int, taps: _Taps) -> Expr:
         tap = te.reduce_axis((0, count), "tap")
 
         def element(*at: tirx.Var) -> tirx.Expr:
-            places = list(at)
-            places[number] = indices(at[number], tap)
-            return te.sum(data(*places) * weights(at[number], tap), axis=tap)
+            positions = list(at)
+            positions[number] = indices(at[number], tap)
+            return te.sum(data(*positions) * weights(at[number], tap), axis=tap)
 
         return te.compute(shape, element, name="resize")
 

@@ -193,7 +193,7 @@ def _decompositions() -> Any:
 
 
 class _Importer(exported_program_translator.ExportedProgramImporter):  # type: ignore[misc]
-    """TVM's importer with converters of our own, which also tells the node that it is at.
+    """TVM's importer with converters of our own, which also knows the node that it is at.
 
     Parameters
     ----------

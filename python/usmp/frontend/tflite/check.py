@@ -59,7 +59,7 @@ _RUN_SUBGRAPHS = (
 
 
 def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Model:
-    """The model in `content`, if it can be planned as far as the file alone tells.
+    """The model in `content`, if it can be planned as far as can be seen in the file.
 
     Every index in it refers to something, every constant has the bytes of its shape, every tensor
     is written before it is read, and the inputs have fixed shapes (a dynamic batch is taken as the

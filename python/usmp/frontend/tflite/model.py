@@ -41,7 +41,7 @@ class TfliteTensor:
     Parameters
     ----------
     index
-        its place in the graph's list of tensors.
+        its index in the graph's list of tensors.
     """
 
     model: tflite.Model
@@ -137,7 +137,7 @@ class TfliteOperator:
     Parameters
     ----------
     position
-        its place in the order of execution.
+        its number in the order of execution.
     name
         as in "CONV_2D".
     inputs
@@ -293,7 +293,7 @@ class TfliteOperator:
 
     @property
     def described(self) -> str:
-        """Name, place and result, for messages."""
+        """Name, number and result, for messages."""
         outputs = ", ".join(f'"{tensor.name}"' for tensor in self.outputs)
         return f"operator {self.position} ({self.name}, output {outputs or 'none'})"
 

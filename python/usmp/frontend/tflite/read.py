@@ -77,12 +77,12 @@ def called_once(operator: tflite.Operator) -> int:
     Raises
     ------
     UnsupportedModelError
-        the operator does not tell.
+        the operator does not say.
     """
     table = operator.BuiltinOptions()
     if table is None or operator.BuiltinOptionsType() != tflite.BuiltinOptions.CallOnceOptions:
         raise UnsupportedModelError(
-            "the file is damaged: a CALL_ONCE does not tell which subgraph it runs"
+            "the file is damaged: a CALL_ONCE does not say which subgraph it runs"
         )
     options = tflite.CallOnceOptions()
     options.Init(table.Bytes, table.Pos)

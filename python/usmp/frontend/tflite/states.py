@@ -64,7 +64,7 @@ class Variables:
     def find(self, operators: Iterable[TfliteOperator]) -> dict[int, Variable]:
         """Enter the variables that operators use, and return what their handles stand for.
 
-        What is assigned to a variable first, and in no CALL_ONCE, tells what it starts from.
+        What is assigned to a variable first, and in no CALL_ONCE, is what it starts from.
         """
         handles: dict[int, Variable] = {}
         for operator in operators:

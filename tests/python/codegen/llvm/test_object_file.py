@@ -259,8 +259,8 @@ def test_what_tvm_cannot_compile_is_refused_in_a_line():
     assert "\n" not in str(refused.value)
 
 
-def test_constants_without_a_place_are_refused(digits):
+def test_constants_in_no_pool_are_refused(digits):
     factory = usmp.build(digits, "c")
     lowered = usmp.pipeline.lower_to_aot(digits)
-    with pytest.raises(UnsupportedByLLVM, match="has no place in a constant pool"):
+    with pytest.raises(UnsupportedByLLVM, match="is in no constant pool"):
         compile_module(lowered, factory.interface, tvm.target.Target("llvm"))

@@ -140,7 +140,7 @@ def test_a_call_without_options():
     main = main_graph()
     main.operator("CALL_ONCE", [], [])
     assert message_of(write_model(main, initialization())) == (
-        "the file is damaged: a CALL_ONCE does not tell which subgraph it runs"
+        "the file is damaged: a CALL_ONCE does not say which subgraph it runs"
     )
 
 
@@ -148,7 +148,7 @@ def test_a_call_with_options_of_another_operator():
     main = main_graph()
     main.operator("CALL_ONCE", [], [], options("CallOptions", subgraph=1))
     assert message_of(write_model(main, initialization())) == (
-        "the file is damaged: a CALL_ONCE does not tell which subgraph it runs"
+        "the file is damaged: a CALL_ONCE does not say which subgraph it runs"
     )
 
 

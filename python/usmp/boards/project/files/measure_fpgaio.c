@@ -7,7 +7,7 @@
 #define COUNTER FPGAIO(0x18u)
 #define PRESCALE FPGAIO(0x1cu)
 
-/* The emulator is told that an instruction takes 1024 ns. */
+/* The emulator is started with 1024 ns for an instruction. */
 #define INSTRUCTIONS(microseconds) (((microseconds) * 1000u + 512u) / 1024u)
 
 static uint32_t begin, begin_100_hz;
@@ -28,7 +28,7 @@ void measure_begin(void) {
 
 uint64_t measure_end(void) {
   const uint32_t low = COUNTER - begin;
-  /* The slow clock tells how often the counter, of 32 bits, began anew. */
+  /* The slow clock says how often the counter, of 32 bits, began anew. */
   const uint64_t roughly = (uint64_t)(CLOCK_100_HZ - begin_100_hz) * 10000u;
   const uint64_t high = (roughly - low + 0x80000000u) >> 32;
   return INSTRUCTIONS((high << 32) + low) - overhead;

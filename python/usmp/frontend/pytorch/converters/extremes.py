@@ -36,22 +36,22 @@ def _amin(operator: Operator) -> Expr:
 
 @converts("max.dim")
 def _max_and_place(operator: Operator) -> list[Expr]:
-    return [_extreme(operator, is_largest=True), _place(operator, is_largest=True)]
+    return [_extreme(operator, is_largest=True), _position(operator, is_largest=True)]
 
 
 @converts("min.dim")
 def _min_and_place(operator: Operator) -> list[Expr]:
-    return [_extreme(operator, is_largest=False), _place(operator, is_largest=False)]
+    return [_extreme(operator, is_largest=False), _position(operator, is_largest=False)]
 
 
 @converts("argmax.default")
 def _argmax(operator: Operator) -> Expr:
-    return _place(operator, is_largest=True)
+    return _position(operator, is_largest=True)
 
 
 @converts("argmin.default")
 def _argmin(operator: Operator) -> Expr:
-    return _place(operator, is_largest=False)
+    return _position(operator, is_largest=False)
 
 
 def _extreme(operator: Operator, is_largest: bool) -> Expr:
@@ -78,27 +78,27 @@ def _extreme_of_floats(operator: Operator, data: Expr, axes: list[int], is_large
         reduced = {axis: te.reduce_axis((0, shape[axis])) for axis in axes}
 
         def element(*i: tirx.Var) -> tirx.Expr:
-            place = dict(zip(kept, i, strict=True)) | reduced
-            return reducer(data[tuple(place[a] for a in range(len(shape)))], [*reduced.values()])
+            position = dict(zip(kept, i, strict=True)) | reduced
+            return reducer(data[tuple(position[a] for a in range(len(shape)))], [*reduced.values()])
 
         return te.compute([shape[axis] for axis in kept], element, "output")
 
     return call_operator(operator.builder, "max" if is_largest else "min", compute, [data])
 
 
-def _place(operator: Operator, is_largest: bool) -> Expr:
+def _position(operator: Operator, is_largest: bool) -> Expr:
     """The index along the axis, or in the whole tensor as one row."""
     data, axes = _ordered(operator), reduced_axes(operator)
     if not axes:
         return relax.op.full(shape_of(data), relax.const(0, "int64"), "int64")
     if operator["dim"] is None:
         data = operator.emit(relax.op.reshape(data, (math.prod(shape_of(data)),)))
-        place = _place_in_row(operator, data, 0, is_largest)
-        return _keep(operator, place, axes)
-    return _keep(operator, _place_in_row(operator, data, axes[0], is_largest), axes)
+        position = _position_in_row(operator, data, 0, is_largest)
+        return _keep(operator, position, axes)
+    return _keep(operator, _position_in_row(operator, data, axes[0], is_largest), axes)
 
 
-def _place_in_row(operator: Operator, data: Expr, axis: int, is_largest: bool) -> Expr:
+def _position_in_row(operator: Operator, data: Expr, axis: int, is_largest: bool) -> Expr:
     shape = shape_of(data)
 
     def choose(a: tuple[tirx.Expr, ...], b: tuple[tirx.Expr, ...]) -> tuple[tirx.Expr, tirx.Expr]:

@@ -1,6 +1,6 @@
-"""Elements at places that other tensors give.
+"""Elements at positions that other tensors give.
 
-PyTorch raises an error for a place outside of a tensor. Here it counts as the nearest inside, so
+PyTorch raises an error for a position outside of a tensor. Here it counts as the nearest inside, so
 that no run reads or writes elsewhere.
 """
 
@@ -75,9 +75,9 @@ def _diagonal(operator: Operator) -> Expr:
 
     def compute(data: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
-            places = dict(zip(kept, i, strict=False))
-            places |= {axis: i[-1] + begin for axis, begin in first.items()}
-            return data[tuple(places[axis] for axis in range(len(extents)))]
+            positions = dict(zip(kept, i, strict=False))
+            positions |= {axis: i[-1] + begin for axis, begin in first.items()}
+            return data[tuple(positions[axis] for axis in range(len(extents)))]
 
         return te.compute([*(extents[axis] for axis in kept), length], element, "output")
 
@@ -104,10 +104,10 @@ def _index(operator: Operator) -> Expr:
 
     def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
-            places, own = picked.places(i)
+            positions, own = picked.positions(i)
             for axis, index in zip(axes, tensors, strict=True):
-                places[axis] = _inside(_broadcast(index, own), extents[axis])
-            return data[tuple(places[axis] for axis in range(len(extents)))]
+                positions[axis] = _inside(_broadcast(index, own), extents[axis])
+            return data[tuple(positions[axis] for axis in range(len(extents)))]
 
         return te.compute(picked.shape, element, "output")
 
@@ -134,7 +134,7 @@ class PickedPart:
     last: int
     kept: list[int]
 
-    def places(self, i: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
+    def positions(self, i: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
         """The coordinates of an element `i` of the result in the axes of `data` that are kept, and
         its coordinates in the indices."""
         others = (*i[: self.first], *i[self.last :])

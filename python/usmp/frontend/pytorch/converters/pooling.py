@@ -74,10 +74,10 @@ def _windows(operator: Operator, rank: int) -> list[Window]:
     windows = []
     for extent, k, s, p, d in zip(extents, kernel, strides, padding, dilation, strict=True):
         reach = (k - 1) * d + 1
-        room = extent + 2 * p - reach
-        count = room // s + 1
+        span = extent + 2 * p - reach
+        count = span // s + 1
         # A window more, if it starts before the padding behind.
-        if operator["ceil_mode"] and room % s and count * s < extent + p:
+        if operator["ceil_mode"] and span % s and count * s < extent + p:
             count += 1
         windows.append(Window(extent, reach, s, p, count))
     return windows

@@ -22,13 +22,13 @@ class Taps:
 
     Parameters
     ----------
-    places
+    positions
         (extent of the output, taps) where each tap reads.
     weights
         of the same shape.
     """
 
-    places: np.ndarray
+    positions: np.ndarray
     weights: np.ndarray
 
 
@@ -38,8 +38,8 @@ def _nearest(operator: Operator) -> Expr:
     for axis, (before, after, scale) in enumerate(_sizes(operator), 2):
         step = np.float32(before / after) if scale is None else np.float32(1 / scale)
         steps = np.arange(after, dtype=np.float32) * step
-        places = np.minimum(np.floor(steps).astype(np.int64), before - 1)
-        data = operator.emit(relax.op.take(data, relax.const(places), axis, mode="fast"))
+        positions = np.minimum(np.floor(steps).astype(np.int64), before - 1)
+        data = operator.emit(relax.op.take(data, relax.const(positions), axis, mode="fast"))
     return data
 
 
@@ -91,9 +91,9 @@ def _cubic_taps(operator: Operator, before: int, after: int, scale: float | None
     at = _coordinates(operator, before, after, scale)
     first = np.floor(at)
     rest = (at - first).astype(np.float32)
-    places = first.astype(np.int32)[:, None] + np.arange(-1, 3, dtype=np.int32)
+    positions = first.astype(np.int32)[:, None] + np.arange(-1, 3, dtype=np.int32)
     weights = [_far(rest + 1), _near(rest), _near(1 - rest), _far(2 - rest)]
-    return Taps(np.clip(places, 0, before - 1), np.stack(weights, 1).astype(np.float32))
+    return Taps(np.clip(positions, 0, before - 1), np.stack(weights, 1).astype(np.float32))
 
 
 def _near(x: np.ndarray) -> np.ndarray:
@@ -116,18 +116,18 @@ def _resampled(operator: Operator, taps: list[Taps]) -> Expr:
         raise operator.refusal(f"of {operator.dtype} is not supported; convert it to float32")
     batch, channels = shape_of(data)[:2]
     rows, columns = taps
-    tables = [rows.places, rows.weights, columns.places, columns.weights]
+    tables = [rows.positions, rows.weights, columns.positions, columns.weights]
 
     def compute(
         data: te.Tensor, ys: te.Tensor, dys: te.Tensor, xs: te.Tensor, dxs: te.Tensor
     ) -> te.Tensor:
-        i, j = (te.reduce_axis((0, t.places.shape[1])) for t in taps)
+        i, j = (te.reduce_axis((0, t.positions.shape[1])) for t in taps)
 
         def element(n: tirx.Var, c: tirx.Var, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
             weight = dys[y, i] * dxs[x, j]
             return te.sum(data[n, c, ys[y, i], xs[x, j]] * weight, [i, j])
 
-        shape = (batch, channels, len(rows.places), len(columns.places))
+        shape = (batch, channels, len(rows.positions), len(columns.positions))
         return te.compute(shape, element, "output")
 
     return call_operator(operator.builder, "resample", compute, [data, *tables])

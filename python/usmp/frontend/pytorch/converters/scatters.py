@@ -1,7 +1,7 @@
 """Tensors of which elements are replaced where indices say, or combined with others.
 
-Elements are written in the order of the indices, so the last one of several for one place remains.
-What has its place outside of the tensor is left out; PyTorch raises an error.
+Elements are written in the order of the indices, so the last one of several for one position
+remains. What has its position outside of the tensor is left out; PyTorch raises an error.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ def _scatter_reduce(operator: Operator) -> Expr:
 
 
 def _along_axis(operator: Operator, updates: Expr, reduction: str) -> Expr:
-    """An update goes to its own place, but for the coordinate that an index gives."""
+    """An update goes to its own position, but for the coordinate that an index gives."""
     data, index = (_with_an_axis(operator, operator[name]) for name in ("self", "index"))
     updates = updates if _is_number(updates) else _with_an_axis(operator, updates)
     axis = operator["dim"] % rank_of(data)
 
-    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
-        found: list[tirx.Expr] = list(place)
-        found[axis] = buffers[0][tuple(place)]
+    def coordinates(buffers: list[tirx.Buffer], position: Position) -> list[tirx.Expr]:
+        found: list[tirx.Expr] = list(position)
+        found[axis] = buffers[0][tuple(position)]
         return found
 
     result = _reduced(operator, [data, index, updates], shape_of(index), coordinates, reduction)
@@ -103,9 +103,9 @@ def _index_reduce(operator: Operator) -> Expr:
     )
     axis = operator["dim"] % rank_of(data)
 
-    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
-        found: list[tirx.Expr] = list(place)
-        found[axis] = buffers[0][place[axis]]
+    def coordinates(buffers: list[tirx.Buffer], position: Position) -> list[tirx.Expr]:
+        found: list[tirx.Expr] = list(position)
+        found[axis] = buffers[0][position[axis]]
         return found
 
     tensors = [data, index, updates]
@@ -127,10 +127,10 @@ def _index_put(operator: Operator) -> Expr:
     picked = picked_part(data, given)
 
     def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
-        places, own = picked.places(tuple(i))
+        positions, own = picked.positions(tuple(i))
         for axis, buffer in zip(axes, buffers, strict=True):
-            places[axis] = broadcast_element(buffer, own)
-        return [places[axis] for axis in range(rank_of(data))]
+            positions[axis] = broadcast_element(buffer, own)
+        return [positions[axis] for axis in range(rank_of(data))]
 
     tensors = [data, *(index for _, index in given), operator["values"]]
     return _combined(operator, tensors, picked.shape, coordinates, reduction)

@@ -38,11 +38,11 @@ def _median(operator: Operator) -> list[Expr]:
     """The lower one of two; NaN if there is any, and where the first one is."""
     middle = (_extent(operator) - 1) // 2
     tensors = _first(operator, middle + 1, False, "first")
-    elements, places = ([_at(operator, each, at) for at in (0, middle)] for each in tensors)
+    elements, positions = ([_at(operator, each, at) for at in (0, middle)] for each in tensors)
     if not is_float(dtype_of(elements[0])):
-        return [elements[1], places[1]]
+        return [elements[1], positions[1]]
     is_nan = operator.emit(relax.op.isnan(elements[0]))
-    return [relax.op.where(is_nan, *each) for each in (elements, places)]
+    return [relax.op.where(is_nan, *each) for each in (elements, positions)]
 
 
 @converts("median.default")
@@ -53,15 +53,17 @@ def _median_of_all(operator: Operator) -> Expr:
 def _first(
     operator: Operator, count: int, largest: bool, nan: PlaceOfNan | None = None
 ) -> list[Expr]:
-    """So many of the elements along the axis, and their places."""
+    """So many of the elements along the axis, and their positions."""
     data, dtype = _row(operator), operator.dtype
     axis = _axis(operator)
     ordered = operator.emit(cast(data, "int8")) if dtype == "bool" else data
     nan = nan or ("first" if largest else "last")
-    elements, places = top_elements(operator.builder, ordered, axis, count, largest, nan)
+    elements, positions = top_elements(operator.builder, ordered, axis, count, largest, nan)
     if not shape_of(operator["self"]) and operator.get("dim", None) is not None:
-        elements, places = (operator.emit(relax.op.reshape(e, ())) for e in (elements, places))
-    return [operator.emit(cast(elements, dtype)), places]
+        elements, positions = (
+            operator.emit(relax.op.reshape(e, ())) for e in (elements, positions)
+        )
+    return [operator.emit(cast(elements, dtype)), positions]
 
 
 def _row(operator: Operator) -> Expr:
@@ -81,7 +83,7 @@ def _extent(operator: Operator) -> int:
 
 
 def _at(operator: Operator, tensor: Expr, index: int) -> Expr:
-    """The elements of one place along the axis, which stays if the operator keeps it."""
+    """The elements of one position along the axis, which stays if the operator keeps it."""
     if not shape_of(tensor):
         return tensor
     axis = _axis(operator)

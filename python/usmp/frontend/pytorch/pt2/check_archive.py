@@ -60,7 +60,7 @@ def checked_archive(content: bytes) -> bytes:
 
 @contextmanager
 def trust_named() -> Iterator[None]:
-    """What is not allowed in here is told with the way out.
+    """Errors of what is not allowed in here end with what the user can do.
 
     Raises
     ------

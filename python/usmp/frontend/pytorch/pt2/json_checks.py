@@ -22,7 +22,7 @@ _LONGEST_SHOWN = 60
 
 
 class NotAllowedError(UnsupportedModelError):
-    """Something that may run code, or that nobody has found to run none."""
+    """Something that may run code, or of which it is not known that it runs none."""
 
 
 def refused(value: Any, where: str, reason: str = "") -> NotAllowedError:

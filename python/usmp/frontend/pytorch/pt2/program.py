@@ -107,7 +107,7 @@ _ARGUMENT = union(
 
 
 def _argument_name(value: Any, where: str) -> str:
-    """Arguments of operators are named, those that stand at a place need not be."""
+    """Arguments of operators are named, positional ones need not be."""
     return "" if value == "" else identifier(value, where)
 
 

@@ -57,7 +57,8 @@ def convert_gather(context: Context, operator: TfliteOperator) -> None:
 
 @converts("GATHER_ND", moves=True)
 def convert_gather_nd(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, positions whose last axis is a place on each of the first axes of the data."""
+    """Inputs: data, positions whose last axis is a position on each of the first axes of the
+    data."""
     data, indices = operator.input(0), operator.input(1)
     require_types(operator, indices, "indices", _INDEX_TYPES)
     if not indices.shape or not 1 <= indices.shape[-1] <= len(data.shape):

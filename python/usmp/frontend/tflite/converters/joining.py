@@ -101,8 +101,8 @@ def _check_joinable(
         they do.
     """
     if any(
-        one != other and place != axis
-        for place, (one, other) in enumerate(zip(tensor.shape, first.shape, strict=True))
+        one != other and position != axis
+        for position, (one, other) in enumerate(zip(tensor.shape, first.shape, strict=True))
     ):
         raise operator.unsupported(
             f'inputs "{first.name}" of shape {list(first.shape)} and "{tensor.name}" of shape '

@@ -215,5 +215,5 @@ def _variable(
 def _assign(
     context: Context, operator: TfliteOperator, index: int, state: State, value: relax.Expr
 ) -> None:
-    """From here on the state has the value, also for whoever else reads the tensor."""
+    """From here on the state has the value, also for other readers of the tensor."""
     state.after = context.values[operator.input(index).index] = value

@@ -33,9 +33,9 @@ def convert_reverse(context: Context, operator: TfliteOperator) -> None:
     data = operator.input(0)
     ranges = [AxisRange(0, extent) for extent in data.shape]
     for axis in operator.integers(1).reshape(-1).tolist():
-        place = positive_axis(operator, int(axis), len(data.shape))
-        if data.shape[place] > 1:
-            ranges[place] = AxisRange(data.shape[place] - 1, -1, -1)
+        position = positive_axis(operator, int(axis), len(data.shape))
+        if data.shape[position] > 1:
+            ranges[position] = AxisRange(data.shape[position] - 1, -1, -1)
     context.set_moved(operator, part(context.value(data), ranges))
 
 
@@ -86,7 +86,7 @@ def _rearrange(
 
 
 def transposed(context: Context, value: relax.Expr, order: Sequence[int]) -> relax.Expr:
-    """The axes in another order; a reshape if only axes of one element change their place."""
+    """The axes in another order; a reshape if only axes of one element change their position."""
     extents = shape_of(value)
     long_axes = [axis for axis in order if extents[axis] != 1]
     if long_axes == sorted(long_axes):

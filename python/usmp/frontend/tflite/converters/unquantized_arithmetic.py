@@ -34,12 +34,12 @@ def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
         def remainder(*at: tirx.Var) -> tirx.Expr:
-            return tirx.fmod(left(*_place(at, shapes[0])), right(*_place(at, shapes[1])))
+            return tirx.fmod(left(*_position(at, shapes[0])), right(*_position(at, shapes[1])))
 
         cut = te.compute(shape, remainder, "cut")
 
         def floored(*at: tirx.Var) -> tirx.Expr:
-            divisor, zero = right(*_place(at, shapes[1])), tirx.const(0, "float32")
+            divisor, zero = right(*_position(at, shapes[1])), tirx.const(0, "float32")
             has_other_sign = tirx.all(cut(*at) != zero, (divisor < zero) != (cut(*at) < zero))
             return tirx.Select(has_other_sign, cut(*at) + divisor, cut(*at))
 
@@ -48,8 +48,8 @@ def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
     context.set_moved(operator, call_operator(context.builder, "floor_mod", compute, [left, right]))
 
 
-def _place(at: tuple[tirx.Var, ...], shape: tuple[int, ...]) -> list[tirx.Expr]:
-    """Where an operand of this shape has its element for a place in the output."""
+def _position(at: tuple[tirx.Var, ...], shape: tuple[int, ...]) -> list[tirx.Expr]:
+    """Where an operand of this shape has its element for a position in the output."""
     own = at[len(at) - len(shape) :]
     return [
         tirx.IntImm("int32", 0) if extent == 1 else index
