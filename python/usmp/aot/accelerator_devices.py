@@ -1,4 +1,4 @@
-"""Calls of the user's functions in `__tvm_main__`: pass the device, mind the answer."""
+"""Calls of the user's functions in `__tvm_main__`: pass the device, check the status."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class CreateAllocatesForIO(ModulePass):
     """Replace the input and output parameters of `__tvm_main__` by annotated AllocBuffers.
 
     The planner then places inputs and outputs in the workspace pools with everything else. Which
-    parameters are inputs and outputs is told by the attributes `input_tensors` and
+    parameters are inputs and outputs is stated by the attributes `input_tensors` and
     `output_tensors` of `__tvm_main__`; they come first, inputs before outputs. Without these
     attributes it is inferred from what is read and written (`usmp.analysis.infer_io`), and the
     attributes are added; what may be both is annotated to live from entry to exit. Use case U4 of
@@ -24,7 +24,7 @@ class CreateAllocatesForIO(ModulePass):
     ------
     ValueError
         one of the attributes without the other, fewer parameters than they name, or a
-        parameter whose size is not known or is not the one that is told.
+        parameter whose size is not known or is not the declared one.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

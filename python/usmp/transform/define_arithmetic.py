@@ -45,7 +45,7 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 def define_arithmetic(mod: IRModule) -> IRModule:
-    """Rewrite the PrimFuncs of `mod`, whose Relax `main` tells the constants that they get."""
+    """Rewrite the PrimFuncs of `mod`, whose Relax `main` has the constants that they get."""
     constants = _constant_ranges(mod)
     defined = IRModule(mod.functions, attrs=mod.attrs)
     for variable, func in mod.functions.items():

@@ -21,7 +21,7 @@ class OrderOperators(ModulePass):
     Only what depends on nothing in between changes places (see
     `usmp.planning.operator_order.read_graph`), and only if the plan is smaller then: both orders
     are planned. If it is not certain what a statement does, the module stays as it is. Where there
-    are several orders, the attribute `operator_order` of the module tells what they need.
+    are several orders, the attribute `operator_order` of the module says what they need.
 
     Reads from the PassContext what `PlanningOptions` says; `tir.usmp.order_operators` false changes
     nothing.

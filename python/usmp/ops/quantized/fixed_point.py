@@ -97,7 +97,7 @@ class Rounding(Enum):
         return "int64" if self is Rounding.ONCE_16_BITS else "int32"
 
     def check(self, shift: int) -> None:
-        """Return if a factor may have this shift.
+        """Check that a factor may have this shift.
 
         Raises
         ------

@@ -230,7 +230,7 @@ class _Tensors:
 
 
 def _check_sums(gate: Gate, parameters: LstmParameters) -> None:
-    """Return if the sums of a gate always fit their type."""
+    """Check that the sums of a gate always fit their type."""
     dtype = parameters.rounding.accumulator
     accumulator_range(gate.data_weight, gate.bias, parameters.data, dtype)
     accumulator_range(gate.hidden_weight, None, parameters.hidden, dtype)

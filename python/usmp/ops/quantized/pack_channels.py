@@ -5,7 +5,7 @@ bytes as plain arrays. Three observations make six or seven of them:
 
 - Biases are small: mostly 16 to 20 bits.
 - A multiplier has its highest bit set, and the shifts of a layer differ by little.
-- A sum of products has a known range, so only so many bits of the multiplier tell apart which
+- A sum of products has a known range, so only so many bits of the multiplier decide which
   outputs follow from it. A shorter multiplier is taken only if it gives the same output for every
   accumulator of the range, which is proved at the thresholds where the output changes.
 

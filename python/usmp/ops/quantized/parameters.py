@@ -86,7 +86,7 @@ def is_about(quantization: Quantization, scale: float, zero_point: int) -> bool:
 
 
 def require_output(after: Quantization, scale: float, zero_point: int) -> None:
-    """Return if the output has the quantization that its operator always writes.
+    """Check that the output has the quantization that its operator always writes.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def require_output(after: Quantization, scale: float, zero_point: int) -> None:
 
 
 def require_no_zero_points(quantizations: Sequence[Quantization]) -> None:
-    """Return if all zero points are 0, or the type, which is that of all, may have others.
+    """Check that all zero points are 0, or the type, which is that of all, may have others.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def require_no_zero_points(quantizations: Sequence[Quantization]) -> None:
 
 
 def require_symmetric_input(before: Quantization) -> None:
-    """Return if the zero point is 0.
+    """Check that the zero point is 0.
 
     Raises
     ------

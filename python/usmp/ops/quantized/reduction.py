@@ -193,7 +193,7 @@ def _position(
         k = te.reduce_axis((0, depth), "k")
 
         def key(*indices: tirx.Var) -> tirx.Expr:
-            # Equal elements are told apart by the position: the first one counts.
+            # Of equal elements the position decides: the first one counts.
             rank = last - k.var if greatest else k.var
             element = data(*indices[:axis], k, *indices[axis:]).astype("int32")
             return (te.max if greatest else te.min)(element * extent + rank, k)

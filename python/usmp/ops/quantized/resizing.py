@@ -183,7 +183,7 @@ class _Division(NamedTuple):
 
 
 def _division(side: Resize, table: np.ndarray) -> _Division | None:
-    """What gives the same as the table without its bytes, and tells the planner which elements are
+    """What gives the same as the table without its bytes, and shows the planner which elements are
     read when: the place in whole numbers, of the edge, of the center, or between the corners."""
     corners = max(side.output - 1, 1)
     for division in (

@@ -117,7 +117,7 @@ def sum_of_exponentials(
 
 
 def require_summable(depth: int) -> None:
-    """Return if a row of this length can be summed.
+    """Check that a row of this length can be summed.
 
     Raises
     ------

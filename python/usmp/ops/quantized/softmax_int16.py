@@ -87,7 +87,7 @@ def softmax_int16(
         zeros = te.compute((rows,), lambda r: leading_zeros(total[r]), "zeros")
 
         def fraction(row: tirx.Expr) -> tirx.Expr:
-            # The highest bit of the sum becomes bit 30: above it, there is room for one half.
+            # The highest bit of the sum becomes bit 30: above it, there is a bit left for one half.
             # Not by `zeros`: without a call, the stage would be repeated wherever it is read.
             shift = leading_zeros(total[row]) - int32(1)
             normal = (total[row] << shift).astype("uint32")

@@ -47,7 +47,7 @@ class SvdfWeights:
     bias: np.ndarray
 
     def check(self) -> None:
-        """Return if the shapes go together.
+        """Check that the shapes go together.
 
         Raises
         ------

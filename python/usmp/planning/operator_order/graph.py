@@ -1,7 +1,7 @@
 """The calls of a main function as a graph of plain numbers: what the search for an order works on.
 
-Calls and tensors are told by their indices; the index of a call is its place in the importer's
-order.
+Calls and tensors are identified by their indices; the index of a call is its position in the
+importer's order.
 """
 
 from __future__ import annotations

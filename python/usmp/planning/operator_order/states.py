@@ -1,8 +1,8 @@
 """How many bytes are live while calls are made in some order?
 
 A state is the set of calls that are done, a bit each. What is live between two calls follows from
-the state alone, so one number tells it; what is live during a call follows from the state before
-it.
+the state alone, so one number identifies it; what is live during a call follows from the state
+before it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class OperatorStates:
     Attributes
     ----------
     entry, exit
-        bits that are no calls, but stand for whoever wrote the tensors that are live at
+        bits that are no calls, but stand for the writers of the tensors that are live at
         entry, and reads those that are live at exit.
     start
         the state before the first call; `entry` is done.

@@ -9,7 +9,7 @@ _LARGEST_ZERO_POINT = 2**16
 
 
 def check_int32_range(magnitude: int, real_factor: float) -> None:
-    """Return if integers up to `magnitude` times the factor, and a zero point, fit into int32.
+    """Check that integers up to `magnitude` times the factor, and a zero point, fit into int32.
 
     Raises
     ------
