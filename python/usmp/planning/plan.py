@@ -11,7 +11,7 @@ from tvm.ir import IRModule
 from usmp.algorithms import Algorithm
 from usmp.algorithms.access_cost import AccessCosts, access_costs, has_speed
 from usmp.algorithms.placement import Placed, place
-from usmp.algorithms.registry import Plan as Places
+from usmp.algorithms.registry import Plan as Allocations
 from usmp.analysis import check_plan, create_array_buffer_info
 from usmp.analysis.access_counts import access_counts
 from usmp.analysis.plan_checker import check_relations, relations_of
@@ -40,7 +40,7 @@ class Plan:
         name of the algorithm.
     found
         what the algorithm and the placement found.
-    places
+    allocations
         where each of `buffers` is.
     pools
         names of the workspace pools, the least preferred first.
@@ -50,7 +50,7 @@ class Plan:
     buffers: list[BufferInfo]
     algorithm: str
     found: Placed
-    places: dict[BufferInfo, PoolAllocation]
+    allocations: dict[BufferInfo, PoolAllocation]
     pools: tuple[str, ...]
 
     def peaks(self) -> tuple[int, ...]:
@@ -58,9 +58,9 @@ class Plan:
         pools, the smaller one is better."""
         peaks = dict.fromkeys(self.pools, 0)
         for buffer in workspace_buffers(self.buffers):
-            place, size = self.places[buffer], buffer.size_bytes
-            name = str(place.pool_info.pool_name)
-            peaks[name] = max(peaks[name], place.byte_offset + size if size else 0)
+            allocation, size = self.allocations[buffer], buffer.size_bytes
+            name = str(allocation.pool_info.pool_name)
+            peaks[name] = max(peaks[name], allocation.byte_offset + size if size else 0)
         return tuple(peaks.values())
 
 
@@ -98,12 +98,12 @@ def make_plan(
     planning = algorithm if costs is None else _checked(name, algorithm)
     try:
         found = place(buffers, analysis.memory_pressure, name, planning, options.placement, costs)
-        places = dict(found.plan.items())
+        allocations = dict(found.plan.items())
         check_relations(buffers, relations, name)
-        check_plan(buffers, places)
+        check_plan(buffers, allocations)
     except ValueError as error:
         return NoPlan(error)
-    return Plan(analysis, buffers, name, found, places, _pools(mod, buffers))
+    return Plan(analysis, buffers, name, found, allocations, _pools(mod, buffers))
 
 
 def workspace_buffers(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:
@@ -125,7 +125,7 @@ def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
 def _checked(name: str, algorithm: Algorithm) -> Algorithm:
     """The same, refusing plans that are not sound."""
 
-    def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Places:
+    def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Allocations:
         relations = relations_of(buffers)
         plan = algorithm(buffers, memory_pressure)
         check_relations(buffers, relations, name)

@@ -191,7 +191,7 @@ class PlanningSession:
         if limit is not None and self._proved_peaks(prepared, quick, len(limit)) > limit:
             return None
         # The search that is watched is the one that may take long.
-        with nullcontext() if quick == options else watched(_nobody):
+        with nullcontext() if quick == options else watched(_unwatched):
             plan = self.plan(prepared, quick)
         return plan.peaks() if isinstance(plan, Plan) else None
 
@@ -279,7 +279,7 @@ def _key(mod: IRModule) -> Hashable:
     return tuple(functions), tuple(map(identity, attributes))
 
 
-def _nobody() -> AbstractContextManager[Watch]:
+def _unwatched() -> AbstractContextManager[Watch]:
     return nullcontext(lambda _: True)
 
 

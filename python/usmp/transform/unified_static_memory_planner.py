@@ -52,9 +52,11 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             found = session.plan(mod, options)
         if isinstance(found, NoPlan):
             raise found.error
-        places = assign_stmt_pool_allocations(found.analysis.buffer_info_stmts, found.places)
+        allocations = assign_stmt_pool_allocations(
+            found.analysis.buffer_info_stmts, found.allocations
+        )
         memory_plan = _memory_plan(mod, found, options)
-        mod = ConvertPoolAllocationsToOffsets(places)(mod)
+        mod = ConvertPoolAllocationsToOffsets(allocations)(mod)
         return mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
 
 
@@ -62,7 +64,7 @@ def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> Memory
     stmts = found.analysis.buffer_info_stmts
     functions = _functions_of_allocations(mod)
     identical = identical_constants(stmts)
-    overlaps = used_overlaps(found.buffers, found.places)
+    overlaps = used_overlaps(found.buffers, found.allocations)
     plan = found.found.plan
     searched = plan if isinstance(plan, SearchedPlan) else None
     return MemoryPlan(
@@ -71,7 +73,7 @@ def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> Memory
         [
             _placed(
                 b,
-                found.places[b],
+                found.allocations[b],
                 functions[stmts[b]],
                 [i.name_hint for i in identical.get(b, ())],
                 {overwritten.name_hint: distance for overwritten, distance in overlaps[b].items()},
@@ -80,7 +82,7 @@ def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> Memory
         ],
         options.placement,
         found.found.estimate(),
-        pool_bounds(found.buffers, found.places, searched.lower_bounds if searched else None),
+        pool_bounds(found.buffers, found.allocations, searched.lower_bounds if searched else None),
         searched.ended_by if searched else None,
     )
 

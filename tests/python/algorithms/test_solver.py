@@ -1,4 +1,4 @@
-"""The one door to the solver: BufferInfos in, places out."""
+"""The one way to the solver: BufferInfos in, offsets out."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def test_two_workspaces_may_share_a_section_but_not_with_constants():
 
 @pytest.mark.parametrize("section", [".noinit", ".bss.noinit.tvm"])
 def test_state_needs_memory_that_is_zeroed(section):
-    """An application that has the array can call reset; before the first run nobody else does."""
+    """An application that has the array can call reset; before the first run nothing else does."""
     internal = workspace(is_internal=True, section_name=section)
     check_sections([internal])
     check_sections([workspace(section_name=section)], {"sram"})

@@ -1,4 +1,4 @@
-"""Output files: whole, or as they were, whatever happens and whoever else writes them."""
+"""Output files: whole, or as they were, whatever happens and whatever else writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options are read in one place, so whoever plans or compares reads them alike."""
+"""Options are read in one module, so all plans and comparisons read them alike."""
 
 from __future__ import annotations
 

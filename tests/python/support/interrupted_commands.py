@@ -23,7 +23,7 @@ class Ended:
     Parameters
     ----------
     status, stdout, stderr
-        as whoever started it sees them.
+        as its parent process sees them.
     temporary
         files in the folder for temporary files.
     processes

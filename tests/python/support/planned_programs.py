@@ -149,5 +149,5 @@ def _content(arg: tvm_ffi.Object) -> list[int] | tuple[int, ...]:
 
 
 def _handles(program: Program) -> list[None]:
-    """The arguments of `__tvm_main__` after inputs and outputs: a handle that nobody reads."""
+    """The arguments of `__tvm_main__` after inputs and outputs: a handle that nothing reads."""
     return [None] * (len(program.mod[MAIN_FUNCTION_NAME].params) - len(program.tensors()))

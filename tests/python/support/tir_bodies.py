@@ -228,7 +228,7 @@ class Body:
 
     def arguments(self, stmts: list, scope: Scope, callee: Callee) -> list[tirx.Expr]:
         """Addresses for the parameters; one piece may be passed twice, whatever is written must be
-        writable, and what nobody has yet is allocated."""
+        writable, and what none has yet is allocated."""
         passed: list[tirx.Expr] = []
         read: list[Piece] = []
         for parameter in callee.parameters:

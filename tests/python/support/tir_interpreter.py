@@ -37,7 +37,7 @@ CONSTANT_DATA = "constant_data"
 class Pointer:
     """A byte of some memory, which starts aligned for every type.
 
-    A `None` in the memory is a byte that was never written; a tuple is memory that nobody may
+    A `None` in the memory is a byte that was never written; a tuple is memory that no access may
     write.
     """
 

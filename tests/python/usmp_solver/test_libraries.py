@@ -1,4 +1,4 @@
-"""The solver is in one shared library, so that nobody asks which of two answered."""
+"""The solver is in one shared library, so that only one can answer."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_loops_and_branches_are_statements_like_others():
 
 
 def test_unknown_functions_stay_in_order():
-    """They may have effects that nobody sees; a pure function of C has none."""
+    """They may have effects that are not known; a pure function of C has none."""
 
     @I.ir_module
     class Main:

@@ -1,4 +1,4 @@
-"""Operators that write over their arguments do so when nobody reads these any more."""
+"""Operators that write over their arguments do so when nothing reads these any more."""
 
 import numpy as np
 import pytest
