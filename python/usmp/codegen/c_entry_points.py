@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from usmp.codegen.c_files import text_of
 from usmp.codegen.c_header import map_declaration, reset_declaration, run_declaration
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_text import comment_text, quoted
-from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
+from usmp.codegen.c_types import ALIAS_TYPEDEFS
 from usmp.codegen.interface import Interface, IOTensor
 
 
@@ -53,7 +54,7 @@ def print_preamble(interface: Interface) -> str:
         [
             f"/* TVM module {comment_text(quoted(interface.module_name))}, planned by usmp. */\n"
             f'#include "{interface.prefix}.h"\n\n#include <math.h>\n#include <string.h>\n',
-            COMPILER_MACROS,
+            text_of("compiler_macros.h"),
             f"/* Pool memory changes its type over time, so it is accessed through these. */\n"
             f"{ALIAS_TYPEDEFS}\n",
         ]

@@ -6,21 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from usmp.codegen.c_constants import constant_pool_bytes
+from usmp.codegen.c_files import text_of
 from usmp.codegen.c_literals import float_literal
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.interface import Interface, IOTensor, PoolParameter
 
-STATIC_ASSERT = """\
-#ifndef TVMGEN_STATIC_ASSERT
-#if defined(__cplusplus)
-#define TVMGEN_STATIC_ASSERT(condition, name) static_assert(condition, #name)
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define TVMGEN_STATIC_ASSERT(condition, name) _Static_assert(condition, #name)
-#else
-#define TVMGEN_STATIC_ASSERT(condition, name) typedef char name[(condition) ? 1 : -1]
-#endif
-#endif
-"""
+STATIC_ASSERT = text_of("static_assert.h")
 """An assertion at compile time, whose message is `name`, in every standard of C and C++."""
 
 

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from usmp.codegen.c_constants import print_constant_pool, struct_size_bytes
+from usmp.codegen.c_files import text_of
 from usmp.codegen.interface import Interface, PoolParameter
 from usmp.codegen.names import Scope
-
-_SECTION_MACRO = """\
-#if defined(__GNUC__) || defined(__clang__)
-#define TVMGEN_SECTION(name) __attribute__((__section__(name)))
-#elif !defined(TVMGEN_SECTION)
-#error "Define TVMGEN_SECTION(name), which puts an object in a section"
-#endif
-"""
 
 
 def entry_point_symbols(interface: Interface) -> list[str]:
@@ -39,7 +32,7 @@ def internal_pool_address(interface: Interface, pool: PoolParameter) -> str:
 def print_internal_pools(interface: Interface) -> list[str]:
     """The definitions of the internal pools, and the assertions about all pools."""
     internal = [pool for pool in interface.pools if pool.is_internal]
-    sections = [_SECTION_MACRO] if any(pool.section_name for pool in internal) else []
+    sections = [text_of("section_macro.h")] if any(pool.section_name for pool in internal) else []
     definitions = [_definition(interface, pool) for pool in internal]
     assertions = [line for pool in interface.pools for line in _assertions(interface, pool)]
     aligned = [_is_aligned(interface, pool) for pool in internal]

@@ -58,15 +58,6 @@ ALIAS_TYPEDEFS = "\n".join(
     )
 )
 
-COMPILER_MACROS = """\
-#if defined(__GNUC__) || defined(__clang__)
-#define TVMGEN_MAY_ALIAS __attribute__((__may_alias__))
-#define TVMGEN_ALIGNED(bytes) __attribute__((__aligned__(bytes)))
-#elif !defined(TVMGEN_MAY_ALIAS) || !defined(TVMGEN_ALIGNED)
-#error "Define TVMGEN_MAY_ALIAS (type-based alias analysis off) and TVMGEN_ALIGNED(bytes)"
-#endif
-"""
-
 
 def is_floating(dtype: str) -> bool:
     """Whether `dtype` is a floating point type."""

@@ -10,11 +10,12 @@ from tvm.ir import IRModule
 
 from support.compilers import require
 from usmp.analysis.memory.facts import facts_of_functions
+from usmp.codegen.c_files import text_of
 from usmp.codegen.c_function import print_function
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_source import print_sources
-from usmp.codegen.c_types import ALIAS_TYPEDEFS, COMPILER_MACROS
+from usmp.codegen.c_types import ALIAS_TYPEDEFS
 from usmp.codegen.interface import interface_of
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
@@ -91,7 +92,7 @@ def load_functions(print_functions, compile_c):
         )
         includes = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
         return compile_c(
-            f"{includes}{COMPILER_MACROS}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n",
+            f"{includes}{text_of('compiler_macros.h')}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n",
             *flags,
             **options,
         )

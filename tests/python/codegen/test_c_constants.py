@@ -7,8 +7,8 @@ import pytest
 import tvm
 
 from usmp.codegen.c_constants import constant_pool_bytes, print_constant_pool, struct_size_bytes
+from usmp.codegen.c_files import text_of
 from usmp.codegen.c_literals import element_literals, float_literal, integer_literal
-from usmp.codegen.c_types import COMPILER_MACROS
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo
 
 ALIGNED = "TVMGEN_ALIGNED(16)"
@@ -76,7 +76,7 @@ def compiled(compile_c, info):
     text = print_constant_pool(info, "flash", ALIGNED)
     library = compile_c(
         "#include <math.h>\n#include <stdint.h>\n"
-        f"{COMPILER_MACROS}\n{text}\n"
+        f"{text_of('compiler_macros.h')}\n{text}\n"
         "const void* start(void);\nconst void* start(void) { return &flash; }\n"
         "uint32_t size(void);\nuint32_t size(void) { return sizeof(flash); }\n"
     )
