@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvm.ir import IRModule
 
 from usmp.aot.accelerator_devices import pass_devices
-from usmp.aot.lower_main import MainVersions
+from usmp.aot.main_versions import MainVersions
 from usmp.planning.candidates import Copies
 from usmp.relax.io_quantization import IOQuantization, attach_quantization
 

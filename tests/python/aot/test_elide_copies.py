@@ -10,7 +10,7 @@ import usmp
 from support.main_calls import called, views
 from support.poison import poisoned
 from support.state_programs import program
-from usmp.aot.lower_main import lower_main
+from usmp.aot.main_versions import lower_main
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.pipeline import lower_to_aot
 

@@ -10,7 +10,7 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from support.main_calls import called
-from usmp.aot.lower_main import lower_main
+from usmp.aot.main_versions import lower_main
 from usmp.build_module import build
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.pipeline import lower_to_aot

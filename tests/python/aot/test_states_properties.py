@@ -15,7 +15,7 @@ from tvm.target import Target
 
 from support.state_programs import F4, Graph, program
 from support.tir_interpreter import Interpreter, Pointer
-from usmp.aot.lower_main import lower_main
+from usmp.aot.main_versions import lower_main
 from usmp.objects import (
     BufferInfoKind,
     ConstantPoolInfo,
