@@ -36,6 +36,7 @@ __all__ = [
     "build",
     "export_model_library_format",
     "get_include",
+    "get_pipeline",
     "import_model",
     "load_archive",
 ]

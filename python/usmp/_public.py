@@ -23,4 +23,5 @@ from usmp.objects import (
     WorkspacePoolInfo as WorkspacePoolInfo,
 )
 from usmp.frontend import import_model as import_model
+from usmp.pipeline import get_pipeline as get_pipeline
 from usmp.runtime import load_archive as load_archive

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
 import tvm
-from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
+from tvm.ir.transform import Pass, PassContext, Sequential
 
-from usmp.aot.main_candidates import MainCandidates
 from usmp.boards.board import Board, board_named
-from usmp.boards.plan_for_board import board_targets, check_board_executor, plan_for_board
+from usmp.boards.plan_for_board import board_targets, check_board_executor
 from usmp.boards.pools import board_constant_pools, board_workspace_pools
-from usmp.codegen.accelerator_functions import accelerator_functions
 from usmp.codegen.llvm import check_llvm_target
-from usmp.codegen.names import symbol_prefix
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.frontend import import_model
 from usmp.objects import ConstantMemoryPools, Executor, Runtime, WorkspaceMemoryPools
 from usmp.objects.attributes import (
-    BOARD_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
-    RAM_WITH_WORKSPACE_IO_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
-from usmp.pipeline import lower_to_operators
-from usmp.planning.candidates import fewest_bytes
+from usmp.pipeline import lowering_passes, planning_passes
 from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
 from usmp.planning.session import planning_session
-from usmp.planning.workspace_io import ram_with_workspace_io
 from usmp.relax.transform.bind_params import bind_params
-from usmp.support.errors import FaultError
-from usmp.support.tvm_errors import cannot, faults_told
-from usmp.transform import (
-    ConvertForLoopsToSerial,
-    OrderOperators,
-    PoisonDeadBytes,
-    UnifiedStaticMemoryPlanner,
-)
+from usmp.support.tvm_errors import faults_told, lowering
+from usmp.transform.module_pass import apply_passes
 
 
 def build(
@@ -132,33 +117,21 @@ def build(
     check_workspace_io(executor, options.use_workspace_io)
     if params:
         mod = bind_params(mod, params)
-    with _pass_context(options), planning_session() as session:
-        with _lowering():
-            lowered = lower_to_operators(mod, targets.accelerators, symbol_prefix(module_name))
-            mod = tirx.transform.BindTarget(targets.cpu)(ConvertForLoopsToSerial()(lowered.mod))
-            mod = mod.with_attr(EXECUTOR_ATTR, executor)
-            if workspace_memory_pools is not None:
-                mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
-            if constant_memory_pools is not None:
-                mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
-            candidates = MainCandidates(
-                replace(lowered, mod=mod), lambda made: session.bind_targets(made, targets.cpu)
-            )
-        _check_accelerators(mod, targets, executor)
+    mod = mod.with_attr(EXECUTOR_ATTR, executor)
+    if workspace_memory_pools is not None:
+        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
+    if constant_memory_pools is not None:
+        mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
+    with _pass_context(options), planning_session():
+        with lowering():
+            mod = _applied(lowering_passes(targets, module_name), mod)
         with _planning(options):
-            mod = fewest_bytes(session, options, candidates.make).mod
-            if compare_workspace_io and not (options.use_workspace_io or executor.is_packed):
-                ram_bytes = ram_with_workspace_io(session, mod, options)
-                if ram_bytes is not None:
-                    mod = mod.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)
-            mod = OrderOperators()(mod)
-            if board is None:
-                mod = UnifiedStaticMemoryPlanner()(mod)
-            else:
-                mod = plan_for_board(mod.with_attr(BOARD_ATTR, board.name), board)
-    if options.poison_dead_bytes:
-        mod = PoisonDeadBytes()(mod)
+            mod = _applied(planning_passes(targets.cpu, board, compare_workspace_io), mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
+
+
+def _applied(passes: list[Pass], mod: IRModule) -> IRModule:
+    return apply_passes(Sequential(passes, name="usmp.build"), mod)
 
 
 def _check_type(value: object, expected: type, what: str) -> None:
@@ -191,32 +164,6 @@ def _imported(mod: object) -> IRModule:
             f"{type(mod).__name__}; usmp.import_model reads files"
         )
     return mod
-
-
-@contextmanager
-def _lowering() -> Iterator[None]:
-    """What TVM's own passes raise in here means that they cannot lower this model."""
-    try:
-        yield
-    except (ValueError, FaultError):
-        raise
-    except Exception as error:
-        raise cannot("lower the model", error) from error
-
-
-def _check_accelerators(mod: IRModule, targets: BuildTargets, executor: Executor) -> None:
-    """Return if the code for this target and interface can call the functions of accelerators."""
-    functions = accelerator_functions(mod)
-    if functions and targets.cpu.kind.name != "c":
-        raise ValueError(
-            f'target "{targets.cpu.kind.name}" cannot call functions of accelerators, such as '
-            f"{functions[0].symbol}; use target c"
-        )
-    if functions and executor.is_packed:
-        raise ValueError(
-            "interface-api packed cannot pass the devices of accelerators, which "
-            f"{functions[0].symbol} needs; use interface-api c"
-        )
 
 
 def _planning(options: PlanningOptions) -> AbstractContextManager[None]:

@@ -1,30 +1,152 @@
-"""From a Relax module to AoT TIR: legalize, fuse, schedule for memory, lower."""
+"""The passes from a Relax module to planned TIR, in their order, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvm import tirx
 from tvm.ir import IRModule
+from tvm.ir.transform import Pass, Sequential
+from tvm.target import Target
 
-from usmp.aot.accelerator_devices import take_devices
-from usmp.aot.lower_operators import lower_operators
-from usmp.aot.main_candidates import LoweredOperators, MainCandidates
-from usmp.aot.schedule_operators import schedule_operators
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR
-from usmp.planning.candidates import fewest_bytes
+from usmp.aot import (
+    AttachIOQuantization,
+    CheckAccelerators,
+    LowerMain,
+    LowerOperators,
+    ScheduleOperators,
+    TakeDevices,
+)
+from usmp.boards.board import Board, board_named
+from usmp.boards.plan_for_board import PlanForBoard, board_targets
+from usmp.codegen.names import symbol_prefix
+from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.planning.options import planning_options
-from usmp.planning.session import planning_session
-from usmp.relax.count_iterations import check_iterations
-from usmp.relax.io_quantization import io_quantization
-from usmp.relax.static_shapes import check_static_shapes
-from usmp.relax.transform.fuse_operators import FuseOperators
-from usmp.relax.transform.legalize_errors import apply_to_operators
-from usmp.relax.transform.lower_accelerator_functions import lower_accelerator_functions
-from usmp.relax.transform.make_parameter_names_unique import make_parameter_names_unique
-from usmp.relax.transform.normalize_copies import normalize_copies
-from usmp.relax.transform.normalize_take_indices import normalize_take_indices
-from usmp.relax.transform.partition_for_accelerators import partition_for_accelerators
-from usmp.relax.transform.qdq import use_integer_operators
+from usmp.relax.transform import (
+    CheckIterations,
+    CheckStaticShapes,
+    ConvertQDQToIntegers,
+    FuseOperators,
+    LowerAcceleratorFunctions,
+    MakeParameterNamesUnique,
+    NormalizeCopies,
+    NormalizeTakeIndices,
+    PartitionForAccelerators,
+)
+from usmp.transform import (
+    CompareWorkspaceIO,
+    ConvertForLoopsToSerial,
+    OrderOperators,
+    PoisonDeadBytes,
+    UnifiedStaticMemoryPlanner,
+)
+from usmp.transform.module_pass import apply_passes
+
+
+def get_pipeline(
+    target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
+    module_name: str = "default",
+    board: str | Board | None = None,
+    *,
+    compare_workspace_io: bool = False,
+) -> Sequential:
+    """The passes from a Relax module to planned TIR, which are those of `usmp.build`.
+
+    The module may have the attributes `executor`, `workspace_memory_pools` and
+    `constant_memory_pools`, which `usmp.build` sets. Options are those of the current
+    `PassContext`, when the passes run; that of `tir.usmp.poison_dead_bytes` is read here.
+    Within a `usmp.planning.session.planning_session`, what one pass found of the module is there
+    for the next.
+
+    Parameters
+    ----------
+    target
+        as for `usmp.build`.
+    module_name
+        prefix of the C symbols.
+    board
+        a board, or its name: the module's pools are in its memories.
+    compare_workspace_io
+        as for `usmp.build`.
+
+    Returns
+    -------
+    Sequential
+        its `passes` are the list; PassInstruments see each of them, as "usmp.LowerMain".
+
+    Raises
+    ------
+    ValueError
+        an unknown target or board, or options that the planner refuses.
+    """
+    board = board_named(board) if isinstance(board, str) else board
+    targets = board_targets(board, parse_targets(target))
+    return Sequential(
+        [
+            *lowering_passes(targets, module_name),
+            *planning_passes(targets.cpu, board, compare_workspace_io),
+        ],
+        name="usmp.Pipeline",
+    )
+
+
+def lowering_passes(targets: BuildTargets, module_name: str) -> list[Pass]:
+    """From Relax to operators that are flat TIR, and a Relax `main` that calls them."""
+    return [
+        *operator_passes(targets.accelerators, symbol_prefix(module_name)),
+        # One iteration after the other may use what a loop allocates.
+        ConvertForLoopsToSerial(),
+        # Pools say which targets may access them.
+        tirx.transform.BindTarget(targets.cpu),
+        CheckAccelerators(targets.cpu),
+    ]
+
+
+def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pass]:
+    """The first of them, which do not depend on where the code will run."""
+    return [
+        # Before anything else fails for want of them.
+        CheckStaticShapes(),
+        # Callers know inputs by their names.
+        MakeParameterNamesUnique(),
+        # Here R.quantize and R.dequantize still say what the integers stand for.
+        AttachIOQuantization(),
+        # C does not count from the end.
+        NormalizeTakeIndices(),
+        # A slice or a join may copy nothing.
+        NormalizeCopies(),
+        # What is quantized computes in integers; in float it is larger and slower.
+        ConvertQDQToIntegers(),
+        # Accelerators choose before operators are fused: their patterns are of single ones.
+        PartitionForAccelerators(accelerators),
+        LowerAcceleratorFunctions(accelerators, symbol_prefix),
+        # From here on operators are PrimFuncs.
+        FuseOperators(),
+        # A small file may ask for hours.
+        CheckIterations(),
+        # While there are blocks: stages keep no tensors of their own.
+        ScheduleOperators(),
+        # The analysis reads flat loops and pointers.
+        LowerOperators(),
+        # Functions of accelerators take the handle of their device.
+        TakeDevices(),
+    ]
+
+
+def planning_passes(target: Target, board: Board | None, compare_workspace_io: bool) -> list[Pass]:
+    """From there to planned TIR."""
+    return [
+        # Which tensors lie in one another depends on what their plans need.
+        LowerMain(target),
+        # Only for the report.
+        *([CompareWorkspaceIO()] if compare_workspace_io else []),
+        # Few bytes are to be live at once.
+        OrderOperators(),
+        # Every allocation becomes an offset into a pool.
+        UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
+        # A debug build: a wrong plan shows as a wrong result.
+        *([PoisonDeadBytes()] if planning_options().poison_dead_bytes else []),
+    ]
 
 
 def lower_to_aot(
@@ -34,7 +156,7 @@ def lower_to_aot(
 ) -> IRModule:
     """Lower the Relax `main` of `mod` to `__tvm_main__` and flat operator PrimFuncs.
 
-    How memory will be planned is read from the PassContext (see `fewest_bytes`). Where the code
+    How memory will be planned is read from the PassContext (see `LowerMain`). Where the code
     will run, and in which pools its buffers will be, is not known yet.
 
     Parameters
@@ -52,25 +174,5 @@ def lower_to_aot(
         the module has a function for a target that is not among `accelerators`; options
         that the planner refuses.
     """
-    candidates = MainCandidates(lower_to_operators(mod, accelerators, symbol_prefix))
-    with planning_session() as session:
-        return fewest_bytes(session, planning_options(), candidates.make).mod
-
-
-def lower_to_operators(
-    mod: IRModule, accelerators: Sequence[str], symbol_prefix: str
-) -> LoweredOperators:
-    """Lower everything but `main`; parameters and errors as for `lower_to_aot`."""
-    check_static_shapes(mod)
-    mod = make_parameter_names_unique(mod)
-    names = mod["main"].attrs.get(OUTPUT_NAMES_ATTR) if mod["main"].attrs else None
-    quantization = io_quantization(mod["main"])
-    mod = normalize_copies(normalize_take_indices(mod))
-    mod = use_integer_operators(mod)
-    mod = partition_for_accelerators(mod, accelerators)
-    mod = lower_accelerator_functions(mod, accelerators, symbol_prefix)
-    mod = apply_to_operators(FuseOperators, mod)
-    check_iterations(mod)
-    mod = schedule_operators(mod)
-    mod = take_devices(lower_operators(mod))
-    return LoweredOperators(mod, [str(name) for name in names] if names else None, quantization)
+    passes = [*operator_passes(accelerators, symbol_prefix), LowerMain()]
+    return apply_passes(Sequential(passes, name="usmp.LowerToAOT"), mod)

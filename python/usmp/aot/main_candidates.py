@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from tvm.ir import IRModule
 
 from usmp.aot.accelerator_devices import pass_devices
 from usmp.aot.main_versions import MainVersions
+from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.planning.candidates import Copies
-from usmp.relax.io_quantization import IOQuantization, attach_quantization
-
-
-@dataclass(frozen=True)
-class LoweredOperators:
-    """A model with lowered operators, and what its main function is to be made of.
-
-    Parameters
-    ----------
-    mod
-        flat operator PrimFuncs, and a Relax `main` that calls them (see `lower_main`).
-    output_names
-        of the model; None if it does not tell them.
-    quantization
-        of inputs and outputs.
-    """
-
-    mod: IRModule
-    output_names: list[str] | None
-    quantization: IOQuantization
+from usmp.relax.io_quantization import attach_quantization, io_quantization
+from usmp.relax.static_shapes import main_function
 
 
 class MainCandidates:
@@ -37,8 +19,8 @@ class MainCandidates:
 
     Parameters
     ----------
-    lowered
-        the model.
+    mod
+        flat operator PrimFuncs, and a Relax `main` that calls them (see `LowerMain`).
     finish
         what each module still needs.
 
@@ -48,11 +30,11 @@ class MainCandidates:
         as `lower_main`.
     """
 
-    def __init__(
-        self, lowered: LoweredOperators, finish: Callable[[IRModule], IRModule] | None = None
-    ) -> None:
-        self._versions = MainVersions(lowered.mod, lowered.output_names)
-        self._quantization = lowered.quantization
+    def __init__(self, mod: IRModule, finish: Callable[[IRModule], IRModule] | None = None) -> None:
+        main = main_function(mod)
+        names = (main.attrs or {}).get(OUTPUT_NAMES_ATTR)
+        self._versions = MainVersions(mod, [str(name) for name in names] if names else None)
+        self._quantization = io_quantization(main)
         self._finish = finish
 
     def make(self, wanted: Collection[int] | None) -> Copies:

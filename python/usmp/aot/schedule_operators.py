@@ -1,4 +1,4 @@
-"""Schedule operator PrimFuncs so that they keep almost no scratch memory.
+"""ScheduleOperators: operators keep almost no scratch memory.
 
 A legalized operator computes whole tensors between its stages: a padded copy of the input, the
 accumulators of a convolution, their sum with the bias. Here every element-wise stage (padding
@@ -12,6 +12,7 @@ from __future__ import annotations
 from contextlib import suppress
 from inspect import unwrap
 
+import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, TensorLoad
@@ -19,6 +20,7 @@ from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.tir.nodes import nodes_of
+from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 # TVM checks the types of all arguments by their annotations, which takes longer than the calls do.
 _get = unwrap(s_tir.Schedule.get)
@@ -28,20 +30,28 @@ _get_loops = unwrap(s_tir.Schedule.get_loops)
 _get_sblock = unwrap(s_tir.Schedule.get_sblock)
 
 
-def schedule_operators(mod: IRModule) -> IRModule:
-    """Schedule every PrimFunc of `mod` that is still in block form; the rest is left alone."""
-    scheduled = IRModule(mod.functions, attrs=mod.attrs)
-    for global_var, func in mod.functions.items():
-        if isinstance(func, tirx.PrimFunc) and isinstance(func.body, s_tir.SBlockRealize):
-            # What cannot be scheduled stays as it is, and computes the same.
-            with suppress(ScheduleError):
-                scheduled.update_func(global_var, _schedule(func))
-    return scheduled
+@tvm.transform.module_pass(opt_level=0, name="usmp.ScheduleOperators")
+class ScheduleOperators(ModulePass):
+    """Compute element-wise stages where they are read, and reductions where they are consumed.
+
+    Only PrimFuncs in block form are scheduled. What cannot be scheduled stays as it is, and
+    computes the same; so does a stage whose readers would repeat calls or divisions. Results stay
+    bit-identical.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Schedule every PrimFunc that is still in block form."""
+        return with_prim_funcs(mod, _scheduled)
+
+
+def _scheduled(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    if isinstance(func.body, s_tir.SBlockRealize) and not _is_one_map(func.body.block):
+        with suppress(ScheduleError):
+            return _schedule(func)
+    return func
 
 
 def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    if _is_one_map(func.body.block):
-        return func
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
     for block in _stages(schedule):
         _compute_where_read(schedule, block)

@@ -1,23 +1,35 @@
-"""Plan a module into a board's memories, and say in the board's words what does not fit."""
+"""PlanForBoard: into a board's memories, and in the board's words what does not fit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import tvm
 from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import text_for_board
 from usmp.boards.board import Board
 from usmp.objects import Executor
+from usmp.objects.attributes import BOARD_ATTR
 from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
 from usmp.transform import UnifiedStaticMemoryPlanner
+from usmp.transform.module_pass import ModulePass
 
 
-def plan_for_board(mod: IRModule, board: Board) -> IRModule:
-    """Plan `mod`, whose pools lie in the memories of the board.
+@tvm.transform.module_pass(opt_level=0, name="usmp.PlanForBoard")
+class PlanForBoard(ModulePass):
+    """`UnifiedStaticMemoryPlanner` for a module whose pools lie in the memories of a board.
+
+    The module gains the attribute `board`, the board's name.
+
+    Parameters
+    ----------
+    board
+        whose memories they are.
 
     Raises
     ------
@@ -25,16 +37,25 @@ def plan_for_board(mod: IRModule, board: Board) -> IRModule:
         as `UnifiedStaticMemoryPlanner`; if something does not fit, it names the memory,
         the bytes that are missing, and the largest buffers that are live together.
     """
-    with planning_session() as session:
-        try:
-            return UnifiedStaticMemoryPlanner()(mod)
-        except ValueError as error:
-            # Of an error that leaves a pass only the text is left; the session has the data.
-            misfit = session.misfit(mod, planning_options())
-            if misfit is None:
-                raise
-            text = text_for_board(misfit.does_not_fit, misfit.solution, board.name, board.memory)
-            raise ValueError(text) from error
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
+        """Place every allocation."""
+        mod, board = mod.with_attr(BOARD_ATTR, self.board.name), self.board
+        with planning_session() as session:
+            try:
+                return UnifiedStaticMemoryPlanner()(mod)
+            except ValueError as error:
+                # Of an error that leaves a pass only the text is left; the session has the data.
+                misfit = session.misfit(mod, planning_options(context.config))
+                if misfit is None:
+                    raise
+                text = text_for_board(
+                    misfit.does_not_fit, misfit.solution, board.name, board.memory
+                )
+                raise ValueError(text) from error
 
 
 def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:

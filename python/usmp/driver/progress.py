@@ -16,7 +16,7 @@ Stage: TypeAlias = Callable[[str], None]
 _RESTORED = b"\r\x1b[2K\x1b[?25h"
 """For a terminal: the line is empty, and the cursor is back."""
 
-_PLANNER = "tir.usmp.UnifiedStaticMemoryPlanner"
+_PLANNER = "usmp.UnifiedStaticMemoryPlanner"
 
 
 def add_quiet_option(parser: argparse._ActionsContainer) -> None:

@@ -18,7 +18,7 @@ _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
 """TVM's OpPatternKind of operators on elements, and of convolutions and matrix products.
 AnnotateTIROpPattern replaces 0, which is more to the point, but no other number that it finds."""
 ELEMENT_WISE_MARK = "usmp.is_element_wise"
-"""On a PrimFunc: it is element-wise, though TVM cannot see that; `fuse_tables` reads it."""
+"""On a PrimFunc: it is element-wise, though TVM cannot see that; `FuseTables` reads it."""
 
 
 def call_operator(

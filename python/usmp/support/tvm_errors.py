@@ -47,6 +47,23 @@ def faults_told(where: str) -> Iterator[None]:
         raise fault(where, error) from error
 
 
+@contextmanager
+def lowering() -> Iterator[None]:
+    """What TVM's own passes raise in here means that they cannot lower this model.
+
+    Raises
+    ------
+    Exception
+        see `cannot`.
+    """
+    try:
+        yield
+    except (ValueError, FaultError):
+        raise
+    except Exception as error:
+        raise cannot("lower the model", error) from error
+
+
 def fault(where: str, error: Exception) -> FaultError:
     """The error that says that usmp fails, and how."""
     kind, reason = type(error).__name__, reason_of(error)

@@ -1,25 +1,31 @@
 """TIR to TIR, one pass a file."""
 
 from usmp.transform.assign_pool_info import AssignPoolInfo
+from usmp.transform.begin_at_pointers import BeginAtPointers
+from usmp.transform.compare_workspace_io import CompareWorkspaceIO
 from usmp.transform.convert_for_loops_to_serial import ConvertForLoopsToSerial
-from usmp.transform.convert_pool_allocations_to_offsets import (
-    ConvertPoolAllocationsToOffsets,
-    convert_pool_allocations_to_offsets,
-)
+from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
+from usmp.transform.define_arithmetic import DefineArithmetic
 from usmp.transform.lower_to_flat_tir import LowerToFlatTIR
 from usmp.transform.order_operators import OrderOperators
 from usmp.transform.poison_dead_bytes import PoisonDeadBytes
+from usmp.transform.skip_padding import SkipPadding
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
+from usmp.transform.widen_small_floats import WidenSmallFloats
 
 __all__ = [
     "AssignPoolInfo",
+    "BeginAtPointers",
+    "CompareWorkspaceIO",
     "ConvertForLoopsToSerial",
     "ConvertPoolAllocationsToOffsets",
     "CreateAllocatesForIO",
+    "DefineArithmetic",
     "LowerToFlatTIR",
     "OrderOperators",
     "PoisonDeadBytes",
+    "SkipPadding",
     "UnifiedStaticMemoryPlanner",
-    "convert_pool_allocations_to_offsets",
+    "WidenSmallFloats",
 ]

@@ -9,7 +9,7 @@ from usmp.planning.session import planning_session
 from usmp.transform.module_pass import ModulePass
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.AssignPoolInfo")
+@tvm.transform.module_pass(opt_level=0, name="usmp.AssignPoolInfo")
 class AssignPoolInfo(ModulePass):
     """Annotate each global AllocBuffer with the pools that may hold it.
 

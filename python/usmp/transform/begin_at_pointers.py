@@ -1,18 +1,29 @@
-"""Tensors that operators get begin where their pointers point to."""
+"""BeginAtPointers: tensors that operators get begin where their pointers point to."""
 
 from __future__ import annotations
 
+import tvm
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Var
+from tvm.ir import IRModule, Var
+
+from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 
-def begin_at_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """`func` with 0 for every offset that TVM leaves to the caller (`elem_offset`).
+@tvm.transform.module_pass(opt_level=0, name="usmp.BeginAtPointers")
+class BeginAtPointers(ModulePass):
+    """Put 0 for every offset of a parameter that TVM leaves to the caller (`elem_offset`).
 
     Operators that TVM writes in statements, `te.extern`, have parameters of symbolic offsets. Every
     tensor of a Relax model is contiguous and begins at its first element.
     """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite every PrimFunc."""
+        return with_prim_funcs(mod, _begin_at_pointers)
+
+
+def _begin_at_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
     offsets = {
         param.ty.elem_offset
         for param in func.params

@@ -7,12 +7,12 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.transform.module_pass import ModulePass
+from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 _CONVERTED = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.UNROLLED)
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.ConvertForLoopsToSerial")
+@tvm.transform.module_pass(opt_level=0, name="usmp.ConvertForLoopsToSerial")
 class ConvertForLoopsToSerial(ModulePass):
     """Make parallel, vectorized and unrolled loops serial, for targets that run them so anyway.
 
@@ -22,13 +22,12 @@ class ConvertForLoopsToSerial(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Convert the loops of every PrimFunc."""
-        converted = IRModule(mod.functions, attrs=mod.attrs)
-        for variable, func in mod.functions.items():
-            if isinstance(func, tirx.PrimFunc):
-                body = tvm_ffi.structural_map(func.body, (tirx.For, _serial))
-                if not body.same_as(func.body):
-                    converted.update_func(variable, func.with_body(body))
-        return converted
+        return with_prim_funcs(mod, _with_serial_loops)
+
+
+def _with_serial_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    body = tvm_ffi.structural_map(func.body, (tirx.For, _serial))
+    return func if body.same_as(func.body) else func.with_body(body)
 
 
 def _serial(loop: tirx.For) -> tirx.For:

@@ -28,7 +28,7 @@ from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 from usmp.transform.module_pass import ModulePass
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.ConvertPoolAllocationsToOffsets")
+@tvm.transform.module_pass(opt_level=0, name="usmp.ConvertPoolAllocationsToOffsets")
 class ConvertPoolAllocationsToOffsets(ModulePass):
     """Rewrite each planned AllocBuffer into a view of a pool parameter at its offset.
 
@@ -69,14 +69,6 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
         """Rewrite every PrimFunc."""
         converted = _Converter(mod, self.pool_allocations).run()
         return _without_attributes(converted) if self.emit_tvmscript_printable else converted
-
-
-def convert_pool_allocations_to_offsets(
-    pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
-    emit_tvmscript_printable: bool = False,
-) -> tvm.transform.Pass:
-    """`ConvertPoolAllocationsToOffsets` by the name that it has in TVM's Python."""
-    return ConvertPoolAllocationsToOffsets(pool_allocations, emit_tvmscript_printable)
 
 
 def _without_attributes(mod: IRModule) -> IRModule:

@@ -9,7 +9,7 @@ from usmp.planning.session import planning_session
 from usmp.transform.module_pass import ModulePass
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.CreateAllocatesForIO")
+@tvm.transform.module_pass(opt_level=0, name="usmp.CreateAllocatesForIO")
 class CreateAllocatesForIO(ModulePass):
     """Replace the input and output parameters of `__tvm_main__` by annotated AllocBuffers.
 

@@ -1,4 +1,4 @@
-"""Integer arithmetic that is defined for all operands, in C and in LLVM.
+"""DefineArithmetic: integer arithmetic that is defined for all operands, in C and in LLVM.
 
 In TIR, and in the models, integers wrap. C and LLVM leave signed overflow undefined, and division
 by zero, shifts by too much, and floating-point numbers that an integer type cannot hold. What
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import tvm
 import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
@@ -30,6 +31,7 @@ from usmp.analysis.integer_ranges import (
 from usmp.analysis.local_ranges import find_ranges
 from usmp.tir.intrinsics import arithmetic_function, conversion_function, low_bits_function
 from usmp.tir.nodes import nodes_of
+from usmp.transform.module_pass import ModulePass
 
 _WRAPPING: dict[type, str] = {tirx.Add: "add", tirx.Sub: "subtract", tirx.Mul: "multiply"}
 _FUNCTIONS: dict[type, str] = {
@@ -42,6 +44,21 @@ _FUNCTIONS: dict[type, str] = {
 }
 _OF_UNSIGNED = {"floor_divide": "divide", "floor_modulo": "remainder"}
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.DefineArithmetic")
+class DefineArithmetic(ModulePass):
+    """Let calls of functions that are defined for all operands compute what may leave its type.
+
+    These are sums, differences and products of 32 and 64 bits, quotients, remainders, shifts and
+    conversions, of which it cannot be shown (`usmp.analysis.integer_ranges`) that the result is
+    one that C and LLVM define. The constants that the Relax `main` passes to a PrimFunc are known
+    there. Integers wrap, as in TIR.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite every PrimFunc."""
+        return define_arithmetic(mod)
 
 
 def define_arithmetic(mod: IRModule) -> IRModule:

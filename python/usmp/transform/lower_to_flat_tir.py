@@ -43,7 +43,7 @@ FLATTEN = tvm.transform.Sequential([TO_LOOPS, FLATTEN_LOOPS], name="usmp.Flatten
 """All of them, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.LowerToFlatTIR")
+@tvm.transform.module_pass(opt_level=0, name="usmp.LowerToFlatTIR")
 class LowerToFlatTIR(ModulePass):
     """Lower each PrimFunc that has blocks (S-TIR: `T.sblock`, schedules) to flat TIR.
 

@@ -14,7 +14,7 @@ from usmp.planning.session import planning_session
 from usmp.transform.module_pass import ModulePass
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.OrderOperators")
+@tvm.transform.module_pass(opt_level=0, name="usmp.OrderOperators")
 class OrderOperators(ModulePass):
     """Let the statements of `__tvm_main__` follow each other so that few bytes are live at once.
 

@@ -15,7 +15,7 @@ POISON = 0xA5
 """What dead bytes are overwritten with: far from 0 as an integer, almost 0 as a float32."""
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.PoisonDeadBytes")
+@tvm.transform.module_pass(opt_level=0, name="usmp.PoisonDeadBytes")
 class PoisonDeadBytes(ModulePass):
     """Overwrite every byte of the workspace pools that no live buffer has, before the first and
     after each call of a planned `__tvm_main__`.

@@ -1,4 +1,4 @@
-"""Skip what padding adds nothing to, instead of computing it.
+"""SkipPadding: what padding adds nothing to is skipped instead of computed.
 
 A padded operator reads `x` inside the data and a constant outside, in its innermost loop. Where the
 constant leaves the accumulator as it is, the whole statement is guarded instead, and the guard is
@@ -15,18 +15,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import tvm
 import tvm_ffi
 from tvm import sym, tirx
-from tvm.ir import Call, TensorLoad
+from tvm.ir import Call, IRModule, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.tir.nodes import mentions, nodes_of
+from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 _IF_THEN_ELSE = "prim.if_then_else"
 
 
-def skip_padding(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Guard accumulations of padding in a PrimFunc of flat loops."""
+@tvm.transform.module_pass(opt_level=0, name="usmp.SkipPadding")
+class SkipPadding(ModulePass):
+    """Guard accumulations of padding in PrimFuncs of flat loops, as far out as can be.
+
+    A statement `acc = acc op (c ? x : k)` of integers where `acc op k` is `acc` becomes
+    `if c: acc = acc op x`. What of a guard does not depend on a loop moves in front of the loop.
+    Guards that read memory, and accumulations of floats, stay as they are.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite every PrimFunc."""
+        return with_prim_funcs(mod, _skip_padding)
+
+
+def _skip_padding(func: tirx.PrimFunc) -> tirx.PrimFunc:
     body = tvm_ffi.structural_map(func.body, [(tirx.BufferStore, _guard), (tirx.For, _hoist)])
     return func.with_body(body)
 

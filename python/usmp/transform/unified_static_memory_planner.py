@@ -24,7 +24,7 @@ from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 from usmp.transform.module_pass import ModulePass
 
 
-@tvm.transform.module_pass(opt_level=0, name="tir.usmp.UnifiedStaticMemoryPlanner")
+@tvm.transform.module_pass(opt_level=0, name="usmp.UnifiedStaticMemoryPlanner")
 class UnifiedStaticMemoryPlanner(ModulePass):
     """Plan the memory of `__tvm_main__` and of everything that it calls.
 

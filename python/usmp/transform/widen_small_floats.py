@@ -1,4 +1,4 @@
-"""Operators compute float16 and bfloat16 in float32; C has neither type.
+"""WidenSmallFloats: operators compute float16 and bfloat16 in float32; C has neither type.
 
 Tensors between operators keep their type. Inside of an operator, buffers and intermediate values
 are float32, as in onnxruntime, and what is stored is rounded to the nearest number of the tensor's
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, Op, PrimType, TensorLoad, Var
@@ -17,6 +18,7 @@ from tvm.tirx import Cast, FloatImm
 
 from usmp.analysis.addressed import addressed
 from usmp.tir.nodes import nodes_of
+from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 _SMALL = ("float16", "bfloat16")
 _ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
@@ -31,13 +33,18 @@ _AS_THEY_ARE = (
 """Calls whose types are the callee's."""
 
 
-def widen_small_floats(mod: IRModule) -> IRModule:
-    """Rewrite the PrimFuncs of `mod` that have such numbers, loops with or without blocks."""
-    widened = IRModule(mod.functions, attrs=mod.attrs)
-    for variable, func in mod.functions.items():
-        if isinstance(func, tirx.PrimFunc) and _concerns(func):
-            widened.update_func(variable, _widened(func))
-    return widened
+@tvm.transform.module_pass(opt_level=0, name="usmp.WidenSmallFloats")
+class WidenSmallFloats(ModulePass):
+    """Compute in float32 what PrimFuncs, with or without blocks, compute in smaller types.
+
+    What is loaded is converted, what is stored is rounded to the nearest number of its type, and
+    buffers and variables that only loads and stores know become float32. Parameters keep their
+    types, and what is only moved is not converted.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite the PrimFuncs that have such numbers."""
+        return with_prim_funcs(mod, lambda func: _widened(func) if _concerns(func) else func)
 
 
 def _concerns(func: tirx.PrimFunc) -> bool:

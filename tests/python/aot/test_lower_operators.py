@@ -6,11 +6,12 @@ from tvm import tirx
 from tvm.ir import IRModule, PointerType
 from tvm.script import tirx as T
 
-from usmp.aot.lower_operators import lower_operators, pass_buffers_as_pointers
+from usmp.aot.lower_operators import LowerOperators
+from usmp.aot.pass_buffers_as_pointers import pass_buffers_as_pointers
 
 
 def lower(func):
-    return lower_operators(IRModule({"f": func}))["f"]
+    return LowerOperators()(IRModule({"f": func}))["f"]
 
 
 def test_blocks_become_flat_loops_over_pointers():

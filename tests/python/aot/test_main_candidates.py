@@ -40,11 +40,11 @@ def others(monkeypatch):
     of those that let no more bytes live at once."""
     made = []
 
-    def spy(lowered):
-        made.append(MainCandidates(lowered))
+    def spy(mod, finish):
+        made.append(MainCandidates(mod, finish))
         return made[-1]
 
-    monkeypatch.setattr("usmp.pipeline.MainCandidates", spy)
+    monkeypatch.setattr("usmp.aot.lower_main.MainCandidates", spy)
 
     def find(mod):
         lower_to_aot(mod)

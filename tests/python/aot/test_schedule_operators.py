@@ -9,15 +9,15 @@ from tvm.ir import IRModule, TensorLoad
 from tvm.script import tirx as T
 
 from usmp.analysis import safe_overlap
-from usmp.aot.lower_operators import lower_operators
-from usmp.aot.schedule_operators import schedule_operators
+from usmp.aot.lower_operators import LowerOperators
+from usmp.aot.schedule_operators import ScheduleOperators
 from usmp.build_module import build
 from usmp.pipeline import lower_to_aot
 from usmp.relax.transform.fuse_operators import FuseOperators
 
 
 def lower(func):
-    return lower_operators(schedule_operators(IRModule({"f": func})))["f"]
+    return LowerOperators()(ScheduleOperators()(IRModule({"f": func})))["f"]
 
 
 def scratch(func):
@@ -144,9 +144,9 @@ def test_no_scratch_and_the_same_bits(name, model, expected, random_array):
 @pytest.mark.parametrize("name", MODELS)
 def test_no_reduction_is_computed_more_often(name, model, operators, random_array):
     body, shape = MODELS[name]
-    mod = FuseOperators(model(lambda b, x: body(b, x, random_array), ("x", shape, "float32")))
-    before = operators(lower_operators(mod))
-    after = operators(lower_operators(schedule_operators(mod)))
+    mod = FuseOperators()(model(lambda b, x: body(b, x, random_array), ("x", shape, "float32")))
+    before = operators(LowerOperators()(mod))
+    after = operators(LowerOperators()(ScheduleOperators()(mod)))
     assert {n: stores(f, is_update) for n, f in after.items()} == {
         n: stores(f, is_update) for n, f in before.items()
     }
@@ -292,7 +292,7 @@ def test_what_is_not_in_block_form_is_left_alone():
             A[i] = T.float32(0)
 
     mod = IRModule({"f": func})
-    tvm.ir.assert_structural_equal(schedule_operators(mod), mod)
+    tvm.ir.assert_structural_equal(ScheduleOperators()(mod), mod)
 
 
 def test_attributes_of_a_function_are_kept():
@@ -304,7 +304,7 @@ def test_attributes_of_a_function_are_kept():
                 vi = T.axis.spatial(4, i)
                 B[vi] = A[vi]
 
-    attrs = schedule_operators(IRModule({"f": func}))["f"].attrs
+    attrs = ScheduleOperators()(IRModule({"f": func}))["f"].attrs
     assert attrs["op_pattern"] == 3
     assert attrs["global_symbol"] == "func"
 

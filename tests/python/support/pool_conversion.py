@@ -8,7 +8,7 @@ from tvm import tirx
 
 from usmp.objects import PoolAllocation
 from usmp.objects.attributes import POOL_ARGS_ATTR
-from usmp.transform import convert_pool_allocations_to_offsets
+from usmp.transform import ConvertPoolAllocationsToOffsets
 
 
 def convert(mod, places):
@@ -22,7 +22,7 @@ def convert(mod, places):
     for func in mod.functions.values():
         tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
     assert len(allocations) == len(places)
-    return convert_pool_allocations_to_offsets(allocations)(mod)
+    return ConvertPoolAllocationsToOffsets(allocations)(mod)
 
 
 def assert_becomes(before, places, expected):

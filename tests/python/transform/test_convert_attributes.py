@@ -10,7 +10,7 @@ from tvm.script import tirx as T
 from support.pool_conversion import convert
 from usmp.objects import PoolAllocation, WorkspacePoolInfo
 from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR
-from usmp.transform import AssignPoolInfo, convert_pool_allocations_to_offsets
+from usmp.transform import AssignPoolInfo, ConvertPoolAllocationsToOffsets
 
 FAST = WorkspacePoolInfo("fast", ["c"])
 SLOW = WorkspacePoolInfo("slow", ["c"])
@@ -68,7 +68,7 @@ def test_a_module_that_can_be_printed_and_parsed():
     allocation = Before["__tvm_main__"].body.seq[0]
     places = {allocation: PoolAllocation(FAST, 8)}
     mod = Before.with_attr("ours", 2)
-    after = convert_pool_allocations_to_offsets(places, emit_tvmscript_printable=True)(mod)
+    after = ConvertPoolAllocationsToOffsets(places, emit_tvmscript_printable=True)(mod)
     assert not after.attrs
     assert {v.name_hint: list(f.attrs.keys()) for v, f in after.functions.items()} == {
         "op": ["global_symbol"],
@@ -96,7 +96,7 @@ def test_what_stays_and_what_is_not_tir_can_be_printed_too():
 
     mod = AssignPoolInfo()(Before)
     places = {mod["__tvm_main__"].body.seq[0]: PoolAllocation(FAST, 8)}
-    after = convert_pool_allocations_to_offsets(places, emit_tvmscript_printable=True)(mod)
+    after = ConvertPoolAllocationsToOffsets(places, emit_tvmscript_printable=True)(mod)
     assert isinstance(after["relax_main"], relax.Function)
     parsed = tvm.script.from_source(after.script(), extra_vars={"I": I, "T": T, "R": R})
     tvm.ir.assert_structural_equal(parsed, after)

@@ -61,4 +61,4 @@ def test_threads_stay():
 
 
 def test_the_pass_has_a_name():
-    assert ConvertForLoopsToSerial().info.name == "tir.usmp.ConvertForLoopsToSerial"
+    assert ConvertForLoopsToSerial().info.name == "usmp.ConvertForLoopsToSerial"

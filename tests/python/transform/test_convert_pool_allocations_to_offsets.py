@@ -6,7 +6,7 @@ from tvm.script import tirx as T
 from support.pool_conversion import assert_becomes, convert, pool_args
 from usmp.objects import WorkspacePoolInfo
 from usmp.objects.attributes import POOL_ARGS_ATTR
-from usmp.transform import ConvertPoolAllocationsToOffsets, convert_pool_allocations_to_offsets
+from usmp.transform import ConvertPoolAllocationsToOffsets
 
 FAST = WorkspacePoolInfo("fast", ["c"])
 SLOW = WorkspacePoolInfo("slow", ["c"])
@@ -312,8 +312,7 @@ def test_other_attributes_stay():
 
 
 def test_the_pass_has_a_name():
-    for make in (ConvertPoolAllocationsToOffsets, convert_pool_allocations_to_offsets):
-        assert make({}).info.name == "tir.usmp.ConvertPoolAllocationsToOffsets"
+    assert ConvertPoolAllocationsToOffsets({}).info.name == "usmp.ConvertPoolAllocationsToOffsets"
 
 
 def test_a_pool_is_aligned_as_its_most_demanding_buffer():

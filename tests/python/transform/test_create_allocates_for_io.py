@@ -260,4 +260,4 @@ def test_only_the_inputs_are_told():
 
 
 def test_the_pass_has_a_name():
-    assert CreateAllocatesForIO().info.name == "tir.usmp.CreateAllocatesForIO"
+    assert CreateAllocatesForIO().info.name == "usmp.CreateAllocatesForIO"

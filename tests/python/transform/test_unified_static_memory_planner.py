@@ -246,15 +246,15 @@ def test_every_step_is_seen_by_instruments():
     with PassContext(instruments=[Recorder()], config={"tir.usmp.use_workspace_io": True}):
         UnifiedStaticMemoryPlanner()(mod)
     assert seen == [
-        "tir.usmp.UnifiedStaticMemoryPlanner",
-        "tir.usmp.CreateAllocatesForIO",
-        "tir.usmp.AssignPoolInfo",
-        "tir.usmp.ConvertPoolAllocationsToOffsets",
+        "usmp.UnifiedStaticMemoryPlanner",
+        "usmp.CreateAllocatesForIO",
+        "usmp.AssignPoolInfo",
+        "usmp.ConvertPoolAllocationsToOffsets",
     ]
 
 
 def test_name():
-    assert UnifiedStaticMemoryPlanner().info.name == "tir.usmp.UnifiedStaticMemoryPlanner"
+    assert UnifiedStaticMemoryPlanner().info.name == "usmp.UnifiedStaticMemoryPlanner"
 
 
 def test_the_module_that_is_planned_is_not_changed():

@@ -1,7 +1,7 @@
 """Operators that accelerators compute: chosen by patterns, written by the user in C.
 
 TVM calls it BYOC, bring your own codegen. `quantized_operator` is for users; the passes over Relax
-are `partition_for_accelerators` and `lower_accelerator_functions` in `usmp.relax.transform`.
+are `PartitionForAccelerators` and `LowerAcceleratorFunctions` in `usmp.relax.transform`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,37 @@
 """Relax to Relax, one pass a file."""
+
+from usmp.relax.transform.check_iterations import CheckIterations
+from usmp.relax.transform.check_static_shapes import CheckStaticShapes
+from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
+from usmp.relax.transform.fold_constants import FoldConstants
+from usmp.relax.transform.fuse_operators import FuseOperators
+from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
+from usmp.relax.transform.fuse_slices import FuseSlices
+from usmp.relax.transform.fuse_tables import FuseTables
+from usmp.relax.transform.keep_in_place_operators import KeepInPlaceOperators
+from usmp.relax.transform.legalize_operators import LegalizeOperators
+from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions
+from usmp.relax.transform.make_parameter_names_unique import MakeParameterNamesUnique
+from usmp.relax.transform.normalize_copies import NormalizeCopies
+from usmp.relax.transform.normalize_take_indices import NormalizeTakeIndices
+from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
+from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
+
+__all__ = [
+    "CheckIterations",
+    "CheckStaticShapes",
+    "ConvertQDQToIntegers",
+    "FoldConstants",
+    "FuseOperators",
+    "FuseRecordedOperators",
+    "FuseSlices",
+    "FuseTables",
+    "KeepInPlaceOperators",
+    "LegalizeOperators",
+    "LowerAcceleratorFunctions",
+    "MakeParameterNamesUnique",
+    "NormalizeCopies",
+    "NormalizeTakeIndices",
+    "PartitionForAccelerators",
+    "PushSliceThroughConcat",
+]

@@ -1,4 +1,4 @@
-"""Compute at compile time what depends on constants alone."""
+"""FoldConstants: what depends on constants alone is computed at compile time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from usmp.relax.count_iterations import iterations_of
 from usmp.relax.transform.fold_exact_calls import fold_exact_calls
 from usmp.tir.nodes import nodes_of
 from usmp.transform.define_arithmetic import define_arithmetic
+from usmp.transform.module_pass import ModulePass
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
 
@@ -20,13 +21,21 @@ _MOST_ITERATIONS = 1 << 31
 some ten seconds."""
 
 
-def fold_constants(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: TVM's FoldConstant, but for operators that call C functions, for those that
-    compute for long, and for integer arithmetic that LLVM does not define, as division by zero.
+@tvm.transform.module_pass(opt_level=0, name="usmp.FoldConstants")
+class FoldConstants(ModulePass):
+    """TVM's FoldConstant, but for operators that call C functions, for those that compute for long,
+    and for integer arithmetic that LLVM does not define, as division by zero.
 
     TVM compiles what it folds and runs it in this process, but for what NumPy knows to the bit;
     there only the emitted C has these functions, and a division by zero would end it.
     """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Fold what Relax functions call."""
+        return _fold_constants(mod)
+
+
+def _fold_constants(mod: IRModule) -> IRModule:
     apart = _take_long(mod) | _undefined(mod)
     hidden = {
         variable: func

@@ -1,86 +1,61 @@
-"""From imported Relax operators to fused TIR PrimFuncs."""
+"""FuseOperators: from imported Relax operators to fused TIR PrimFuncs."""
 
 from __future__ import annotations
 
 import tvm
 from tvm import relax
+from tvm.ir import IRModule
 
-from usmp.ops.argmin_argmax import legalize_argmin_argmax
-from usmp.ops.scatter import SCATTER_OPERATORS
-from usmp.relax.contiguous_parts import MOVES, part_offsets
-from usmp.relax.transform.fold_constants import fold_constants
-from usmp.relax.transform.fuse_recorded_operators import fuse_recorded_operators
-from usmp.relax.transform.fuse_slices import fuse_slices
-from usmp.relax.transform.fuse_tables import fuse_tables
-from usmp.relax.transform.keep_in_place_operators import keep_in_place_operators
-from usmp.relax.transform.legalize_clamps import LEGALIZE_CLAMPS
-from usmp.relax.transform.push_slice_through_concat import push_slice_through_concat
+from usmp.relax.transform.fold_constants import FoldConstants
+from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
+from usmp.relax.transform.fuse_slices import FuseSlices
+from usmp.relax.transform.fuse_tables import FuseTables
+from usmp.relax.transform.keep_in_place_operators import KeepInPlaceOperators
+from usmp.relax.transform.legalize_errors import apply_to_operators
+from usmp.relax.transform.legalize_operators import LegalizeOperators
+from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
+from usmp.transform.module_pass import ModulePass
 
-_PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
-"""What stands in the memory of its argument, if that is contiguous."""
-_VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
-
-
-def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """An operator that only changes the shape, as a reshape, which `lower_main` knows."""
-    return relax.op.reshape(call.args[0], [int(extent) for extent in call.ty.shape])
-
-
-def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """An operator that cuts or joins the outermost axis, as it is: `lower_main` knows it, and lets
-    tensors lie in one another. Only where all inputs are the caller's or constants would joining
-    them be better left to the readers, into which it is fused."""
-    inputs = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else [call.args[0]]
-    is_useful = call.op.name != "relax.concat" or any(_is_computed(builder, e) for e in inputs)
-    if is_useful and part_offsets(call) is not None:
-        return call
-    return call.op.get_attr("FLegalize")(builder, call)
-
-
-def _is_computed(builder: relax.BlockBuilder, expr: relax.Expr) -> bool:
-    """Whether an operator computes the tensor."""
-    if not isinstance(expr, tvm.ir.Var):
-        return False
-    bound = builder.lookup_binding(expr)
-    if isinstance(bound, relax.TupleGetItem):
-        return _is_computed(builder, bound.tuple_value)
-    if getattr(getattr(bound, "op", None), "name", None) in _PLACES:
-        return _is_computed(builder, bound.args[0])
-    return bound is not None
-
-
-FuseOperators = tvm.transform.Sequential(
+_PASSES = tvm.transform.Sequential(
     [
         relax.transform.DecomposeOpsForInference(),
         relax.transform.CanonicalizeBindings(),
-        tvm.transform.module_pass(
-            push_slice_through_concat, opt_level=0, name="usmp.PushSliceThroughConcat"
-        ),
+        # While slices and joins are still operators.
+        PushSliceThroughConcat(),
+        LegalizeOperators(),
         # A reshape becomes a view; it copies nothing.
-        relax.transform.LegalizeOps(
-            {
-                **{name: _as_reshape for name in _VIEWS},
-                **{name: _keep_contiguous for name in MOVES},
-                **LEGALIZE_CLAMPS,
-                **SCATTER_OPERATORS,
-                **{name: legalize_argmin_argmax for name in ("relax.argmax", "relax.argmin")},
-            },
-            skip_ops=["relax.reshape"],
-        ),
         relax.transform.RewriteDataflowReshape(),
-        tvm.transform.module_pass(
-            keep_in_place_operators, opt_level=0, name="usmp.KeepInPlaceOperators"
-        ),
+        # Before patterns are found: those that are there already stay.
+        KeepInPlaceOperators(),
         relax.transform.AnnotateTIROpPattern(),
-        tvm.transform.module_pass(fuse_slices, opt_level=0, name="usmp.FuseSlices"),
+        FuseSlices(),
+        # Of the slices that were just legalized.
         relax.transform.AnnotateTIROpPattern(),
-        tvm.transform.module_pass(fold_constants, opt_level=0, name="usmp.FoldConstants"),
-        tvm.transform.module_pass(fuse_tables, opt_level=0, name="usmp.FuseTables"),
-        tvm.transform.module_pass(
-            fuse_recorded_operators, opt_level=0, name="usmp.FuseRecordedOperators"
-        ),
+        FoldConstants(),
+        # TVM takes tables for operators that nothing is fused with.
+        FuseTables(),
+        # Element-wise operators go into their producers; what is known of them stays.
+        FuseRecordedOperators(),
         relax.transform.DeadCodeElimination(),
     ],
-    name="usmp.FuseOperators",
+    name="usmp.FuseOperators.passes",
 )
-"""Legalize, fold constants, fuse element-wise operators into their producers."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.FuseOperators")
+class FuseOperators(ModulePass):
+    """Legalize, fold constants, fuse element-wise operators into their producers.
+
+    Afterwards the Relax `main` only calls PrimFuncs, reshapes, and cuts and joins along the
+    outermost axis, as `LowerMain` takes it.
+
+    Raises
+    ------
+    UnsupportedModelError
+        an operator that cannot be legalized; the message has the operator, its result and the
+        reason.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Apply the passes, all of them in one go."""
+        return apply_to_operators(_PASSES, mod)

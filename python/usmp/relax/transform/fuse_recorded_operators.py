@@ -1,8 +1,4 @@
-"""TVM's fusion of operators into PrimFuncs, with the records of what they were fused from.
-
-`relax.transform.FuseOps` makes a Relax function of the operators that go together, and `FuseTIR`
-one PrimFunc of that, without the attributes of those that it comes from.
-"""
+"""FuseRecordedOperators: fused PrimFuncs have the records of what they were fused from."""
 
 from __future__ import annotations
 
@@ -12,11 +8,24 @@ from tvm.ir import Call, IRModule
 
 from usmp.ops.record import Steps, operators_of, with_operators
 from usmp.tir.nodes import nodes_of
+from usmp.transform.module_pass import ModulePass
 
 
-def fuse_recorded_operators(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: FuseOps and FuseTIR. The attribute `quantized_operators` of a fused PrimFunc
-    has the steps of those that it computes, in their order."""
+@tvm.transform.module_pass(opt_level=0, name="usmp.FuseRecordedOperators")
+class FuseRecordedOperators(ModulePass):
+    """TVM's FuseOps and FuseTIR, and the records of what was fused.
+
+    FuseOps makes a Relax function of the operators that go together, and FuseTIR one PrimFunc of
+    that, without the attributes of those that it comes from. The attribute `quantized_operators` of
+    a fused PrimFunc has the steps of those that it computes, in their order.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Fuse the operators of `main`."""
+        return _fuse_recorded_operators(mod)
+
+
+def _fuse_recorded_operators(mod: IRModule) -> IRModule:
     grouped = relax.transform.FuseOps()(mod)
     steps = {
         str(variable.name_hint): _steps(grouped, func)

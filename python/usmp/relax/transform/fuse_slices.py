@@ -1,9 +1,4 @@
-"""Slices that are better computed than read in place.
-
-What computes its elements one by one, for a slice alone, is fused with the slice, and then computes
-only the elements of that: a slice of a slice is the usual case. Any other slice stays, so that
-`lower_main` can let it lie in what it is a part of.
-"""
+"""FuseSlices: slices that are better computed than read in place."""
 
 from __future__ import annotations
 
@@ -14,14 +9,28 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, IRModule
 
+from usmp.transform.module_pass import ModulePass
+
 _INJECTIVE = 2
 """TVM's OpPatternKind of operators that compute each element of the result from one element of each
 input; less are simpler ones."""
 
 
-def fuse_slices(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: legalize `R.strided_slice` of tensors that nothing else reads and that an
-    operator computes element by element. PrimFuncs have their `op_pattern`."""
+@tvm.transform.module_pass(opt_level=0, name="usmp.FuseSlices")
+class FuseSlices(ModulePass):
+    """Legalize `R.strided_slice` of what an operator computes element by element for it alone.
+
+    It is then fused with that operator, which computes only the elements of the slice: a slice of a
+    slice is the usual case. Any other slice stays, so that `LowerMain` can let it lie in what it is
+    a part of. PrimFuncs have their `op_pattern` (`relax.transform.AnnotateTIROpPattern`).
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite `main`."""
+        return _fuse_slices(mod)
+
+
+def _fuse_slices(mod: IRModule) -> IRModule:
     main = mod["main"]
     bindings = [binding for block in main.body.blocks for binding in block.bindings]
     values = {binding.var: binding.value for binding in bindings}

@@ -1,8 +1,4 @@
-"""Operators that look each element up in a table are fused as element-wise ones.
-
-TVM classifies operators by the places that they read. Those of a table depend on the data, so it
-takes such an operator for one that nothing is to be fused with.
-"""
+"""FuseTables: operators that look each element up in a table are fused as element-wise ones."""
 
 from __future__ import annotations
 
@@ -11,20 +7,26 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.ops.emit import ELEMENT_WISE_MARK
+from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 _ELEMENT_WISE = 0
 """TVM's OpPatternKind."""
 
 
-def fuse_tables(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: what is marked gets the pattern of element-wise operators."""
-    changed = IRModule(mod.functions, attrs=mod.attrs)
-    for variable, func in mod.functions.items():
-        if (
-            isinstance(func, tirx.PrimFunc)
-            and func.attrs is not None
-            and ELEMENT_WISE_MARK in func.attrs
-        ):
-            marked = func.without_attr(ELEMENT_WISE_MARK).with_attr("op_pattern", _ELEMENT_WISE)
-            changed.update_func(variable, marked)
-    return changed
+@tvm.transform.module_pass(opt_level=0, name="usmp.FuseTables")
+class FuseTables(ModulePass):
+    """Give PrimFuncs with the mark of element-wise operators the `op_pattern` of such.
+
+    TVM classifies operators by the places that they read. Those of a table depend on the data, so
+    it takes such an operator for one that nothing is to be fused with.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Replace the mark (`usmp.ops.emit.ELEMENT_WISE_MARK`) by the pattern."""
+        return with_prim_funcs(mod, _with_pattern)
+
+
+def _with_pattern(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    if ELEMENT_WISE_MARK not in (func.attrs or {}):
+        return func
+    return func.without_attr(ELEMENT_WISE_MARK).with_attr("op_pattern", _ELEMENT_WISE)

@@ -1,8 +1,4 @@
-"""Operators that write over their arguments (`R.call_tir_inplace`) are fused with nothing.
-
-Fusion takes each operator to write memory of its own. Merged with others that read the same
-argument, one that does not could overwrite what these are still to read.
-"""
+"""KeepInPlaceOperators: operators that write over their arguments are fused with nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
 from usmp.tir.nodes import nodes_of
+from usmp.transform.module_pass import ModulePass
 
 _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
@@ -27,11 +24,19 @@ def in_place_operators(mod: IRModule) -> set[str]:
     }
 
 
-def keep_in_place_operators(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: mark them, so that fusion leaves them alone."""
-    marked = IRModule(mod.functions, attrs=mod.attrs)
-    names = in_place_operators(mod)
-    for variable, func in mod.functions.items():
-        if isinstance(func, tirx.PrimFunc) and variable.name_hint in names:
-            marked.update_func(variable, func.with_attr("op_pattern", _OPAQUE))
-    return marked
+@tvm.transform.module_pass(opt_level=0, name="usmp.KeepInPlaceOperators")
+class KeepInPlaceOperators(ModulePass):
+    """Mark PrimFuncs that are called with `R.call_tir_inplace`, so that fusion leaves them alone.
+
+    Fusion takes each operator to write memory of its own. Merged with others that read the same
+    argument, one that does not could overwrite what these are still to read.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Give them the attribute `op_pattern` of what nothing is fused with."""
+        marked = IRModule(mod.functions, attrs=mod.attrs)
+        names = in_place_operators(mod)
+        for variable, func in mod.functions.items():
+            if isinstance(func, tirx.PrimFunc) and variable.name_hint in names:
+                marked.update_func(variable, func.with_attr("op_pattern", _OPAQUE))
+        return marked

@@ -17,6 +17,7 @@ from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParame
 from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.relax.transform.merge_equal_operators import merge_equal_operators
+from usmp.transform.module_pass import ModulePass
 
 _CODEGEN_ATTR = "Codegen"
 _OPAQUE = 8
@@ -168,3 +169,35 @@ def _access(parameter: AcceleratorParameter, data: tirx.Expr) -> tirx.Expr:
 
 def _elements(parameter: AcceleratorParameter) -> int:
     return prod(parameter.shape)
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.LowerAcceleratorFunctions")
+class LowerAcceleratorFunctions(ModulePass):
+    """Replace each Relax function with the attribute `Codegen` by a PrimFunc that calls C.
+
+    See `lower_accelerator_functions`.
+
+    Parameters
+    ----------
+    accelerators
+        names of the targets that the model is built for.
+    symbol_prefix
+        of C symbols.
+
+    Raises
+    ------
+    ValueError
+        a function for a target that is not named.
+    UnsupportedModelError
+        a function that only passes a tensor on.
+    """
+
+    def __init__(
+        self, accelerators: Sequence[str] = (), symbol_prefix: str = "tvmgen_default"
+    ) -> None:
+        self.accelerators = tuple(accelerators)
+        self.symbol_prefix = symbol_prefix
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Lower the functions, and the calls of them in `main`."""
+        return lower_accelerator_functions(mod, self.accelerators, self.symbol_prefix)

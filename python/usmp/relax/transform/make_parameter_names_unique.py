@@ -1,23 +1,33 @@
-"""Inputs are told apart by their names, so no two have one name."""
+"""MakeParameterNamesUnique: inputs are told apart by their names, so no two have one name."""
 
 from __future__ import annotations
 
+import tvm
 import tvm_ffi
 from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.relax.static_shapes import main_function
 from usmp.support.unique_names import names_apart
+from usmp.transform.module_pass import ModulePass
 
 
-def make_parameter_names_unique(mod: IRModule) -> IRModule:
-    """`mod` with a number in the name of each parameter of `main` whose name came before.
+@tvm.transform.module_pass(opt_level=0, name="usmp.MakeParameterNamesUnique")
+class MakeParameterNamesUnique(ModulePass):
+    """Put a number in the name of each parameter of `main` whose name came before.
 
     Raises
     ------
     UnsupportedModelError
         no Relax function `main`.
     """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rename the parameters."""
+        return _make_parameter_names_unique(mod)
+
+
+def _make_parameter_names_unique(mod: IRModule) -> IRModule:
     main = main_function(mod)
     names = names_apart(param.name for param in main.params)
     renamed = {

@@ -1,13 +1,9 @@
-"""Operators that copy elements, as those that `lower_main` lets be parts of one another.
-
-A take of elements at equal distances is a slice, and so is each part of a split, which its reader
-can take from the whole; a stack is a join, and a dropout leaves its input as it is when the model
-runs.
-"""
+"""NormalizeCopies: operators that copy elements, as those that can be parts of one another."""
 
 from __future__ import annotations
 
 import numpy as np
+import tvm
 import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Op
@@ -15,11 +11,30 @@ from tvm.ir import Call, GenericConst, IRModule, Op
 from usmp.ops.emit import shape_of
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
+from usmp.transform.module_pass import ModulePass
 
 
-def normalize_copies(mod: IRModule) -> IRModule:
-    """Rewrite `R.take` with constant indices that are equally far apart, `R.split`, `R.stack` and
-    `R.nn.dropout` in `main`, whose indices count from the start (see `normalize_take_indices`)."""
+@tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeCopies")
+class NormalizeCopies(ModulePass):
+    """Write what copies elements as slices and joins, which `LowerMain` lets lie in one another.
+
+    In `main`, an `R.take` with constant indices that are equally far apart is a slice, and so is
+    each part of an `R.split`, which its reader can take from the whole; an `R.stack` is a join, and
+    an `R.nn.dropout` leaves its input as it is when the model runs. Indices count from the start
+    (see `NormalizeTakeIndices`).
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite `main`."""
+        return _normalize_copies(mod)
+
+
+def _normalize_copies(mod: IRModule) -> IRModule:
     main = main_function(mod)
     values = {
         binding.var: getattr(binding, "value", None)

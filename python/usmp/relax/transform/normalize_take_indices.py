@@ -1,10 +1,11 @@
-"""Count the constant indices of `R.take` from the start, as its C needs them."""
+"""NormalizeTakeIndices: constant indices of `R.take` count from the start, as its C needs them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import tvm
 import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Op
@@ -13,9 +14,11 @@ from usmp.ops.emit import shape_of
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import has_static_shape, main_function
 from usmp.support.errors import UnsupportedModelError
+from usmp.transform.module_pass import ModulePass
 
 
-def normalize_take_indices(mod: IRModule) -> IRModule:
+@tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeTakeIndices")
+class NormalizeTakeIndices(ModulePass):
     """Replace negative constant indices in `main`, which count from the end, by the same elements
     counted from the start.
 
@@ -27,6 +30,13 @@ def normalize_take_indices(mod: IRModule) -> IRModule:
     UnsupportedModelError
         there is no such element, or no Relax function `main`.
     """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite `main`."""
+        return _normalize_take_indices(mod)
+
+
+def _normalize_take_indices(mod: IRModule) -> IRModule:
     main = main_function(mod)
     body = tvm_ffi.structural_map(main.body, (Call, _normalized))
     if body.same_as(main.body):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import tvm
 from tvm import relax
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
 from usmp.relax.accelerators.patterns import matching_in, patterns_of
-from usmp.relax.transform.fold_constants import fold_constants
+from usmp.relax.transform.fold_constants import FoldConstants
+from usmp.transform.module_pass import ModulePass
 
 
 def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IRModule:
@@ -30,10 +31,30 @@ def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IR
         if patterns:
             mod = relax.transform.ConvertToDataflow(min_size=1)(mod)
             # Importers compute some constants from others; patterns are to see the values.
-            mod = fold_constants(mod, PassContext.current())
+            mod = FoldConstants()(mod)
             fuse = relax.transform.FuseOpsByPattern(
                 patterns, bind_constants=True, annotate_codegen=True
             )
             with matching_in(mod):
                 mod = fuse(mod)
     return mod
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.PartitionForAccelerators")
+class PartitionForAccelerators(ModulePass):
+    """Move each match of a registered pattern to a Relax function with the attribute `Codegen`.
+
+    See `partition_for_accelerators`.
+
+    Parameters
+    ----------
+    accelerators
+        their names, the one that chooses first in front.
+    """
+
+    def __init__(self, accelerators: Sequence[str] = ()) -> None:
+        self.accelerators = tuple(accelerators)
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Partition `main`."""
+        return partition_for_accelerators(mod, self.accelerators)

@@ -1,8 +1,4 @@
-"""Slices of a joined tensor that may as well be slices of what was joined.
-
-Where all that reads a concat slices it along the axis of the concat, the parts are there before
-they are joined: the joined tensor need not exist.
-"""
+"""PushSliceThroughConcat: slices of a joined tensor become slices of what was joined."""
 
 from __future__ import annotations
 
@@ -17,17 +13,23 @@ from usmp.ops.emit import shape_of
 from usmp.relax.contiguous_parts import part_offsets
 from usmp.relax.replace_main import with_main_body
 from usmp.tir.nodes import nodes_of
+from usmp.transform.module_pass import ModulePass
 
 
-def push_slice_through_concat(mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """A module pass: rewrite `R.strided_slice` of `R.concat` in `main`.
+@tvm.transform.module_pass(opt_level=0, name="usmp.PushSliceThroughConcat")
+class PushSliceThroughConcat(ModulePass):
+    """Rewrite `R.strided_slice` of `R.concat` in `main` to slices of the parts.
 
-    A concat along the outermost axis copies nothing, and neither do its slices; it stays if one of
-    them would have to join again.
+    Where all that reads a concat slices it along the axis of the concat, the parts are there before
+    they are joined: the joined tensor need not exist. A concat along the outermost axis copies
+    nothing, and neither do its slices; it stays if one of them would have to join again.
     """
-    while (cut := _joins_cut(mod)) is not None:
-        mod = cut
-    return mod
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite `main` until no such concat is left."""
+        while (cut := _joins_cut(mod)) is not None:
+            mod = cut
+        return mod
 
 
 def _joins_cut(mod: IRModule) -> IRModule | None:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tvm.ir.transform import PassContext
 
 import usmp
 from support.pytorch_models import (
@@ -72,12 +73,12 @@ def test_models_are_like_pytorch(make):
     ("make", "is_per_channel"),
     [(Cnn, True), (Residual, True), (Residual, False), (Mobile, True), (Perceptron, True)],
 )
-def test_quantized_models_are_like_pytorch(make, is_per_channel, monkeypatch):
+def test_quantized_models_are_like_pytorch(make, is_per_channel):
     """As they are imported: integer operators, which round otherwise, have tests of their own."""
-    monkeypatch.setattr("usmp.pipeline.use_integer_operators", lambda mod: mod)
     module = quantized(seeded(make), is_per_channel)
     x = example_of(make, 9)
-    factory = built(module, x)
+    with PassContext(disabled_pass=["usmp.ConvertQDQToIntegers"]):
+        factory = built(module, x)
     (name,) = (tensor.info.name for tensor in factory.interface.inputs)
     (output,) = factory.run({name: x.numpy()}).values()
     expected = run(module, x)

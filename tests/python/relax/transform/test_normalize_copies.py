@@ -7,7 +7,7 @@ import pytest
 import tvm
 from tvm import relax
 
-from usmp.relax.transform.normalize_copies import normalize_copies
+from usmp.relax.transform import NormalizeCopies
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_take_of_elements_at_equal_distances_is_a_slice(
     take, sliced, expected, random_array, indices, axis, begin, end, stride, new_shape
 ):
     before = take(indices, axis)
-    after = normalize_copies(before)
+    after = NormalizeCopies()(before)
     wanted = sliced(axis % 2, begin, end, stride, new_shape)
     tvm.ir.assert_structural_equal(after, wanted)
     x = random_array(4, 6)
@@ -61,25 +61,25 @@ def test_a_take_of_elements_at_equal_distances_is_a_slice(
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8"])
 def test_indices_of_other_types(take, sliced, dtype):
-    after = normalize_copies(take([5, 4], 1, dtype=dtype))
+    after = NormalizeCopies()(take([5, 4], 1, dtype=dtype))
     tvm.ir.assert_structural_equal(after, sliced(1, 5, 3, -1, (4, 2)))
 
 
 def test_a_tensor_of_one_axis_has_no_other(take, sliced):
-    after = normalize_copies(take([1, 2], None, (5,)))
+    after = NormalizeCopies()(take([1, 2], None, (5,)))
     tvm.ir.assert_structural_equal(after, sliced(0, 1, 3, 1, (2,), (5,)))
 
 
 @pytest.mark.parametrize("indices", [[0, 1, 3], [1, 1], [3, 0, 1, 2], np.empty((0,)), [4, 3]])
 def test_other_takes_stay(take, indices):
     before = take(indices, 0)
-    assert normalize_copies(before).same_as(before)
+    assert NormalizeCopies()(before).same_as(before)
 
 
 def test_a_take_of_computed_indices_stays(model):
     inputs = ("x", (4, 6), "float32"), ("i", (2,), "int32")
     before = model(lambda _, x, i: relax.op.take(x, i, 0), *inputs)
-    assert normalize_copies(before).same_as(before)
+    assert NormalizeCopies()(before).same_as(before)
 
 
 @pytest.mark.parametrize(("axis", "positive"), [(0, 0), (1, 1), (-1, 2), (-3, 0)])
@@ -90,7 +90,7 @@ def test_a_stack_is_a_join(model, axis, positive):
         parts = [b.emit(relax.op.expand_dims(value, positive)) for value in (x, y)]
         return relax.op.concat(parts, positive)
 
-    after = normalize_copies(model(lambda _, x, y: relax.op.stack([x, y], axis), *inputs))
+    after = NormalizeCopies()(model(lambda _, x, y: relax.op.stack([x, y], axis), *inputs))
     tvm.ir.assert_structural_equal(after, model(joined, *inputs))
 
 
@@ -100,11 +100,11 @@ def test_a_dropout_is_its_input(model):
         return relax.op.nn.relu(b.emit(dropped[0]))
 
     x = ("x", (4, 6), "float32")
-    after = relax.transform.CanonicalizeBindings()(normalize_copies(model(body, x)))
+    after = relax.transform.CanonicalizeBindings()(NormalizeCopies()(model(body, x)))
     wanted = model(lambda b, x: relax.op.nn.relu(b.emit(relax.op.exp(x))), x)
     tvm.ir.assert_structural_equal(after, wanted)
 
 
 def test_the_mask_of_a_dropout_is_computed(model):
     before = model(lambda b, x: b.emit(relax.op.nn.dropout(x, 0.5))[1], ("x", (4, 6), "float32"))
-    assert normalize_copies(before).same_as(before)
+    assert NormalizeCopies()(before).same_as(before)

@@ -8,7 +8,8 @@ import tvm
 from tvm import relax
 
 import usmp
-from usmp.relax.transform.normalize_take_indices import normalize_take_indices
+from usmp.relax.transform import NormalizeTakeIndices
+from usmp.transform.module_pass import apply_passes
 
 
 @pytest.fixture
@@ -32,31 +33,31 @@ def take(model):
     ],
 )
 def test_negative_indices_are_counted_from_the_start(take, indices, axis, counted, dtype):
-    after = normalize_take_indices(take(indices, axis, dtype=dtype))
+    after = NormalizeTakeIndices()(take(indices, axis, dtype=dtype))
     tvm.ir.assert_structural_equal(after, take(counted, axis, dtype=dtype))
     relax.analysis.well_formed(after)
 
 
 def test_tensor_of_one_axis(take):
-    after = normalize_take_indices(take([-1, 0], None, shape=(5,)))
+    after = NormalizeTakeIndices()(take([-1, 0], None, shape=(5,)))
     tvm.ir.assert_structural_equal(after, take([4, 0], None, shape=(5,)))
 
 
 @pytest.mark.parametrize("mode", ["wrap", "clip"])
 def test_modes_that_say_what_a_negative_index_means_stay(take, mode):
     before = take([-1, 5], 1, mode)
-    assert normalize_take_indices(before).same_as(before)
+    assert NormalizeTakeIndices()(before).same_as(before)
 
 
 def test_module_without_negative_indices_stays(take):
     before = take([0, 2], 1)
-    assert normalize_take_indices(before).same_as(before)
+    assert NormalizeTakeIndices()(before).same_as(before)
 
 
 @pytest.mark.parametrize("index", [3, -4])
 def test_elements_that_are_not_there(take, index):
     with pytest.raises(usmp.UnsupportedModelError) as error:
-        normalize_take_indices(take(index, 1))
+        apply_passes(NormalizeTakeIndices(), take(index, 1))
     assert str(error.value) == f"take reads element {index} of axis 1 of a tensor of shape [2, 3]"
 
 

@@ -7,7 +7,7 @@ import pytest
 import tvm
 from tvm import relax
 
-from usmp.relax.transform.push_slice_through_concat import push_slice_through_concat
+from usmp.relax.transform import PushSliceThroughConcat
 
 X = ("x", (2, 4), "float32")
 Y = ("y", (2, 3), "float32")
@@ -24,7 +24,7 @@ def check(model, expected, random_array):
 
     def check(body, changed, *inputs):
         before = model(body, *inputs)
-        after = push_slice_through_concat(before, None)
+        after = PushSliceThroughConcat()(before)
         right = before if changed is None else model(changed, *inputs)
         tvm.ir.assert_structural_equal(*map(relax.transform.CanonicalizeBindings(), (after, right)))
         arrays = [random_array(*shape) for _, shape, _ in inputs]

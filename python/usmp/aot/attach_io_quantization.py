@@ -1,0 +1,52 @@
+"""AttachIOQuantization: what the integers of inputs and outputs stand for, kept for callers."""
+
+from __future__ import annotations
+
+import tvm
+from tvm.ir import IRModule
+
+from usmp.objects.attributes import INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR
+from usmp.relax.io_quantization import Parameters, io_quantization
+from usmp.relax.static_shapes import main_function
+from usmp.transform.module_pass import ModulePass
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.AttachIOQuantization")
+class AttachIOQuantization(ModulePass):
+    """Read from the Relax `main` how its inputs and outputs are quantized, and attach it.
+
+    It is read from the attributes `input_quantization` and `output_quantization` of `main`, or else
+    from what dequantizes its inputs and quantizes its outputs, which later passes replace; it
+    becomes these attributes. `LowerMain` enters it in the `TensorInfo`s of the main function. A
+    `main` without quantization stays as it is.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
+    ValueError
+        an attribute is not what it should be.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Attach what is read."""
+        main = main_function(mod)
+        found = io_quantization(main)
+        if not any([*found.inputs.values(), *found.outputs]):
+            return mod
+        attached = IRModule(mod.functions, attrs=mod.attrs)
+        attached.update_func(
+            mod.get_global_var("main"),
+            main.with_attrs(
+                {
+                    INPUT_QUANTIZATION_ATTR: {n: _listed(p) for n, p in found.inputs.items()},
+                    OUTPUT_QUANTIZATION_ATTR: [_listed(p) for p in found.outputs],
+                }
+            ),
+        )
+        return attached
+
+
+def _listed(parameters: Parameters) -> list[float | int]:
+    """As the attributes have them."""
+    return [] if parameters is None else [float(parameters[0]), int(parameters[1])]

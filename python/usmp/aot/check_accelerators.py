@@ -1,0 +1,49 @@
+"""CheckAccelerators: not every target and interface can call functions of accelerators."""
+
+from __future__ import annotations
+
+import tvm
+from tvm.ir import IRModule
+from tvm.target import Target
+
+from usmp.codegen.accelerator_functions import accelerator_functions
+from usmp.objects.executor import executor_of
+from usmp.transform.module_pass import ModulePass
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.CheckAccelerators")
+class CheckAccelerators(ModulePass):
+    """Check that the code for this target and interface can call the functions of accelerators.
+
+    The interface is that of the module's attribute `executor`. The module is returned as it is.
+
+    Parameters
+    ----------
+    target
+        runs the main function; c by default.
+
+    Raises
+    ------
+    ValueError
+        there are such functions, and the target is not c, or the interface is packed; or two of
+        them have one symbol.
+    """
+
+    def __init__(self, target: Target | None = None) -> None:
+        self.target = target
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Look at the PrimFuncs."""
+        functions = accelerator_functions(mod)
+        kind = "c" if self.target is None else self.target.kind.name
+        if functions and kind != "c":
+            raise ValueError(
+                f'target "{kind}" cannot call functions of accelerators, such as '
+                f"{functions[0].symbol}; use target c"
+            )
+        if functions and executor_of(mod).is_packed:
+            raise ValueError(
+                "interface-api packed cannot pass the devices of accelerators, which "
+                f"{functions[0].symbol} needs; use interface-api c"
+            )
+        return mod

@@ -1,0 +1,62 @@
+"""LowerMain: the Relax main function becomes the AoT main PrimFunc."""
+
+from __future__ import annotations
+
+import tvm
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+from tvm.target import Target
+
+from usmp.aot.main_candidates import MainCandidates
+from usmp.planning.candidates import fewest_bytes
+from usmp.planning.options import planning_options
+from usmp.planning.session import planning_session
+from usmp.support.tvm_errors import lowering
+from usmp.transform.module_pass import ModulePass
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.LowerMain")
+class LowerMain(ModulePass):
+    """Replace the Relax `main` by the AoT PrimFunc `__tvm_main__`, which calls the operators.
+
+    It takes a typed pointer to each input and then to each output, and allocates every state,
+    every tensor between operators and every constant with a flat AllocBuffer. `main` only calls
+    PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes, and cuts and joins along the outermost
+    axis; the PrimFuncs are those of `LowerOperators`. Its attribute `states` lists what is kept
+    between runs (see `StateInfo`), `output_names` the names of its outputs, and
+    `input_quantization` and `output_quantization` what their integers stand for.
+
+    Parts of tensors that are cut or joined are copied, or lie in one another. Some choices are
+    planned, with the module's pools and executor and by the options in the PassContext (see
+    `PlanningOptions`), and the one with the smallest plan is taken
+    (`usmp.planning.candidates.fewest_bytes`). Within a `planning_session`, plans and facts are
+    there for the planner.
+
+    Parameters
+    ----------
+    target
+        of each PrimFunc that has none; by default they stay without.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a call that is not an operator PrimFunc, or a shape that is not static.
+    ValueError
+        a state that is not a parameter and a result of `main`; a choice that the planner refuses,
+        or options that it refuses.
+    """
+
+    def __init__(self, target: Target | None = None) -> None:
+        self.target = target
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
+        """Make the choices, and take the best of them."""
+        options = planning_options(context.config)
+        with planning_session() as session:
+
+            def finish(made: IRModule) -> IRModule:
+                return made if self.target is None else session.bind_targets(made, self.target)
+
+            with lowering():
+                candidates = MainCandidates(mod, finish)
+            return fewest_bytes(session, options, candidates.make).mod

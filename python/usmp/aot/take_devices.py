@@ -1,0 +1,22 @@
+"""TakeDevices: operators that call functions of accelerators take the handles of their devices."""
+
+from __future__ import annotations
+
+import tvm
+from tvm.ir import IRModule
+
+from usmp.aot.accelerator_devices import take_devices
+from usmp.transform.module_pass import ModulePass
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.TakeDevices")
+class TakeDevices(ModulePass):
+    """Give each PrimFunc that calls a function of the user the handle of its accelerator.
+
+    It becomes the last parameter, and the last argument of the call. A module without such
+    functions is returned as it is.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite these PrimFuncs."""
+        return take_devices(mod)

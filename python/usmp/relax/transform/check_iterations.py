@@ -1,0 +1,27 @@
+"""CheckIterations: a small file may ask for hours of loops."""
+
+from __future__ import annotations
+
+import tvm
+from tvm.ir import IRModule
+
+from usmp.relax.count_iterations import check_iterations
+from usmp.transform.module_pass import ModulePass
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.CheckIterations")
+class CheckIterations(ModulePass):
+    """Check that every PrimFunc ends within hours, by the extents of its loops.
+
+    The module is returned as it is.
+
+    Raises
+    ------
+    LimitError
+        one does not, as a pooling window of 2^30 by 2^30; the message names it.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Look at the PrimFuncs."""
+        check_iterations(mod)
+        return mod

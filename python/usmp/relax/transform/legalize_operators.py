@@ -1,0 +1,77 @@
+"""LegalizeOperators: Relax operators become PrimFuncs, but for those that may copy nothing."""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+
+from usmp.ops.argmin_argmax import legalize_argmin_argmax
+from usmp.ops.scatter import SCATTER_OPERATORS
+from usmp.relax.contiguous_parts import MOVES, part_offsets
+from usmp.relax.transform.legalize_clamps import LEGALIZE_CLAMPS
+from usmp.transform.module_pass import ModulePass
+
+_PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
+"""What stands in the memory of its argument, if that is contiguous."""
+_VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
+
+
+def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    """An operator that only changes the shape, as a reshape, which `lower_main` knows."""
+    return relax.op.reshape(call.args[0], [int(extent) for extent in call.ty.shape])
+
+
+def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    """An operator that cuts or joins the outermost axis, as it is: `lower_main` knows it, and lets
+    tensors lie in one another. Only where all inputs are the caller's or constants would joining
+    them be better left to the readers, into which it is fused."""
+    inputs = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else [call.args[0]]
+    is_useful = call.op.name != "relax.concat" or any(_is_computed(builder, e) for e in inputs)
+    if is_useful and part_offsets(call) is not None:
+        return call
+    return call.op.get_attr("FLegalize")(builder, call)
+
+
+def _is_computed(builder: relax.BlockBuilder, expr: relax.Expr) -> bool:
+    """Whether an operator computes the tensor."""
+    if not isinstance(expr, tvm.ir.Var):
+        return False
+    bound = builder.lookup_binding(expr)
+    if isinstance(bound, relax.TupleGetItem):
+        return _is_computed(builder, bound.tuple_value)
+    if getattr(getattr(bound, "op", None), "name", None) in _PLACES:
+        return _is_computed(builder, bound.args[0])
+    return bound is not None
+
+
+_LEGALIZE = relax.transform.LegalizeOps(
+    {
+        **{name: _as_reshape for name in _VIEWS},
+        **{name: _keep_contiguous for name in MOVES},
+        **LEGALIZE_CLAMPS,
+        **SCATTER_OPERATORS,
+        **{name: legalize_argmin_argmax for name in ("relax.argmax", "relax.argmin")},
+    },
+    skip_ops=["relax.reshape"],
+)
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.LegalizeOperators")
+class LegalizeOperators(ModulePass):
+    """TVM's LegalizeOps, but for what may copy nothing, and for what TVM computes otherwise.
+
+    An operator that only changes the shape becomes an `R.reshape`, which copies nothing. Slices,
+    splits and joins along the outermost axis stay, so that `LowerMain` can let tensors lie in one
+    another. Clamps let through what is not a number (see `legalize_clamps`); scatters, argmax and
+    argmin are those of `usmp.ops`.
+
+    Raises
+    ------
+    UnsupportedModelError
+        what one of our own refuses.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Legalize the operators of Relax functions."""
+        return _LEGALIZE(mod)

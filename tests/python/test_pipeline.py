@@ -1,0 +1,169 @@
+"""The pipeline: the passes of `usmp.build` in their order, and what comes out of them when they
+fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext, Sequential
+
+import usmp
+from usmp.relax.limits import LimitError
+from usmp.transform.module_pass import ModulePass, apply_passes
+
+PASSES = [
+    "usmp.CheckStaticShapes",
+    "usmp.MakeParameterNamesUnique",
+    "usmp.AttachIOQuantization",
+    "usmp.NormalizeTakeIndices",
+    "usmp.NormalizeCopies",
+    "usmp.ConvertQDQToIntegers",
+    "usmp.PartitionForAccelerators",
+    "usmp.LowerAcceleratorFunctions",
+    "usmp.FuseOperators",
+    "usmp.CheckIterations",
+    "usmp.ScheduleOperators",
+    "usmp.LowerOperators",
+    "usmp.TakeDevices",
+    "usmp.ConvertForLoopsToSerial",
+    "tirx.BindTarget",
+    "usmp.CheckAccelerators",
+    "usmp.LowerMain",
+    "usmp.OrderOperators",
+    "usmp.UnifiedStaticMemoryPlanner",
+]
+POISON = {"tir.usmp.poison_dead_bytes": True}
+
+
+@tvm.ir.instrument.pass_instrument
+class Recorder:
+    """The passes that ran, and how many passes each was inside of."""
+
+    def __init__(self):
+        self.depth = 0
+        self.seen = []
+
+    def run_before_pass(self, mod, info):
+        self.seen.append((self.depth, info.name))
+        self.depth += 1
+
+    def run_after_pass(self, mod, info):
+        self.depth -= 1
+
+
+def names(pipeline):
+    return [step.info.name for step in pipeline.passes]
+
+
+@pytest.fixture
+def softmax(model):
+    def body(b, x):
+        return b.emit(relax.op.nn.softmax(relax.op.add(x, relax.const(np.ones(4, np.float32)))))
+
+    return model(body, ("x", (4,), "float32"))
+
+
+def test_the_list():
+    assert names(usmp.get_pipeline()) == PASSES
+
+
+def test_what_is_asked_for_is_in_the_list():
+    with PassContext(config=POISON):
+        pipeline = usmp.get_pipeline("c", board="mps2-an385", compare_workspace_io=True)
+    assert names(pipeline)[-5:] == [
+        "usmp.LowerMain",
+        "usmp.CompareWorkspaceIO",
+        "usmp.OrderOperators",
+        "usmp.PlanForBoard",
+        "usmp.PoisonDeadBytes",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "config"),
+    [({}, {}), ({"board": "mps2-an385", "compare_workspace_io": True}, POISON)],
+)
+def test_a_build_runs_the_list(softmax, options, config):
+    recorder = Recorder()
+    with PassContext(instruments=[recorder], config=config):
+        usmp.build(softmax, **options)
+        expected = names(usmp.get_pipeline(**options))
+    assert [name for depth, name in recorder.seen if depth == 1] == expected
+    assert {name for depth, name in recorder.seen if depth == 0} == {"usmp.build"}
+
+
+def test_passes_inside_of_passes_are_seen(softmax):
+    recorder = Recorder()
+    with PassContext(instruments=[recorder]):
+        usmp.build(softmax)
+    inner = [name for depth, name in recorder.seen if depth > 1]
+    for name in ("PushSliceThroughConcat", "LegalizeOperators", "KeepInPlaceOperators"):
+        assert f"usmp.{name}" in inner
+    for name in ("FuseSlices", "FoldConstants", "FuseTables", "SkipPadding", "WidenSmallFloats"):
+        assert f"usmp.{name}" in inner
+    for name in ("BeginAtPointers", "DefineArithmetic", "PassBuffersAsPointers"):
+        assert f"usmp.{name}" in inner
+
+
+def test_the_pipeline_gives_what_is_built(softmax):
+    built = usmp.build(softmax).ir_mod
+    planned = usmp.get_pipeline()(softmax)
+    for variable, func in built.functions.items():
+        assert planned[variable.name_hint].script() == func.script()
+
+
+def test_a_pass_can_be_left_out(softmax):
+    recorder = Recorder()
+    with PassContext(instruments=[recorder], disabled_pass=["usmp.ScheduleOperators"]):
+        usmp.build(softmax)
+    assert "usmp.ScheduleOperators" not in {name for _, name in recorder.seen}
+
+
+def test_names_are_not_known():
+    with pytest.raises(ValueError, match='unknown target "no target at all"'):
+        usmp.get_pipeline("no target at all")
+    with pytest.raises(ValueError, match='unknown board "none"'):
+        usmp.get_pipeline(board="none")
+
+
+def failing(raised):
+    @tvm.transform.module_pass(opt_level=0, name="usmp.Failing")
+    class Failing(ModulePass):
+        def transform_module(self, mod, _):
+            raise raised
+
+    return Failing()
+
+
+@pytest.mark.parametrize("raised", [LimitError("x"), KeyError("x"), KeyboardInterrupt()], ids=repr)
+def test_errors_come_out_as_they_were_raised(raised):
+    """Out of TVM's own call comes a copy."""
+    passes = Sequential([Sequential([failing(raised)])])
+    with pytest.raises(type(raised)) as error:
+        apply_passes(passes, IRModule())
+    assert error.value is raised
+    with pytest.raises(Exception) as copy:
+        passes(IRModule())
+    assert copy.value is not raised
+
+
+def test_an_error_that_was_handled_is_not_the_one_that_comes_out():
+    @tvm.transform.module_pass(opt_level=0, name="usmp.Handling")
+    class Handling(ModulePass):
+        def transform_module(self, mod, _):
+            try:
+                return failing(LimitError("handled"))(mod)
+            except RuntimeError:
+                raise LookupError("later") from None
+
+    with pytest.raises(LookupError, match="later"):
+        apply_passes(Sequential([Handling()]), IRModule())
+
+
+def test_errors_of_tvm_come_out_as_they_are():
+    passes = Sequential([relax.transform.FuseOps()], required=["nothing"])
+    with pytest.raises(Exception, match="nothing"):
+        apply_passes(Sequential([passes]), IRModule())
