@@ -26,8 +26,9 @@ def analyze(mod, options=None):
 
 
 def buffers(mod, options=None):
-    found = {info.name_hint: info for info in analyze(mod, options).buffer_info_stmts}
-    assert len(found) == len(analyze(mod, options).buffer_info_stmts)
+    infos = list(analyze(mod, options).buffer_info_stmts)
+    found = {info.name_hint: info for info in infos}
+    assert len(found) == len(infos)
     return found
 
 

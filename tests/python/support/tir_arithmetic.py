@@ -71,9 +71,9 @@ FUNCTIONS: dict[str, Callable] = {
 
 def lanewise(function: Callable, *values: Value) -> Value:
     """`function` of numbers, or of each lane where there are vectors; numbers go with all lanes."""
-    lanes = next((len(value) for value in values if isinstance(value, tuple)), None)
-    if lanes is None:
+    if tuple not in map(type, values):
         return function(*values)
+    lanes = next(len(value) for value in values if isinstance(value, tuple))
     columns = [value if isinstance(value, tuple) else (value,) * lanes for value in values]
     return tuple(map(function, *columns))
 

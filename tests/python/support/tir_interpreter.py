@@ -11,9 +11,10 @@ from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
-from operator import add, mul
+from operator import add, attrgetter, mul
 
 import tvm
+import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, TensorLoad
 
@@ -37,7 +38,7 @@ CONSTANT_DATA = "constant_data"
 class Pointer:
     """A byte of some memory, which starts aligned for every type.
 
-    A `None` in the memory is a byte that was never written; a tuple is memory that no access may
+    A `None` in the memory is a byte that was never written; a tuple is memory that nobody may
     write.
     """
 
@@ -98,6 +99,10 @@ class Interpreter:
         self.interleaved = interleaved
         self.steps = steps
         self.layouts: dict[tirx.Var, _Layout] = {}
+        self.fields: dict[int, tuple[tvm.Object, list]] = {}
+        """What `parts` has read of each node, by its address."""
+        self.variables: dict[int, tirx.Var] = {}
+        """One Python object for each variable, by its address."""
         self.functions: dict[str, tirx.PrimFunc] = {}
         for variable, func in mod.functions.items():
             self.functions[variable.name_hint] = func
@@ -116,7 +121,28 @@ class Interpreter:
     def calling(self, name: str, arguments: list) -> Steps:
         """Run one PrimFunc step by step; it may end with `_Return`."""
         func = self.functions[name]
-        yield from self.run(func.body, dict(zip(func.params, arguments, strict=True)))
+        params, body = self.parts(func, "params", "body")
+        yield from self.run(body, dict(zip(params, arguments, strict=True)))
+
+    # ---- nodes
+
+    def parts(self, node: tvm.Object, *names: str) -> list:
+        """Fields of a node, always the same ones, with arrays as lists.
+
+        They are read once: TVM makes a Python object whenever a field is read, and two objects of
+        one variable are slow to compare.
+        """
+        address = hash(node)
+        if address not in self.fields:
+            # The node is kept, so no other can come to lie at its address.
+            self.fields[address] = node, [self.part(attrgetter(name)(node)) for name in names]
+        return self.fields[address][1]
+
+    def part(self, field: object) -> object:
+        """A field as `parts` returns it."""
+        if isinstance(field, tvm_ffi.Array):
+            return [self.part(element) for element in field]
+        return self.variables.setdefault(hash(field), field) if type(field) is tirx.Var else field
 
     # ---- statements
 
@@ -124,32 +150,33 @@ class Interpreter:
         """Run one statement; it may add to `variables`."""
         kind = type(stmt)
         if kind is tirx.SeqStmt:
-            for child in stmt.seq:
+            for child in self.parts(stmt, "seq")[0]:
                 yield from self.run(child, variables)
             return
         if kind is tirx.IfThenElse:
-            if self.value(stmt.condition, variables):
-                yield from self.run(stmt.then_case, dict(variables))
-            elif stmt.else_case is not None:
-                yield from self.run(stmt.else_case, dict(variables))
+            condition, *cases = self.parts(stmt, "condition", "then_case", "else_case")
+            case = cases[0 if self.value(condition, variables) else 1]
+            if case is not None:
+                yield from self.run(case, dict(variables))
         elif kind is tirx.For:
             if stmt.kind in CONCURRENT:
                 yield from self.run_at_once(stmt, variables)
             else:
                 yield from self.run_in_turn(stmt, variables)
         elif kind is tirx.While:
-            while self.value(stmt.condition, variables):
+            condition, body = self.parts(stmt, "condition", "body")
+            while self.value(condition, variables):
                 try:
                     with suppress(_Continue):
-                        yield from self.run(stmt.body, dict(variables))
+                        yield from self.run(body, dict(variables))
                 except _Break:
                     break
-        elif kind is tirx.Evaluate and (callee := self.callee(stmt.value)):
+        elif kind is tirx.Evaluate and (callee := self.callee(self.parts(stmt, "value")[0])):
             name, arguments = callee
             with suppress(_Return):
                 yield from self.calling(name, self.values(arguments, variables))
         elif kind is tirx.AttrStmt:
-            yield from self.run(stmt.body, variables)
+            yield from self.run(self.parts(stmt, "body")[0], variables)
         else:
             self.execute(stmt, variables)
         self.steps -= 1
@@ -158,21 +185,23 @@ class Interpreter:
 
     def run_in_turn(self, stmt: tirx.For, variables: dict) -> Steps:
         """A serial loop; the bounds are evaluated again before every iteration, as in C."""
-        index = self.value(stmt.min, variables)
-        step = 1 if stmt.step is None else self.value(stmt.step, variables)
-        while index < self.value(stmt.min, variables) + self.value(stmt.extent, variables):
+        first, extent, step, variable, body = self.loop(stmt)
+        index = self.value(first, variables)
+        by = 1 if step is None else self.value(step, variables)
+        while index < self.value(first, variables) + self.value(extent, variables):
             try:
                 with suppress(_Continue):
-                    yield from self.run(stmt.body, {**variables, stmt.loop_var: index})
+                    yield from self.run(body, {**variables, variable: index})
             except _Break:
                 break
-            index += step
+            index += by
 
     def run_at_once(self, stmt: tirx.For, variables: dict) -> Steps:
         """A loop whose iterations run at the same time, each with variables of its own."""
-        start, extent = self.values([stmt.min, stmt.extent], variables)
+        first, count, _, variable, body = self.loop(stmt)
+        start, extent = self.values([first, count], variables)
         iterations = [
-            self.run(stmt.body, {**variables, stmt.loop_var: index})
+            self.run(body, {**variables, variable: index})
             for index in range(start, start + extent)[:: self.order]
         ]
         if not self.interleaved:
@@ -183,23 +212,30 @@ class Interpreter:
             iterations = [steps for steps in iterations if next(steps, _ENDED) is not _ENDED]
             yield
 
+    def loop(self, stmt: tirx.For) -> list:
+        """Start, extent, step if there is one, variable and body of a loop."""
+        return self.parts(stmt, "min", "extent", "step", "loop_var", "body")
+
     def execute(self, stmt: tirx.Stmt, variables: dict) -> None:
         """Run a statement that has no other statements in it."""
         kind = type(stmt)
         if kind is tirx.AllocBuffer:
-            variables[stmt.buffer] = _allocate(stmt)
+            variables[self.parts(stmt, "buffer")[0]] = _allocate(stmt)
         elif kind is tirx.DeclBuffer:
-            address = self.value(stmt.data, variables)
-            assert address.offset % self.layout(stmt.buffer).itemsize == 0, "view is not aligned"
-            variables[stmt.buffer] = address
+            buffer, data = self.parts(stmt, "buffer", "data")
+            address = self.value(data, variables)
+            assert address.offset % self.layout(buffer).itemsize == 0, "view is not aligned"
+            variables[buffer] = address
         elif kind is tirx.Bind:
-            variables[stmt.var] = self.value(stmt.value, variables)
+            variable, bound = self.parts(stmt, "var", "value")
+            variables[variable] = self.value(bound, variables)
         elif kind is tirx.BufferStore:
-            value, *indices = self.values([stmt.value, *stmt.indices], variables)
-            index = self.index(stmt.buffer, indices, variables)
-            lanewise(partial(self.store_element, variables[stmt.buffer], stmt.buffer), index, value)
+            buffer, stored, places = self.parts(stmt, "buffer", "value", "indices")
+            value, *indices = self.values([stored, *places], variables)
+            index = self.index(buffer, indices, variables)
+            lanewise(partial(self.store_element, variables[buffer], buffer), index, value)
         elif kind is tirx.Evaluate:
-            self.value(stmt.value, variables)
+            self.value(self.parts(stmt, "value")[0], variables)
         elif kind is tirx.Return:
             raise _Return(self.value(stmt.value, variables))
         elif kind is tirx.Break:
@@ -219,20 +255,22 @@ class Interpreter:
         """The value of an expression."""
         kind = type(expr)
         if kind is TensorLoad:
-            address, *indices = self.values([expr.source, *expr.indices], variables)
-            index = self.index(expr.source, indices, variables)
-            return lanewise(partial(self.load_element, address, expr.source), index)
+            source, places = self.parts(expr, "source", "indices")
+            address, *indices = self.values([source, *places], variables)
+            index = self.index(source, indices, variables)
+            return lanewise(partial(self.load_element, address, source), index)
         if kind in OPERATIONS:
-            a, b = self.values([expr.a, expr.b], variables)
-            return wrap(lanewise(OPERATIONS[kind], a, b), expr.ty.dtype)
+            *operands, dtype = self.parts(expr, "a", "b", "ty.dtype")
+            return wrap(lanewise(OPERATIONS[kind], *self.values(operands, variables)), dtype)
         if kind in COMPARISONS:
-            return lanewise(COMPARISONS[kind], *self.values([expr.a, expr.b], variables))
+            return lanewise(COMPARISONS[kind], *self.values(self.parts(expr, "a", "b"), variables))
         if kind in (tirx.IntImm, tirx.FloatImm):
-            return expr.value
+            return self.parts(expr, "value")[0]
         if kind is tirx.Var:
             return variables[expr]
         if kind is tirx.Cast:
-            return wrap(self.value(expr.value, variables), expr.ty.dtype)
+            operand, dtype = self.parts(expr, "value", "ty.dtype")
+            return wrap(self.value(operand, variables), dtype)
         if kind is not Call:
             return self.compound(expr, variables)
         if callee := self.callee(expr):
@@ -265,11 +303,13 @@ class Interpreter:
         """The value of an operator."""
         name = call.op.name
         if name == "prim.if_then_else":
-            return self.choose(list(call.args), variables)
+            return self.choose(self.parts(call, "args")[0], variables)
         if name == "prim.likely":
             return self.value(call.args[0], variables)
         if self.is_pure_extern(call):
-            return self.extern(call.args[0].value, self.values(list(call.args[1:]), variables))
+            return self.extern(
+                call.args[0].value, self.values(self.parts(call, "args")[0][1:], variables)
+            )
         if name in FUNCTIONS:
             return wrap(FUNCTIONS[name](self.value(call.args[0], variables)), call.ty.dtype)
         return self.address(call, variables)
@@ -309,16 +349,17 @@ class Interpreter:
         """The value of an operator that computes an address."""
         name = call.op.name
         if name == "tirx.address_of":
-            (element,) = call.args
-            address, *indices = self.values([element.source, *element.indices], variables)
-            index = self.index(element.source, indices, variables)
-            return _advance(address, index * self.layout(element.source).itemsize)
+            ((element,),) = self.parts(call, "args")
+            source, places = self.parts(element, "source", "indices")
+            address, *indices = self.values([source, *places], variables)
+            index = self.index(source, indices, variables)
+            return _advance(address, index * self.layout(source).itemsize)
         if name == "tirx.tvm_access_ptr":
-            annotation, *parts = call.args
+            annotation, *parts = self.parts(call, "args")[0]
             address, offset, _extent, _mask = self.values(parts, variables)
             return _advance(address, offset * element_type(str(annotation.ty.dtype))[1] // 8)
         if name in ("tirx.handle_add_byte_offset", "tirx.ptr_byte_offset"):
-            return _advance(*self.values(list(call.args)[:2], variables))
+            return _advance(*self.values(self.parts(call, "args")[0][:2], variables))
         assert name in ("tirx.buffer_data", "tirx.reinterpret"), call
         return self.value(call.args[0], variables)
 
@@ -327,10 +368,10 @@ class Interpreter:
         if not isinstance(expr, Call):
             return None
         if isinstance(expr.op, GlobalVar):
-            return expr.op.name_hint, list(expr.args)
+            return expr.op.name_hint, self.parts(expr, "args")[0]
         if expr.op.name not in _CALLS_BY_NAME or self.is_pure_extern(expr):
             return None
-        name, *arguments = expr.args
+        name, *arguments = self.parts(expr, "args")[0]
         count = len(self.functions[name.value].params)
         assert len(arguments) - count in (0, 1), f"{len(arguments)} arguments for {count}"
         return str(name.value), arguments[:count]
