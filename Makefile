@@ -8,7 +8,9 @@ CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp_solver/*.h src/usmp_solver
 SOURCES := setup.py pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp_solver/*.*) \
 	$(filter-out src/usmp_solver/tests/%,$(wildcard src/usmp_solver/*/*))
 
-.PHONY: demo test docs lint format clean
+.PHONY: demo test test-unit docs lint format clean
+# Tests start many processes: none of them should compile the Python of this package anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment at a time would disturb each other.
 .NOTPARALLEL:
 
@@ -16,7 +18,11 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/digits/demo.py
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -m "" -n auto --dist worksteal
+
+# What needs no compiler, no emulator and no public models.
+test-unit: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The site, in build/site; links and anchors are checked.
 docs: $(VENV)/.installed-docs

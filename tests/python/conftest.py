@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,50 @@ import tvm
 from tvm import relax, tirx
 from tvm.script import relax as R
 
+from support import unit_guard
+from support.markers import MARKERS, mark
+
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
+
+# TVM's decorators look for the module of each frame of the stack, and for frames of the import
+# system Python searches all modules every time, unless it knows already.
+for _name in ("importlib._bootstrap", "importlib._bootstrap_external"):
+    inspect.modulesbyfile[f"<frozen {_name}>"] = _name
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, text in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if named and not any(a.startswith("-m") for a in config.invocation_params.args):
+        # Files that are named run as a whole, not only what runs by default.
+        config.option.markexpr = ""
+    unit_guard.refuse_files(SHARED)
+
+
+def pytest_unconfigure() -> None:
+    unit_guard.remove_scripts()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark(config, items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if item.get_closest_marker("unit") is None:
+        return (yield)
+    with unit_guard.guarded():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, object, object]:
+    result = yield
+    unit_guard.check_calls()
+    return result
 
 
 @pytest.fixture

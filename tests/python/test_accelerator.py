@@ -52,6 +52,7 @@ def program_output(factory, folder, stop=-1):
     return subprocess.run([program], input=X.tobytes(), capture_output=True, check=False)
 
 
+@pytest.mark.cc
 def test_a_float_model(tmp_path):
     expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
     done = program_output(attention(), tmp_path)
@@ -59,11 +60,13 @@ def test_a_float_model(tmp_path):
     np.testing.assert_array_equal(np.frombuffer(done.stdout, np.float32), expected.ravel())
 
 
+@pytest.mark.cc
 def test_an_error_ends_the_run(tmp_path):
     """The second product returns 7; the third is not computed."""
     assert program_output(attention(), tmp_path, stop=1).returncode == 7 * 10 + 2
 
 
+@pytest.mark.cc
 def test_the_host_module_takes_sources(tmp_path):
     factory = attention()
     expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
@@ -73,6 +76,7 @@ def test_the_host_module_takes_sources(tmp_path):
         factory.load([matmul_source(tmp_path, stop=0)]).run({"x": X})
 
 
+@pytest.mark.cc
 def test_a_function_with_two_outputs(tmp_path):
     """Partitioned by hand; an input of the model goes straight to it."""
     (tmp_path / "npu.c").write_text(TWO_C)
@@ -84,6 +88,7 @@ def test_a_function_with_two_outputs(tmp_path):
     np.testing.assert_allclose(output, (softmax + added).ravel(), rtol=1e-6)
 
 
+@pytest.mark.cc
 def test_inputs_and_outputs_in_the_workspace(tmp_path):
     expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
@@ -91,6 +96,7 @@ def test_inputs_and_outputs_in_the_workspace(tmp_path):
     np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
 
 
+@pytest.mark.cc
 def test_functions_that_nobody_defines(tmp_path):
     with pytest.raises(BuildError) as caught:
         attention().load()
@@ -103,6 +109,7 @@ def test_functions_that_nobody_defines(tmp_path):
         attention().load([tmp_path / "missing.c"])
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
 def test_the_code_is_strict_c99(compiler, tmp_path):
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-qual", "-c"]
@@ -144,6 +151,7 @@ def buffers_by_pool(factory):
     return dict(pools)
 
 
+@pytest.mark.cc
 def test_every_buffer_lies_where_all_that_touch_it_may_be(offloaded_digits):
     """What only c touches, what only accel touches, and what passes between them."""
     constants = ("weight", "bias", "multiplier", "shift")
@@ -171,6 +179,7 @@ def test_every_buffer_lies_where_all_that_touch_it_may_be(offloaded_digits):
     }
 
 
+@pytest.mark.cc
 def test_an_integer_model(offloaded_digits, digits_model, digits_images):
     alone = usmp.build(usmp.import_model(digits_model), "c").load()
     together = offloaded_digits.load([EXAMPLE_C])
@@ -180,6 +189,7 @@ def test_an_integer_model(offloaded_digits, digits_model, digits_images):
         np.testing.assert_array_equal(given, expected)
 
 
+@pytest.mark.cc
 def test_the_accelerator_may_only_read_what_it_is_given():
     """Its inputs may lie in memory that it cannot write, its outputs may not."""
     pools = WorkspaceMemoryPools(
@@ -196,6 +206,7 @@ def test_the_accelerator_may_only_read_what_it_is_given():
     assert pools["from_c"] >= {f"__tvm_main__: {name}" for name in taken}
 
 
+@pytest.mark.cc
 def test_no_pool_that_both_may_reach():
     pools = WorkspaceMemoryPools(
         [WorkspacePoolInfo("dtcm", ["c"]), WorkspacePoolInfo("npu_sram", ["accel"])]
@@ -208,6 +219,7 @@ def test_no_pool_that_both_may_reach():
     )
 
 
+@pytest.mark.cc
 def test_no_constant_pool_for_the_weights():
     pools = ConstantMemoryPools([ConstantPoolInfo("itcm", ["c"])])
     with pytest.raises(ValueError) as caught:
@@ -218,6 +230,7 @@ def test_no_constant_pool_for_the_weights():
     )
 
 
+@pytest.mark.cc
 def test_an_accelerator_without_patterns_changes_nothing():
     alone = usmp.build(Attention, "c", params=PARAMS)
     assert attention(patterns=()).files() == alone.files()

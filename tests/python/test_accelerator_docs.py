@@ -4,7 +4,11 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from conftest import ROOT
+
+pytestmark = pytest.mark.cc
 
 PAGE = (ROOT / "docs/accelerators.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

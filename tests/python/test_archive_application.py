@@ -85,6 +85,7 @@ def sources(archive: Path, folder: Path) -> list[Path]:
     return [*sorted(folder.glob("codegen/host/src/*.c")), folder / "main.c"]
 
 
+@pytest.mark.cc
 def test_two_models_share_one_workspace(archive, tmp_path, digits_images):
     program = tmp_path / "program"
     include = tmp_path / "codegen/host/include"
@@ -111,6 +112,7 @@ def probabilities(archive: Path, images: np.ndarray) -> np.ndarray:
     return real.astype(np.float32)
 
 
+@pytest.mark.board
 @pytest.mark.parametrize(
     "compiler", [["clang"], ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"]], ids=lambda c: c[0]
 )

@@ -39,6 +39,7 @@ def workspace_bytes(factory: usmp.AOTExecutorFactoryModule) -> int:
     return memory_of(factory)["functions"]["main"][0]["workspace_size_bytes"]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     "options",
     [
@@ -110,6 +111,7 @@ def test_unknown_algorithm():
     )
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("tensor", [np.asarray, tvm.runtime.tensor], ids=["numpy", "tvm"])
 def test_params_become_constants(tensor):
     factory = build(params={name: tensor(value) for name, value in PARAMS.items()})
@@ -117,6 +119,7 @@ def test_params_become_constants(tensor):
     np.testing.assert_allclose(result_of(factory), attention(), rtol=1e-5)
 
 
+@pytest.mark.cc
 def test_parameters_without_value_stay_inputs():
     factory = build(params={"w": PARAMS["w"]})
     (value,) = factory.run({"x": X, "v": PARAMS["v"]}).values()
@@ -151,6 +154,7 @@ def test_wrong_params(params, message):
     assert message_of(params=params) == message
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("name", "prefix"),
     [
@@ -202,6 +206,7 @@ def test_unknown_executor():
     assert message_of(executor="graph") == 'unknown executor "graph"; supported: "aot"'
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     "target", ["c", {"kind": "c"}, tvm.target.Target("c")], ids=["str", "dict", "object"]
 )
@@ -255,6 +260,7 @@ def test_factory_gives_the_planned_module():
     assert str(factory.memory_plan.algorithm) == "auto"
 
 
+@pytest.mark.cc
 def test_factory_runs_without_being_built_again():
     factory = build()
     result_of(factory)
@@ -264,11 +270,13 @@ def test_factory_runs_without_being_built_again():
     assert factory.load() is not loaded
 
 
+@pytest.mark.cc
 def test_inputs_without_names():
     with pytest.raises(TypeError, match=r'inputs are arrays by name, \{"x": array\}, not ndarray'):
         build().run(X)
 
 
+@pytest.mark.cc
 def test_exported_archive_runs(tmp_path):
     factory = build(module_name="net")
     factory.export_model_library_format(tmp_path / "net.tar")
@@ -294,6 +302,7 @@ def algorithm():
     tvm_ffi.registry.remove_global_func("tir.usmp.algo.mine")
 
 
+@pytest.mark.cc
 def test_algorithm_of_the_user(algorithm):
     seen = []
 

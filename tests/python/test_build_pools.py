@@ -65,6 +65,7 @@ def sizes_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, int]:
     return {name: pool["size_bytes"] for name, pool in pools_of(factory).items()}
 
 
+@pytest.mark.cc
 def test_default_pools_are_internal():
     factory = build()
     pools = pools_of(factory)
@@ -77,6 +78,7 @@ def test_default_pools_are_internal():
     assert_right(factory)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("internal", [True, False], ids=["internal", "external"])
 @pytest.mark.parametrize("use_workspace_io", [True, False], ids=["io-planned", "io-outside"])
 def test_pools_of_the_user_run(internal, use_workspace_io):
@@ -105,6 +107,7 @@ def test_external_pools_are_parameters_of_the_entry_point():
     assert "static const" not in factory.source
 
 
+@pytest.mark.cc
 def test_internal_pool_is_not_a_parameter():
     factory = build(workspace("sram", internal=True), constants("flash"))
     struct = factory.header.split("struct tvmgen_default_workspace_pools {\n")[1].split("}")[0]
@@ -113,6 +116,7 @@ def test_internal_pool_is_not_a_parameter():
     assert_right(factory)
 
 
+@pytest.mark.cc
 def test_buffers_spill_to_the_second_pool():
     factory = build(workspace("tcm", 256), workspace("sram"))
     pools = pools_of(factory)
@@ -122,6 +126,7 @@ def test_buffers_spill_to_the_second_pool():
     assert_right(factory)
 
 
+@pytest.mark.cc
 def test_constants_spill_to_the_second_pool():
     factory = build(constants("itcm", 4096), constants("flash"))
     assert {
@@ -195,6 +200,7 @@ def test_pool_of_another_target():
     assert " by target c of matmul (sram: llvm" in message
 
 
+@pytest.mark.cc
 def test_target_of_a_pool_by_name():
     assert_right(build(workspace("sram", targets=["c"])))
 
@@ -227,6 +233,7 @@ def test_pools_of_the_other_kind():
     )
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("internal", [False, True])
 def test_pools_are_aligned_as_the_executor_asks(internal):
     executor = usmp.Executor(

@@ -59,6 +59,7 @@ def output_of(folder: Path) -> bytes:
     return subprocess.run(command, input=X.tobytes(), stdout=subprocess.PIPE, check=True).stdout
 
 
+@pytest.mark.cc
 def test_two_models_in_one_program(tmp_path):
     main = """
 #include "tvmgen_first.h"
@@ -80,6 +81,7 @@ int main(void) {
     np.testing.assert_allclose(output[64:], attention(scale=2).ravel(), rtol=1e-5)
 
 
+@pytest.mark.cc
 def test_inputs_and_outputs_in_the_workspace(tmp_path):
     """Nothing is passed: the places of map_inputs and map_outputs stay the same."""
     main = """
@@ -121,6 +123,7 @@ MAPPED = """inputs = tvmgen_net_map_inputs(&pools);
   outputs = tvmgen_net_map_outputs(&pools);"""
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("io", "declare", "assign", "passed"),
     [(False, OWN, "", "&inputs, &outputs, &pools"), (True, DECLARED, MAPPED, "&pools")],
@@ -132,6 +135,7 @@ def test_pools_of_the_application(tmp_path, io, declare, assign, passed):
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 @pytest.mark.parametrize("pools", [{}, EXTERNAL], ids=["internal", "external"])
 @pytest.mark.parametrize(
@@ -172,6 +176,7 @@ int main() {
 """
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("standard", ["c++11", "c++17"])
 def test_a_cpp_application(tmp_path, standard):
     folder = written(tmp_path, build("net", **EXTERNAL))
@@ -197,6 +202,7 @@ def symbols_of(folder, compiler, optimization):
     return {name: letter for letter, name in words if not name.startswith((".", "$"))}
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
 @pytest.mark.parametrize("optimization", ["-O0", "-Os"])
 @pytest.mark.parametrize(
@@ -325,6 +331,7 @@ TWO_POOLS = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("main", "io", "pools"),
     [(USE_CASE_1, False, {}), (USE_CASE_3, False, EXTERNAL), (USE_CASE_4, True, TWO_POOLS)],
@@ -335,6 +342,7 @@ def test_applications_written_for_tvm_0_18(tmp_path, main, io, pools):
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
 
+@pytest.mark.cc
 def test_two_models_share_a_workspace(tmp_path):
     """Use case U2; the assertions are ours."""
     sram = {"workspace_memory_pools": EXTERNAL["workspace_memory_pools"]}

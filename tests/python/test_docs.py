@@ -4,9 +4,13 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from conftest import ROOT
 from usmp import algorithms, analysis, names, transform
 from usmp.objects import attributes
+
+pytestmark = pytest.mark.cc
 
 PAGE = (ROOT / "docs/hand-written-tir.md").read_text()
 

@@ -21,6 +21,8 @@ from usmp.algorithms import get_custom_algorithm
 from usmp.analysis import check_plan, pool_usage
 from usmp.objects import BufferInfo
 
+pytestmark = pytest.mark.cc
+
 PAGE = (ROOT / "docs/algorithms.md").read_text()
 BLOCKS = dict(zip(("mine", "use", "cpp"), re.findall(r"```\S+\n(.*?)```", PAGE, re.S), strict=True))
 TEXT = re.sub(r"```\S+\n.*?```", "", PAGE, flags=re.DOTALL)

@@ -40,6 +40,7 @@ def size(size_bytes: int) -> str:
     return f"{size_bytes >> 20} MB" if size_bytes >= 1 << 20 else f"{size_bytes >> 10} KB"
 
 
+@pytest.mark.cc
 def test_the_table_of_boards():
     assert [[row[0], row[2]] for row in table("board")] == [
         [f"`{b.name}`", ", ".join(f"`{m.name}` {size(m.size_bytes)}" for m in b.memories)]
@@ -47,6 +48,7 @@ def test_the_table_of_boards():
     ]
 
 
+@pytest.mark.cc
 def test_the_table_of_files(digits_model):
     named = {name for row in table("file") for name in re.findall(r"`([^`]+)`", row[0])}
     mod = usmp.import_model(digits_model)
@@ -59,6 +61,7 @@ def test_the_table_of_files(digits_model):
     assert named == made
 
 
+@pytest.mark.cc
 def test_the_packages():
     installed = {word for words in commands(PAGE) if words[0] == "apt-get" for word in words[2:]}
     needed = {"make"}
@@ -79,6 +82,7 @@ def carry_out(text: str, folder: Path) -> int:
     return done
 
 
+@pytest.mark.board
 def test_the_commands(tmp_path, digits_model):
     require_board(board_named("mps3-an547"))
     shutil.copy(digits_model, tmp_path / "model.tflite")
@@ -87,6 +91,7 @@ def test_the_commands(tmp_path, digits_model):
     assert re.fullmatch(r"instructions \d+\nstack_used \d+\nstack_size 16384\n", report)
 
 
+@pytest.mark.board
 def test_two_models_in_one_program(tmp_path, digits_model, digits_images):
     """One workspace of the bytes of one model, in the memory named; the outputs of both."""
     board = board_named("mps3-an547")
@@ -108,6 +113,7 @@ def test_two_models_in_one_program(tmp_path, digits_model, digits_images):
     assert sections[".constants_flash"].size_bytes > 2 * 26000
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("path", ["memory-pools.md", "accelerators.md"])
 def test_pages_that_are_linked_exist(path):
     assert f"({path}" in PAGE

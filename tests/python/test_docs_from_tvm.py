@@ -14,6 +14,8 @@ import usmp.transform
 from conftest import ROOT
 from usmp.driver.tvmc import main
 
+pytestmark = pytest.mark.cc
+
 PAGE = (ROOT / "docs/from-tvm-0.18.md").read_text()
 ROWS = re.findall(r"^\| (.*) \| (.*) \|$", PAGE, re.MULTILINE)
 """What TVM 0.18 had, and what there is now."""

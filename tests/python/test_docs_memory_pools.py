@@ -19,6 +19,8 @@ from usmp.driver.pool_keys import KEYS
 from usmp.driver.tvmc import main
 from usmp.objects.targets import parse_targets
 
+pytestmark = pytest.mark.cc
+
 PAGE = (ROOT / "docs/memory-pools.md").read_text()
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
@@ -17,6 +18,8 @@ from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata
 from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, OPERATOR_ORDER_ATTR
+
+pytestmark = pytest.mark.cc
 
 PAGE = (ROOT / "docs/model-library-format.md").read_text()
 BY_NAME = {

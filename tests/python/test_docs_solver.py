@@ -6,9 +6,13 @@ import os
 import re
 import shlex
 
+import pytest
+
 from conftest import ROOT
 from usmp.driver.tvmc import main
 from usmp_solver.csv_cells import _NAMES
+
+pytestmark = pytest.mark.cc
 
 PAGE = (ROOT / "docs/solver.md").read_text()
 

@@ -44,6 +44,7 @@ def checkout(tmp_path, monkeypatch, digits_model):
     return tmp_path
 
 
+@pytest.mark.cc
 def test_the_demo_table_is_what_the_demo_prints():
     done = subprocess.run(
         [sys.executable, "examples/digits/demo.py"], cwd=ROOT, capture_output=True, check=True
@@ -55,6 +56,7 @@ def test_the_demo_table_is_what_the_demo_prints():
     assert [line for line in lines if line != "..." and line not in printed] == []
 
 
+@pytest.mark.cc
 def test_compile_and_run(checkout, digits_images):
     images, labels = digits_images
     write_demo_inputs(images[:1])
@@ -69,6 +71,7 @@ def test_compile_and_run(checkout, digits_images):
     assert named <= set(files)
 
 
+@pytest.mark.cc
 def test_plans_to_look_at_and_to_compare_with(checkout):
     peaks = []
     for command in commands_of(3):
@@ -78,6 +81,7 @@ def test_plans_to_look_at_and_to_compare_with(checkout):
     assert Path("plan.csv").read_text().startswith("pool,")
 
 
+@pytest.mark.cc
 def test_the_firmware_is_that_of_the_readme(checkout):
     """Which is run there."""
     (snippet,) = re.findall(r"```c\n(.*?)```", section(4), re.DOTALL)
@@ -93,6 +97,7 @@ def test_the_firmware_is_that_of_the_readme(checkout):
     assert done.stdout == b"0.00390625 -128"
 
 
+@pytest.mark.cc
 def test_the_command_with_pools(checkout):
     (command,) = commands_of(5)
     subprocess.run(command, check=True)
@@ -105,6 +110,7 @@ def test_the_command_with_pools(checkout):
     ]
 
 
+@pytest.mark.cc
 def test_the_error_is_what_a_small_pool_gives(digits_model):
     shown = section(5).split("This is what a pool of 1024 bytes gives:")[1].split("...")[0]
     pool = usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(size_hint_bytes=1024))
@@ -113,6 +119,7 @@ def test_the_error_is_what_a_small_pool_gives(digits_model):
     assert " ".join(str(error.value).split()).startswith(" ".join(shown.split()))
 
 
+@pytest.mark.board
 def test_the_commands_for_a_board(checkout):
     require_board(board_named("mps3-an547"))
     for command in commands_of(6):
@@ -120,6 +127,7 @@ def test_the_commands_for_a_board(checkout):
     assert "The outputs equal those of this host." in done.stdout
 
 
+@pytest.mark.cc
 def test_the_first_pass_is_the_example():
     (code,) = re.findall(r"```python\n(.*?)```", section(7), re.DOTALL)
     docstring, _, example = FIRST_PASS.read_text().removeprefix('"""').partition('"""\n\n')

@@ -70,6 +70,7 @@ def folder(tmp_path, monkeypatch, digits_model):
         tvm_ffi.remove_global_func(ALGORITHM)
 
 
+@pytest.mark.cc
 def test_every_command_has_a_row_and_a_section():
     commands = list(SUBPARSERS.choices)
     listed = [re.match(r"`tvmc (\w+)`", row[0]) for row in rows(PAGE)]
@@ -78,6 +79,7 @@ def test_every_command_has_a_row_and_a_section():
     assert [title for title in titles if title in commands] == commands
 
 
+@pytest.mark.board
 def test_compile_and_run(folder, capfd):
     for line in (*command_lines("compile"), *command_lines("run")):
         if line[0] == "run" and "--board" in line and not BOARD_TOOLS:
@@ -97,6 +99,7 @@ def test_compile_and_run(folder, capfd):
     assert set(os.listdir(folder)) == made | READ
 
 
+@pytest.mark.cc
 def test_plan_info_and_list(folder, capfd):
     assert main(["compile", "model.tflite", "-o", "model.tar", "-q"]) == 0
     for title in ("plan", "info", "list"):
@@ -105,6 +108,7 @@ def test_plan_info_and_list(folder, capfd):
     assert set(os.listdir(folder)) == {"model.tar", "plan.json", "plan.csv"} | READ
 
 
+@pytest.mark.cc
 def test_completion(capfd):
     shells = re.findall(r"tvmc completion (\w+)", section("completion"))
     assert shells == ["bash", "zsh", "fish"]
@@ -112,6 +116,7 @@ def test_completion(capfd):
         assert main(["completion", shell]) == 0
 
 
+@pytest.mark.cc
 def test_every_option_on_the_page_exists_and_the_other_way_round():
     known = {
         option
@@ -125,6 +130,7 @@ def test_every_option_on_the_page_exists_and_the_other_way_round():
     assert shown - pools - {"--version"} == known
 
 
+@pytest.mark.cc
 def test_pass_options():
     table = [row for row in rows(section("compile")) if row[0].startswith("`tir.")]
     assert table == [
@@ -138,11 +144,13 @@ def test_pass_options():
     ]
 
 
+@pytest.mark.cc
 def test_columns_of_the_csv():
     cells = [row[0] for row in rows(section("plan")) if row[0].startswith("`")]
     assert re.findall(r"`(\w+)`", " ".join(cells)) == list(CSV_COLUMNS)
 
 
+@pytest.mark.cc
 def test_exit_statuses():
     table = rows(PAGE.split("## compile")[0])
     statuses = [int(row[0]) for row in table if row[0].isdigit()]
@@ -150,6 +158,7 @@ def test_exit_statuses():
     assert statuses == [0, tvmc._FAILED, *signals]
 
 
+@pytest.mark.cc
 def test_python(folder):
     (code,) = re.findall(r"```python\n(.*?)```", section("Python"), re.DOTALL)
     done = subprocess.run(
@@ -160,6 +169,7 @@ def test_python(folder):
     assert (folder / "model.tar").exists()
 
 
+@pytest.mark.cc
 def test_names_of_the_python_functions():
     calls = [row[0].strip("`") for row in rows(section("Python")) if row[0].startswith("`tvmc.")]
     for call in calls:

@@ -65,6 +65,7 @@ CASES = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("target", "interface", "workspace_io"),
     [("c", "c", True), ("c", "packed", False), ("llvm", "c", False)],
@@ -79,6 +80,7 @@ def test_every_interface(case, target, interface, workspace_io):
     check(factory, inputs, expected)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("case", CASES)
 def test_c(case):
     body, inputs, expected = CASES[case]
@@ -92,6 +94,7 @@ def check(factory, inputs, expected):
         assert output.shape == values.shape
 
 
+@pytest.mark.cc
 def test_pools_of_the_application():
     """Its arrays have an element, as C wants it."""
     flash = ConstantMemoryPools([ConstantPoolInfo("flash", ["c"], [])])
@@ -104,6 +107,7 @@ def test_pools_of_the_application():
     check(factory, inputs, expected)
 
 
+@pytest.mark.cc
 def test_under_sanitizers(tmp_path):
     body, inputs, expected = CASES["intermediate"]
     with tvm.transform.PassContext(config={"tir.usmp.use_workspace_io": True}):

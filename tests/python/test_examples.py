@@ -31,6 +31,7 @@ def words(lines: list[str]) -> list[list[str]]:
     return [line.split() for line in lines]
 
 
+@pytest.mark.cc
 def test_01_first_pass(tmp_path):
     lines = printed("01_first_pass.py", tmp_path)
     assert "    clipped = T.decl_buffer((64,), " in "\n".join(lines)
@@ -41,6 +42,7 @@ def test_01_first_pass(tmp_path):
     ]
 
 
+@pytest.mark.cc
 def test_02_build_a_model(tmp_path):
     lines = printed("02_build_a_model.py", tmp_path)
     assert lines[:3] == [
@@ -58,6 +60,7 @@ def test_02_build_a_model(tmp_path):
     assert float(total) == pytest.approx(1)
 
 
+@pytest.mark.cc
 def test_03_custom_algorithm(tmp_path):
     rows = words(printed("03_custom_algorithm.py", tmp_path))
     assert {name: (int(ram), int(bound)) for name, ram, *_, bound in rows} == {
@@ -68,6 +71,7 @@ def test_03_custom_algorithm(tmp_path):
     }
 
 
+@pytest.mark.cc
 def test_04_memory_pools(tmp_path):
     lines = printed("04_memory_pools.py", tmp_path)
     assert words(lines[:4]) == [
@@ -80,6 +84,7 @@ def test_04_memory_pools(tmp_path):
     assert 'The smallest size_hint_bytes with which a plan fits: 1248 for pool "dtcm".' in lines[-1]
 
 
+@pytest.mark.cc
 def test_05_solver(tmp_path):
     assert words(printed("05_solver.py", tmp_path)) == [
         ["image", "4096"],
@@ -90,6 +95,7 @@ def test_05_solver(tmp_path):
     ]
 
 
+@pytest.mark.board
 def test_07_board(tmp_path):
     require_board(board_named("mps3-an547"))
     lines = printed("07_board.py", tmp_path)
@@ -97,6 +103,7 @@ def test_07_board(tmp_path):
     assert lines[-1] == "10 of 10 images: the same output on the board as on this host"
 
 
+@pytest.mark.cc
 def test_each_is_in_the_list_and_has_a_test():
     """The accelerator is tested in test_accelerator_docs.py."""
     listed = re.findall(r"^\| \[(.*?)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
@@ -105,6 +112,7 @@ def test_each_is_in_the_list_and_has_a_test():
     assert tested == {f"test_{path.stem}" for path in NUMBERED if path.is_file()}
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("path", NUMBERED, ids=[path.name for path in NUMBERED])
 def test_the_docstring_has_the_command(path):
     script = path / "run.py" if path.is_dir() else path

@@ -11,6 +11,8 @@ import pytest
 import usmp
 from support.relax_models import PARAMS, Attention, X, attention
 
+pytestmark = pytest.mark.cc
+
 
 def build(name: str, scale: float = 1) -> usmp.AOTExecutorFactoryModule:
     params = {key: (scale * value).astype(np.float32) for key, value in PARAMS.items()}

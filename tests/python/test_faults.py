@@ -57,6 +57,7 @@ def test_build(stage, monkeypatch):
     assert type(error.value.__cause__).__name__ == reason.split(":")[0]
 
 
+@pytest.mark.models
 def test_tvmc(monkeypatch, tmp_path, capfd):
     (owner, name, wrong), start, reason = FAULTS["planning"]
     monkeypatch.setattr(owner, name, wrong)

@@ -37,6 +37,7 @@ def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:
     return {p["name"]: p for p in factory.metadata["modules"]["default"]["memory"]["pools"]}
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 @pytest.mark.parametrize("name", FLOAT_MODELS)
 def test_float_models_equal_the_reference(shared_model, name, use_workspace_io):
@@ -72,6 +73,7 @@ def test_operators_keep_no_scratch(shared_model):
     assert set(scratch) == {0}
 
 
+@pytest.mark.models
 def test_digits_agree_with_the_reference(digits_model, digits_images):
     images, labels = digits_images
     reference, factory = Reference(digits_model), build(digits_model)
@@ -82,6 +84,7 @@ def test_digits_agree_with_the_reference(digits_model, digits_images):
     assert (ours == labels).mean() >= 0.95
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("algorithm", [*GREEDY, "no_sharing"])
 def test_dead_memory_is_never_read(digits_model, digits_images, algorithm):
     images, _ = digits_images
@@ -95,6 +98,7 @@ def test_dead_memory_is_never_read(digits_model, digits_images, algorithm):
         )
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", ["mlperf_resnet8_float", "mlperf_vww_96_float"])
 @pytest.mark.parametrize("algorithm", GREEDY)
 def test_dead_memory_of_float_models_is_never_read(shared_model, name, algorithm):
@@ -108,6 +112,7 @@ def test_dead_memory_of_float_models_is_never_read(shared_model, name, algorithm
         np.testing.assert_allclose(value, expected[tensor], rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.cc
 def test_switched_off_planning_shares_nothing(digits_model, digits_images):
     images, _ = digits_images
     inputs = {"image": images[:1]}
@@ -122,6 +127,7 @@ def test_switched_off_planning_shares_nothing(digits_model, digits_images):
     )
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_two_compilations_give_the_same_bytes(digits_model, tmp_path, use_workspace_io):
     archives = []
@@ -133,6 +139,7 @@ def test_two_compilations_give_the_same_bytes(digits_model, tmp_path, use_worksp
     assert archives[0] == archives[1]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_digits_run_clean_under_sanitizers(digits_model, digits_images, tmp_path, use_workspace_io):
     images, _ = digits_images
@@ -142,6 +149,7 @@ def test_digits_run_clean_under_sanitizers(digits_model, digits_images, tmp_path
     np.testing.assert_array_equal(np.frombuffer(output, np.int8), np.concatenate(expected).ravel())
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", FLOAT_MODELS)
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_float_models_run_clean_under_sanitizers(shared_model, tmp_path, name, use_workspace_io):
@@ -156,6 +164,7 @@ def test_float_models_run_clean_under_sanitizers(shared_model, tmp_path, name, u
     np.testing.assert_allclose(ours, expected.ravel(), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("flags", [["-O3"], ["-O3", "-flto"], ["-Os"], ["-O0"]], ids=" ".join)
 def test_digits_are_the_same_at_every_optimization_level(
     digits_model, digits_images, tmp_path, flags
@@ -167,6 +176,7 @@ def test_digits_are_the_same_at_every_optimization_level(
     np.testing.assert_array_equal(np.frombuffer(output, np.int8), np.concatenate(expected).ravel())
 
 
+@pytest.mark.cc
 def test_the_c_needs_nothing(digits_model):
     factory = build(digits_model)
     includes = [line for line in factory.source.splitlines() if line.startswith("#include")]
@@ -185,6 +195,7 @@ COMPILERS = {
 }
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("optimization", ["-O0", "-O3"])
 @pytest.mark.parametrize("use_workspace_io", [False, True])

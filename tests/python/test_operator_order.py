@@ -83,6 +83,7 @@ def memory(factory) -> dict:
     return factory.metadata["modules"]["default"]["memory"]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("make", "workspace_io", "most"),
     [

@@ -12,6 +12,8 @@ import pytest
 from support.onnx_models import Graph
 from support.operator_trials.trial import EXACT, NoReferenceError, Tolerance, Trial, outcome
 
+pytestmark = pytest.mark.models
+
 X = np.array([-1, 2, np.nan, 4], np.float32)
 
 

@@ -95,6 +95,7 @@ def io(source: str, written: str) -> tuple[bytes, bytes]:
     return x.tobytes(), np.ones(N, written).tobytes() + x[1:].tobytes()
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(("source", "written"), PAIRS)
 def test_the_output_lies_on_the_input(source, written):
     """In place where its elements are no larger, and else as far below as it grows."""
@@ -102,6 +103,7 @@ def test_the_output_lies_on_the_input(source, written):
     assert distance(planned(source, written)) == max(0, N * larger)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
 @pytest.mark.parametrize(("source", "written"), PAIRS)
@@ -112,6 +114,7 @@ def test_writes_stay_behind_reads(source, written, level, compiler, tmp_path, mo
     assert run_as_program(planned(source, written), tmp_path, [level], given) == expected
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(("source", "written"), PAIRS)
 def test_writes_stay_behind_reads_in_object_files(source, written, tmp_path):
     require("gcc")
@@ -140,6 +143,7 @@ def test_nothing_promises_that_memory_differs(shared_model, name):
     assert "alias.scope" not in text
 
 
+@pytest.mark.cc
 def test_planned_functions_lose_the_promise_of_the_unplanned():
     """Whoever compiles the planned module, TVM for instance, must not believe it any more."""
     mod = program("int32", "float32")

@@ -23,6 +23,8 @@ from support.built_ways import (
 )
 from support.quantized_models import CATALOG
 
+pytestmark = pytest.mark.models
+
 GCC, CLANG = Way(poison=True, flags=("-O3",)), Way(compiler="clang", flags=("-O3",))
 SMALL = [
     "mlperf_ad01_int8",

@@ -14,6 +14,8 @@ from conftest import ROOT
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
 
+pytestmark = pytest.mark.cc
+
 # The input is written once; then come two runs.
 MAIN_C = """
 #include <stdio.h>

@@ -57,6 +57,7 @@ def assert_equal_on_random_inputs(factory, reference, runs: int = RUNS) -> None:
             np.testing.assert_array_equal(outputs[name], value)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_outputs_are_those_of_tflite_micro(shared_model, name, use_workspace_io):
@@ -65,11 +66,13 @@ def test_outputs_are_those_of_tflite_micro(shared_model, name, use_workspace_io)
     assert_equal_on_random_inputs(factory, Micro(path))
 
 
+@pytest.mark.models
 def test_a_model_that_tflite_micro_cannot_run_equals_litert(shared_model):
     path = shared_model("coral_split_concat")
     assert_equal_on_random_inputs(build(path), Reference(path))
 
 
+@pytest.mark.models
 def test_digits_are_those_of_tflite_micro(digits_model, digits_images):
     images, labels = digits_images
     factory, reference = build(digits_model), Micro(digits_model)
@@ -128,6 +131,7 @@ def test_pads_belong_to_the_convolution_behind(shared_model):
     assert [f for f in functions if "pad" in f] == []
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", ["mlperf_resnet8_int8", "mlperf_vww_96_int8", *STATEFUL])
 def test_dead_memory_is_never_read(shared_model, name):
     path = shared_model(name)
@@ -137,6 +141,7 @@ def test_dead_memory_is_never_read(shared_model, name):
     assert_equal_on_random_inputs(overwritten, Micro(path), runs=5)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", MODELS)
 def test_models_run_clean_under_sanitizers(shared_model, tmp_path, name):
     path = shared_model(name)

@@ -27,6 +27,7 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.cc
 def test_the_python_example(checkout):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict = {}
@@ -43,6 +44,7 @@ def commands_of(heading: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.cc
 def test_the_commands(checkout, digits_images):
     images, labels = digits_images
     write_demo_inputs(images[:1])
@@ -67,6 +69,7 @@ int main(void) {
 """
 
 
+@pytest.mark.cc
 def test_the_firmware_of_the_commands(checkout, digits_images):
     images, labels = digits_images
     (snippet,) = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
@@ -77,6 +80,7 @@ def test_the_firmware_of_the_commands(checkout, digits_images):
         assert done.stdout == str(label).encode()
 
 
+@pytest.mark.board
 def test_the_commands_for_a_board(checkout, digits_model):
     (checkout / "model.tflite").symlink_to(digits_model)
     require_board(board_named("mps3-an547"))
@@ -92,6 +96,7 @@ def row_of(model: str, section: str) -> list[str]:
     return row.split(" | ")
 
 
+@pytest.mark.cc
 def test_the_figures_are_those_of_the_benchmarks():
     (ram,) = re.findall(r"^\| RAM of (\w+).* \| (\d+) \| (\d+) \|$", README, re.MULTILINE)
     model, ours, arena = ram
@@ -102,5 +107,6 @@ def test_the_figures_are_those_of_the_benchmarks():
     assert row_of(model, "Speed") == [ratio]
 
 
+@pytest.mark.cc
 def test_it_is_short():
     assert len(README.splitlines()) <= 150

@@ -79,6 +79,7 @@ def options(workspace_io=False, poison=False, preserve_inputs=False):
     }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("target", "interface", "config"),
     [
@@ -105,6 +106,7 @@ def test_outputs_and_names(case, target, interface, config):
         np.testing.assert_array_equal(output, values)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("workspace_io", [False, True])
 def test_a_state_that_is_output_twice(workspace_io):
     state = StateInfo("s", 2, tvm.runtime.tensor(np.zeros(4, np.int8)))
@@ -132,6 +134,7 @@ def test_a_state_that_is_output_twice(workspace_io):
         assert values == [run, run + 1, run]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("case", ["input twice", "other sizes", "constants"])
 def test_under_sanitizers(case, tmp_path):
     body, inputs, names, _, expected = CASES[case]
@@ -142,6 +145,7 @@ def test_under_sanitizers(case, tmp_path):
     assert outputs == b"".join(values.tobytes() for values in expected)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("workspace_io", [False, True])
 def test_onnx(workspace_io):
     graph = Graph()
@@ -157,6 +161,7 @@ def test_onnx(workspace_io):
         np.testing.assert_array_equal(output, expected[name.removesuffix("_1")])
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("workspace_io", [False, True])
 def test_tflite_tensors_of_one_name(workspace_io):
     graph = tflite_builder.Graph()
@@ -186,6 +191,7 @@ def test_tflite_tensors_of_one_name(workspace_io):
     np.testing.assert_array_equal(outputs["a_2"], outputs["a"])
 
 
+@pytest.mark.cc
 def test_places_in_the_workspace_do_not_meet():
     """Outputs that are one tensor have two places, and so have an input and its output."""
     body, inputs, names, *_ = CASES["input twice"]
@@ -197,6 +203,7 @@ def test_places_in_the_workspace_do_not_meet():
         assert a + size_a <= b or b + size_b <= a
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("workspace_io", [False, True])
 def test_pytorch(workspace_io):
     torch = pytest.importorskip("torch", reason="make test installs it")
@@ -216,6 +223,7 @@ def test_pytorch(workspace_io):
         np.testing.assert_array_equal(output, expected.numpy())
 
 
+@pytest.mark.board
 def test_on_a_board(tmp_path):
     board = board_named("mps2-an385")
     require_board(board)

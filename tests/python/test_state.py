@@ -17,6 +17,8 @@ from support.state_models import Streaming, streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.runtime import HostModule
 
+pytestmark = pytest.mark.cc
+
 RUNS = 6
 INPUTS = np.random.default_rng(0).standard_normal((RUNS, 1, 8)).astype(np.float32)
 STATE_BYTES = 3 * 8 * 4 + 2 + 8 * 4 + 1

@@ -375,6 +375,7 @@ def test_13_names_that_are_no_c_identifiers_came_into_the_code():
     assert "serving/x" not in source and "1/y" not in source
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("listed", ["cc", "", "cpu0", "ac"])
 def test_14_targets_matched_by_part_of_their_names(listed):
     pools = [WorkspacePoolInfo("other", [listed]), WorkspacePoolInfo("sram", [C])]

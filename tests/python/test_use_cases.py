@@ -202,6 +202,7 @@ def model_path(digits_model, shared_model):
 # ---- U1
 
 
+@pytest.mark.cc
 def test_u1_gives_what_the_model_gives_in_python(compiled, alone, digits_model):
     module = usmp.build(usmp.import_model(digits_model)).load()
     outputs = alone(digits_model)
@@ -226,6 +227,7 @@ STATEFUL = "mww_okay_nabu_v2_int8"
 STATE_BYTES = 3473
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("names", "line"),
     [(("digits", "mlperf_kws_int8"), U2), (("digits", "digits"), U2.replace('= "', '="'))],
@@ -256,6 +258,7 @@ def test_u2_who_keeps_state_is_told(compiled, shared_model):
     )
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("internal", [False, True], ids=["own-array", "internal"])
 def test_u2_a_model_with_state_has_a_workspace_of_its_own(
     compiled, alone, model_path, tmp_path, internal
@@ -273,6 +276,7 @@ def test_u2_a_model_with_state_has_a_workspace_of_its_own(
     assert output == turns(*expected)
 
 
+@pytest.mark.cc
 def test_u2_a_model_with_state_shares_between_streams(compiled, model_path, tmp_path):
     """Streams of one run: after reset it does not matter what another model left there."""
     paths = [model_path(name) for name in (STATEFUL, "digits")]
@@ -313,6 +317,7 @@ __attribute__((section(".flash_rodata"))) static const uint8_t
 NAMES = {pool: pool for pool in ("dtcm", "sram", "itcm", "flash")}
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("name", "line"),
     [("digits", U3.replace('= "', '="'))]
@@ -330,6 +335,7 @@ def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path,
     assert model.size("sram") > 0 and model.size("flash") > 0
 
 
+@pytest.mark.cc
 def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, digits_model, tmp_path):
     expected = alone(digits_model)
     inside = re.sub(r'= "(.*?)"', r'="\1;internal"', U3)
@@ -341,6 +347,7 @@ def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, digits_model, t
     assert all(pool["internal"] for pool in pools.values())
 
 
+@pytest.mark.cc
 def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, digits_model):
     model = compiled(U3.replace('pool-dtcm= "target=c;', 'pool-dtcm= "target=accel;'), digits_model)
     assert sorted(pool["name"] for pool in model.metadata["memory"]["pools"]) == [
@@ -351,6 +358,7 @@ def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, di
     assert model.printed.endswith("Pool dtcm is not needed, so the header does not have it.")
 
 
+@pytest.mark.board
 def test_u3_the_sections_of_a_microcontroller(compiled, digits_model, tmp_path):
     """Every pool is where the linker script looks for it, and takes as many bytes as planned."""
     require("arm-none-eabi-gcc")

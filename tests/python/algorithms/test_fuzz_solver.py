@@ -12,6 +12,7 @@ RUNS = 6000
 MOST_SECONDS = 60
 
 
+@pytest.mark.cc
 def test_no_problem_makes_the_solver_err(tmp_path):
     require("clang++")
     if not can_build(tmp_path):

@@ -130,6 +130,7 @@ TVM_PEAKS = {
 }
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("instance", TVM_PEAKS)
 def test_never_worse_than_tvm(instance):
     """In one pool our walk meets the plans of TVM's, and keeps the best."""
@@ -145,6 +146,7 @@ def shared(name):
     return path
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     "model",
     [

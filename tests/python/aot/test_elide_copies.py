@@ -14,6 +14,8 @@ from usmp.aot.main_versions import lower_main
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.pipeline import lower_to_aot
 
+pytestmark = pytest.mark.cc
+
 X = ("x", (4, 6), "float32")
 Y = ("y", (2, 6), "float32")
 

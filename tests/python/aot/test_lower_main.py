@@ -86,6 +86,7 @@ def test_output_names_are_not_those_of_inputs(model):
     assert infos(func, "output") == [("output_", [4], "float32")]
 
 
+@pytest.mark.cc
 def test_a_scalar_has_one_element(model):
     mod = model(lambda b, x: relax.op.sum(x), F4)
     assert infos(main_of(mod), "output") == [("output", [], "float32")]
@@ -94,6 +95,7 @@ def test_a_scalar_has_one_element(model):
     assert result == 6
 
 
+@pytest.mark.cc
 def test_an_output_that_is_an_input_is_copied(model):
     mod = model(lambda b, x: x, F4)
     assert called(main_of(mod)) == ["usmp_copy_0"]
@@ -101,6 +103,7 @@ def test_an_output_that_is_an_input_is_copied(model):
     assert np.array_equal(results(mod, data)[0], data)
 
 
+@pytest.mark.cc
 def test_an_output_that_is_a_constant_is_copied(model):
     data = np.array([1.5, -2], "float32")
     mod = model(lambda b, x: relax.Tuple([relax.const(data), b.emit(relax.op.nn.relu(x))]), F4)
@@ -109,6 +112,7 @@ def test_an_output_that_is_a_constant_is_copied(model):
     assert np.array_equal(second, [1, 0, 2, 0])
 
 
+@pytest.mark.cc
 def test_an_output_that_is_a_view_of_an_input(model):
     def body(b, x):
         return relax.Tuple([b.emit(relax.op.reshape(x, (2, 2))), b.emit(relax.op.nn.relu(x))])
@@ -119,6 +123,7 @@ def test_an_output_that_is_a_view_of_an_input(model):
     assert np.array_equal(second, [1, 0, 2, 0])
 
 
+@pytest.mark.cc
 def test_one_tensor_returned_twice_and_as_a_view(model):
     def body(b, x):
         y = b.emit(relax.op.nn.relu(x))
@@ -131,6 +136,7 @@ def test_one_tensor_returned_twice_and_as_a_view(model):
     assert allocations(main_of(mod)) == []
 
 
+@pytest.mark.cc
 def test_a_result_that_later_operators_read(model):
     def body(b, x):
         y = b.emit(relax.op.nn.softmax(x))
@@ -143,6 +149,7 @@ def test_a_result_that_later_operators_read(model):
     assert second.tolist() == [0.25] * 4
 
 
+@pytest.mark.cc
 def test_nested_tuples_are_laid_out_in_order(model):
     def body(b, x):
         y, z = b.emit(relax.op.nn.relu(x)), b.emit(relax.op.negative(x))
@@ -152,6 +159,7 @@ def test_nested_tuples_are_laid_out_in_order(model):
     assert [o.tolist() for o in outputs] == [[1, 0, 2, 0], [-1, 1, -2, 2], [1, -1, 2, -2]]
 
 
+@pytest.mark.cc
 def test_an_operator_with_several_results(model):
     def body(b, x):
         parts = b.emit(relax.op.split(x, 2))

@@ -128,6 +128,7 @@ MODELS = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("name", MODELS)
 def test_no_scratch_and_the_same_bits(name, model, expected, random_array):
     body, shape = MODELS[name]
@@ -309,6 +310,7 @@ def test_attributes_of_a_function_are_kept():
     assert attrs["global_symbol"] == "func"
 
 
+@pytest.mark.cc
 def test_integer_convolution_has_the_same_bits(model, expected, random_array):
     def body(b, x):
         weights = relax.const(random_array(3, 3, 3, 4, dtype="int8"))

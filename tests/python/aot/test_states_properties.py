@@ -33,6 +33,8 @@ from usmp.objects.attributes import (
 from usmp.transform import UnifiedStaticMemoryPlanner
 from usmp_solver import ALGORITHMS
 
+pytestmark = pytest.mark.property
+
 SEEDS = 400
 RUNS = 3
 MOVES = ("join", "cut", "split")

@@ -34,6 +34,7 @@ def test_an_unknown_memory_is_refused_with_the_known_ones():
     )
 
 
+@pytest.mark.board
 @every_board
 def test_memories_do_not_overlap(board):
     for a, b in itertools.combinations(board.memories, 2):
@@ -41,6 +42,7 @@ def test_memories_do_not_overlap(board):
         assert a.base + a.size_bytes <= b.base or b.base + b.size_bytes <= a.base
 
 
+@pytest.mark.board
 @every_board
 def test_pools_lie_in_memories_of_their_kind(board):
     assert not any(board.memory(name).is_read_only for name in board.workspace_memories)
@@ -62,6 +64,7 @@ def test_pools_leave_room_for_the_program():
     }
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("name", ["mps2-an385", "mps2-an500"])
 def test_memories_are_those_of_the_emulated_machine(name):
     """QEMU says where its RAM is; a memory may consist of several pieces of it."""

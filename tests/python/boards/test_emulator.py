@@ -20,6 +20,8 @@ from usmp.boards.emulator import EmulatedModule, EmulatorError, run_emulator
 from usmp.boards.project import project_files
 from usmp.runtime import BuildError
 
+pytestmark = pytest.mark.board
+
 AN385 = board_named("mps2-an385")
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 

@@ -22,6 +22,8 @@ from usmp.boards.board import board_named
 from usmp.boards.board_run import program_memory
 from usmp.boards.emulator import EmulatedModule
 
+pytestmark = pytest.mark.board
+
 RUNS = 2
 
 

@@ -39,6 +39,7 @@ def test_files():
     ]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_compiles_alone(name, compiler):

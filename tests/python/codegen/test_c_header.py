@@ -99,6 +99,7 @@ def test_external_pools_are_passed():
     )
 
 
+@pytest.mark.cc
 def test_the_content_of_an_external_constant_pool():
     text = print_header(interface(pools=[constants()]))
     assert "#define TVMGEN_DEFAULT_FLASH_CONSTANT_POOL_SIZE 8\n" in text
@@ -169,6 +170,7 @@ def test_the_packed_interface_has_macros_only():
     ]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("language", "standard"), [("c", "c99"), ("c", "c11"), ("c++", "c++11"), ("c++", "c++17")]
 )
@@ -179,6 +181,7 @@ def test_the_header_compiles_alone(language, standard):
     assert compiles(text, f"-std={standard}", language=language)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("name", ["a*/b", "/*", "*/*", "été", "日本", "a\\", "??/", "//", "*\\\n/"])
 def test_a_name_cannot_end_a_comment(name):
     text = print_header(interface([tensor(name, c_name="x")], [tensor("y")], [], "m"))
@@ -191,5 +194,6 @@ def test_a_module_name_becomes_a_prefix():
     assert "int32_t tvmgen_my_model_v2_run(struct tvmgen_my_model_v2_inputs* inputs" in text
 
 
+@pytest.mark.cc
 def test_a_model_without_tensors():
     assert compiles(print_header(interface()), "-std=c99")

@@ -102,17 +102,20 @@ EXTERNAL = interface(
 SIZE = "TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_SIZE"
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("size", [SIZE, f"{SIZE} + 1"])
 def test_arrays_that_are_large_enough(size, errors_of):
     assert errors_of(print_header(EXTERNAL) + ARRAYS % size) == ""
 
 
+@pytest.mark.board
 def test_an_array_that_is_too_small_does_not_compile(errors_of):
     errors = errors_of(print_header(EXTERNAL) + ARRAYS % f"{SIZE} - 1")
     assert "tvmgen_default_sram_workspace_pool_is_large_enough" in errors
     assert "is_aligned" not in errors
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("alignment", [1, 8])
 def test_an_array_that_is_not_aligned_enough_does_not_compile(alignment, errors_of):
     wrong = ARRAYS.replace(
@@ -123,12 +126,14 @@ def test_an_array_that_is_not_aligned_enough_does_not_compile(alignment, errors_
     assert "large_enough" not in errors
 
 
+@pytest.mark.board
 def test_an_array_without_alignment_does_not_compile(errors_of):
     wrong = ARRAYS.replace("TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_ATTRIBUTES", "")
     errors = errors_of(print_header(EXTERNAL) + wrong % SIZE)
     assert "tvmgen_default_sram_workspace_pool_is_aligned" in errors
 
 
+@pytest.mark.board
 def test_two_models_may_share_an_array(errors_of):
     other = print_header(interface(pools=[workspace(size_bytes=32)], name="other"))
     text = ARRAYS % SIZE + "TVMGEN_OTHER_SRAM_WORKSPACE_POOL_ASSERT(sram);\n"
@@ -190,6 +195,7 @@ def test_one_macro_for_two_values_is_refused(inputs, outputs, pools, message):
     assert str(error.value) == f"the header would define {message}"
 
 
+@pytest.mark.board
 def test_one_macro_for_two_equal_sizes(errors_of):
     """As in TVM 0.18; C lets the same definition stand twice."""
     text = print_header(interface([tensor("a", (2,))], [tensor("a", (2,))], []))
@@ -201,6 +207,7 @@ def quantized(name, scale, zero_point):
     return IOTensor(TensorInfo(name, [4], "int8", scale, zero_point), name, None)
 
 
+@pytest.mark.board
 def test_quantization_of_inputs_and_outputs(errors_of):
     x, y = quantized("x", float(np.float32(0.1)), -128), quantized("y", 2.0**-40, 3)
     model = interface([x], [y, tensor("z")])

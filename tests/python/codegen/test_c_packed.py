@@ -23,6 +23,8 @@ from usmp.codegen.c_packed import print_packed_source
 from usmp.runtime.host import aligned_empty, tvm_ffi_include
 from usmp.runtime.write_files import write_files
 
+pytestmark = pytest.mark.cc
+
 PACKED = usmp.Executor("aot", {"interface-api": "packed"})
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
 POOLS = {

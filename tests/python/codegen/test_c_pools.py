@@ -85,6 +85,7 @@ WRONG = {
 }
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("assertion", WRONG)
 def test_what_is_asserted_does_not_compile_if_it_is_wrong(assertion, object_of):
     model = interface(pools=[workspace("ram", is_internal=True, size_hint_bytes=80)])
@@ -93,11 +94,13 @@ def test_what_is_asserted_does_not_compile_if_it_is_wrong(assertion, object_of):
     assert f"tvmgen_default_ram_{assertion}" in done.stderr
 
 
+@pytest.mark.board
 def test_a_constant_at_an_address_that_c_would_not_give_it_does_not_compile(object_of):
     model = interface(pools=[constants("rom", [1, 2], at=3, size_bytes=7, is_internal=True)])
     assert "tvmgen_default_rom_has_size" in object_of(model).stderr
 
 
+@pytest.mark.board
 def test_pools_are_in_their_sections(object_of, tmp_path):
     pools = [
         workspace("dtcm", is_internal=True, section_name=".bss.dtcm"),
@@ -112,6 +115,7 @@ def test_pools_are_in_their_sections(object_of, tmp_path):
     assert found[".itcm_rodata"] == "PROGBITS"
 
 
+@pytest.mark.board
 def test_a_pool_is_in_no_section_of_its_own_by_default(object_of, tmp_path):
     pools = [workspace(is_internal=True), constants(is_internal=True)]
     done = object_of(interface(pools=pools))
@@ -121,6 +125,7 @@ def test_a_pool_is_in_no_section_of_its_own_by_default(object_of, tmp_path):
     assert not any("TVMGEN_SECTION" in text for text in texts)
 
 
+@pytest.mark.board
 def test_pools_of_any_names(object_of):
     """What is asserted of one pool may be the name of another."""
     names = ["x", "x_has_size", "x_is_aligned", "run", "map_inputs", "run_1"]
@@ -155,6 +160,7 @@ def test_nothing_else_may_have_the_names_of_pools_and_assertions():
     ]
 
 
+@pytest.mark.board
 def test_an_external_pool_in_which_no_tensor_has_its_place(object_of):
     """The map functions take the pools all the same, and use none of them."""
     own = workspace("own", is_internal=True)

@@ -13,6 +13,8 @@ from usmp.codegen.c_types import UnsupportedInC
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
 
+pytestmark = pytest.mark.cc
+
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 

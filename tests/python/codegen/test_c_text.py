@@ -68,6 +68,7 @@ def test_the_middle_of_a_long_name_is_left_out():
     assert quoted("x" * 200) == '"' + "x" * 200 + '"'
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("text", ["plain", 'a"b', "??/", "a\\n", "été\n1", "\x007", "%s%n"])
 def test_strings_are_what_c_makes_of_their_literals(tmp_path, text):
     source = f"#include <stdio.h>\nint main(void) {{ static const char s[] = {c_string(text)};\n"

@@ -10,6 +10,8 @@ from tvm.script import tirx as T
 
 from usmp.executor_factory import AOTExecutorFactoryModule
 
+pytestmark = pytest.mark.cc
+
 NO_RESOURCE = T.reinterpret("handle", T.uint64(0))
 
 

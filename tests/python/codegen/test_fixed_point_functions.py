@@ -24,6 +24,8 @@ from usmp.tir.intrinsics import (
     ONE_OVER_ONE_PLUS,
 )
 
+pytestmark = pytest.mark.cc
+
 
 @pytest.fixture(scope="module")
 def intrinsics(tmp_path_factory) -> ctypes.CDLL:

@@ -14,6 +14,8 @@ from usmp.codegen.c_header import print_header
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.names import sanitise
 
+pytestmark = pytest.mark.cc
+
 
 def draw_header(random: Random, number: int) -> str:
     """A header of tensors and pools of hostile names."""

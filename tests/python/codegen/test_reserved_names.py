@@ -34,6 +34,7 @@ def macros(command, headers):
     return set(re.findall(r"^#define (\w+)(?: |$)", done.stdout, re.MULTILINE))
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("standard", ["c99", "c11"])
 def test_no_member_is_a_macro_of_a_standard_header(compiler, standard):
@@ -45,6 +46,7 @@ def test_no_member_is_a_macro_of_a_standard_header(compiler, standard):
     assert {name for name in names if sanitise(name) in defined} == set()
 
 
+@pytest.mark.cc
 def test_no_member_is_a_macro_in_small_letters_of_posix():
     require("gcc")
     found = macros(["gcc", "-std=gnu17"], POSIX_HEADERS)
@@ -53,6 +55,7 @@ def test_no_member_is_a_macro_in_small_letters_of_posix():
     assert {name for name in defined if sanitise(name) in defined} == set()
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_members_are_no_keywords(language):
     require("g++" if language == "c++" else "gcc")

@@ -26,6 +26,7 @@ def extension():
     _ffi_api.RemovePatterns(["accel.conv2d"])
 
 
+@pytest.mark.cc
 def test_compile_and_run(tvmc, extension, tmp_path):
     done = tvmc(*COMPILE, "--target=accel,c", "--extension", extension)
     assert (done.status, done.stderr) == (0, "")
@@ -42,6 +43,7 @@ def test_compile_and_run(tvmc, extension, tmp_path):
         np.testing.assert_array_equal(ours["probabilities"], expected["probabilities"])
 
 
+@pytest.mark.board
 def test_on_a_board(tvmc, extension, tmp_path):
     """With `tvmc run`, from a path that make would not take, and with make alone."""
     require_board(board_named("mps2-an385"))
@@ -81,6 +83,7 @@ def test_no_source_for_the_functions_on_a_board(refused, tvmc, extension, source
     assert refused("run", "digits.tar", "--board", "mps2-an385", *sources).startswith(message)
 
 
+@pytest.mark.cc
 def test_no_source_for_the_functions(tvmc, extension):
     tvmc(*COMPILE, "--target=accel,c", "--extension", extension)
     done = tvmc("run", "digits.tar")

@@ -27,6 +27,7 @@ def algorithm_of(package: tvmc.TVMCPackage) -> str:
     return package.metadata["modules"]["default"]["memory"]["algorithm"]
 
 
+@pytest.mark.cc
 def test_the_way_of_the_guide(model, digits_images, tmp_path):
     images, labels = digits_images
     package = tvmc.compile(model, target="c", package_path=tmp_path / "model.tar")
@@ -71,6 +72,7 @@ def test_pass_options_are_given_or_those_of_the_context(model):
     assert algorithm_of(tvmc.compile(model)) == "auto"
 
 
+@pytest.mark.cc
 def test_pools(model):
     workspace = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"])])
     constants = usmp.ConstantMemoryPools([usmp.ConstantPoolInfo("flash", ["c"])])
@@ -80,6 +82,7 @@ def test_pools(model):
     assert tvmc.run(package).outputs["probabilities"].shape == (1, 10)
 
 
+@pytest.mark.cc
 def test_params_are_bound(tmp_path):
     x, w = (relax.Var(name, relax.TensorType((1, 4), "float32")) for name in "xw")
     builder = relax.BlockBuilder()
@@ -110,6 +113,7 @@ def test_summary_is_the_module(model, capsys):
     assert capsys.readouterr().out == text.getvalue()
 
 
+@pytest.mark.cc
 def test_benchmark_keeps_the_outputs_of_the_first_run(model):
     package = tvmc.compile(model)
     once = tvmc.run(package)

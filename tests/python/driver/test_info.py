@@ -61,6 +61,7 @@ def test_table(tvmc, digits_model):
     assert ["CONV_2D", "4"] in lines
 
 
+@pytest.mark.models
 def test_onnx(tvmc, tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(residual_cnn())

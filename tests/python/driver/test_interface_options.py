@@ -13,6 +13,8 @@ from tflite import BuiltinOperator
 from support.tflite_builder import Graph, write_model
 from support.tflite_file import one_operator_model
 
+pytestmark = pytest.mark.cc
+
 X = np.array([[-1, 2, -3, 4]], np.float32)
 
 

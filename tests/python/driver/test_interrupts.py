@@ -117,6 +117,7 @@ def test_programs_and_their_files_go_too(digits_archive, tmp_path, number):
     assert (ended.temporary, ended.processes) == ([], [])
 
 
+@pytest.mark.cc
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_any_moment_of_run(digits_archive, tmp_path):
     for index in range(5):

@@ -93,6 +93,7 @@ def test_full_disk(buffers):
     assert files(buffers.parent) == {"buffers.csv", "plan.json"}
 
 
+@pytest.mark.cc
 def test_full_disk_for_temporary_files(digits_archive, tmp_path):
     done = subprocess.run(
         [TVMC, "run", digits_archive],

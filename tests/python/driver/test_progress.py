@@ -94,6 +94,7 @@ def test_quiet_compile_prints_nothing(tvmc, digits_model, quiet):
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "", "")
 
 
+@pytest.mark.cc
 def test_quiet_keeps_what_was_asked_for(tvmc, digits_model, digits_archive):
     assert tvmc("plan", digits_model, "-q").stdout == tvmc("plan", digits_model).stdout
     assert tvmc("run", digits_archive, "-q").stdout == tvmc("run", digits_archive).stdout

@@ -17,6 +17,8 @@ from support.archives import write_tar
 from support.relax_models import PARAMS, Attention
 from usmp.driver.tensors import save_tensors
 
+pytestmark = pytest.mark.cc
+
 SHAPE = (1, 8, 8, 1)
 INPUTS = "image: int8[1, 8, 8, 1]"
 

@@ -16,6 +16,8 @@ from usmp.boards.board import board_named
 from usmp.codegen.model_library_format import write_archive
 from usmp.runtime import load_archive
 
+pytestmark = pytest.mark.board
+
 BOARDS = "mps2-an385, mps2-an500, mps3-an547, riscv32-virt"
 
 

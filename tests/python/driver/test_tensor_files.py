@@ -149,6 +149,7 @@ def test_wrong_outputs(infos, given, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.cc
 def test_run(tvmc, digits_archive, digits_images):
     """The same, whatever the files are."""
     images, _ = digits_images

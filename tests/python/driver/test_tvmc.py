@@ -26,6 +26,7 @@ def run(*command: object, **options: object) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.cc
 def test_compile_and_run(digits_model, digits_images, tmp_path):
     images, _ = digits_images
     np.savez(tmp_path / "in.npz", image=images[:1])
@@ -143,6 +144,7 @@ def test_wrong_usage(refused, arguments, message):
     assert refused(*arguments).replace(CHOICES.replace("'", ""), CHOICES) == message
 
 
+@pytest.mark.cc
 def test_stdout_that_is_full_is_an_error(digits_archive):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -152,6 +154,7 @@ def test_stdout_that_is_full_is_an_error(digits_archive):
     assert done.stderr == b"tvmc: error: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.cc
 def test_closed_pipe_is_no_traceback(digits_archive):
     reader, writer = os.pipe()
     os.close(reader)

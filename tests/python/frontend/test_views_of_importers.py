@@ -19,6 +19,8 @@ from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.pipeline import lower_to_aot
 
+pytestmark = pytest.mark.models
+
 
 def main_of(mod):
     return lower_to_aot(mod)["__tvm_main__"]

@@ -43,6 +43,7 @@ def transposed(kernel, stride, padding, output, activation, has_bias) -> bytes:
     return write_model(graph)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", CASES)
 def test_sums_are_those_of_tflite_micro(name):
     content = transposed(*CASES[name])

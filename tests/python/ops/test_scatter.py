@@ -28,6 +28,7 @@ def random_updates(*shape):
     return generator.normal(size=shape).astype(np.float32)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize(
     ("indices", "extents"),
@@ -43,6 +44,7 @@ def test_scatter_nd(indices, extents, target):
     np.testing.assert_array_equal(output, expected)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("reduction", ["add", "mul", "min", "max"])
 @pytest.mark.parametrize("operator", ["ScatterND", "ScatterElements"])
 def test_places_that_are_written_several_times(operator, reduction):
@@ -54,6 +56,7 @@ def test_places_that_are_written_several_times(operator, reduction):
     np.testing.assert_array_equal(output, expected)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("operator", ["Scatter", "ScatterElements"])
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 def test_scatter_elements_of_a_part_of_the_tensor(operator, axis):
@@ -66,6 +69,7 @@ def test_scatter_elements_of_a_part_of_the_tensor(operator, axis):
     np.testing.assert_array_equal(output, expected)
 
 
+@pytest.mark.cc
 def test_a_place_outside_of_the_tensor_is_not_written(model):
     shape = ("updates", (3, 2), "float32")
     mod = model(
@@ -81,6 +85,7 @@ def test_a_place_outside_of_the_tensor_is_not_written(model):
     np.testing.assert_array_equal(output, inputs["data"])
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_index_put_broadcasts_indices_and_values(model, accumulate):
     mod = model(
@@ -100,6 +105,7 @@ def test_index_put_broadcasts_indices_and_values(model, accumulate):
     np.testing.assert_array_equal(usmp.build(mod).run(inputs)["output"], expected)
 
 
+@pytest.mark.cc
 def test_unknown_reductions_are_refused(model):
     mod = model(
         lambda _, x, i, u: relax.op.scatter_elements(x, i, u, 0, "mean"),
@@ -114,6 +120,7 @@ def test_unknown_reductions_are_refused(model):
     )
 
 
+@pytest.mark.cc
 def test_constants_are_scattered_at_compile_time(model):
     constants = [np.zeros((3, 2), np.float32), np.array([[2]]), np.ones((1, 2), np.float32)]
     mod = model(

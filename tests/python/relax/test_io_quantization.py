@@ -121,6 +121,7 @@ def add_model() -> bytes:
     return write_model(graph)
 
 
+@pytest.mark.models
 def test_integers_of_onnx_by_what_reads_and_writes_them():
     graph = OnnxGraph()
     x = graph.dequantize(graph.input("x", [1, 4], "uint8"), 0.5, 7, "uint8")
@@ -130,6 +131,7 @@ def test_integers_of_onnx_by_what_reads_and_writes_them():
     assert told(mod) == {"x": (0.5, 7), "y": (0.25, -5)}
 
 
+@pytest.mark.models
 def test_float_input_that_is_quantized_in_the_graph_stays_float():
     graph = OnnxGraph()
     x = graph.through(graph.input("x", [1, 4]), 0.5, 7)

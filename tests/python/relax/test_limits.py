@@ -118,6 +118,7 @@ def kilobyte(tmp_path):
     return path
 
 
+@pytest.mark.models
 def test_limits_can_be_chosen(kilobyte):
     for allowed, limits in (
         (True, {"max_model_bytes": 2000, "max_operators": 100}),
@@ -133,6 +134,7 @@ def test_limits_can_be_chosen(kilobyte):
                 load(kilobyte, **limits)
 
 
+@pytest.mark.models
 def test_options_of_the_command(kilobyte, tmp_path, capfd):
     output = str(tmp_path / "plan.csv")
     arguments = ["plan", str(kilobyte), "-o", output, "--quiet"]
@@ -171,6 +173,7 @@ def test_a_builder_stops_while_the_model_grows():
     assert emitted == 50
 
 
+@pytest.mark.models
 def test_operators_are_counted_once(tmp_path):
     graph = Graph()
     y = graph.input("x", [4])
@@ -195,6 +198,7 @@ def test_what_is_computed_of_constants_counts(model):
         check_main(main, Limits(model_bytes=803))
 
 
+@pytest.mark.models
 def test_sizes_do_not_overflow(tmp_path):
     graph = Graph()
     graph.node("Relu", graph.input("x", [2**31, 2**31, 4]), outputs=["y"])
@@ -204,6 +208,7 @@ def test_sizes_do_not_overflow(tmp_path):
         usmp.import_model(path)
 
 
+@pytest.mark.models
 def test_values_in_other_files_count(tmp_path):
     """A hundred tensors that are the same file."""
     (tmp_path / "w.bin").write_bytes(b"\0" * 4000)

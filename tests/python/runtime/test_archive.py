@@ -34,6 +34,7 @@ def archive(tmp_path_factory) -> Path:
     return relu_archive(tmp_path_factory.mktemp("archive"))
 
 
+@pytest.mark.cc
 def test_archive_runs(archive):
     loaded = usmp.load_archive(archive)
     x = np.array([[-1, 2, -3, 4]], np.float32)

@@ -16,6 +16,8 @@ from usmp.runtime import BuildError, HostModule
 from usmp.runtime.c_compiler import compile_c
 from usmp.runtime.host import aligned_empty
 
+pytestmark = pytest.mark.cc
+
 X = np.array([[-1, 2, -3, 4]], np.float32)
 Y = np.array([[0, 2, 0, 4]], np.float32)
 

@@ -6,11 +6,13 @@ import shutil
 
 import pytest
 
+from support.unit_guard import refuse
 from usmp.boards.board import BOARDS
 
 
 def require(program: str) -> None:
-    """Skip the test, and say why, where `program` is not installed."""
+    """Skip the test, and say why, where `program` is not installed; no unit test may need it."""
+    refuse(program)
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed (apt-get install {_PACKAGES[program]})")
 

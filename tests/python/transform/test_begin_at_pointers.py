@@ -1,6 +1,7 @@
 """Operators in statements get tensors at any offset; those of a model begin at theirs."""
 
 import numpy as np
+import pytest
 from tvm import te
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
@@ -21,6 +22,7 @@ def reverse(x):
     return te.extern([x.shape], [x], body, dtype=[str(x.dtype)], name="reverse")
 
 
+@pytest.mark.cc
 def test_symbolic_offsets_are_zero(model):
     mod = model(lambda b, x: b.call_te(reverse, x), ("x", (4, 5), "float32"))
     x = np.arange(20, dtype=np.float32).reshape(4, 5)

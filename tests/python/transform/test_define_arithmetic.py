@@ -63,6 +63,7 @@ BINARY = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize("dtype", [*SIGNED, *UNSIGNED])
 def test_arithmetic(model, dtype, target):
@@ -83,6 +84,7 @@ def test_arithmetic(model, dtype, target):
         np.testing.assert_array_equal(output, reference(a, b), name)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
 def test_shifts_by_any_count(model, dtype, target):
@@ -96,6 +98,7 @@ def test_shifts_by_any_count(model, dtype, target):
         np.testing.assert_array_equal(run(mod, {"a": a, "b": b}, target), reference(a, b), name)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("dtype", SIGNED)
 def test_the_least_number_has_no_positive_one(model, dtype):
     a, _ = pairs(dtype)
@@ -105,6 +108,7 @@ def test_the_least_number_has_no_positive_one(model, dtype):
         np.testing.assert_array_equal(run(mod, {"a": a}), expected)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_sums_wrap(model, dtype):
     a, _ = pairs(dtype)
@@ -113,6 +117,7 @@ def test_sums_wrap(model, dtype):
         assert run(mod, {"a": a}) == np.sum(a, dtype=dtype)
 
 
+@pytest.mark.cc
 def test_the_simplifier_does_not_count_on_sums_that_never_wrap(model):
     a, _ = pairs("int32")
 
@@ -130,6 +135,7 @@ def test_the_simplifier_does_not_count_on_sums_that_never_wrap(model):
         np.testing.assert_array_equal(output, values)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("source", "target"), [("uint8", "int8"), ("int32", "int8"), ("uint32", "int32")]
 )
@@ -148,6 +154,7 @@ FLOATS = [0.0, 1.9, -1.9, 300.0, 2.0**31, -(2.0**31), 3e9, -3e9, 1e19, 1e20, -1e
 FLOATS += [np.inf, -np.inf, np.nan]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize("source", ["float32", "float64"])
 def test_floats_that_no_integer_is_near(model, source, target):
@@ -178,6 +185,7 @@ def test_sums_that_cannot_wrap_stay_as_they_are(model, taps, is_proven):
     assert "tvmgen_multiply_int32" not in source
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("seed", range(12))
 def test_random_graphs_like_onnxruntime(seed):
     content, inputs = random_integer_graph(seed)

@@ -113,6 +113,7 @@ class Remembers:
         Y[0] = Y[0] + weights[0]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_what_reads_dead_bytes_gets_another_result(target):
     mod = tirx.transform.BindTarget(tvm.target.Target(target))(with_io(Remembers))
@@ -129,6 +130,7 @@ def test_what_reads_dead_bytes_gets_another_result(target):
 PACKED = Executor("aot", {"interface-api": "packed"})
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize(
     ("executor", "workspace_io"), [(None, False), (None, True), (PACKED, False)], ids=str

@@ -46,6 +46,7 @@ NODES = {
 }
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize("case", NODES)
 def test_like_onnxruntime(case, target):
@@ -61,6 +62,7 @@ def test_like_onnxruntime(case, target):
     np.testing.assert_allclose(output, expected, rtol=2e-3)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("interface_io", [False, True])
 def test_what_is_only_moved_is_not_converted(interface_io):
     bits = np.arange(24, dtype=np.uint16).reshape(4, 6) * 2999
@@ -85,6 +87,7 @@ def test_floats_of_8_bits_are_moved_only(model, dtype):
     assert f"arithmetic of {dtype} has no C99 form" in str(error.value)
 
 
+@pytest.mark.cc
 def test_bfloat16_inside_a_model(model):
     def body(builder, x):
         small = builder.emit(relax.op.astype(x, "bfloat16"))
@@ -127,6 +130,7 @@ def conversions(tmp_path_factory):
     return found
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("small", ["float16", "bfloat16"])
 def test_conversions_of_all_numbers(conversions, small):
     dtype = np.dtype(getattr(ml_dtypes, small, np.float16))
@@ -141,6 +145,7 @@ def test_conversions_of_all_numbers(conversions, small):
     assert all(np.isnan(widen(narrow(float(value)))) for value in wide[~is_number])
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("small", ["float16", "bfloat16"])
 def test_numbers_are_rounded_to_the_nearest(conversions, small):
     dtype = np.dtype(getattr(ml_dtypes, small, np.float16))

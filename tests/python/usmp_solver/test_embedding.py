@@ -5,8 +5,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from conftest import ROOT
 from support.solver_projects import INSTALLED, build
+
+pytestmark = pytest.mark.cc
 
 PROGRAM = ROOT / "src/usmp_solver/tests/embedding.cc"
 # c is live with a, then with b: these two share a place. d fits nowhere beside them.

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 
+import pytest
+
 from conftest import ROOT
 from support.solver_projects import INSTALLED, build, missing, tool
+
+pytestmark = pytest.mark.cc
 
 TESTS = ROOT / "src/usmp_solver/tests"
 

@@ -89,6 +89,7 @@ def test_main_with_inputs_and_outputs_of_its_own():
     assert "const int32_t status = tvmgen_default_run(&inputs, &outputs);" in main
 
 
+@pytest.mark.board
 @every_board
 @pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
 def test_the_project_compiles_without_warnings(tmp_path, board, io):
@@ -110,6 +111,7 @@ def built(path) -> tuple[bytes, int]:
     return path.read_bytes(), path.stat().st_mtime_ns
 
 
+@pytest.mark.board
 def test_other_options_build_anew(tmp_path):
     folder = write_project(tmp_path)
     program = folder / "model.elf"
@@ -126,6 +128,7 @@ def test_other_options_build_anew(tmp_path):
     assert built(program)[0] == first[0]
 
 
+@pytest.mark.board
 def test_the_makefile_is_the_users_to_change(tmp_path):
     folder = write_project(tmp_path)
     build_project(folder, AN385, {})
@@ -136,6 +139,7 @@ def test_the_makefile_is_the_users_to_change(tmp_path):
     assert (folder / "model.elf").read_bytes() != first
 
 
+@pytest.mark.board
 def test_a_prefix_in_the_environment_is_another_one(tmp_path, monkeypatch):
     """Many tools call the folder that they install to so."""
     folder = write_project(tmp_path)

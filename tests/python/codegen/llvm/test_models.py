@@ -49,6 +49,7 @@ def assert_equal_outputs(path, inputs_of):
     return c
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("name", MODELS)
 def test_models_of_one_operator(name, tmp_path):
     content = BY_NAME[name].make()
@@ -59,6 +60,7 @@ def test_models_of_one_operator(name, tmp_path):
     assert_equal_outputs(path, lambda _: inputs)
 
 
+@pytest.mark.cc
 def test_models_of_one_operator_call_every_function(tmp_path):
     called = set()
     for name in MODELS:
@@ -69,6 +71,7 @@ def test_models_of_one_operator_call_every_function(tmp_path):
     assert called == set(C_INTRINSICS)
 
 
+@pytest.mark.cc
 def test_digits(digits_model, digits_images):
     images, _ = digits_images
     assert_equal_outputs(
@@ -76,6 +79,7 @@ def test_digits(digits_model, digits_images):
     )
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("executor", "workspace_io"),
     [(None, True), (Executor("aot", {"interface-api": "packed"}), False)],

@@ -58,6 +58,7 @@ def symbols(content, path):
     return {line.split()[-1]: line.split()[-2] for line in text.splitlines()}
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("target", ["llvm", CORTEX_M3, CORTEX_M55, RISCV])
 def test_only_the_main_function_is_visible(digits, target, tmp_path):
     require("gcc")
@@ -103,6 +104,7 @@ def test_same_bytes_every_time(digits):
     assert len(runs[0]) == 65
 
 
+@pytest.mark.cc
 def test_two_models_link_into_one_program(digits, tmp_path):
     require("gcc")
     objects = []
@@ -119,6 +121,7 @@ def test_two_models_link_into_one_program(digits, tmp_path):
     subprocess.run([tmp_path / "program"], check=True)
 
 
+@pytest.mark.board
 @pytest.mark.parametrize("target", [CORTEX_M3, CORTEX_M55])
 def test_arm_object_links_and_is_thumb_code_of_its_cpu(digits, target, tmp_path):
     require("arm-none-eabi-gcc")

@@ -95,6 +95,7 @@ def test_no_file_outside_of_the_folder_is_read(make, location, folder):
     )
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("make", [in_initializer, in_attribute, in_function])
 @pytest.mark.parametrize("location", ["w.bin", "sub/w.bin", "./sub/../w.bin", "inside"])
 def test_files_in_the_folder_are_read(make, location, folder):

@@ -13,6 +13,8 @@ from support.onnx_models import Graph, Reference
 from usmp.frontend.onnx.fold import fold_shape_arithmetic
 from usmp.frontend.onnx.importer import import_onnx
 
+pytestmark = pytest.mark.models
+
 
 def folded(graph: Graph, *outputs: str) -> list[str]:
     """The operators that are left."""

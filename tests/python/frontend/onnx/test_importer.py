@@ -23,6 +23,8 @@ from support.onnx_models import (
 )
 from usmp.frontend.onnx.importer import import_onnx
 
+pytestmark = pytest.mark.models
+
 HERE = Path(".")
 MUTANTS = 300
 

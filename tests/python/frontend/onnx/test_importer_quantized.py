@@ -13,6 +13,8 @@ from support.onnx_models import Graph, Reference, mobile_block, perceptron, quan
 from support.qdq_models import assert_between_quantizers, float_outputs, raw_calls_of
 from usmp.frontend.onnx.importer import import_onnx
 
+pytestmark = pytest.mark.models
+
 HERE = Path(".")
 MODELS = {"residual_cnn": residual_cnn, "mobile_block": mobile_block, "perceptron": perceptron}
 

@@ -14,6 +14,8 @@ from usmp.frontend.onnx.fold import fold_shape_arithmetic
 from usmp.frontend.onnx.importer import import_onnx
 from usmp.frontend.onnx.normalize import normalize_onnx, same_padding
 
+pytestmark = pytest.mark.models
+
 
 def normalized(graph: Graph) -> onnx.GraphProto:
     model = fold_shape_arithmetic(graph.proto("y"))

@@ -26,6 +26,7 @@ MOST_SEEDS = 12
 """How many trials at most until one is no refusal."""
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("operator", sorted(GENERATORS.keys() & COMPARED))
 def test_like_onnxruntime(operator):
     compared = 0
@@ -39,10 +40,12 @@ def test_like_onnxruntime(operator):
     assert compared
 
 
+@pytest.mark.cc
 def test_nothing_is_supported_that_is_never_compared():
     assert never_compared("onnx") == []
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("operator", sorted(GENERATORS.keys() - COMPARED))
 def test_other_operators_that_tvm_imports_are_refused(operator):
     with pytest.raises(usmp.UnsupportedModelError) as error:
@@ -70,6 +73,7 @@ def resize(mode: str, opset: int = 19, **attributes) -> Trial:
     return node_trial(Random(0), "Resize", operands, opset, mode=mode, **attributes)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
 @pytest.mark.parametrize("places", ["half_pixel", "asymmetric", "align_corners"])
 def test_resize_to_the_nearest_by_scales(rounding, places):
@@ -77,23 +81,27 @@ def test_resize_to_the_nearest_by_scales(rounding, places):
     assert outcome(trial).verdict == "equal"
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_resize_between_elements_by_scales(mode):
     assert outcome(resize(mode)).is_compared
 
 
+@pytest.mark.models
 def test_resize_of_integers_keeps_every_digit():
     x = given([[[2**30 + 1, -(2**30) - 1]]], dtype="int32")
     operands = [x, None, np.array([1, 1, 1, 1.5], np.float32)]
     assert outcome(node("Resize", *operands, mode="nearest")).verdict == "equal"
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_upsample_by_scales(mode):
     trial = node_trial(Random(0), "Upsample", [IMAGE], 8, mode=mode, scales=[1.0, 1.0, 1.5, 2.6])
     assert outcome(trial).is_compared
 
 
+@pytest.mark.models
 def test_regions_are_scaled_before_half_a_pixel_is_taken_off():
     boxes, batch = given([1, 2, 7, 9], [0, 0, 5, 4]), np.zeros(2, np.int64)
     trial = node_trial(
@@ -102,6 +110,7 @@ def test_regions_are_scaled_before_half_a_pixel_is_taken_off():
     assert outcome(trial).is_compared
 
 
+@pytest.mark.models
 def test_resize_by_powers_of_two_needs_no_tables():
     graph = Graph()
     scales = graph.constant([1, 1, 2, 0.5], np.float32)
@@ -178,12 +187,14 @@ DIFFERENCES = {
 }  # fmt: skip
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("trial", DIFFERENCES.values(), ids=DIFFERENCES.keys())
 def test_what_tvm_converts_otherwise(trial):
     result = outcome(trial)
     assert result.verdict == "equal", result.detail
 
 
+@pytest.mark.models
 def test_sequences_with_positions_from_the_end():
     nodes = [
         helper.make_node("SequenceConstruct", ["x0", "x1"], ["s"]),
@@ -195,6 +206,7 @@ def test_sequences_with_positions_from_the_end():
     assert outcome(trial).verdict == "equal"
 
 
+@pytest.mark.models
 def test_sequences_of_parts_of_one_size():
     nodes = [
         helper.make_node("SplitToSequence", ["x0", "x1"], ["s"], axis=0, keepdims=0),
@@ -205,6 +217,7 @@ def test_sequences_of_parts_of_one_size():
     assert outcome(trial).verdict == "equal"
 
 
+@pytest.mark.models
 def test_sizes_that_only_the_importer_knows():
     """ONNX infers no shapes of operators of other domains."""
     graph = Graph()
@@ -219,6 +232,7 @@ def test_sizes_that_only_the_importer_knows():
     assert outcome(trial).verdict == "equal"
 
 
+@pytest.mark.models
 def test_constants_are_not_folded_by_what_computes_otherwise():
     """ONNX's evaluator keeps an axis too many of five."""
     nodes = [
@@ -296,6 +310,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(("trial", "reason"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_is_refused_by_name(trial, reason):
     with pytest.raises(usmp.UnsupportedModelError) as error:
@@ -303,6 +318,7 @@ def test_what_is_refused_by_name(trial, reason):
     assert str(error.value) == f'operator {trial.operator} (output "y0") is not supported: {reason}'
 
 
+@pytest.mark.models
 def test_operators_of_microsoft_are_not_those_of_onnx():
     """TVM looks at the name only."""
     graph = Graph()
@@ -312,6 +328,7 @@ def test_operators_of_microsoft_are_not_those_of_onnx():
         imported(graph.model("y", opset=23))
 
 
+@pytest.mark.models
 def test_operators_newer_than_those_that_were_compared():
     graph = Graph()
     graph.node("Relu", graph.input("x", [2]), outputs=["y"])
@@ -323,6 +340,7 @@ def test_operators_newer_than_those_that_were_compared():
     )
 
 
+@pytest.mark.models
 def test_old_models_mean_what_they_meant():
     """Until opset 7, two attributes said how much larger the image becomes."""
     graph = Graph()
@@ -334,6 +352,7 @@ def test_old_models_mean_what_they_meant():
     assert outcome(trial).verdict == "equal"
 
 
+@pytest.mark.models
 def test_old_models_that_cannot_be_converted():
     """Until opset 7, a tensor was broadcast along axes that an attribute named."""
     graph = Graph()
@@ -354,6 +373,7 @@ def test_old_models_that_cannot_be_converted():
     assert message.endswith("); export it with opset 7 or newer")
 
 
+@pytest.mark.models
 def test_outputs_without_elements_are_refused():
     graph = Graph()
     graph.node("Shape", graph.input("x", [2, 3]), outputs=["y"], start=1, end=1)
@@ -362,6 +382,7 @@ def test_outputs_without_elements_are_refused():
     assert str(error.value) == 'output "y" of shape [0] has no elements'
 
 
+@pytest.mark.models
 def test_outputs_that_nothing_reads_are_left_out():
     graph = Graph()
     x = graph.input("x", [1, 1, 4, 4])

@@ -43,6 +43,7 @@ def built(module, *inputs, **options) -> usmp.AOTExecutorFactoryModule:
     return usmp.build(import_pytorch(exported(module, *inputs, **options)))
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     "make",
     [
@@ -69,6 +70,7 @@ def test_models_are_like_pytorch(make):
         assert np.abs(output - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     ("make", "is_per_channel"),
     [(Cnn, True), (Residual, True), (Residual, False), (Mobile, True), (Perceptron, True)],
@@ -86,12 +88,14 @@ def test_quantized_models_are_like_pytorch(make, is_per_channel):
     np.testing.assert_allclose(output, expected, atol=1e-4)
 
 
+@pytest.mark.cc
 def test_last_step():
     x = torch.arange(6.0).reshape(2, 3)
     outputs = built(Function(lambda x: x[:, -1]), x).run({"x": x.numpy()})
     np.testing.assert_array_equal(outputs["select"], [2, 5])
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("function", "names"),
     [
@@ -109,6 +113,7 @@ def test_names(function, names):
     assert list(factory.run({"x": x.numpy()})) == names
 
 
+@pytest.mark.models
 def test_outputs_of_quantized_models_have_the_names_of_float_ones():
     module = seeded(Perceptron)
     for variant in (module, quantized(module)):
@@ -117,6 +122,7 @@ def test_outputs_of_quantized_models_have_the_names_of_float_ones():
         assert list(mod["main"].attrs["output_names"]) == ["linear_2"]
 
 
+@pytest.mark.cc
 def test_dynamic_batch_is_one():
     module = seeded(Perceptron)
     dynamic = ({0: torch.export.Dim("batch")},)
@@ -127,6 +133,7 @@ def test_dynamic_batch_is_one():
     )
 
 
+@pytest.mark.cc
 def test_other_dynamic_extents_are_refused():
     content = exported(
         Function(lambda x: x + 1),
@@ -139,6 +146,7 @@ def test_other_dynamic_extents_are_refused():
     )
 
 
+@pytest.mark.cc
 def test_infinity():
     function = Function(lambda x: torch.where(x > 0, x, -torch.inf))
     x = torch.tensor([[-1.0, 0, 2]])
@@ -156,6 +164,7 @@ class Counter(nn.Module):
         return x * self.count
 
 
+@pytest.mark.cc
 def test_state_in_a_buffer():
     assert message_of(exported(Counter(), torch.ones(2))) == (
         'the model changes its buffer "count" when it runs; call eval() before the export, '
@@ -168,17 +177,20 @@ class Power(nn.Module):
         return x**exponent
 
 
+@pytest.mark.cc
 def test_input_that_is_no_tensor():
     assert message_of(exported(Power(), torch.ones(2), 3)) == (
         'input "exponent" is not a tensor; export the model with tensors only'
     )
 
 
+@pytest.mark.cc
 def test_output_that_is_no_tensor():
     content = exported(Function(lambda x: (x + 1, None)), torch.ones(2))
     assert message_of(content) == "an output of the model is not a tensor"
 
 
+@pytest.mark.cc
 def test_unsupported_operator():
     content = exported(Function(lambda x: torch.fft.fft(x).real), torch.ones(4))
     assert message_of(content) == (
@@ -187,6 +199,7 @@ def test_unsupported_operator():
     )
 
 
+@pytest.mark.cc
 def test_branch_that_is_chosen_at_run_time():
     def branch(x):
         return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
@@ -197,6 +210,7 @@ def test_branch_that_is_chosen_at_run_time():
     )
 
 
+@pytest.mark.cc
 def test_operator_that_fails_in_conversion():
     content = exported(
         Function(lambda x: x + x.new_full((2,), 3).to(torch.complex64)), torch.ones(2)
@@ -206,6 +220,7 @@ def test_operator_that_fails_in_conversion():
     )
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("content", [b"x", bytes(100)])
 def test_another_kind_of_file(content):
     assert message_of(content).startswith(
@@ -213,12 +228,14 @@ def test_another_kind_of_file(content):
     )
 
 
+@pytest.mark.cc
 def test_saved_weights_are_no_program():
     file = io.BytesIO()
     torch.save(seeded(Perceptron).state_dict(), file)
     assert message_of(file.getvalue()).startswith("not a program that torch.export.save wrote")
 
 
+@pytest.mark.cc
 def test_mutated_files_are_imported_or_refused():
     content = exported(seeded(Perceptron), torch.ones(1, 20))
     refused = 0

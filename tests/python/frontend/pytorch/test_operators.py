@@ -16,6 +16,8 @@ from support.pytorch_models import Function, exported, nn, torch
 from usmp.frontend.pytorch.converters import CONVERTERS
 from usmp.frontend.pytorch.importer import import_pytorch
 
+pytestmark = pytest.mark.cc
+
 trials = pytest.importorskip("support.operator_trials.pytorch")
 Case, F = trials.Case, nn.functional
 

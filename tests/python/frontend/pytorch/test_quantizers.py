@@ -42,6 +42,7 @@ def check_like_pytorch(module, *operators: str) -> None:
     np.testing.assert_array_equal(output, expected)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("low", "high", "dtype"), [(-128, 127, torch.int8), (0, 255, torch.uint8)], ids=str
 )
@@ -52,6 +53,7 @@ def test_per_tensor(low, high, dtype):
     check_like_pytorch(both, "quantize", "dequantize")
 
 
+@pytest.mark.cc
 def test_narrow_range_is_clipped():
     arguments = (0.25, 0, -127, 127, torch.int8)
     check_like_pytorch(Function(lambda x: quantize(x, *arguments)), "quantize", "clip")
@@ -70,6 +72,7 @@ class TensorParameters(nn.Module):
         return dequantize(quantize(x, *arguments), *arguments)
 
 
+@pytest.mark.cc
 def test_parameters_in_tensors():
     check_like_pytorch(TensorParameters(), "quantize", "dequantize")
     for call in raw_calls_of(import_pytorch(exported(TensorParameters(), X))):
@@ -90,10 +93,12 @@ class ChannelParameters(nn.Module):
         return dequantize(both, *arguments, form="per_channel")
 
 
+@pytest.mark.cc
 def test_per_channel():
     check_like_pytorch(ChannelParameters(), "quantize", "dequantize")
 
 
+@pytest.mark.cc
 def test_parameters_computed_at_run_time():
     def dynamic(x):
         return quantize(x, x.abs().max() / 127, torch.tensor(0), -128, 127, torch.int8)
@@ -103,6 +108,7 @@ def test_parameters_computed_at_run_time():
     assert str(error.value).endswith("the quantization parameter div is computed at run time")
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     ("make", "operators"),
     [
@@ -119,6 +125,7 @@ def test_only_float_operators_stand_between_quantizers(make, operators):
             assert call.args[2].value.dtype == "int8"
 
 
+@pytest.mark.models
 def test_weights_stay_integers():
     mod = import_pytorch(exported(quantized(seeded(Perceptron)), example_of(Perceptron)))
     weights = [

@@ -11,6 +11,8 @@ from support.tflite_builder import Options, options, per_tensor
 from support.tflite_refusals import refusal
 from usmp.frontend.tflite.importer import import_tflite
 
+pytestmark = pytest.mark.cc
+
 X = Spec((2, 3, 4), 0.05, 5)
 IMAGE = Spec((1, 4, 4, 8), 0.05, 5)
 I32 = Spec((3,), 0, 0, "int32")

@@ -190,6 +190,7 @@ def changed(change) -> str:
     return message_of(with_schema(content, lambda model: change(model.subgraphs[0])))
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("index", [0, 1])
 def test_results_that_are_something_else(index):
     def change(graph) -> None:
@@ -201,6 +202,7 @@ def test_results_that_are_something_else(index):
     )
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("inputs", [[0, 0], [1]])
 def test_inputs_that_are_something_else(inputs):
     def change(graph) -> None:
@@ -219,6 +221,7 @@ def test_tensor_that_is_too_large():
     )
 
 
+@pytest.mark.models
 def test_constant_of_int4_with_too_few_bytes():
     def change(model) -> None:
         model.subgraphs[0].tensors[1].shape = [4, 9]
@@ -230,6 +233,7 @@ def test_constant_of_int4_with_too_few_bytes():
     )
 
 
+@pytest.mark.models
 def test_intermediate_tensor_that_is_not_there():
     def change(graph) -> None:
         graph.operators[0].intermediates = [7]

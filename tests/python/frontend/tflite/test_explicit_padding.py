@@ -79,6 +79,7 @@ LEFT = {
 }
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", FOLDED)
 def test_padding_becomes_part_of_the_convolution(name):
     factory = usmp.build(import_tflite(FOLDED[name]))
@@ -87,6 +88,7 @@ def test_padding_becomes_part_of_the_convolution(name):
     assert_equals_micro(factory, FOLDED[name], runs=10)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", LEFT)
 def test_padding_stays(name):
     factory = usmp.build(import_tflite(LEFT[name]))

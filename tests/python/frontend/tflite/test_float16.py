@@ -44,6 +44,7 @@ def same_bits(outputs, expected):
         assert outputs[name][numbers].tobytes() == values[numbers].tobytes()
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_moves(target):
     graph = Graph()
@@ -59,6 +60,7 @@ def test_moves(target):
     )
 
 
+@pytest.mark.cc
 def test_parts_packed_and_an_input_that_is_an_output():
     """LiteRT's PACK does not know float16, and one that only moves needs none to compare."""
     graph = Graph()
@@ -72,6 +74,7 @@ def test_parts_packed_and_an_input_that_is_an_output():
     assert passed_on.tobytes() == NUMBERS.tobytes()
 
 
+@pytest.mark.models
 def test_conversions_from_float16():
     graph = Graph()
     x = graph.input(X, "float16", name="x")
@@ -84,6 +87,7 @@ def test_conversions_from_float16():
     same_bits(usmp.build(import_tflite(content)).run(inputs), Reference(content).run(inputs))
 
 
+@pytest.mark.models
 def test_conversions_to_float16():
     graph, inputs = Graph(), {}
     reals = np.array([65519.9, 65520, 1e-8, 6e-8, 1.00049, -0.0, np.inf, np.nan], np.float32)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from support import tflite_fuzz_worker
 from support.tflite_fuzzing import Outcome, sweep
 from support.tflite_mutations import Mutant, draw_mutant, small_models
@@ -36,6 +38,7 @@ def test_what_is_imported_runs_like_a_reference():
     assert sum(outcome.kind.startswith("runs like") for outcome in outcomes) >= BUILT
 
 
+@pytest.mark.models
 def test_mutants_are_the_same_each_time():
     assert [draw_mutant(seed) for seed in range(50)] == [draw_mutant(seed) for seed in range(50)]
 

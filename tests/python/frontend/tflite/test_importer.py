@@ -26,12 +26,14 @@ def content(digits_model) -> bytes:
     return digits_model.read_bytes()
 
 
+@pytest.mark.cc
 def test_imported_model_computes_what_the_file_says():
     factory = usmp.build(import_tflite(one_operator_model()))
     x = np.array([[-1, 2, -3, 4]], np.float32)
     np.testing.assert_array_equal(factory.run({"x": x})["y"], [[0, 2, 0, 4]])
 
 
+@pytest.mark.cc
 def test_names_of_tensors_are_kept():
     mod = import_tflite(one_operator_model(names=("serving:0", 'Grüße */ "1"')))
     assert [param.name for param in mod["main"].params] == ["serving:0"]
@@ -53,6 +55,7 @@ def test_other_dynamic_extents_are_refused():
     )
 
 
+@pytest.mark.cc
 def test_subgraphs_that_nothing_runs_are_ignored():
     factory = usmp.build(import_tflite(one_operator_model(subgraphs=2)))
     x = np.array([[-1, 2, -3, 4]], np.float32)

@@ -38,6 +38,7 @@ def is_accepted(content: bytes) -> bool:
     return True
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("operator", sorted(GENERATORS))
 def test_it_computes_what_the_kernels_compute(operator):
     for seed in range(MOST_TRIALS):
@@ -49,6 +50,7 @@ def test_it_computes_what_the_kernels_compute(operator):
     raise AssertionError(f"none of {MOST_TRIALS} trials of {operator} could be compared")
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(("operator", "dtype"), sorted(OF_ONE_TYPE))
 def test_no_type_is_accepted_that_no_kernel_takes(operator, dtype):
     trial = generator_on(operator, dtype)(Random(f"{operator} {dtype}"))
@@ -57,6 +59,7 @@ def test_no_type_is_accepted_that_no_kernel_takes(operator, dtype):
         assert result.is_compared, f"{trial.description}: {result.verdict}: {result.detail}"
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("seed", range(GRAPHS))
 def test_graphs_compute_what_the_kernels_compute(seed):
     trial = graph_trial(Random(f"graph {seed}"), "int16" if seed % 3 else "int8")

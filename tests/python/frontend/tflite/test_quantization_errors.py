@@ -82,6 +82,7 @@ def test_data_of_float16(code, count, table):
     )
 
 
+@pytest.mark.cc
 def test_dequantized_weights_of_float16_are_supported():
     graph = Graph()
     x = graph.input((2, 3), "float32")
@@ -136,6 +137,7 @@ def test_parameters_are_integers():
     )
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_sparse_weights(dtype):
     data = Spec((2, 3), 0.05 * (dtype == "int8"), 0, dtype)

@@ -104,6 +104,7 @@ def test_svdf_keeps_its_state_and_no_scratch():
     assert len(buffers_of(factory, "workspace")) == 1
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     ("content", "flag"),
     [
@@ -121,6 +122,7 @@ def test_only_states_of_int8_start_from_their_zero_point(content, flag):
     assert_equals_micro(factory.load(), content, RUNS)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     "content", [lstm(Lstm(zero_points=(-3, 20))), svdf(Svdf()), stack()], ids=["lstm", "svdf", "2"]
 )
@@ -133,6 +135,7 @@ def test_reset_starts_afresh(content):
     assert_equals_micro(module, content, RUNS)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_stack_of_lstms(use_workspace_io):
     factory = build(stack(), use_workspace_io=use_workspace_io)
@@ -146,6 +149,7 @@ def test_table_of_sigmoids_is_stored_once():
     assert sizes.count(TABLE_BYTES) == 1
 
 
+@pytest.mark.models
 def test_equal_lstms_share_their_constants():
     same = Lstm(dtype="int16", zero_points=(0, 0), features=7)
     graph = Graph()
@@ -168,6 +172,7 @@ def test_constants_are_those_of_the_file():
     assert sizes == sorted([TABLE_BYTES, *[7 * 6] * 4, *[7 * 7] * 4, *[7 * 2] * 4])
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     "content", [stack(), lstm(Lstm(zero_points=(-3, 20))), svdf(Svdf(rank=2))], ids=["2", "l", "s"]
 )
@@ -193,6 +198,7 @@ WRAPPING = {
 }
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("case", WRAPPING)
 def test_no_undefined_behavior(case):
     """What overflows in the reference kernels wraps around."""

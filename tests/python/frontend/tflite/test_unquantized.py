@@ -101,6 +101,7 @@ CASES = {
 }
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", CASES)
 def test_it_computes_what_the_kernel_computes(name):
     code, inputs, output, table = CASES[name]
@@ -110,6 +111,7 @@ def test_it_computes_what_the_kernel_computes(name):
     assert result.is_compared, result
 
 
+@pytest.mark.cc
 def test_nan_is_no_extreme():
     table = options("ArgMaxOptions", output_type=2)
     content = one_operator("ARG_MAX", [real(5), scalar(0)], [whole()], table)

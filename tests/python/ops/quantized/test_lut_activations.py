@@ -37,6 +37,7 @@ def assert_equals_micro(code: str, x: Spec, y: Spec, table: Options | None = Non
     np.testing.assert_array_equal(ours["t1"], Micro(content).run(inputs)["t1"])
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(("code", "output"), [("LOGISTIC", LOGISTIC), ("TANH", TANH)])
 def test_sigmoids_of_int8(code, output, scale):
@@ -44,6 +45,7 @@ def test_sigmoids_of_int8(code, output, scale):
         assert_equals_micro(code, Spec((256,), scale, zero_point), Spec((256,), *output))
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_sigmoids_with_another_output(dtype):
     zero_point = 3 - np.iinfo("int8").min * (dtype == "uint8")
@@ -52,6 +54,7 @@ def test_sigmoids_with_another_output(dtype):
     assert_equals_real("TANH", x, y, np.tanh)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("scale", [1e-6, 1 / 8192, 1 / 4096, 1 / 2048, 0.0003, 0.01, 1.3])
 @pytest.mark.parametrize("code", ["LOGISTIC", "TANH"])
 def test_sigmoids_of_int16(code, scale):
@@ -59,6 +62,7 @@ def test_sigmoids_of_int16(code, scale):
     assert_equals_micro(code, Spec((2**16,), scale, 0, "int16"), y)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("scale", [0.004, 0.0173, 0.05, 0.31])
 @pytest.mark.parametrize("code", ["ELU", "HARD_SWISH"])
 def test_curves_of_int8(code, scale):
@@ -67,12 +71,14 @@ def test_curves_of_int8(code, scale):
         assert_equals_micro(code, Spec((256,), scale, zero_point), y)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("scale", [0.004, 0.05, 0.7])
 def test_inverse_square_roots(scale):
     y = Spec((256,), 0.02, -100)
     assert_equals_micro("RSQRT", Spec((256,), scale, -128), y)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(("before", "after"), [(0.0003, 0.00031), (0.00071, 0.0002), (1e-4, 0.3)])
 @pytest.mark.parametrize(
     ("code", "table"),

@@ -14,6 +14,7 @@ from usmp.ops.quantized.sigmoid import sigmoid_table
 EVERY = np.arange(-32768, 32768).astype(np.int16)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("operator", ["LOGISTIC", "TANH"])
 @pytest.mark.parametrize("scale", [2.0**-12, 2.0**-11, 3e-4, 2.5])
 def test_every_input(operator, scale):

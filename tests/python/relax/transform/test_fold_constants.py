@@ -35,6 +35,7 @@ def two_sums() -> bytes:
     return write_model(graph)
 
 
+@pytest.mark.models
 def test_a_quantized_operator_on_constants():
     """TVM would call a function that only the emitted C has: the process would end."""
     content = two_sums()
@@ -46,6 +47,7 @@ def test_a_quantized_operator_on_constants():
         )
 
 
+@pytest.mark.cc
 def test_other_operators_on_constants_are_folded():
     graph = Graph()
     x, y = graph.input((4,), "float32"), graph.tensor((4,), "float32")
@@ -60,6 +62,7 @@ def test_other_operators_on_constants_are_folded():
     np.testing.assert_array_equal(factory.run({"t0": np.zeros(4, "f4")})["t1"], np.full(4, 15))
 
 
+@pytest.mark.cc
 def test_what_takes_long_runs_with_the_model(model, monkeypatch):
     """A product of two constants of 4096 x 4096 would take minutes."""
     left = np.arange(64 * 64, dtype=np.float32).reshape(64, 64) / 64
@@ -77,6 +80,7 @@ def test_what_takes_long_runs_with_the_model(model, monkeypatch):
         np.testing.assert_allclose(result, left @ left, rtol=1e-5)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 def test_quotients_that_no_machine_computes(dtype):
     """Folding them ended the process by SIGFPE."""
@@ -99,6 +103,7 @@ def test_quotients_that_no_machine_computes(dtype):
         assert output.tolist() == [first, 0, 0]
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     "operation, left, right, expected",
     [
@@ -120,6 +125,7 @@ def test_arithmetic_on_constants_is_that_of_the_emitted_c(model, operation, left
     np.testing.assert_array_equal(result, np.full(4, expected))
 
 
+@pytest.mark.cc
 def test_what_is_only_moved_is_folded_without_compiling(model, monkeypatch):
     """Compiling and linking each reshape and transpose took most of the time of some builds."""
     values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)

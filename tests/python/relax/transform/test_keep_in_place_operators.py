@@ -11,6 +11,8 @@ from usmp.build_module import build
 from usmp.pipeline import lower_to_aot
 from usmp.relax.transform.keep_in_place_operators import in_place_operators
 
+pytestmark = pytest.mark.cc
+
 TYPE = relax.TensorType((4,), "int8")
 X = np.array([1, 2, -3, 100], np.int8)
 

@@ -8,6 +8,8 @@ from tvm import relax
 
 import usmp
 
+pytestmark = pytest.mark.cc
+
 X = np.array([-np.inf, -2, 0.5, np.nan, 7, np.inf], np.float32)
 
 

@@ -61,6 +61,7 @@ def test_elements_that_are_not_there(take, index):
     assert str(error.value) == f"take reads element {index} of axis 1 of a tensor of shape [2, 3]"
 
 
+@pytest.mark.cc
 def test_build_takes_the_last_element(take):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     outputs = usmp.build(take(-1, 1)).run({"x": x})

@@ -70,6 +70,7 @@ def test_a_slice_of_other_axes_too(check):
     check(body, lambda b, x, y: cut(b, y, 0, 3), X, Y)
 
 
+@pytest.mark.cc
 def test_joins_of_joins(check):
     def body(b, x, y):
         inner = b.emit(relax.op.concat([x, y], 1))

@@ -16,6 +16,8 @@ from support.qdq_models import (
     steps_apart,
 )
 
+pytestmark = pytest.mark.cc
+
 SHAPE = (2, 4, 6, 5)
 SAME = (0.1, -3)
 """The quantization of the inputs."""

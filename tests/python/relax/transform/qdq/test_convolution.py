@@ -8,6 +8,8 @@ from tvm import relax
 
 from support.qdq_models import between, float_counts, integer_calls, qdq_module, steps_apart
 
+pytestmark = pytest.mark.cc
+
 GENERATOR = np.random.default_rng(0)
 IMAGE = (1, 4, 7, 6)
 

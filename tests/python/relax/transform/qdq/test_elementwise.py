@@ -8,6 +8,8 @@ from tvm import relax
 
 from support.qdq_models import between, float_counts, integer_calls, qdq_module, steps_apart
 
+pytestmark = pytest.mark.cc
+
 OPERATORS = ["add", "subtract", "multiply"]
 SHAPES = {
     "same": ((2, 3, 5), (2, 3, 5)),

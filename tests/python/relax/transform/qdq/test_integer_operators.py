@@ -79,6 +79,7 @@ def test_before_and_after():
     tvm.ir.assert_structural_equal(after, Expected)
 
 
+@pytest.mark.cc
 def test_layers_are_joined_by_integers():
     mod = network()
     assert integer_calls(mod) == ["fully_connected", "dequantize"]
@@ -101,6 +102,7 @@ def test_modules_without_quantizers_are_left_alone(model):
     assert use_integer_operators(mod).same_as(mod)
 
 
+@pytest.mark.cc
 def test_attributes_survive():
     state = StateInfo("x1", 1, tvm.runtime.tensor(np.int8(0)))
     mod = qdq_module(
@@ -129,6 +131,7 @@ def test_other_functions_stay():
     assert calls_of(after) == ["fully_connected", "dequantize"]
 
 
+@pytest.mark.cc
 def test_quantizers_outside_of_a_dataflow_block():
     builder = relax.BlockBuilder()
     x = relax.Var("x0", R.Tensor((5,), "int8"))
@@ -145,6 +148,7 @@ def test_quantizers_outside_of_a_dataflow_block():
     assert steps_of_outputs(mod) == [0, 0]
 
 
+@pytest.mark.cc
 def test_a_float_that_is_an_output_too():
     def whole(graph, x):
         y = product(graph, graph.dequantize(x))
@@ -155,6 +159,7 @@ def test_a_float_that_is_an_output_too():
     assert steps_of_outputs(mod)[0] <= 1
 
 
+@pytest.mark.cc
 def test_integers_and_their_floats_as_outputs():
     def whole(graph, x):
         y = graph.quantize(product(graph, graph.dequantize(x)), 0.3, 4)
@@ -165,6 +170,7 @@ def test_integers_and_their_floats_as_outputs():
     assert steps_of_outputs(mod)[0] <= 1
 
 
+@pytest.mark.cc
 def test_one_result_at_two_scales_and_one_twice():
     def whole(graph, x):
         y = product(graph, graph.dequantize(x))
@@ -175,6 +181,7 @@ def test_one_result_at_two_scales_and_one_twice():
     assert max(steps_of_outputs(mod)) <= 1
 
 
+@pytest.mark.cc
 def test_scales_of_channels_of_a_result_stay_in_float():
     def whole(graph, x):
         y = product(graph, graph.dequantize(x))

@@ -67,6 +67,7 @@ def integer_bytes(content: bytes) -> int:
     return sum(t.nbytes for t in tensors if t.dtype in (np.int8, np.uint8, np.int32))
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("activations", ["int8", "uint8"])
 @pytest.mark.parametrize("name", MODELS)
 def test_onnx(name, activations):
@@ -108,6 +109,7 @@ PYTORCH_MODELS = {
 steps."""
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("name", PYTORCH_MODELS)
 def test_pytorch(name):
     models = pytest.importorskip("pytorch_models")

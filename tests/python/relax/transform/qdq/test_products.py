@@ -37,6 +37,7 @@ def product(shape, bias=None, columns=5, is_transposed=False):
     return between(body, shape)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("bias", [None, (5,), (1, 5), ()], ids=str)
 @pytest.mark.parametrize("shape", [(1, 7), (2, 3, 7), (1, 2, 3, 7)], ids=str)
 def test_constant_matrices(shape, bias):
@@ -45,6 +46,7 @@ def test_constant_matrices(shape, bias):
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("bias", [None, (5,)], ids=str)
 def test_constant_matrices_that_are_transposed(bias):
     mod = product((3, 7), bias, is_transposed=True)
@@ -52,12 +54,14 @@ def test_constant_matrices_that_are_transposed(bias):
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_a_vector():
     mod = product((7,), (5,))
     assert integer_calls(mod) == ["fully_connected"]
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("shape", "bias"), [((5, 7), (5, 1)), ((5, 5, 7), (5, 1, 5)), ((5, 5, 7), (5, 1, 1))], ids=str
 )
@@ -78,6 +82,7 @@ def test_scales_of_the_depth_stay_in_float():
     assert float_counts(between(body, (3, 7))) == {"matmul": 1}
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("zero_point", [0, 128, 255])
 def test_uint8_weights(zero_point):
     def body(graph, x):
@@ -97,6 +102,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("form", PAIRS)
 def test_two_computed_tensors(form, dtype):
@@ -105,6 +111,7 @@ def test_two_computed_tensors(form, dtype):
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_queries_times_transposed_keys():
     """The keys are transposed between R.dequantize and R.matmul, as attention does."""
 
@@ -117,12 +124,14 @@ def test_queries_times_transposed_keys():
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_a_constant_on_the_left():
     mod = between(lambda g, x: relax.op.matmul(g.dequantize(integers(4, 7), 0.01, 0), x), (7, 3))
     assert integer_calls(mod) == ["batch_matmul"]
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_batches_of_constant_matrices():
     mod = between(lambda g, x: relax.op.matmul(x, g.dequantize(integers(2, 7, 5))), (2, 3, 7))
     assert integer_calls(mod) == ["batch_matmul"]
@@ -137,6 +146,7 @@ def test_products_that_may_overflow_stay_in_float():
     assert float_counts(mod) == {"matmul": 1}
 
 
+@pytest.mark.cc
 def test_matrices_that_are_quantized_at_run_time():
     """As training with quantization exports them: R.quantize of float constants."""
 

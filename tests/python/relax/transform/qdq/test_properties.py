@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvm import relax
 
 from support.qdq_models import float_counts, qdq_module, steps_apart
+
+pytestmark = pytest.mark.cc
 
 EXAMPLES = 6
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}

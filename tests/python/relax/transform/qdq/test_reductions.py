@@ -27,6 +27,7 @@ POOLS = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("form", POOLS)
 def test_average_pools(form, layout):
@@ -45,12 +46,14 @@ def test_a_dilated_pool_stays_in_float():
     assert float_counts(mod) == {"avg_pool2d": 1}
 
 
+@pytest.mark.cc
 def test_pools_of_rows():
     mod = between(lambda g, x: relax.op.nn.avg_pool1d(x, 3, 2, 1), (2, 3, 9), dtype="uint8")
     assert integer_calls(mod) == ["average_pool"]
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_activations_of_pools():
     def body(graph, x):
         return relax.op.nn.relu6(graph.emit(relax.op.nn.avg_pool2d(x, 3, padding=1)))
@@ -74,6 +77,7 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("form", REDUCTIONS)
 def test_reductions(form):
     def whole(graph, *params):
@@ -89,6 +93,7 @@ def test_reductions(form):
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_activations_of_means():
     def body(graph, x):
         return relax.op.nn.relu(graph.emit(relax.op.mean(x, [2, 3])))

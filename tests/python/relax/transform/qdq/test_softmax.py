@@ -7,6 +7,8 @@ from tvm import relax
 
 from support.qdq_models import between, float_counts, integer_calls, steps_apart
 
+pytestmark = pytest.mark.cc
+
 USUAL = (1 / 256, -128)
 
 

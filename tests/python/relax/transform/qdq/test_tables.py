@@ -78,6 +78,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name):
     function, (scale, zero_point) = FUNCTIONS[name]
@@ -94,6 +95,7 @@ def test_functions(name):
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_results_of_another_type():
     mod = between(lambda g, x: relax.op.tanh(x), (512,), out=(2.0**-15, 0), out_dtype="int16")
     assert integer_calls(mod) == ["table"]
@@ -101,6 +103,7 @@ def test_results_of_another_type():
     assert steps_apart(mod) <= 1
 
 
+@pytest.mark.cc
 def test_a_table_is_cut_by_an_activation():
     mod = between(lambda g, x: relax.op.nn.relu(g.emit(relax.op.tanh(x))), (512,), out=(0.01, 0))
     assert integer_calls(mod) == ["table"]
@@ -156,6 +159,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("reason", REFUSED)
 def test_what_stays_in_float(reason):
     make, counts = REFUSED[reason]

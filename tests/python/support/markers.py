@@ -1,0 +1,49 @@
+"""What a test needs: each has exactly one of these markers, and `pytest` alone runs `unit`."""
+
+from __future__ import annotations
+
+import pytest
+
+MARKERS = {
+    "unit": "needs nothing but this checkout and the Python packages; what pytest runs by default",
+    "property": "tries many random cases with hypothesis",
+    "cc": "compiles C or C++ for this host",
+    "models": "needs public models of ../shared, or compares with a reference runtime",
+    "board": "compiles for a board or runs its emulator",
+}
+"""Of several that would do, a test has the one that is last here."""
+
+FIXTURES = {
+    "compile_c": "cc",
+    "compiler": "cc",
+    "dist": "cc",
+    "link": "cc",
+    "shared_model": "models",
+}
+"""Fixtures of which the tests that use them need more than a unit test has."""
+
+COLLECTED = pytest.StashKey[list[tuple[str, str]]]()
+"""What was collected, before any of it was deselected: names of tests, and markers."""
+
+
+def marker_of(item: pytest.Item) -> str:
+    """The one that is written at the test or its module; else by what it uses; else `unit`."""
+    written = [name for name in MARKERS if item.get_closest_marker(name) is not None]
+    if len(written) > 1:
+        raise pytest.UsageError(f"{item.nodeid} has the markers {' and '.join(written)}; keep one")
+    if written:
+        return written[0]
+    used = {FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES}
+    if hasattr(getattr(item, "obj", None), "hypothesis"):
+        used.add("property")
+    return next((name for name in reversed(MARKERS) if name in used), "unit")
+
+
+def mark(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each test its marker."""
+    collected = config.stash.setdefault(COLLECTED, [])
+    for item in items:
+        marker = marker_of(item)
+        if item.get_closest_marker(marker) is None:
+            item.add_marker(marker)
+        collected.append((item.nodeid, marker))
