@@ -21,7 +21,7 @@ from support.qdq_models import (
     steps_of_outputs,
 )
 from usmp.objects import StateInfo
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
+from usmp.objects.attributes import CODE_HASH_ATTR, OUTPUT_NAMES_ATTR, STATES_ATTR
 from usmp.relax.transform.qdq import use_integer_operators
 
 
@@ -42,6 +42,16 @@ def network():
     return qdq_module(whole, ((3, 7), "int8"))
 
 
+QUANTIZATION = {"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}
+RECORD = {
+    "kind": "clamp",
+    "parameters": {"clamp": [3, 127]},
+    "inputs": [QUANTIZATION],
+    "outputs": [QUANTIZATION],
+    "constants": {},
+}
+
+
 def test_before_and_after():
     @I.ir_module
     class Before:
@@ -58,7 +68,7 @@ def test_before_and_after():
     class Expected:
         @T.prim_func(private=True, s_tir=True)
         def clamp(x: T.Buffer((T.int64(4),), "int8"), output: T.Buffer((T.int64(4),), "int8")):
-            T.func_attr({"tirx.noalias": True})
+            T.func_attr({"tirx.noalias": True, "quantized_operator": RECORD})
             for i in range(T.int64(4)):
                 with T.sblock("output"):
                     v = T.axis.spatial(T.int64(4), i)
@@ -76,6 +86,9 @@ def test_before_and_after():
             return b
 
     after = relax.transform.CanonicalizeBindings()(use_integer_operators(Before))
+    clamp = after.get_global_var("clamp")
+    # A number that says which functions are equal but for their records.
+    after.update_func(clamp, after[clamp].without_attr(CODE_HASH_ATTR))
     tvm.ir.assert_structural_equal(after, Expected)
 
 
