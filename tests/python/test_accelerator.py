@@ -8,6 +8,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from tvm.ir.transform import PassContext
+from tvm.relax.dpl import is_op, wildcard
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 import usmp
 from support.accelerator_c import c_of
@@ -19,6 +22,7 @@ from support.accelerator_models import (
     attention,
     matmul_source,
     registered,
+    stated,
 )
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
@@ -257,3 +261,77 @@ def test_the_metadata_is_enough_to_write_the_functions(name, shared_model, tmp_p
         data = np.random.default_rng(seed).integers(-128, 128, info["shape"]).astype("int8")
         for output, expected in alone.run({tensor: data}).items():
             np.testing.assert_array_equal(together.run({tensor: data})[output], expected)
+
+
+@I.ir_module
+class Rectified:
+    """On the accelerator, what lies between two operators of the CPU."""
+
+    @R.function
+    def main(x: R.Tensor((1, 64), "float32")):
+        with R.dataflow():
+            a = R.sin(x)
+            b = R.nn.relu(a)
+            c = R.cos(b)
+            R.output(c)
+        return c
+
+
+RELU = ("accel.relu", is_op("relax.nn.relu")(wildcard()))
+RELU_C = """
+#include "tvmgen_default.h"
+void tvmgen_default_accel_main_0(const float* input, float* output, void* device) {
+  (void)device;
+  CLEAR
+  for (int i = 0; i < 64; ++i) output[i] = input[i] > 0 ? input[i] : 0;
+}
+"""
+IN_PLACE = {"tir.usmp.use_workspace_io": True, "tir.usmp.poison_dead_bytes": True}
+
+
+def rectified(config, **facts):
+    with PassContext(config=config), registered(RELU), stated("accel.relu", **facts):
+        return usmp.build(Rectified, "accel,c")
+
+
+def test_a_function_that_cannot_fail_is_void_and_may_work_in_place(tmp_path):
+    """One tensor of 256 bytes is enough for all; a function that states nothing needs two."""
+    facts = {"can_fail": False, "keeps_state": False}
+    in_place = rectified(IN_PLACE, **facts, safe_distances={("input", "output"): 0})
+    apart = rectified(IN_PLACE, **facts)
+    sizes = [
+        max(buffer.byte_offset + buffer.size_bytes for buffer in factory.memory_plan.buffers)
+        for factory in (in_place, apart)
+    ]
+    assert sizes == [256, 512]
+    header = in_place.files()["codegen/host/include/tvmgen_default.h"].decode()
+    symbol = "tvmgen_default_accel_main_0"
+    assert f"void {symbol}(const float* input, float* output, void* device);" in header
+    assert "It cannot fail." in header
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+def test_the_poison_build_finds_out_a_function_that_does_not_do_what_it_states(is_true, tmp_path):
+    """It clears its output before it reads its input, and states that it may work in place."""
+    expected = usmp.build(Rectified).run({"x": DATA})["output"]
+    clear = "" if is_true else "for (int i = 0; i < 64; ++i) output[i] = 0;"
+    (tmp_path / "relu.c").write_text(RELU_C.replace("CLEAR", clear))
+    facts = {"can_fail": False, "keeps_state": False}
+    apart = rectified(IN_PLACE, **facts).load([tmp_path / "relu.c"])
+    np.testing.assert_array_equal(apart.run({"x": DATA})["output"], expected)
+    factory = rectified(IN_PLACE, **facts, safe_distances={("input", "output"): 0})
+    output = factory.load([tmp_path / "relu.c"]).run({"x": DATA})["output"]
+    assert (output.tobytes() == expected.tobytes()) == is_true
+
+
+DATA = np.linspace(-3, 3, 64, dtype="float32").reshape(1, 64)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
+def test_the_code_of_void_functions_is_strict_c99(compiler, tmp_path):
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-qual", "-c"]
+    for name, content in rectified({}, can_fail=False).files().items():
+        (tmp_path / name.rpartition("/")[2]).write_bytes(content)
+    require(compiler)
+    command = [compiler, *flags, f"-I{tmp_path}", tmp_path / "default_lib0.c"]
+    subprocess.run([*command, "-o", tmp_path / "a.o"], check=True)

@@ -21,7 +21,7 @@ def run(script, *arguments, cwd):
 
 
 def test_the_float_model(tmp_path):
-    (code,) = PYTHON
+    code, _ = PYTHON
     (tmp_path / "accel.c").write_text(SOURCE)
     (tmp_path / "model.py").write_text(f"{code}\nprint(factory.header)\n")
     printed = run("model.py", cwd=tmp_path)
@@ -36,7 +36,7 @@ def test_the_float_model(tmp_path):
 
 def test_the_application(tmp_path):
     """Two external pools, so the run takes all four structs."""
-    (code,) = PYTHON
+    code, _ = PYTHON
     (tmp_path / "accel.c").write_text(SOURCE)
     (tmp_path / "model.py").write_text(f"{code}\nprint('HEADER')\nprint(factory.header)\n")
     header = run("model.py", cwd=tmp_path).partition("HEADER\n")[2]
@@ -50,6 +50,20 @@ def test_the_application(tmp_path):
     )
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c"]
     subprocess.run(["cc", *strict, "main.c", "accel.c"], check=True, cwd=tmp_path)
+
+
+def test_what_the_function_states(tmp_path):
+    """The statement stands before the build; scratch memory of one float for each output."""
+    code, statement = PYTHON
+    build = code.partition("module = factory.load")[0]
+    (tmp_path / "model.py").write_text(f"{statement}\n{build}\nprint(factory.header)\n")
+    header = " ".join(run("model.py", cwd=tmp_path).split())
+    assert "It cannot fail." in header
+    assert (
+        "void tvmgen_default_accel_main_0( const float* input, const float* constant0, "
+        "float* output, uint8_t* workspace, void* device);"
+    ) in header
+    assert "uint8[12]" in header
 
 
 def test_the_example(tmp_path):

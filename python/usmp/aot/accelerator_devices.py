@@ -8,6 +8,7 @@ from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.extern_kernel import ExternKernel, KernelArgument, kernels_of, with_kernels
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 
@@ -28,7 +29,7 @@ def take_devices(mod: IRModule) -> IRModule:
 def pass_devices(mod: IRModule) -> IRModule:
     """Let `__tvm_main__` take a handle for each accelerator, in the order of their names, after its
     tensors, for the PrimFuncs that take one. It stops at the first function that does not return 0,
-    and returns what that did:
+    and returns what that did; those that cannot fail return nothing:
 
         status: T.int32 = call_accel_main_0(x.data, y.data, accel_device)
         if status != 0:
@@ -69,7 +70,24 @@ def _take_device(func: tirx.PrimFunc) -> tirx.PrimFunc:
         return Call(call.op, [*call.args, device], call.attrs, call.ty_args, call.span, call.ty)
 
     body = tvm_ffi.structural_map(func.body, (Call, on_call))
-    return tirx.PrimFunc([*func.params, device], body, func.ret_type, func.attrs)
+    taking = tirx.PrimFunc([*func.params, device], body, func.ret_type, func.attrs)
+    kernels = kernels_of(func).values()
+    return with_kernels(taking, *map(_with_device, kernels)) if kernels else taking
+
+
+def _with_device(kernel: ExternKernel) -> ExternKernel:
+    """A kernel that is passed the handle. One that keeps no state does nothing with the device, so
+    that calls with the same handle need not stay in order."""
+    if kernel.keeps_state:
+        return kernel
+    handle = KernelArgument("device", 0, writes=False)
+    return ExternKernel(
+        str(kernel.symbol),
+        [*kernel.arguments, handle],
+        list(kernel.safe_distances),
+        kernel.can_fail,
+        kernel.keeps_state,
+    )
 
 
 def _check_answers(main: tirx.PrimFunc, functions: dict[str, AcceleratorFunction]) -> tirx.PrimFunc:
@@ -82,10 +100,17 @@ def _check_answers(main: tirx.PrimFunc, functions: dict[str, AcceleratorFunction
             statements.append(stmt)
             continue
         device = devices[str(functions[name].accelerator)]
+        call, arguments = stmt.value, [*stmt.value.args, device]
+        if not functions[name].can_fail:
+            statements.append(
+                tirx.Evaluate(
+                    Call(call.op, arguments, call.attrs, call.ty_args, call.span, call.ty)
+                )
+            )
+            continue
         status = tirx.Var("status", "int32")
-        arguments = [*stmt.value.args, device]
         statements += [
-            tirx.Bind(status, Call(stmt.value.op, arguments, ret_ty=PrimType("int32"))),
+            tirx.Bind(status, Call(call.op, arguments, ret_ty=PrimType("int32"))),
             tirx.IfThenElse(status != 0, tirx.Return(status), None),
         ]
     statements.append(tirx.Return(tirx.IntImm("int32", 0)))

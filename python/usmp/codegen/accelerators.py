@@ -40,9 +40,12 @@ def _declaration(function: AcceleratorFunction) -> tuple[str, str]:
     """Comment and declaration."""
     names = parameter_names(function)
     lines = [
-        f"To be defined by the application, for {function.accelerator}. Returns 0; anything else"
+        f"To be defined by the application, for {function.accelerator}. Returns 0; anything else",
+        "ends the run, which returns it.",
     ]
-    lines.append("ends the run, which returns it.")
+    if not function.can_fail:
+        lines = [f"To be defined by the application, for {function.accelerator}. It cannot fail."]
+    result = "int32_t" if function.can_fail else "void"
     if function.composite:
         lines.append(f"Pattern: {function.composite}")
     renamed = dict(zip((str(p.name) for p in function.parameters), names, strict=True))
@@ -54,9 +57,9 @@ def _declaration(function: AcceleratorFunction) -> tuple[str, str]:
     params.append((DEVICE, "its handle in the struct of devices"))
     types = [*(_pointer(parameter) for parameter in function.parameters), "void*"]
     declared = [f"{t} {n}" for t, n in zip(types, [*names, DEVICE], strict=True)]
-    text = f"int32_t {function.symbol}({', '.join(declared)});"
+    text = f"{result} {function.symbol}({', '.join(declared)});"
     if len(text) > _LINE_LENGTH:
-        text = f"int32_t {function.symbol}(\n    " + ",\n    ".join(declared) + ");"
+        text = f"{result} {function.symbol}(\n    " + ",\n    ".join(declared) + ");"
     return comment(*lines, params=params), text
 
 

@@ -23,7 +23,7 @@ def value_type(expr: tirx.Expr) -> str:
     if isinstance(expr.ty, PointerType):
         return pointer_type(expr.ty)
     dtype = str(getattr(expr.ty, "dtype", "void"))
-    return "void" if dtype == "void" else c_type(dtype)
+    return "void" if dtype in ("", "void") else c_type(dtype)
 
 
 def passed_type(expr: tirx.Expr) -> str:

@@ -82,6 +82,10 @@ SHARED_CODE_ATTR = "shares_code_with"
 ACCELERATOR_FUNCTION_ATTR = "accelerator_function"
 """On a PrimFunc that calls a function of the user: its `AcceleratorFunction`."""
 
+EXTERN_KERNELS_ATTR = "extern_kernels"
+"""On a PrimFunc: an `ExternKernel` for each function that it calls by `T.call_extern` and that
+states what it does (`usmp.objects.extern_kernel.with_kernels`)."""
+
 STATES_ATTR = "states"
 """On the Relax `main`: a `StateInfo` for each tensor that the model keeps between runs."""
 

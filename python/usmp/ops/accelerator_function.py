@@ -65,7 +65,8 @@ class AcceleratorOperator(tvm_ffi.Object):
 class AcceleratorFunction(tvm_ffi.Object):
     """A function that the user provides: its C declaration, and what it computes.
 
-    After its tensors it is passed the handle of the accelerator. It returns 0, or an error.
+    After its tensors it is passed the handle of the accelerator. It returns 0, or an error; or
+    nothing, if it cannot fail.
 
     Parameters
     ----------
@@ -79,6 +80,8 @@ class AcceleratorFunction(tvm_ffi.Object):
         inputs, constants, outputs and workspace, in the order of C.
     operators
         in the order of computation.
+    can_fail
+        whether it returns a status.
     """
 
     symbol: str
@@ -86,3 +89,4 @@ class AcceleratorFunction(tvm_ffi.Object):
     composite: str
     parameters: list[AcceleratorParameter]
     operators: list[AcceleratorOperator]
+    can_fail: bool = True

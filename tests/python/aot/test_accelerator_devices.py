@@ -1,5 +1,6 @@
 """`__tvm_main__` passes handles to accelerators and minds their answers."""
 
+import pytest
 import tvm
 from tvm.ir import IRModule
 from tvm.script import ir as I
@@ -7,7 +8,9 @@ from tvm.script import tirx as T
 
 from usmp.aot.accelerator_devices import pass_devices, take_devices
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.extern_kernel import ExternKernel, KernelArgument, with_kernels
 from usmp.ops.accelerator_function import AcceleratorFunction
+from usmp.planning.operator_order.read_graph import operator_graph
 
 
 @I.ir_module
@@ -72,6 +75,68 @@ def on_accelerators(mod: IRModule) -> IRModule:
 def test_handles_and_answers():
     after = pass_devices(take_devices(on_accelerators(Before)))
     tvm.ir.assert_structural_equal(after, on_accelerators(After))
+
+
+@I.ir_module
+class Answerless:
+    @T.prim_func(private=True)
+    def on_a(x: T.handle("int8"), y: T.handle("int8")):
+        T.call_extern("void", "a_main_0", x, y)
+
+    @T.prim_func(private=True)
+    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
+        Answerless.on_a(x, y)
+
+
+@I.ir_module
+class Unchecked:
+    @T.prim_func(private=True)
+    def on_a(x: T.handle("int8"), y: T.handle("int8"), device: T.handle):
+        T.call_extern("void", "a_main_0", x, y, device)
+
+    @T.prim_func(private=True)
+    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8"), a_device: T.handle) -> T.int32:
+        Unchecked.on_a(x, y, a_device)
+        return 0
+
+
+def test_functions_that_cannot_fail_have_no_answer():
+    function = AcceleratorFunction("a_main_0", "a", "", [], [], can_fail=False)
+
+    def infallible(mod: IRModule) -> IRModule:
+        variable, changed = mod.get_global_var("on_a"), mod.clone()
+        marked = mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR, function)
+        changed.update_func(variable, marked)
+        return changed
+
+    after = pass_devices(take_devices(infallible(Answerless)))
+    tvm.ir.assert_structural_equal(after, infallible(Unchecked))
+
+
+@I.ir_module
+class Branches:
+    @T.prim_func(private=True)
+    def on_a(x: T.handle("int8"), y: T.handle("int8")):
+        T.call_extern("void", "a_main_0", x, y)
+
+    @T.prim_func(private=True)
+    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8"), z: T.handle("int8")):
+        Branches.on_a(x, y)
+        Branches.on_a(x, z)
+
+
+@pytest.mark.parametrize("keeps_state", [True, False])
+def test_functions_without_state_stay_in_no_order(keeps_state):
+    """Though all get the same handle."""
+    arguments = [KernelArgument("x", 8, writes=False), KernelArgument("y", 8, reads=False)]
+    kernel = ExternKernel("a_main_0", arguments, can_fail=False, keeps_state=keeps_state)
+    function = AcceleratorFunction("a_main_0", "a", "", [], [], can_fail=False)
+    variable, mod = Branches.get_global_var("on_a"), Branches.clone()
+    marked = mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR, function)
+    mod.update_func(variable, with_kernels(marked, kernel))
+    graph = operator_graph(pass_devices(take_devices(mod)), preserve_inputs=False, overlap=False)
+    assert (graph is None) == keeps_state
+    assert graph is None or [call.after for call in graph.calls] == [(), (), (0, 1)]
 
 
 def test_a_module_without_accelerators_stays():

@@ -15,7 +15,7 @@ from tvm.script import relax as R
 import usmp
 from conftest import ROOT
 from support.relax_models import PARAMS, Attention
-from usmp.relax.accelerators import quantized_operator
+from usmp.relax.accelerators import quantized_operator, state_kernel
 
 EXAMPLE_C = ROOT / "examples/06_accelerator/accel.c"
 
@@ -97,6 +97,16 @@ def registered(*patterns: tuple) -> Iterator[None]:
         yield
     finally:
         _ffi_api.RemovePatterns([name for name, *_ in patterns])
+
+
+@contextmanager
+def stated(pattern: str, **facts: object) -> Iterator[None]:
+    """Let the functions of a pattern state something."""
+    state_kernel(pattern, **facts)
+    try:
+        yield
+    finally:
+        state_kernel(pattern)
 
 
 def attention(

@@ -1,9 +1,10 @@
 """What is known of PrimFuncs and the memory that they access: found once for all analyses.
 
-A PrimFunc is known by its name, parameters, body and result, and by what is known of those that it
-calls; its attributes do not matter. So what is found for it in one module holds in all modules in
-which it calls the same PrimFuncs, and one that calls another PrimFunc of the same name than before
-is another one. Facts are kept as long as `shared_facts` lasts, and are never changed.
+A PrimFunc is known by its name, parameters, body and result, by what is known of those that it
+calls, and by what functions outside of the module state; its other attributes do not matter. So
+what is found for it in one module holds in all modules in which it calls the same PrimFuncs, and
+one that calls another PrimFunc of the same name than before is another one. Facts are kept as long
+as `shared_facts` lasts, and are never changed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from usmp.analysis.memory.memory_trace import trace_function
 from usmp.analysis.memory.points_to import PointsTo, points_to
 from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.memory.side_effects import Effect, effect_of
+from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.used_bytes import used_bytes
+from usmp.objects.extern_kernel import ExternKernel, kernels_of
 
 
 class FunctionFacts:
@@ -72,7 +75,9 @@ class FunctionFacts:
         """
         for facts in self._callees_first("_liveness"):
             callees = {name: callee.liveness for name, callee in facts.callees.items()}
-            facts._liveness = walk_liveness(facts.name, facts.calls, facts.points_to, callees)
+            facts._liveness = walk_liveness(
+                facts.name, facts.calls, facts.points_to, callees, facts.kernels
+            )
         assert self._liveness is not None
         return self._liveness
 
@@ -83,8 +88,10 @@ class FunctionFacts:
             callees = {name: callee.overlap for name, callee in facts.callees.items()}
             reach = {name: callee.reach for name, callee in callees.items()}
             points = facts.points_to
-            trace = trace_function(facts.name, facts.calls, points, reach)
-            facts._overlap = SafeOverlap(facts.func, points, trace, callees, facts._accessed)
+            trace = trace_function(facts.name, facts.calls, points, reach, facts.kernels)
+            called: dict[str, SafeOverlap | StatedKernel] = {**callees}
+            called |= {kernel.key: kernel for kernel in facts.kernels.values()}
+            facts._overlap = SafeOverlap(facts.func, points, trace, called, facts._accessed)
         assert self._overlap is not None
         return self._overlap
 
@@ -92,13 +99,24 @@ class FunctionFacts:
     def effect(self) -> Effect:
         """What it does beside reading and writing memory."""
         for facts in self._callees_first("_effect"):
-            facts._effect = effect_of(facts.func.body, facts.calls, facts._effects_of_callees)
+            facts._effect = effect_of(
+                facts.func.body, facts.calls, facts._effects_of_callees, facts._stated
+            )
         assert self._effect is not None
         return self._effect
 
     def effect_of_main_statement(self, stmt: tirx.Stmt | Sequence[tirx.Stmt]) -> Effect:
         """The same of one of its statements, or of several, if it is the main function."""
-        return effect_of(stmt, self.calls, self._effects_of_callees, is_main=True)
+        return effect_of(stmt, self.calls, self._effects_of_callees, self._stated, is_main=True)
+
+    @cached_property
+    def kernels(self) -> dict[str, StatedKernel]:
+        """The functions outside of the module that it calls and that state what they do."""
+        return {symbol: StatedKernel(kernel) for symbol, kernel in kernels_of(self.func).items()}
+
+    @property
+    def _stated(self) -> dict[str, ExternKernel]:
+        return {symbol: stated.kernel for symbol, stated in self.kernels.items()}
 
     @cached_property
     def points_to(self) -> PointsTo:
@@ -185,7 +203,8 @@ class FactStore:
         """
         func = graph.functions[name]
         called = tuple(None if c is None else callees[c.callee] for c in graph.resolved(name))
-        key = name, func.body, tuple(func.params[:]), str(func.ret_type), called
+        stated = tuple(kernels_of(func).values())
+        key = name, func.body, tuple(func.params[:]), str(func.ret_type), called, stated
         if key not in self._facts:
             self._facts[key] = FunctionFacts(name, graph.calls, callees, self._accessed)
         return self._facts[key]

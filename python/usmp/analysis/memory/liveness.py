@@ -30,13 +30,18 @@ from usmp.analysis.memory.effects import (
 from usmp.analysis.memory.function_liveness import FunctionLiveness, Span, StatementLiveness
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.points_to import PointsTo
+from usmp.analysis.memory.stated_kernel import StatedKernel, stated_access, stated_kernel
 from usmp.analysis.memory.statement_walk import StatementWalk
 from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 from usmp.analysis.memory.walk_state import Loop, MemoryState, Outermost
 
 
 def walk_liveness(
-    name: str, calls: CallResolver, points: PointsTo, callees: Mapping[str, FunctionLiveness]
+    name: str,
+    calls: CallResolver,
+    points: PointsTo,
+    callees: Mapping[str, FunctionLiveness],
+    kernels: Mapping[str, StatedKernel],
 ) -> FunctionLiveness:
     """The liveness of a PrimFunc with everything that it calls.
 
@@ -50,13 +55,15 @@ def walk_liveness(
         what its variables point to.
     callees
         the liveness of those that it calls, by name.
+    kernels
+        the functions outside of the module that state what they do, by symbol.
 
     Raises
     ------
     ValueError
-        TIR that is not flat.
+        TIR that is not flat; a kernel that is called with less arguments than it states.
     """
-    return _Walk(name, calls, points, callees).run()
+    return _Walk(name, calls, points, callees, kernels).run()
 
 
 class _Walk(StatementWalk):
@@ -68,10 +75,12 @@ class _Walk(StatementWalk):
         calls: CallResolver,
         points: PointsTo,
         callees: Mapping[str, FunctionLiveness],
+        kernels: Mapping[str, StatedKernel],
     ) -> None:
         super().__init__(name)
         self.calls = calls
         self.points = points
+        self.kernels = kernels
         self.callees = callees
         self.func = calls.functions[name]
         self.position = 0
@@ -242,6 +251,15 @@ class _Walk(StatementWalk):
             for memory in self.points.layouts.get(var, ()):
                 mentioned[memory] = mentioned.get(memory, Access.NONE) | Access.READ
 
+        def pass_pointer(pointer: tirx.Expr, access: Access) -> None:
+            address = address_of(pointer)
+            for base in address.bases:
+                mention(base, access)
+                self._move(base, access)
+                self.passed.add(base)
+            if address.computed:
+                tvm_ffi.structural_walk(address.computed, callbacks, order="pre")
+
         def on_call(call: Call) -> tvm_ffi.WalkResult:
             callee = self.calls.resolve(call)
             if callee is not None:
@@ -251,15 +269,22 @@ class _Walk(StatementWalk):
                 mention(call.args[0].source, Access.UNKNOWN)
                 self._move(call.args[0].source, Access.UNKNOWN)
                 addressed.append(call.args[0])
+            stated = stated_kernel(call, self.kernels, self.name)
+            if stated is not None:
+                kernel, _ = stated
+                passed = call.args[1:]
+                for argument, known in zip(passed, kernel.kernel.arguments, strict=False):
+                    pass_pointer(argument, stated_access(known))
+                    if declared_access(argument) != Access.READ:
+                        # In C, its parameter has the type that it has without a statement.
+                        self.written.update(address_of(argument).bases)
+                rest = passed[len(kernel.params) :]
+                if rest:
+                    tvm_ffi.structural_walk(rest, callbacks, order="pre")
+                return tvm_ffi.WalkResult.SKIP
             declared = declared_access(call)
             if declared is not None:
-                address = address_of(call)
-                for base in address.bases:
-                    mention(base, declared)
-                    self._move(base, declared)
-                    self.passed.add(base)
-                if address.computed:
-                    tvm_ffi.structural_walk(address.computed, callbacks, order="pre")
+                pass_pointer(call, declared)
                 return tvm_ffi.WalkResult.SKIP
             if isinstance(call.op, Op) and call.op.name in KEEP_A_POINTER:
                 self._escape(call)

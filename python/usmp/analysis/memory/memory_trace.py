@@ -24,6 +24,7 @@ from usmp.analysis.memory.effects import (
 from usmp.analysis.memory.iterations import TracedLoop, trace_loop
 from usmp.analysis.memory.memories import Address, Memory
 from usmp.analysis.memory.points_to import PointsTo
+from usmp.analysis.memory.stated_kernel import StatedKernel, stated_kernel
 from usmp.analysis.memory.statement_walk import StatementWalk
 from usmp.analysis.memory.traced_access import (
     UNBOUNDED,
@@ -37,7 +38,11 @@ from usmp.tir.nodes import nodes_of
 
 
 def trace_function(
-    name: str, calls: CallResolver, points: PointsTo, callees: Mapping[str, CalleeReach]
+    name: str,
+    calls: CallResolver,
+    points: PointsTo,
+    callees: Mapping[str, CalleeReach],
+    kernels: Mapping[str, StatedKernel],
 ) -> MemoryTrace:
     """The accesses of a PrimFunc.
 
@@ -51,20 +56,29 @@ def trace_function(
         what its variables point to.
     callees
         what those access that it calls, by name.
+    kernels
+        the functions outside of the module that state what they do, by symbol.
 
     Raises
     ------
     ValueError
-        TIR that is not flat.
+        TIR that is not flat; a kernel that is called with less arguments than it states.
     """
-    return _Walk(name, calls, points, callees).run()
+    return _Walk(name, calls, points, callees, kernels).run()
 
 
 class _Walk(StatementWalk):
     def __init__(
-        self, name: str, calls: CallResolver, points: PointsTo, callees: Mapping[str, CalleeReach]
+        self,
+        name: str,
+        calls: CallResolver,
+        points: PointsTo,
+        callees: Mapping[str, CalleeReach],
+        kernels: Mapping[str, StatedKernel],
     ) -> None:
         super().__init__(name)
+        self.name = name
+        self.kernels = kernels
         self.func = calls.functions[name]
         self.calls = calls
         self.points = points
@@ -101,7 +115,7 @@ class _Walk(StatementWalk):
         if isinstance(stmt.var.ty, PointerType):
             self._evaluate_address(stmt.value)
         else:
-            self._read(self._new_statement(), stmt.value)
+            self._value(stmt.value)
             self._define(stmt.var, stmt.value)
 
     def _define(self, var: tirx.Var, value: tirx.Expr) -> None:
@@ -118,12 +132,12 @@ class _Walk(StatementWalk):
     def _evaluate(self, stmt: tirx.Evaluate) -> None:
         call = self.calls.resolve(stmt.value) if isinstance(stmt.value, Call) else None
         if call is None or not self._call(call):
-            self._read(self._new_statement(), stmt.value)
+            self._value(stmt.value)
 
     def _return(self, stmt: tirx.Return) -> None:
         if stmt.value is not None:
             self._escape(self.points.memories_of(stmt.value))
-            self._read(self._new_statement(), stmt.value)
+            self._value(stmt.value)
 
     def _jump(self, stmt: tirx.Break | tirx.Continue) -> None:
         """What follows may not run; it is taken to."""
@@ -238,6 +252,45 @@ class _Walk(StatementWalk):
         self._escape(callee.escaped & callee.allocated)
         return True
 
+    def _value(self, expr: tirx.Expr) -> None:
+        """Note what an expression accesses that is all that a statement evaluates."""
+        stated = stated_kernel(expr, self.kernels, self.name)
+        if stated is None:
+            self._read(self._new_statement(), expr)
+            return
+        kernel, call = stated
+        passed = call.args[1:]
+        first, rest = passed[: len(kernel.params)], passed[len(kernel.params) :]
+        for argument in first:
+            self._evaluate_address(argument)
+        # Of what is passed besides nothing is known: it may be accessed before and after.
+        self._read(self._new_statement(), *rest)
+        self.order += 1
+        statement = TracedStatement(self.order, tuple(self.loops), callee=kernel.key)
+        for param, argument, known in zip(
+            kernel.params, first, kernel.kernel.arguments, strict=True
+        ):
+            if known.reads or known.writes:
+                for address in self._stated_addresses(argument):
+                    self._note(
+                        TracedAccess(
+                            statement,
+                            address,
+                            0,
+                            int(known.size_bytes),
+                            bool(known.writes),
+                            self.conditions,
+                            param,
+                        )
+                    )
+        self._read(self._new_statement(), *rest)
+
+    def _stated_addresses(self, argument: tirx.Expr) -> tuple[Address, ...]:
+        """The addresses that are passed; a `tvm_access_ptr` without an offset is its pointer."""
+        if is_op(argument, "tirx.tvm_access_ptr") and _is_zero(argument.args[2]):
+            argument = argument.args[1]
+        return self.points.addresses_of(argument)
+
     def _reach(
         self, statement: TracedStatement, address: Address, memory: Memory, callee: CalleeReach
     ) -> None:
@@ -323,3 +376,7 @@ class _Walk(StatementWalk):
         ]
         tvm_ffi.structural_walk(expr, callbacks, order="pre")
         return parts
+
+
+def _is_zero(expr: tirx.Expr) -> bool:
+    return isinstance(expr, tirx.IntImm) and int(expr) == 0

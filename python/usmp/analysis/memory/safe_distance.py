@@ -34,6 +34,7 @@ from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.kept_bytes import AccessedBytes, KeptBytes, values_of
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.points_to import PointsTo
+from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.traced_access import (
     UNBOUNDED,
     CalleeReach,
@@ -68,7 +69,7 @@ class SafeOverlap:
     trace
         its accesses.
     callees
-        the safe distances of those that it calls, by name.
+        the safe distances of those that it calls, by name, and of kernels, by their keys.
     accessed
         keeps the bytes of accesses, of several PrimFuncs together.
     """
@@ -78,7 +79,7 @@ class SafeOverlap:
         func: tirx.PrimFunc,
         points: PointsTo,
         trace: MemoryTrace,
-        callees: Mapping[str, SafeOverlap],
+        callees: Mapping[str, SafeOverlap | StatedKernel],
         accessed: KeptBytes,
     ) -> None:
         self.func = func

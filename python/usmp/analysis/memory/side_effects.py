@@ -8,10 +8,11 @@ from functools import cache
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, Op
+from tvm.ir import Call, Op, StringImm
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
+from usmp.objects.extern_kernel import ExternKernel
 
 _HARMLESS = (0, 1, 4, 5)
 """Of TVM's `CallEffectKind`: annotations, pure functions, and what stands in arguments only."""
@@ -32,6 +33,7 @@ def effect_of(
     stmt: tirx.Stmt | Sequence[tirx.Stmt],
     calls: CallResolver,
     callees: Mapping[str, Effect],
+    kernels: Mapping[str, ExternKernel],
     is_main: bool = False,
 ) -> Effect:
     """The effect of a statement or body, or of several statements together.
@@ -42,6 +44,8 @@ def effect_of(
         has the PrimFuncs that it may call.
     callees
         the effects of those that it calls, by name.
+    kernels
+        the functions outside of the module that state what they do, by symbol.
     is_main
         whether a return ends the run.
     """
@@ -53,7 +57,8 @@ def effect_of(
     def on_call(call: Call) -> None:
         nonlocal found
         callee = calls.resolve(call)
-        found = max(found, _of_call(call) if callee is None else callees[callee.callee])
+        effect = _of_call(call, kernels) if callee is None else callees[callee.callee]
+        found = max(found, effect)
 
     def on_end(_: tirx.AssertStmt | tirx.Return) -> None:
         nonlocal found
@@ -75,7 +80,12 @@ def _plain_call(stmt: object, calls: CallResolver) -> PrimFuncCall | None:
     return call if all(isinstance(argument, tirx.Var) for argument in passed) else None
 
 
-def _of_call(call: Call) -> Effect:
+def _of_call(call: Call, kernels: Mapping[str, ExternKernel]) -> Effect:
+    if is_op(call, "tirx.call_extern") and isinstance(call.args[0], StringImm):
+        kernel = kernels.get(str(call.args[0].value))
+        # That it can fail counts where the answer is minded: there, a return says so.
+        if kernel is not None and not kernel.can_fail and not kernel.keeps_state:
+            return Effect.NONE
     if not isinstance(call.op, Op):
         return Effect.UNKNOWN
     kind = _effect_kind(call.op.name)

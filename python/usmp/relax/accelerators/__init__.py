@@ -1,11 +1,13 @@
 """Operators that accelerators compute: chosen by patterns, written by the user in C.
 
-TVM calls it BYOC, bring your own codegen. `quantized_operator` is for users; the passes over Relax
-are `PartitionForAccelerators` and `LowerAcceleratorFunctions` in `usmp.relax.transform`.
+TVM calls it BYOC, bring your own codegen. `quantized_operator` and `state_kernel` are for users;
+the passes over Relax are `PartitionForAccelerators` and `LowerAcceleratorFunctions` in
+`usmp.relax.transform`.
 """
 
 from __future__ import annotations
 
+from usmp.relax.accelerators.kernels import state_kernel
 from usmp.relax.accelerators.patterns import (
     patterns_of,
     quantized_operator,
@@ -13,6 +15,6 @@ from usmp.relax.accelerators.patterns import (
 )
 from usmp.support.renamed import renamed
 
-__all__ = ["patterns_of", "quantized_operator", "registered_accelerators"]
+__all__ = ["patterns_of", "quantized_operator", "registered_accelerators", "state_kernel"]
 
 __getattr__ = renamed(__name__, {"quantised_operator": "quantized_operator"})

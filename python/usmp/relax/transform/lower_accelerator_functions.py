@@ -12,9 +12,16 @@ from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR
+from usmp.objects.extern_kernel import with_kernels
 from usmp.objects.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
 from usmp.relax.accelerators.describe import Partition, describe_partition
+from usmp.relax.accelerators.kernels import (
+    KernelFacts,
+    extern_kernel,
+    stated_facts,
+    workspace_of,
+)
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.relax.transform.merge_equal_operators import merge_equal_operators
 from usmp.transform.module_pass import ModulePass
@@ -74,7 +81,11 @@ def lower_accelerator_functions(
             name = f"{accelerator.replace('-', '_')}_main_{counts[accelerator]}"
             counts[accelerator] += 1
             symbol = f"{symbol_prefix}_{name}"
-            lowered = _prim_func(describe_partition(function, mod), accelerator, symbol)
+            partition = describe_partition(function, mod)
+            facts = stated_facts(partition.composites, symbol)
+            tensors = {str(parameter.name): parameter for parameter in partition.parameters}
+            partition.workspace_bytes += workspace_of(facts, tensors, symbol)
+            lowered = _prim_func(partition, accelerator, symbol, facts)
             prim_funcs[variable] = builder.add_func(lowered, f"call_{name}")
         return prim_funcs[variable]
 
@@ -115,7 +126,9 @@ def _tensors(arguments: Sequence[tvm.ir.Expr]) -> list[tvm.ir.Expr]:
     return tensors
 
 
-def _prim_func(partition: Partition, accelerator: str, symbol: str) -> tirx.PrimFunc:
+def _prim_func(
+    partition: Partition, accelerator: str, symbol: str, facts: KernelFacts
+) -> tirx.PrimFunc:
     """A PrimFunc of the inputs and outputs; constants and workspace are its own."""
     params: list[tirx.Var] = []
     allocations: list[tirx.Stmt] = []
@@ -139,10 +152,17 @@ def _prim_func(partition: Partition, accelerator: str, symbol: str) -> tirx.Prim
         " + ".join(partition.composites),
         partition.parameters,
         partition.operators,
+        facts.can_fail,
     )
-    call = tirx.Return(tirx.call_extern("int32", symbol, *arguments))
+    if facts.can_fail:
+        call = tirx.Return(tirx.call_extern("int32", symbol, *arguments))
+    else:
+        call = tirx.Evaluate(tirx.call_extern("void", symbol, *arguments))
     body = tirx.SeqStmt([*allocations, call]) if allocations else call
-    return tirx.PrimFunc(params, body, PrimType("int32")).with_attrs(
+    result = PrimType("int32") if facts.can_fail else None
+    kernel = extern_kernel(facts, partition.parameters, symbol)
+    func = tirx.PrimFunc(params, body, result)
+    return (func if kernel is None else with_kernels(func, kernel)).with_attrs(
         {
             "target": accelerator_target(accelerator),
             "op_pattern": _OPAQUE,

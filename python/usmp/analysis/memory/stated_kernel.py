@@ -1,0 +1,93 @@
+"""A call of a function outside of the module that states what it does with its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm import tirx
+from tvm.ir import Call, PointerType, PrimType, StringImm
+
+from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.addresses import is_op
+from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.traced_access import UNBOUNDED
+from usmp.objects.extern_kernel import ExternKernel, KernelArgument
+
+
+class StatedKernel:
+    """The safe distances of a kernel, as `SafeOverlap` has those of a PrimFunc.
+
+    Parameters
+    ----------
+    kernel
+        what it states.
+    """
+
+    height = 0
+    """It calls no PrimFunc."""
+
+    def __init__(self, kernel: ExternKernel) -> None:
+        self.kernel = kernel
+        self.params: list[Memory] = [
+            tirx.Var(str(argument.name), PointerType(PrimType("uint8")))
+            for argument in kernel.arguments
+        ]
+        self._distances = {
+            (int(stated.input), int(stated.output)): int(stated.size_bytes)
+            for stated in kernel.safe_distances
+        }
+
+    @property
+    def key(self) -> str:
+        """What `TracedStatement.callee` is for a call of it; no PrimFunc is called so."""
+        return f"extern {self.kernel.symbol}"
+
+    def relative_distance(self, dying: Memory, written: Memory) -> int:
+        """By how many bytes one argument must start below the other at least."""
+        if dying.same_as(written):
+            return UNBOUNDED
+        indices = self._index(dying), self._index(written)
+        # Nothing of the other may be written before the last access of the one.
+        apart = int(self.kernel.arguments[indices[1]].size_bytes)
+        return self._distances.get(indices, apart)
+
+    def _index(self, param: Memory) -> int:
+        return next(i for i, own in enumerate(self.params) if own.same_as(param))
+
+
+def stated_access(argument: KernelArgument) -> Access:
+    """What a kernel does with the memory behind an argument."""
+    if argument.writes:
+        return Access.UNKNOWN if argument.reads else Access.WRITE
+    return Access.READ
+
+
+def stated_kernel(
+    expr: tirx.Expr, kernels: Mapping[str, StatedKernel], where: str
+) -> tuple[StatedKernel, Call] | None:
+    """The kernel that an expression calls, and the call; None if it is no such call.
+
+    Parameters
+    ----------
+    kernels
+        by symbol.
+    where
+        the name of the PrimFunc.
+
+    Raises
+    ------
+    ValueError
+        the kernel states more arguments than it is called with.
+    """
+    if not kernels or not is_op(expr, "tirx.call_extern"):
+        return None
+    symbol, *arguments = expr.args[:]
+    kernel = kernels.get(str(symbol.value)) if isinstance(symbol, StringImm) else None
+    if kernel is None:
+        return None
+    if len(arguments) < len(kernel.params):
+        raise ValueError(
+            f'extern kernel "{kernel.kernel.symbol}" states {len(kernel.params)} arguments; '
+            f"{where} calls it with {len(arguments)}"
+        )
+    return kernel, expr
