@@ -11,7 +11,7 @@ _LONGEST_PART = 1000
 _MOST_LINES = 12
 
 
-def tell(error: Exception, has_extension: bool, stderr: TextIO) -> None:
+def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "tvmc") -> None:
     """Say what went wrong, and where if it is in Python of the user.
 
     That is one line; a terminal gets the lines that the error has, as far as a screen holds them.
@@ -28,7 +28,7 @@ def tell(error: Exception, has_extension: bool, stderr: TextIO) -> None:
     if place:
         advice = "" if wants_backtrace() else "; TVM_BACKTRACE=1 shows the traceback"
         text += f" ({printable(place)}{advice})"
-    print(f"tvmc: error: {text}", file=stderr, flush=True)
+    print(f"{program}: error: {text}", file=stderr, flush=True)
 
 
 def _one_line(error: Exception) -> str:

@@ -1,0 +1,144 @@
+"""Passes by name, as `usmp-opt` takes them: `AssignPoolInfo,usmp.LowerMain{target=c}`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from tvm.ir.transform import Pass
+
+from usmp import aot, transform
+from usmp.boards.board import board_named
+from usmp.boards.plan_for_board import PlanForBoard
+from usmp.driver.errors import UsageError
+from usmp.objects.targets import parse_targets
+from usmp.pipeline import get_pipeline
+from usmp.relax import transform as relax_transform
+
+_ONE = re.compile(r"\s*([\w.]+)\s*(?:\{([^{}]*)\})?\s*(,|$)")
+_OF_TVM = re.compile(r"(relax|tirx|s_tir)\.transform\.(\w+)")
+
+_NOT_BY_NAME = ("ConvertPoolAllocationsToOffsets",)
+"""Takes a plan, which no text says; `UnifiedStaticMemoryPlanner` runs it."""
+
+
+def known_passes() -> dict[str, Callable[..., Pass]]:
+    """What makes each pass of ours, by its name without the `usmp.`, in alphabetical order."""
+    found: dict[str, Callable[..., Pass]] = {
+        name: getattr(package, name)
+        for package in (relax_transform, aot, transform)
+        for name in package.__all__
+        if name not in _NOT_BY_NAME
+    }
+    found |= {"PlanForBoard": PlanForBoard}
+    found |= {"Pipeline": get_pipeline}
+    return dict(sorted(found.items()))
+
+
+def described_passes() -> Iterator[str]:
+    """A line for each pass: its name, its options, and the first sentence of its contract."""
+    for name, make in known_passes().items():
+        options = " ".join(f"{option}=" for option in _options_of(make))
+        title = f"usmp.{name}" + (f"{{{options}}}" if options else "")
+        summary = (inspect.getdoc(make) or "").split("\n\n")[0]
+        yield f"{title}\n    {' '.join(summary.split())}"
+
+
+def parse_passes(text: str) -> list[Pass]:
+    """The passes that a text lists.
+
+    Raises
+    ------
+    UsageError
+        the text is no such list, or a pass or an option of it is not known, or missing.
+    """
+    passes, start = [], 0
+    while start < len(text.rstrip()):
+        match = _ONE.match(text, start)
+        if match is None:
+            raise UsageError(
+                f'--passes: cannot read "{text[start:]}"; write it as "A,B{{key=value other=x}}"'
+            )
+        passes.append(_make(match[1], match[2] or ""))
+        start = match.end()
+    return passes
+
+
+def _make(name: str, text: str) -> Pass:
+    make = _maker(name)
+    known = _options_of(make)
+    options: dict[str, Any] = {}
+    for setting in text.split():
+        key, separator, value = setting.partition("=")
+        if not separator:
+            raise UsageError(f'pass {name}: write "{setting}" as KEY=VALUE')
+        if key not in known:
+            options_text = ", ".join(known) or "none"
+            raise UsageError(f'pass {name}: unknown option "{key}"; options: {options_text}')
+        options[key] = _value(key, value, known[key])
+    missing = [
+        key
+        for key, parameter in known.items()
+        if parameter.default is inspect.Parameter.empty and key not in options
+    ]
+    if missing:
+        raise UsageError(f"pass {name}: needs {missing[0]}, as in {name}{{{missing[0]}=...}}")
+    try:
+        made = make(**options)
+    except TypeError as error:
+        raise UsageError(f"pass {name}: {str(error).splitlines()[0]}") from error
+    if not isinstance(made, Pass):
+        raise UsageError(f"{name} is no pass")
+    return made
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    """The class or function of a pass."""
+    known = known_passes()
+    if name.removeprefix("usmp.") in known:
+        return known[name.removeprefix("usmp.")]
+    match = _OF_TVM.fullmatch(name)
+    if match is not None:
+        make = getattr(import_module(f"tvm.{match[1]}.transform"), match[2], None)
+        if callable(make):
+            of_tvm: Callable[..., Any] = make
+            return of_tvm
+    raise UsageError(
+        f'unknown pass "{name}"; usmp-opt --list-passes shows those of usmp, and those of TVM are '
+        "relax.transform.NAME, tirx.transform.NAME and s_tir.transform.NAME"
+    )
+
+
+def _options_of(make: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters that can be given by name."""
+    # The class that TVM makes of a pass has the constructor of ours.
+    constructor = make.__init__ if inspect.isclass(make) else make
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(constructor).parameters
+    return {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.kind in by_name and name != "self"
+    }
+
+
+def _value(key: str, text: str, parameter: inspect.Parameter) -> object:
+    """The value of an option, by what the pass says that it takes."""
+    annotation = str(parameter.annotation)
+    if key == "target":
+        return text if "OneTarget" in annotation else parse_targets(text).cpu
+    if key == "board":
+        return board_named(text)
+    if "Sequence[str]" in annotation:
+        return tuple(filter(None, text.split(",")))
+    if annotation == "str":
+        return text
+    literal = {"true": "True", "false": "False"}.get(text, text)
+    try:
+        return ast.literal_eval(literal)
+    except (SyntaxError, ValueError):
+        return text
