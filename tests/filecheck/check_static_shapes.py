@@ -1,0 +1,15 @@
+# A shape that is not known at compile time is refused.
+# RUN: not usmp-opt %s --passes=CheckStaticShapes 2>&1 | filecheck %s
+
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        return x
+
+
+# CHECK: usmp-opt: error: input x has a dynamic shape, R.Tensor((n, 4), dtype="float32"); memory is planned at compile time: give the model fixed input shapes and try again
