@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -65,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             return _INTERRUPTED
         except BrokenPipeError:
-            sys.stderr.close()  # Nobody reads on; Python would complain about it at exit.
+            # Nobody reads on; what is left would be an error when Python writes it at its exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except Exception as error:
             tell(error, False, stderr, "usmp-opt")
     return _FAILED

@@ -255,6 +255,15 @@ def test_the_command_is_installed():
     assert (done.returncode, done.stdout) == (0, f"usmp {usmp.__version__}\n")
 
 
+def test_a_reader_that_has_seen_enough():
+    command = [sys.executable, "-m", "usmp.driver.opt", "--list-passes"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as stdout:
+        done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_help_needs_no_tvm():
     script = (
         "import sys\nfrom usmp.driver import opt\n"
