@@ -310,6 +310,7 @@ def test_a_function_that_cannot_fail_is_void_and_may_work_in_place(tmp_path):
     assert "It cannot fail." in header
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("is_true", [True, False])
 def test_the_poison_build_finds_out_a_function_that_does_not_do_what_it_states(is_true, tmp_path):
     """It clears its output before it reads its input, and states that it may work in place."""
@@ -327,6 +328,7 @@ def test_the_poison_build_finds_out_a_function_that_does_not_do_what_it_states(i
 DATA = np.linspace(-3, 3, 64, dtype="float32").reshape(1, 64)
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
 def test_the_code_of_void_functions_is_strict_c99(compiler, tmp_path):
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-qual", "-c"]

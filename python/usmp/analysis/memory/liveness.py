@@ -13,7 +13,7 @@ RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import tvm_ffi
 from tvm import tirx
@@ -276,8 +276,7 @@ class _Walk(StatementWalk):
                 for argument, known in zip(passed, kernel.kernel.arguments, strict=False):
                     pass_pointer(argument, stated_access(known))
                     if declared_access(argument) != Access.READ:
-                        # In C, its parameter has the type that it has without a statement.
-                        self.written.update(address_of(argument).bases)
+                        self._keep_type(address_of(argument).bases)
                 rest = passed[len(kernel.params) :]
                 if rest:
                     tvm_ffi.structural_walk(rest, callbacks, order="pre")
@@ -356,9 +355,20 @@ class _Walk(StatementWalk):
                 self.memories[memory].use.add(self.name, Access.UNKNOWN)
                 self.current.access(memory, Access.UNKNOWN)
 
+    def _keep_type(self, pointers: Iterable[tirx.Var]) -> None:
+        """In C these are pointers to what may be written, though a kernel states that it only
+        reads there: it is declared as without the statement."""
+        pending, found = [*pointers], set[tirx.Var]()
+        while pending:
+            pointer = pending.pop()
+            if pointer not in found:
+                found.add(pointer)
+                pending += self.points.sources.get(pointer, ())
+        self.written |= found
+
     def _splice(self, call: PrimFuncCall) -> None:
         """Put the liveness of the called PrimFunc in at this position, after its arguments."""
-        callee = self.callees[call.callee]
+        callee, params = self.callees[call.callee], self.calls.functions[call.callee].params
         addresses = [address_of(argument) for argument in call.arguments]
         computed = [part for address in addresses for part in address.computed]
         if computed:
@@ -374,6 +384,9 @@ class _Walk(StatementWalk):
             for base in address.bases:
                 self.passed.add(base)
                 self._note(base, access)
+            is_typed = index < len(params) and params[index] in callee.written
+            if is_typed and not access.may_write:
+                self._keep_type(address.bases)
             for memory in self.points.behind_all(address.bases):
                 state = self.memories[memory]
                 if span is not None:

@@ -159,3 +159,25 @@ def test_kernels_without_effects_may_change_places(is_free):
     graph = operator_graph(mod, preserve_inputs=False, overlap=False)
     assert (graph is not None) == is_free
     assert graph is None or [call.after for call in graph.calls] == [(), ()]
+
+
+def test_c_declares_what_a_kernel_reads_as_without_the_statement():
+    """Of the PrimFunc that calls it, and of the one that calls that: else, types would differ."""
+
+    @I.ir_module
+    class Mod:
+        @T.prim_func(private=True)
+        def call_scale(x: T.handle("int8"), y: T.handle("int8")):
+            View = T.decl_buffer((64,), "int8", data=x)
+            T.evaluate(T.call_extern("int32", "scale", View.data, y))
+
+        @T.prim_func(private=True)
+        def main(a: T.handle("int8"), b: T.handle("int8")):
+            Mod.call_scale(a, b)
+
+    variable = Mod.get_global_var("call_scale")
+    kernel = ExternKernel("scale", [X, Y])
+    mod = IRModule({**Mod.functions, variable: with_kernels(Mod["call_scale"], kernel)})
+    for name in ("call_scale", "main"):
+        expected = module_facts(Mod).of(name).written_parameters
+        assert module_facts(mod).of(name).written_parameters == expected == {0, 1}
