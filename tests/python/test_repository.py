@@ -29,7 +29,7 @@ def steps_of(workflow) -> list[dict]:
 
 
 def test_the_workflows():
-    assert [path.stem for path in WORKFLOWS] == ["lint", "tests", "wheels"]
+    assert [path.stem for path in WORKFLOWS] == ["docs", "lint", "tests", "wheels"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
