@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from tvm_ffi import get_global_func
-
+from usmp import _ffi_api
 from usmp.objects import BufferInfo, PoolAllocation
 from usmp.objects.buffer_problem import columns_of
 from usmp_solver.check import Fault, judge
@@ -15,10 +14,6 @@ _INT64_MAX = (1 << 63) - 1
 
 Relations: TypeAlias = Sequence[Any]
 """By buffer, its conflicts and its safe overlaps as they were."""
-
-_judged_columns = get_global_func("usmp.judged_columns")
-_relations_of = get_global_func("usmp.relations_of")
-_check_relations = get_global_func("usmp.check_relations")
 
 
 def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation]) -> None:
@@ -44,7 +39,7 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
         The plan is not sound; the message names the buffers, the pool and the bytes.
     """
     buffers = list(buffers)
-    fault = judge(columns_of(_judged_columns(buffers, plan)))
+    fault = judge(columns_of(_ffi_api.judged_columns(buffers, plan)))
     if fault is not None:
         describe = _of_one if fault.second < 0 else _of_two
         raise ValueError(f"USMP plan check: {describe(buffers, plan, fault)}")
@@ -99,7 +94,7 @@ def relations_of(buffers: Iterable[BufferInfo]) -> Relations:
 
     Sizes, alignments, pins, candidate pools and live ranges cannot change.
     """
-    relations: Relations = _relations_of(list(buffers))
+    relations: Relations = _ffi_api.relations_of(list(buffers))
     return relations
 
 
@@ -120,4 +115,4 @@ def check_relations(buffers: Iterable[BufferInfo], relations: Relations, algorit
     ValueError
         Something was changed; the message names the algorithm and the buffer.
     """
-    _check_relations(list(buffers), relations, algorithm)
+    _ffi_api.check_relations(list(buffers), relations, algorithm)

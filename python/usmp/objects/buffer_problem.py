@@ -7,16 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from tvm_ffi import get_global_func
 
-from usmp import _ffi as _ffi
+from usmp import _ffi_api
 from usmp.objects.buffers import BufferInfo
 from usmp.objects.pools import ConstantPoolInfo, PoolInfo
 from usmp_solver import Pool, Problem
 from usmp_solver.buffers import preferred_first
 from usmp_solver.columns import Column
-
-_problem_columns = get_global_func("usmp.problem_columns")
 
 
 def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
@@ -35,7 +32,7 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
         A buffer has no candidate or is listed twice; two pools of one name differ in kind or size
         hint (the emitted code would give both the same memory); or a pin ends beyond 64 bits.
     """
-    fields = dict(_problem_columns(list(buffers)))
+    fields = dict(_ffi_api.problem_columns(list(buffers)))
     names, infos = list(map(str, fields.pop("names"))), list(fields.pop("pools"))
     columns = columns_of(fields)
     first, candidates = columns["candidate_first"].tolist(), columns["candidates"].tolist()

@@ -1,0 +1,43 @@
+"""What Python declares of the C++ library is what the library has registered."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+from tvm_ffi import Object
+
+import usmp.objects
+from conftest import ROOT
+from usmp.objects.ffi_object import FFIObject, ValueObject
+
+
+def classes_of_cpp(base: type[Object] = FFIObject) -> list[type[Object]]:
+    found = [c for sub in base.__subclasses__() for c in (sub, *classes_of_cpp(sub))]
+    return [c for c in found if c.__module__.startswith("usmp.objects") and c is not ValueObject]
+
+
+CLASSES = classes_of_cpp()
+
+
+def test_types_of_functions_are_those_of_the_library():
+    stubgen = Path(sysconfig.get_path("scripts"), "tvm-ffi-stubgen")
+    command = [stubgen, "--check", "--imports", "usmp._ffi", "python/usmp/_ffi_api.py"]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stdout
+
+
+def test_the_classes_are_found():
+    names = {c.__name__ for c in CLASSES}
+    assert {"BufferInfo", "LiveRange", "PoolAllocation", "WorkspacePoolInfo"} <= names
+    exported = {getattr(usmp.objects, name) for name in usmp.objects.__all__}
+    assert {c for c in exported if isinstance(c, type) and issubclass(c, FFIObject)} <= set(CLASSES)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_a_class_declares_the_fields_of_the_library(cls):
+    declared = [name for name in vars(cls).get("__annotations__", {}) if name[:2] != "__"]
+    registered = [field.name for field in cls.__tvm_ffi_type_info__.fields]
+    assert sorted(declared) == sorted(registered)
