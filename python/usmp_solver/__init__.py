@@ -1,5 +1,19 @@
 """The placement problem by itself, for any compiler.
 
+Buffers that are never live together may share bytes; `solve` finds offsets with the lowest peak,
+and says whether the peak is proved to be the lowest possible::
+
+    from usmp_solver import Buffer, Problem, solve
+
+    a, b, c = Buffer("a", 64, [(0, 2)]), Buffer("b", 32, [(1, 3)]), Buffer("c", 64, [(2, 4)])
+    solution = solve(Problem.from_buffers([a, b, c]))
+    assert solution.peak == 96 and solution.is_optimal
+
+`Problem` is columns of numbers, for millions of buffers; `read_csv` reads the format of MiniMalloc.
+`check_columns` judges a plan with other code than that which made it, and `explain` says what would
+have to change where nothing fits. `get_include` has the headers of the same solver in C++; the
+README in `src/usmp_solver` says what stands where in its sources.
+
 Importing it loads NumPy; its C++ library comes with the first call that needs it. Nothing here
 loads TVM.
 """

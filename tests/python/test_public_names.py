@@ -21,6 +21,7 @@ PUBLIC = (
     "usmp.analysis",
     "usmp.objects",
     "usmp.runtime",
+    "usmp.transform",
     "usmp_solver",
 )
 MOVED = {

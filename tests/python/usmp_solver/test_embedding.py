@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import usmp
 from conftest import ROOT
 from support.solver_projects import INSTALLED, build
 
@@ -34,7 +35,8 @@ def printed_by(folder: Path, found_by: str, *definitions: str) -> str:
 
 
 def test_the_installed_library(tmp_path):
-    find = "find_package(usmp_solver CONFIG REQUIRED)"
+    version = usmp.__version__.rpartition(".")[0]
+    find = f"find_package(usmp_solver {version} CONFIG REQUIRED)"
     assert printed_by(tmp_path, find, f"CMAKE_PREFIX_PATH={INSTALLED}") == PRINTED
 
 
