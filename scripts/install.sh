@@ -44,22 +44,34 @@ fi
   exit 1
 }
 
-# pip, with progress shown: what is downloaded, and which file of C++ is compiled.
+# What of the lines of pip and ninja is progress: a download, or a file of C++ that was compiled. In
+# shell: awk may read 4 kB before it looks at the first line.
+show_progress() {
+  failed=0
+  while IFS= read -r line; do
+    line=${line#"${line%%[! ]*}"}
+    case $line in
+      "Downloading "*.whl" "* | "Downloading "*.tar.gz" "*)
+        line=${line#Downloading }
+        echo "  ${line##*/}"
+        ;;
+      "["[0-9]*/[0-9]*"] "*)
+        file=${line##*[ /]}
+        echo "  ${line%% *} ${file%.o}"
+        ;;
+      "install.sh: pip failed") failed=1 ;;
+    esac
+  done
+  return $failed
+}
+
+# pip, with its progress; all of what it says only if it fails.
 pip_install() {
   log=$(mktemp)
   if {
     "$venv/bin/python" -m pip install --verbose --progress-bar off --disable-pip-version-check \
       "$@" 2>&1 || echo "install.sh: pip failed"
-  } | tee "$log" | awk '
-    /^ *Downloading .*\.(whl|tar\.gz)/ {
-      sub(/^ *Downloading ([^ ]*\/)?/, ""); print "  " $0; fflush()
-    }
-    /^ *\[[0-9]+\/[0-9]+\]/ {
-      file = $NF; sub(/\.o$/, "", file); sub(/.*\//, "", file); print "  " $1 " " file; fflush()
-    }
-    /^install.sh: pip failed$/ { failed = 1 }
-    END { exit failed }
-  '; then
+  } | tee "$log" | show_progress; then
     rm -f "$log"
   else
     tail -n 30 "$log" >&2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 from importlib.metadata import distribution
 from itertools import pairwise
@@ -74,3 +76,62 @@ def test_the_distribution():
 def test_what_the_extras_for_users_need():
     for extra, requirement in EXTRAS.items():
         assert f'{requirement}; extra == "{extra}"' in distribution(NAME).requires
+
+
+PIP_LINES = """\
+Collecting numpy
+  Downloading https://files.example/packages/numpy-2.4.6-cp311-linux.whl (16.6 MB)
+  Downloading tflite-2.18.0.tar.gz (2 kB)
+  [3/68] Building CXX object CMakeFiles/usmp.dir/src/usmp/judged_columns.cc.o
+  [68/68] Linking CXX shared library libusmp_solver.so
+Successfully built tvm-usmp
+"""
+
+
+@pytest.mark.parametrize(("end", "status"), [("", "0"), ("install.sh: pip failed\n", "1")])
+def test_progress_of_an_install_is_shown_line_by_line(end, status):
+    script = (ROOT / "scripts/install.sh").read_text()
+    function = re.search(r"^show_progress\(\) \{\n.*?^\}\n", script, re.M | re.S)[0]
+    process = subprocess.Popen(
+        ["sh", "-c", f"{function}show_progress; echo $?"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    shown = []
+    for line in PIP_LINES.splitlines(keepends=True):
+        process.stdin.write(line)
+        process.stdin.flush()
+        if "[" in line or "Downloading" in line:
+            shown.append(process.stdout.readline())
+    assert process.communicate(end)[0] == f"{status}\n"
+    assert shown == [
+        "  numpy-2.4.6-cp311-linux.whl (16.6 MB)\n",
+        "  tflite-2.18.0.tar.gz (2 kB)\n",
+        "  [3/68] judged_columns.cc\n",
+        "  [68/68] libusmp_solver.so\n",
+    ]
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path):
+    for program in ("id", "sh"):
+        (tmp_path / program).symlink_to(shutil.which(program))
+    # It is only looked for.
+    (tmp_path / "apt-get").touch(mode=0o755)
+    command = [
+        shutil.which("sh"),
+        ROOT / "scripts/install.sh",
+        "python3",
+        tmp_path / "venv",
+        "demo",
+    ]
+    finished = subprocess.run(
+        command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert (finished.returncode, finished.stdout) == (1, "")
+    become = "" if os.getuid() == 0 else "sudo "
+    assert finished.stderr == (
+        "usmp needs system packages that are missing: python3 g++ gcc. Install them, then run make "
+        f"again:\n\n    {become}apt-get install --no-install-recommends python3 g++ gcc\n\n"
+    )
+    assert not (tmp_path / "venv").exists()
