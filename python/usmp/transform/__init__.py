@@ -1,5 +1,8 @@
 """TIR to TIR, one pass a file."""
 
+from typing import Any
+
+from usmp.support.renamed import warn_renamed
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.begin_at_pointers import BeginAtPointers
 from usmp.transform.compare_workspace_io import CompareWorkspaceIO
@@ -29,3 +32,13 @@ __all__ = [
     "UnifiedStaticMemoryPlanner",
     "WidenSmallFloats",
 ]
+
+
+# It hides the module of that name, which `from` still finds.
+def convert_pool_allocations_to_offsets(
+    *arguments: Any, **options: Any
+) -> ConvertPoolAllocationsToOffsets:
+    """Make the pass `ConvertPoolAllocationsToOffsets`: TVM's name, until the next release."""
+    old = f"{__name__}.convert_pool_allocations_to_offsets"
+    warn_renamed(old, f"{__name__}.ConvertPoolAllocationsToOffsets", stacklevel=3)
+    return ConvertPoolAllocationsToOffsets(*arguments, **options)
