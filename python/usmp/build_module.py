@@ -29,7 +29,7 @@ from usmp.pipeline import lowering_passes, planning_passes
 from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
 from usmp.planning.session import planning_session
 from usmp.relax.transform.bind_params import bind_params
-from usmp.support.tvm_errors import faults_told, lowering
+from usmp.support.tvm_errors import lowering, report_faults
 from usmp.transform.module_pass import apply_passes
 
 
@@ -169,7 +169,7 @@ def _imported(mod: object) -> IRModule:
 def _planning(options: PlanningOptions) -> AbstractContextManager[None]:
     """Faults in here are those of usmp, unless an algorithm of the user gives what is no plan."""
     is_own = options.custom_algorithm is None
-    return faults_told("to plan the memory") if is_own else nullcontext()
+    return report_faults("to plan the memory") if is_own else nullcontext()
 
 
 def _pass_context(options: PlanningOptions) -> PassContext:

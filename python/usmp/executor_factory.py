@@ -26,7 +26,7 @@ from usmp.objects.attributes import (
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.support.plain_text import shown
-from usmp.support.tvm_errors import faults_told
+from usmp.support.tvm_errors import report_faults
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class AOTExecutorFactoryModule:
     @cached_property
     def header(self) -> str:
         """The text of `tvmgen_<module_name>.h`."""
-        with faults_told("to write the header"):
+        with report_faults("to write the header"):
             return print_header(self.interface)
 
     @property
@@ -101,7 +101,7 @@ class AOTExecutorFactoryModule:
     @cached_property
     def sources(self) -> list[str]:
         """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
-        with faults_told("to write the C"):
+        with report_faults("to write the C"):
             if self._llvm is not None:
                 return [print_main_caller(self.interface, self._llvm.main)]
             return print_sources(self.ir_mod, self.interface)
@@ -112,13 +112,13 @@ class AOTExecutorFactoryModule:
         target = self.ir_mod[MAIN_FUNCTION_NAME].attrs["target"]
         if target.kind.name != "llvm":
             return None
-        with faults_told("to make LLVM code"):
+        with report_faults("to make LLVM code"):
             return compile_module(self.ir_mod, self.interface, target)
 
     @property
     def metadata(self) -> dict[str, Any]:
         """The content of the archive's metadata.json."""
-        with faults_told("to write the metadata"):
+        with report_faults("to write the metadata"):
             return metadata(self.ir_mod, self.interface)
 
     @property

@@ -10,7 +10,7 @@ from tvm_ffi import get_global_func
 from tvm_ffi.registry import list_global_func_names
 
 from usmp.algorithms.search import search
-from usmp.algorithms.solver import places_of, solve_buffers
+from usmp.algorithms.solver import allocations_of, solve_buffers
 from usmp.names import ALGORITHMS
 from usmp.objects import BufferInfo, PoolAllocation
 from usmp.registration import ALGORITHM_PREFIX, is_builtin, register_algorithms
@@ -81,7 +81,7 @@ def _place(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Pl
     if not buffers:
         return {}
     solution = solve_buffers(buffers, name, memory_pressure=int(memory_pressure))
-    return places_of(buffers, solution)
+    return allocations_of(buffers, solution)
 
 
 def plan_with(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeAlias
 
-from usmp.algorithms.solver import places_of, solve_buffers
+from usmp.algorithms.solver import allocations_of, solve_buffers
 from usmp.objects import BufferInfo, PoolAllocation
 from usmp_solver import Progress
 
@@ -110,5 +110,5 @@ def search(
         ended_by = WATCHER
     else:
         ended_by = WORK if time_budget_seconds is None else TIME
-    plan = places_of(list(buffers), solution)
+    plan = allocations_of(list(buffers), solution)
     return SearchedPlan(plan, solution.lower_bounds, ended_by, solution.work)

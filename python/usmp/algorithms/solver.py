@@ -54,7 +54,7 @@ def solve_buffers(
     return solution
 
 
-def places_of(
+def allocations_of(
     buffers: Sequence[BufferInfo], solution: Solution
 ) -> dict[BufferInfo, PoolAllocation]:
     """Pool and offset of each buffer, in the order of the buffers."""

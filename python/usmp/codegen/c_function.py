@@ -19,7 +19,7 @@ from usmp.codegen.names import Scope
 from usmp.codegen.value_types import value_type
 from usmp.codegen.variables import scalar_allocations, used_variables, written_only
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
-from usmp.support.tvm_errors import faults_told
+from usmp.support.tvm_errors import report_faults
 from usmp.tir.nodes import mentions
 
 _LINE_LENGTH = 100
@@ -46,7 +46,7 @@ def print_function(facts: FunctionFacts, functions: Mapping[str, str], helpers: 
         the function has something that portable C99 lacks.
     """
     try:
-        with faults_told(f"to write operator {facts.name} in C"):
+        with report_faults(f"to write operator {facts.name} in C"):
             return _FunctionPrinter(facts, functions, helpers).print()
     except UnsupportedInC as error:
         raise UnsupportedInC(f"{facts.name}: {error}") from error

@@ -26,7 +26,7 @@ _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameErr
 
 
 @contextmanager
-def faults_told(where: str) -> Iterator[None]:
+def report_faults(where: str) -> Iterator[None]:
     """What fails in here that is not for the user says so; `where` is what usmp was at, as
     "to plan the memory".
 

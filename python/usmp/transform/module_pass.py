@@ -19,8 +19,8 @@ Transform = Callable[[Any, IRModule, PassContext], IRModule]
 
 
 class ModulePass:
-    """The base of what `tvm.transform.module_pass` makes a pass of; also tells type checkers what
-    that is."""
+    """The base of what `tvm.transform.module_pass` makes a pass of; also declares to type checkers
+    what that is."""
 
     def __init_subclass__(cls) -> None:
         """Remember what the pass raises, for `apply_passes`."""

@@ -1,4 +1,4 @@
-"""MakeParameterNamesUnique: inputs are told apart by their names, so no two have one name."""
+"""MakeParameterNamesUnique: inputs are identified by their names, so no two have one name."""
 
 from __future__ import annotations
 
