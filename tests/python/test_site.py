@@ -34,7 +34,7 @@ def test_every_document_is_a_page(site):
     assert len(rfcs) >= 11
     for path in documents | rfcs:
         assert (site / path.with_suffix(".html")).exists(), path
-    for name in ("contributing", "security", "solver-sources", "examples/index"):
+    for name in ("changelog", "contributing", "security", "solver-sources", "examples/index"):
         assert (site / f"{name}.html").exists(), name
 
 
