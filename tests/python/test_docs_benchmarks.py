@@ -37,6 +37,7 @@ def percent(table: dict[str, dict[str, int]], column: str) -> list[int]:
 
 def test_what_overlap_saves():
     least, most = re.search(r"Overlap saves (\d+) to (\d+) %", PAGE).groups()
+    assert f"Overlap saves {least} to {most} % of" in (ROOT / "README.md").read_text()
     assert percent(ram(), "no overlap") == [100 - int(most), 100 - int(least)]
     tensors = re.search(r"(\d+) to (\d+) % of what TFLite Micro needs", PAGE).groups()
     assert percent(ram(), "TFLM tensors") == [int(share) for share in tensors]
