@@ -44,7 +44,10 @@ def test_links_lead_to_pages_of_the_site(site):
             pytest.fail(f"{page.relative_to(site)} links to {link}")
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs/reference").glob("*.md")), ids=str)
+REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda page: page.stem)
 def test_every_public_name_is_in_the_reference(site, page):
     (package,) = re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)
     module = import_module(package)
