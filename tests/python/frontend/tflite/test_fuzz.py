@@ -23,6 +23,7 @@ def findings(outcomes: list[Outcome]) -> list[Outcome]:
     return [outcome for outcome in outcomes if not outcome.is_clean]
 
 
+@pytest.mark.models
 def test_damaged_files_are_imported_or_refused():
     outcomes = list(sweep(0, MUTANTS, of_real=0.02))
     assert findings(outcomes) == []
@@ -32,6 +33,7 @@ def test_damaged_files_are_imported_or_refused():
     assert counts["imported"] > MUTANTS / 8
 
 
+@pytest.mark.models
 def test_what_is_imported_runs_like_a_reference():
     outcomes = list(sweep(FIRST_BUILT, BUILT * 4, of_real=0, built=1))
     assert findings(outcomes) == []
