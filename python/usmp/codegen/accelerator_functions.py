@@ -17,7 +17,7 @@ DEVICE = "device"
 
 
 def accelerator_functions(mod: IRModule) -> list[AcceleratorFunction]:
-    """The functions that the module calls and the application defines, by symbol.
+    """The functions that the module calls and the application defines, by accelerator and number.
 
     Raises
     ------
@@ -34,13 +34,7 @@ def accelerator_functions(mod: IRModule) -> list[AcceleratorFunction]:
         symbols = [str(function.symbol) for function in found]
         twice = next(symbol for symbol in symbols if symbols.count(symbol) > 1)
         raise ValueError(f"two functions of accelerators are both {twice} in C; rename a target")
-    return sorted(found, key=lambda function: _in_order(str(function.symbol)))
-
-
-def _in_order(symbol: str) -> tuple[str, int]:
-    """Sorts `accel_main_2` before `accel_main_10`."""
-    stem, _, number = symbol.rpartition("_")
-    return stem, int(number)
+    return sorted(found, key=lambda f: (str(f.accelerator), int(f.index), str(f.symbol)))
 
 
 def device_names(functions: Sequence[AcceleratorFunction]) -> list[str]:

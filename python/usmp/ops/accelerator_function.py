@@ -82,6 +82,8 @@ class AcceleratorFunction(tvm_ffi.Object):
         in the order of computation.
     can_fail
         whether it returns a status.
+    index
+        its number among the functions of its accelerator, in the order of the calls.
     """
 
     symbol: str
@@ -90,3 +92,4 @@ class AcceleratorFunction(tvm_ffi.Object):
     parameters: list[AcceleratorParameter]
     operators: list[AcceleratorOperator]
     can_fail: bool = True
+    index: int = 0

@@ -85,7 +85,8 @@ def lower_accelerator_functions(
             facts = stated_facts(partition.composites, symbol)
             tensors = {str(parameter.name): parameter for parameter in partition.parameters}
             partition.workspace_bytes += workspace_of(facts, tensors, symbol)
-            lowered = _prim_func(partition, accelerator, symbol, facts)
+            index = counts[accelerator] - 1
+            lowered = _prim_func(partition, accelerator, symbol, facts, index)
             prim_funcs[variable] = builder.add_func(lowered, f"call_{name}")
         return prim_funcs[variable]
 
@@ -127,7 +128,7 @@ def _tensors(arguments: Sequence[tvm.ir.Expr]) -> list[tvm.ir.Expr]:
 
 
 def _prim_func(
-    partition: Partition, accelerator: str, symbol: str, facts: KernelFacts
+    partition: Partition, accelerator: str, symbol: str, facts: KernelFacts, index: int
 ) -> tirx.PrimFunc:
     """A PrimFunc of the inputs and outputs; constants and workspace are its own."""
     params: list[tirx.Var] = []
@@ -153,6 +154,7 @@ def _prim_func(
         partition.parameters,
         partition.operators,
         facts.can_fail,
+        index,
     )
     if facts.can_fail:
         call = tirx.Return(tirx.call_extern("int32", symbol, *arguments))

@@ -1,0 +1,23 @@
+"""The functions of accelerators in the order of the header and of metadata.json."""
+
+from __future__ import annotations
+
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule
+
+from usmp.codegen.accelerator_functions import accelerator_functions
+from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.ops.accelerator_function import AcceleratorFunction
+
+
+def test_they_are_in_the_order_of_their_numbers():
+    """By accelerator first; the tenth one does not come before the second."""
+    wanted = [("a", 0), ("a", 2), ("a", 10), ("b", 1)]
+    functions = {}
+    for accelerator, index in reversed(wanted):
+        symbol = f"tvmgen_default_{accelerator}_main_{index}"
+        stated = AcceleratorFunction(symbol, accelerator, "", [], [], index=index)
+        func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(ACCELERATOR_FUNCTION_ATTR, stated)
+        functions[GlobalVar(f"call_{accelerator}_{index}")] = func
+    found = accelerator_functions(IRModule(functions))
+    assert [(str(f.accelerator), int(f.index)) for f in found] == wanted
