@@ -7,6 +7,7 @@ one Python, so they are no extension modules, and setuptools cannot compile them
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -42,9 +43,13 @@ class InstallLibraries(build_ext):
             f"-DCMAKE_BUILD_TYPE={'Debug' if self.debug else 'Release'}",
             *shlex.split(os.environ.get("CMAKE_ARGS", "")),
         ]
-        _run_cmake(*configure)
-        _run_cmake("--build", str(build), *([f"-j{self.parallel}"] if self.parallel else []))
-        _run_cmake("--install", str(build), "--prefix", str(prefix))
+        build.mkdir(parents=True, exist_ok=True)
+        # Two builds at a time would delete each other's files.
+        with (build / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _run_cmake(*configure)
+            _run_cmake("--build", str(build), *([f"-j{self.parallel}"] if self.parallel else []))
+            _run_cmake("--install", str(build), "--prefix", str(prefix))
 
     def _is_in_place(self) -> bool:
         return bool(self.editable_mode or self.inplace)
