@@ -289,6 +289,7 @@ def test_time_budget(tvmc, example):
     assert (outcome.status, len(rows(outcome.stdout))) == (0, 5)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("letter", "ABCDEFGHIJK")
 def test_public_instances_are_read(letter):
     from conftest import SHARED
