@@ -8,6 +8,8 @@ from ortools.sat.python import cp_model
 from usmp.algorithms import get_algorithm
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 
+pytestmark = pytest.mark.property
+
 GRAPHS = 20000
 SHARES = 10
 
