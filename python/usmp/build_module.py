@@ -25,12 +25,12 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.passes import apply_passes
 from usmp.pipeline import lowering_passes, planning_passes
 from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
 from usmp.planning.session import planning_session
-from usmp.relax.transform.bind_params import bind_params
+from usmp.relax.bind_params import bind_params
 from usmp.support.tvm_errors import lowering, report_faults
-from usmp.transform.module_pass import apply_passes
 
 
 def build(

@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import Pass, Sequential
 from tvm.target import Target
 
-from usmp.aot import (
+from usmp.aot.transform import (
     AttachIOQuantization,
     CheckAccelerators,
     LowerMain,
@@ -21,6 +21,7 @@ from usmp.boards.board import Board, board_named
 from usmp.boards.plan_for_board import PlanForBoard, board_targets
 from usmp.codegen.names import symbol_prefix
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.passes import apply_passes
 from usmp.planning.options import planning_options
 from usmp.relax.transform import (
     CheckIterations,
@@ -40,7 +41,6 @@ from usmp.transform import (
     PoisonDeadBytes,
     UnifiedStaticMemoryPlanner,
 )
-from usmp.transform.module_pass import apply_passes
 
 
 def get_pipeline(
@@ -54,7 +54,8 @@ def get_pipeline(
 
     The module may have the attributes `executor`, `workspace_memory_pools` and
     `constant_memory_pools`, which `usmp.build` sets. Options are those of the current
-    `PassContext`, when the passes run; that of `tir.usmp.poison_dead_bytes` is read here.
+    `PassContext`, when the passes run; that of `tir.usmp.poison_dead_bytes` is read here. For
+    a board `usmp.build` also sets `tir.usmp.use_workspace_io` and the pools in its memories.
     Within a `usmp.planning.session.planning_session`, what one pass found of the module is there
     for the next.
 
@@ -103,9 +104,9 @@ def lowering_passes(targets: BuildTargets, module_name: str) -> list[Pass]:
 
 
 def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pass]:
-    """The first of them, which do not depend on where the code will run."""
+    """From Relax to operators that are flat TIR, for any target."""
     return [
-        # Before anything else fails for want of them.
+        # Later passes would fail with errors that name no operator.
         CheckStaticShapes(),
         # Callers know inputs by their names.
         MakeParameterNamesUnique(),
@@ -113,7 +114,7 @@ def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pas
         AttachIOQuantization(),
         # C does not count from the end.
         NormalizeTakeIndices(),
-        # A slice or a join may copy nothing.
+        # Slices and concatenations may copy nothing.
         NormalizeCopies(),
         # What is quantized computes in integers; in float it is larger and slower.
         ConvertQDQToIntegers(),
@@ -122,7 +123,7 @@ def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pas
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
         # From here on operators are PrimFuncs.
         FuseOperators(),
-        # A small file may ask for hours.
+        # A small file may describe loops that run for hours.
         CheckIterations(),
         # While there are blocks: stages keep no tensors of their own.
         ScheduleOperators(),
@@ -134,9 +135,9 @@ def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pas
 
 
 def planning_passes(target: Target, board: Board | None, compare_workspace_io: bool) -> list[Pass]:
-    """From there to planned TIR."""
+    """From there to planned TIR: lower `main`, order its calls, plan the memory."""
     return [
-        # Which tensors lie in one another depends on what their plans need.
+        # Here because it plans its candidates: which tensors are views of others.
         LowerMain(target),
         # Only for the report.
         *([CompareWorkspaceIO()] if compare_workspace_io else []),

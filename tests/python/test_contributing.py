@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
-WALK = PAGE.partition("## The way of one buffer")[2].partition("\n## ")[0]
+WALK = PAGE.partition("## One buffer from end to end")[2].partition("\n## ")[0]
 ROWS = [
     [cell.strip() for cell in row.split("|")[1:-1]]
     for row in re.findall(r"^\|.*\|$", WALK, re.MULTILINE)[2:]

@@ -27,7 +27,7 @@ class MainCandidates:
     Raises
     ------
     UnsupportedModelError, ValueError
-        as `lower_main`.
+        as `LowerMain`.
     """
 
     def __init__(self, mod: IRModule, finish: Callable[[IRModule], IRModule] | None = None) -> None:

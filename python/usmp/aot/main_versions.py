@@ -1,4 +1,4 @@
-"""Lower the Relax `main` function to the AoT `__tvm_main__` PrimFunc.
+"""Versions of the AoT `__tvm_main__` PrimFunc of one Relax `main`: with copies, or without.
 
 `__tvm_main__` takes a typed pointer to each input and then to each output, allocates every state,
 every tensor between operators and every constant with a flat AllocBuffer, and calls the operators
@@ -296,7 +296,7 @@ class _MainBuilder:
     def elide_copies(
         self, returned: list[tirx.Buffer], wanted: Collection[int] | None
     ) -> list[Copy]:
-        """Let tensors lie in one another; see `usmp.aot.elide_copies`."""
+        """Let tensors be views of others; see `usmp.aot.elide_copies`."""
         copies = elide_copies(self.calls, self.own(), returned, wanted)
         for view in self.own() & self.calls.views.keys():
             del self.allocations[view]

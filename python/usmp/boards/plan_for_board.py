@@ -14,10 +14,10 @@ from usmp.boards.board import Board
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
 from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
 from usmp.transform import UnifiedStaticMemoryPlanner
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PlanForBoard")

@@ -66,7 +66,7 @@ class TVMCModel:
         from tvm.ir import save_json
 
         from usmp.codegen.write_file import write_file
-        from usmp.relax.transform.bind_params import bind_params
+        from usmp.relax.bind_params import bind_params
 
         mod = bind_params(self.mod, self.params) if self.params else self.mod
         with written(str(model_path)):

@@ -170,8 +170,8 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     from usmp.driver.opt_passes import parse_passes
     from usmp.objects.attributes import CONSTANT_MEMORY_POOLS_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
     from usmp.objects.targets import parse_targets
+    from usmp.passes import apply_passes
     from usmp.planning.session import planning_session
-    from usmp.transform.module_pass import apply_passes
 
     workspace, constants = memory_pools(options, parse_targets(options.target))
     if workspace is not None:

@@ -11,7 +11,8 @@ from typing import Any
 
 from tvm.ir.transform import Pass
 
-from usmp import aot, transform
+from usmp import transform
+from usmp.aot import transform as aot_transform
 from usmp.boards.board import board_named
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.driver.errors import UsageError
@@ -30,7 +31,7 @@ def known_passes() -> dict[str, Callable[..., Pass]]:
     """What makes each pass of ours, by its name without the `usmp.`, in alphabetical order."""
     found: dict[str, Callable[..., Pass]] = {
         name: getattr(package, name)
-        for package in (relax_transform, aot, transform)
+        for package in (relax_transform, aot_transform, transform)
         for name in package.__all__
         if name not in _NOT_BY_NAME
     }

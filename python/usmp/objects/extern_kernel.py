@@ -7,6 +7,8 @@ states replaces that. The analysis believes it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import tvm_ffi
 from tvm import tirx
 from tvm_ffi.dataclasses import py_class
@@ -43,6 +45,10 @@ class KernelArgument(tvm_ffi.Object):
 
     def __post_init__(self) -> None:
         """Refuse sizes that are none."""
+        self.check()
+
+    def check(self) -> None:
+        """Check that the size is one."""
         if self.size_bytes < 0:
             raise ValueError(
                 f'argument "{self.name}" of an extern kernel has {self.size_bytes} bytes; '
@@ -61,8 +67,11 @@ class SafeDistance(tvm_ffi.Object):
     output
         index of an argument that it writes.
     size_bytes
-        by how many bytes the output must start below the input at least, if they share bytes: 0 if
-        both may have the same address. The size of the output permits no common byte.
+        by how many bytes the output must start below the input at least, if they share bytes. At a
+        distance of d, before the kernel writes byte i of the output, it has read the bytes of the
+        input up to i - d for the last time. With 0, the same address and any below it are right; a
+        kernel that is right at the same address only, as one that begins with the last byte, has
+        no such distance. The size of the output permits no common byte.
     """
 
     input: int
@@ -104,6 +113,12 @@ class ExternKernel(tvm_ffi.Object):
 
     def __post_init__(self) -> None:
         """Refuse distances that are none."""
+        self.check()
+
+    def check(self) -> None:
+        """Check that the distances are those of arguments that it has, reads and writes."""
+        for argument in self.arguments:
+            argument.check()
         pairs = set()
         for stated in self.safe_distances:
             given, written, size = int(stated.input), int(stated.output), int(stated.size_bytes)
@@ -132,9 +147,21 @@ class ExternKernel(tvm_ffi.Object):
 
 
 def kernels_of(func: tirx.PrimFunc) -> dict[str, ExternKernel]:
-    """The kernels that a PrimFunc calls and that state something, by symbol."""
+    """The kernels that a PrimFunc calls and that state something, by symbol.
+
+    Raises
+    ------
+    ValueError
+        a statement that is wrong by itself, or a symbol that is stated twice.
+    """
     stated = func.attrs.get(EXTERN_KERNELS_ATTR) if func.attrs else None
-    return {} if stated is None else {str(kernel.symbol): kernel for kernel in stated}
+    if stated is None:
+        return {}
+    for kernel in stated:
+        # Fields may have changed since it was made.
+        kernel.check()
+    _check_symbols(stated)
+    return {str(kernel.symbol): kernel for kernel in stated}
 
 
 def with_kernels(func: tirx.PrimFunc, *kernels: ExternKernel) -> tirx.PrimFunc:
@@ -145,8 +172,12 @@ def with_kernels(func: tirx.PrimFunc, *kernels: ExternKernel) -> tirx.PrimFunc:
     ValueError
         two of them have one symbol.
     """
+    _check_symbols(kernels)
+    return func.with_attr(EXTERN_KERNELS_ATTR, list(kernels))
+
+
+def _check_symbols(kernels: Iterable[ExternKernel]) -> None:
     symbols = [str(kernel.symbol) for kernel in kernels]
     for symbol in symbols:
         if symbols.count(symbol) > 1:
             raise ValueError(f'extern kernel "{symbol}" is stated twice; state it once')
-    return func.with_attr(EXTERN_KERNELS_ATTR, list(kernels))

@@ -77,7 +77,7 @@ def add_prim_func(
     attributes = {OPERATOR_ATTR: record.as_json(), CODE_HASH_ATTR: code}
     if shared is not None:
         known, recorded = shared
-        if recorded != record:
+        if recorded != QuantizedOp.from_json(record.as_json()):
             name, attributes[SHARED_CODE_ATTR] = f"{known}_again", known
     return builder.add_func(func.with_attrs(attributes), name)
 

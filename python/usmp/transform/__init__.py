@@ -4,7 +4,6 @@ from typing import Any
 
 from usmp.support.renamed import warn_renamed
 from usmp.transform.assign_pool_info import AssignPoolInfo
-from usmp.transform.begin_at_pointers import BeginAtPointers
 from usmp.transform.compare_workspace_io import CompareWorkspaceIO
 from usmp.transform.convert_for_loops_to_serial import ConvertForLoopsToSerial
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
@@ -16,10 +15,10 @@ from usmp.transform.poison_dead_bytes import PoisonDeadBytes
 from usmp.transform.skip_padding import SkipPadding
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
 from usmp.transform.widen_small_floats import WidenSmallFloats
+from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 
 __all__ = [
     "AssignPoolInfo",
-    "BeginAtPointers",
     "CompareWorkspaceIO",
     "ConvertForLoopsToSerial",
     "ConvertPoolAllocationsToOffsets",
@@ -31,6 +30,7 @@ __all__ = [
     "SkipPadding",
     "UnifiedStaticMemoryPlanner",
     "WidenSmallFloats",
+    "ZeroElemOffsets",
 ]
 
 

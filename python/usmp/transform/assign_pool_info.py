@@ -5,8 +5,8 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
+from usmp.passes import ModulePass
 from usmp.planning.session import planning_session
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.AssignPoolInfo")

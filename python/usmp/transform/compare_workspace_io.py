@@ -8,10 +8,10 @@ from tvm.ir.transform import PassContext
 
 from usmp.objects.attributes import RAM_WITH_WORKSPACE_IO_ATTR
 from usmp.objects.executor import executor_of
+from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
 from usmp.planning.workspace_io import ram_with_workspace_io
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CompareWorkspaceIO")

@@ -7,7 +7,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.transform.module_pass import ModulePass, with_prim_funcs
+from usmp.passes import ModulePass, with_prim_funcs
 
 _CONVERTED = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.UNROLLED)
 

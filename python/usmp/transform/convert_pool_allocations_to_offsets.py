@@ -25,7 +25,7 @@ from usmp.objects.attributes import (
     POOL_ARGS_ATTR,
 )
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
-from usmp.transform.module_pass import ModulePass
+from usmp.passes import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertPoolAllocationsToOffsets")

@@ -29,9 +29,9 @@ from usmp.analysis.integer_ranges import (
     type_range,
 )
 from usmp.analysis.local_ranges import find_ranges
+from usmp.passes import ModulePass
 from usmp.tir.intrinsics import arithmetic_function, conversion_function, low_bits_function
 from usmp.tir.nodes import nodes_of
-from usmp.transform.module_pass import ModulePass
 
 _WRAPPING: dict[type, str] = {tirx.Add: "add", tirx.Sub: "subtract", tirx.Mul: "multiply"}
 _FUNCTIONS: dict[type, str] = {

@@ -8,7 +8,7 @@ from tvm import s_tir, tirx
 from tvm.ir import IRModule
 from tvm.tirx.analysis import undefined_vars
 
-from usmp.transform.module_pass import ModulePass
+from usmp.passes import ModulePass
 
 TO_LOOPS = tvm.transform.Sequential(
     [

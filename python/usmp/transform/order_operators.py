@@ -7,11 +7,11 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.objects.attributes import OPERATOR_ORDER_ATTR
+from usmp.passes import ModulePass
 from usmp.planning.candidates import in_orders
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.OrderOperators")

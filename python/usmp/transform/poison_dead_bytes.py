@@ -9,7 +9,7 @@ from tvm.ir import IRModule, Var
 from usmp.analysis.live_byte_counts import LiveBytes, live_bytes, workspace_pool_buffers
 from usmp.analysis.memory.function_liveness import Span
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
-from usmp.transform.module_pass import ModulePass
+from usmp.passes import ModulePass
 
 POISON = 0xA5
 """What dead bytes are overwritten with: far from 0 as an integer, almost 0 as a float32."""

@@ -21,8 +21,8 @@ from tvm import sym, tirx
 from tvm.ir import Call, IRModule, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
+from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import mentions, nodes_of
-from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 _IF_THEN_ELSE = "prim.if_then_else"
 

@@ -14,6 +14,7 @@ from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfo, MemoryPlan, PlacedBuffer, PoolAllocation
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.plan import NoPlan, Plan
@@ -21,7 +22,6 @@ from usmp.planning.session import planning_session
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.UnifiedStaticMemoryPlanner")

@@ -17,8 +17,8 @@ from tvm.ir import Call, IRModule, Op, PrimType, TensorLoad, Var
 from tvm.tirx import Cast, FloatImm
 
 from usmp.analysis.addressed import addressed
+from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import nodes_of
-from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 _SMALL = ("float16", "bfloat16")
 _ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)

@@ -44,7 +44,7 @@ def others(monkeypatch):
         made.append(MainCandidates(mod, finish))
         return made[-1]
 
-    monkeypatch.setattr("usmp.aot.lower_main.MainCandidates", spy)
+    monkeypatch.setattr("usmp.aot.transform.lower_main.MainCandidates", spy)
 
     def find(mod):
         lower_to_aot(mod)

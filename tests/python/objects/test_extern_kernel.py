@@ -60,3 +60,12 @@ def test_kernels_are_an_attribute_of_the_caller():
     assert kernels_of(with_kernels(func, kernel)) == {"scale": kernel}
     with pytest.raises(ValueError, match='"scale" is stated twice'):
         with_kernels(func, kernel, kernel)
+
+
+def test_statements_that_were_changed_are_checked_where_they_are_read():
+    kernel = ExternKernel("scale", [X, Y], [SafeDistance(0, 1, 8)])
+    func = with_kernels(tirx.PrimFunc([], tirx.Evaluate(0)), kernel)
+    assert list(kernels_of(func)) == ["scale"]
+    kernel.safe_distances = [SafeDistance(0, 1, -1)]
+    with pytest.raises(ValueError, match="of -1 bytes"):
+        kernels_of(func)

@@ -111,8 +111,21 @@ class FunctionFacts:
 
     @cached_property
     def kernels(self) -> dict[str, StatedKernel]:
-        """The functions outside of the module that it calls and that state what they do."""
-        return {symbol: StatedKernel(kernel) for symbol, kernel in kernels_of(self.func).items()}
+        """The functions outside of the module that it calls and that state what they do.
+
+        Raises
+        ------
+        ValueError
+            one of them is in the module.
+        """
+        found = kernels_of(self.func)
+        for symbol in found:
+            if symbol in self.calls.functions:
+                raise ValueError(
+                    f'extern kernel "{symbol}", which {self.name} states, is a PrimFunc of the '
+                    "module, whose body says what it does; state nothing of it"
+                )
+        return {symbol: StatedKernel(kernel) for symbol, kernel in found.items()}
 
     @property
     def _stated(self) -> dict[str, ExternKernel]:

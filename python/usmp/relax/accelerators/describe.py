@@ -34,6 +34,8 @@ class Partition:
         name -> value, in the order in which they are used first.
     composites
         names of the patterns that its operators come from.
+    other_operators
+        how many operators come from no pattern.
     workspace_bytes
         scratch memory that it asks for.
     """
@@ -43,6 +45,7 @@ class Partition:
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     operators: list[AcceleratorOperator] = field(default_factory=list)
     composites: list[str] = field(default_factory=list)
+    other_operators: int = 0
     workspace_bytes: int = 0
 
     @property
@@ -73,6 +76,7 @@ class _Reader:
     def __init__(self, mod: IRModule) -> None:
         self.mod = mod
         self.partition = Partition()
+        self.depth = 0
         self.values: dict[tirx.Var, Value] = {}
         self.names = UniqueNames(["device", "workspace"])
 
@@ -107,11 +111,14 @@ class _Reader:
         attrs = function.attrs or {}
         if "Composite" in attrs:
             self.partition.composites.append(str(attrs["Composite"]))
+        self.depth += "Composite" in attrs
         self.partition.workspace_bytes += int(attrs.get(WORKSPACE_SIZE_ATTR, 0))
         for block in function.body.blocks:
             for binding in block.bindings:
                 self.values[binding.var] = self._value(binding.value)
-        return self._value(function.body.body)
+        result = self._value(function.body.body)
+        self.depth -= "Composite" in attrs
+        return result
 
     def _value(self, expr: tvm.ir.Expr) -> Value:
         if isinstance(expr, relax.Function):
@@ -136,6 +143,7 @@ class _Reader:
             for param, argument in zip(callee.params, call.args, strict=True):
                 self.values[param] = self._value(argument)
             return self._function(callee)
+        self.partition.other_operators += self.depth == 0
         if call.op.name == "relax.call_tir":
             return self._operator_prim_func(call)
         arguments = [name for argument in call.args for name in _flatten(self._value(argument))]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from typing import TypeAlias
 
 from usmp.analysis.memory.access import item_bytes
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument, SafeDistance
 from usmp.ops.accelerator_function import AcceleratorParameter
+from usmp.relax.accelerators.describe import Partition
 
 Tensors: TypeAlias = Mapping[str, AcceleratorParameter]
 """The tensors that a function is passed, by their names in C: role, shape and type of each."""
@@ -68,23 +70,42 @@ def state_kernel(
     _STATED[pattern] = KernelFacts(can_fail, keeps_state, workspace_bytes, safe_distances)
 
 
-def stated_facts(patterns: Sequence[str], symbol: str) -> KernelFacts:
+def stated_facts(partition: Partition, symbol: str) -> KernelFacts:
     """What is stated about a function that some patterns matched.
 
     Raises
     ------
     ValueError
-        several patterns were joined to one function, and one of them states something.
+        a pattern of it states something, and the function computes more than that pattern.
     """
-    if len(patterns) == 1:
+    patterns = partition.composites
+    if len(patterns) == 1 and not partition.other_operators:
         return _STATED.get(patterns[0], KernelFacts())
     for pattern in patterns:
         if _STATED.get(pattern, KernelFacts()) != KernelFacts():
+            others = partition.other_operators
+            more = ", ".join(patterns) + f", and {others} operators of no pattern" * bool(others)
             raise ValueError(
-                f'{symbol} computes several patterns ({", ".join(patterns)}), and "{pattern}" '
-                "states what its own functions do; state nothing, or leave the patterns apart"
+                f'{symbol} computes several patterns ({more}), and "{pattern}" states what its own '
+                "functions do; state nothing, or leave the patterns apart"
             )
     return KernelFacts()
+
+
+def _bytes(value: object, what: str, symbol: str) -> int:
+    """A number of bytes that is stated.
+
+    Raises
+    ------
+    ValueError
+        no integer: cut off, it would be too few.
+    """
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(
+            f"{symbol} states {what} of {value!r} bytes; state an integer, rounded up"
+        ) from None
 
 
 def workspace_of(facts: KernelFacts, tensors: Tensors, symbol: str) -> int:
@@ -96,7 +117,7 @@ def workspace_of(facts: KernelFacts, tensors: Tensors, symbol: str) -> int:
         less than none.
     """
     stated = facts.workspace_bytes
-    size = int(stated(tensors) if callable(stated) else stated)
+    size = _bytes(stated(tensors) if callable(stated) else stated, "a workspace", symbol)
     if size < 0:
         raise ValueError(f"{symbol} states a workspace of {size} bytes; state 0 or more")
     return size
@@ -136,7 +157,11 @@ def extern_kernel(
             for parameter in parameters
         ],
         [
-            SafeDistance(names.index(given), names.index(written), int(size))
+            SafeDistance(
+                names.index(given),
+                names.index(written),
+                _bytes(size, f"a safe distance from {given} to {written}", symbol),
+            )
             for (given, written), size in distances.items()
         ],
         facts.can_fail,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
+from usmp.passes import ModulePass
 from usmp.relax.count_iterations import check_iterations
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CheckIterations")

@@ -8,11 +8,11 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
+from usmp.passes import ModulePass
 from usmp.relax.count_iterations import iterations_of
-from usmp.relax.transform.fold_exact_calls import fold_exact_calls
+from usmp.relax.fold_exact_calls import fold_exact_calls
 from usmp.tir.nodes import nodes_of
 from usmp.transform.define_arithmetic import define_arithmetic
-from usmp.transform.module_pass import ModulePass
 
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
 

@@ -6,15 +6,16 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.passes import ModulePass
+from usmp.relax.legalize_errors import apply_to_operators
+from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.fold_constants import FoldConstants
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
 from usmp.relax.transform.fuse_slices import FuseSlices
 from usmp.relax.transform.fuse_tables import FuseTables
 from usmp.relax.transform.keep_in_place_operators import KeepInPlaceOperators
-from usmp.relax.transform.legalize_errors import apply_to_operators
 from usmp.relax.transform.legalize_operators import LegalizeOperators
 from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
-from usmp.transform.module_pass import ModulePass
 
 _PASSES = tvm.transform.Sequential(
     [
@@ -46,16 +47,17 @@ _PASSES = tvm.transform.Sequential(
 class FuseOperators(ModulePass):
     """Legalize, fold constants, fuse element-wise operators into their producers.
 
-    Afterwards the Relax `main` only calls PrimFuncs, reshapes, and cuts and joins along the
-    outermost axis, as `LowerMain` takes it.
+    Afterwards the Relax `main` only calls PrimFuncs, reshapes, and slices and concatenations along
+    the outermost axis, as `LowerMain` takes it.
 
     Raises
     ------
     UnsupportedModelError
-        an operator that cannot be legalized; the message has the operator, its result and the
-        reason.
+        no Relax function `main`; an operator that cannot be legalized: the message has the
+        operator, its result and the reason.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Apply the passes, all of them in one go."""
+        main_function(mod)
         return apply_to_operators(_PASSES, mod)

@@ -7,8 +7,8 @@ from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
 from usmp.ops.record import Steps, operators_of, with_operators
+from usmp.passes import ModulePass
 from usmp.tir.nodes import nodes_of
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseRecordedOperators")

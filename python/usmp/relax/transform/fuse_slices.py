@@ -9,7 +9,8 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, IRModule
 
-from usmp.transform.module_pass import ModulePass
+from usmp.passes import ModulePass
+from usmp.relax.static_shapes import main_function
 
 _INJECTIVE = 2
 """TVM's OpPatternKind of operators that compute each element of the result from one element of each
@@ -23,6 +24,11 @@ class FuseSlices(ModulePass):
     It is then fused with that operator, which computes only the elements of the slice: a slice of a
     slice is the usual case. Any other slice stays, so that `LowerMain` can let it lie in what it is
     a part of. PrimFuncs have their `op_pattern` (`relax.transform.AnnotateTIROpPattern`).
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -31,7 +37,7 @@ class FuseSlices(ModulePass):
 
 
 def _fuse_slices(mod: IRModule) -> IRModule:
-    main = mod["main"]
+    main = main_function(mod)
     bindings = [binding for block in main.body.blocks for binding in block.bindings]
     values = {binding.var: binding.value for binding in bindings}
     uses = _uses([*values.values(), main.body.body])

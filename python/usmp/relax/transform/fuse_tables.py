@@ -7,7 +7,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.ops.emit import ELEMENT_WISE_MARK
-from usmp.transform.module_pass import ModulePass, with_prim_funcs
+from usmp.passes import ModulePass, with_prim_funcs
 
 _ELEMENT_WISE = 0
 """TVM's OpPatternKind."""

@@ -6,8 +6,8 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
+from usmp.passes import ModulePass
 from usmp.tir.nodes import nodes_of
-from usmp.transform.module_pass import ModulePass
 
 _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""

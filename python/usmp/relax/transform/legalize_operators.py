@@ -8,9 +8,9 @@ from tvm.ir import IRModule
 
 from usmp.ops.argmin_argmax import legalize_argmin_argmax
 from usmp.ops.scatter import SCATTER_OPERATORS
+from usmp.passes import ModulePass
 from usmp.relax.contiguous_parts import MOVES, part_offsets
-from usmp.relax.transform.legalize_clamps import LEGALIZE_CLAMPS
-from usmp.transform.module_pass import ModulePass
+from usmp.relax.legalize_clamps import LEGALIZE_CLAMPS
 
 _PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
 """What stands in the memory of its argument, if that is contiguous."""
@@ -18,13 +18,13 @@ _VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
 
 
 def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """An operator that only changes the shape, as a reshape, which `lower_main` knows."""
+    """An operator that only changes the shape, as a reshape, which `LowerMain` knows."""
     return relax.op.reshape(call.args[0], [int(extent) for extent in call.ty.shape])
 
 
 def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """An operator that cuts or joins the outermost axis, as it is: `lower_main` knows it, and lets
-    tensors lie in one another. Only where all inputs are the caller's or constants would joining
+    """An operator that slices or concatenates the outermost axis, as it is: `LowerMain` makes views
+    of it. Only where all inputs are the caller's or constants would joining
     them be better left to the readers, into which it is fused."""
     inputs = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else [call.args[0]]
     is_useful = call.op.name != "relax.concat" or any(_is_computed(builder, e) for e in inputs)

@@ -1,4 +1,4 @@
-"""Functions for accelerators as PrimFuncs that call the user's C."""
+"""LowerAcceleratorFunctions: functions for accelerators are PrimFuncs that call the user's C."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATT
 from usmp.objects.extern_kernel import with_kernels
 from usmp.objects.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
+from usmp.passes import ModulePass
 from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.accelerators.kernels import (
     KernelFacts,
@@ -22,9 +23,8 @@ from usmp.relax.accelerators.kernels import (
     stated_facts,
     workspace_of,
 )
+from usmp.relax.merge_equal_operators import merge_equal_operators
 from usmp.relax.static_shapes import flatten_types, main_function
-from usmp.relax.transform.merge_equal_operators import merge_equal_operators
-from usmp.transform.module_pass import ModulePass
 
 _CODEGEN_ATTR = "Codegen"
 _OPAQUE = 8
@@ -33,9 +33,8 @@ _READ, _WRITE = 1, 2
 """Access masks of `tvm_access_ptr`."""
 
 
-def lower_accelerator_functions(
-    mod: IRModule, accelerators: Sequence[str], symbol_prefix: str
-) -> IRModule:
+@tvm.transform.module_pass(opt_level=0, name="usmp.LowerAcceleratorFunctions")
+class LowerAcceleratorFunctions(ModulePass):
     """Replace each Relax function with the attribute `Codegen` by a PrimFunc.
 
     The PrimFunc has the accelerator's target, so pools that do not list it are not for what it
@@ -46,8 +45,6 @@ def lower_accelerator_functions(
 
     Parameters
     ----------
-    mod
-        a Relax `main`.
     accelerators
         names of the targets that the model is built for.
     symbol_prefix
@@ -60,6 +57,21 @@ def lower_accelerator_functions(
     UnsupportedModelError
         a function that only passes a tensor on.
     """
+
+    def __init__(
+        self, accelerators: Sequence[str] = (), symbol_prefix: str = "tvmgen_default"
+    ) -> None:
+        self.accelerators = tuple(accelerators)
+        self.symbol_prefix = symbol_prefix
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Lower the functions, and the calls of them in `main`."""
+        return _lower_accelerator_functions(mod, self.accelerators, self.symbol_prefix)
+
+
+def _lower_accelerator_functions(
+    mod: IRModule, accelerators: Sequence[str], symbol_prefix: str
+) -> IRModule:
     offloaded = {
         variable: function
         for variable, function in mod.functions.items()
@@ -82,7 +94,7 @@ def lower_accelerator_functions(
             counts[accelerator] += 1
             symbol = f"{symbol_prefix}_{name}"
             partition = describe_partition(function, mod)
-            facts = stated_facts(partition.composites, symbol)
+            facts = stated_facts(partition, symbol)
             tensors = {str(parameter.name): parameter for parameter in partition.parameters}
             partition.workspace_bytes += workspace_of(facts, tensors, symbol)
             index = counts[accelerator] - 1
@@ -191,35 +203,3 @@ def _access(parameter: AcceleratorParameter, data: tirx.Expr) -> tirx.Expr:
 
 def _elements(parameter: AcceleratorParameter) -> int:
     return prod(parameter.shape)
-
-
-@tvm.transform.module_pass(opt_level=0, name="usmp.LowerAcceleratorFunctions")
-class LowerAcceleratorFunctions(ModulePass):
-    """Replace each Relax function with the attribute `Codegen` by a PrimFunc that calls C.
-
-    See `lower_accelerator_functions`.
-
-    Parameters
-    ----------
-    accelerators
-        names of the targets that the model is built for.
-    symbol_prefix
-        of C symbols.
-
-    Raises
-    ------
-    ValueError
-        a function for a target that is not named.
-    UnsupportedModelError
-        a function that only passes a tensor on.
-    """
-
-    def __init__(
-        self, accelerators: Sequence[str] = (), symbol_prefix: str = "tvmgen_default"
-    ) -> None:
-        self.accelerators = tuple(accelerators)
-        self.symbol_prefix = symbol_prefix
-
-    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Lower the functions, and the calls of them in `main`."""
-        return lower_accelerator_functions(mod, self.accelerators, self.symbol_prefix)

@@ -7,9 +7,9 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.passes import ModulePass
 from usmp.relax.static_shapes import main_function
 from usmp.support.unique_names import names_apart
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.MakeParameterNamesUnique")

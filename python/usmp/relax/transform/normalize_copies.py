@@ -9,14 +9,14 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Op
 
 from usmp.ops.emit import shape_of
+from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeCopies")
 class NormalizeCopies(ModulePass):
-    """Write what copies elements as slices and joins, which `LowerMain` lets lie in one another.
+    """Write what copies elements as slices and joins, which `LowerMain` makes views of.
 
     In `main`, an `R.take` with constant indices that are equally far apart is a slice, and so is
     each part of an `R.split`, which its reader can take from the whole; an `R.stack` is a join, and

@@ -11,10 +11,10 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Op
 
 from usmp.ops.emit import shape_of
+from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import has_static_shape, main_function
 from usmp.support.errors import UnsupportedModelError
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeTakeIndices")

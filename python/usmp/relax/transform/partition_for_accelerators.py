@@ -1,4 +1,4 @@
-"""Give accelerators the operators that their patterns match."""
+"""PartitionForAccelerators: accelerators take the operators that their patterns match."""
 
 from __future__ import annotations
 
@@ -8,43 +8,17 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.passes import ModulePass
 from usmp.relax.accelerators.patterns import matching_in, patterns_of
 from usmp.relax.transform.fold_constants import FoldConstants
-from usmp.transform.module_pass import ModulePass
-
-
-def partition_for_accelerators(mod: IRModule, accelerators: Sequence[str]) -> IRModule:
-    """Move each match of a registered pattern to a Relax function with the attribute `Codegen`.
-
-    The patterns of an accelerator are those of `tvm.relax.backend.pattern_registry` whose names
-    begin with its name and a point. What is constant in a match becomes part of its function.
-
-    Parameters
-    ----------
-    mod
-        a Relax `main`.
-    accelerators
-        their names, the one that chooses first in front.
-    """
-    for accelerator in accelerators:
-        patterns = patterns_of(accelerator)
-        if patterns:
-            mod = relax.transform.ConvertToDataflow(min_size=1)(mod)
-            # Importers compute some constants from others; patterns are to see the values.
-            mod = FoldConstants()(mod)
-            fuse = relax.transform.FuseOpsByPattern(
-                patterns, bind_constants=True, annotate_codegen=True
-            )
-            with matching_in(mod):
-                mod = fuse(mod)
-    return mod
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PartitionForAccelerators")
 class PartitionForAccelerators(ModulePass):
     """Move each match of a registered pattern to a Relax function with the attribute `Codegen`.
 
-    See `partition_for_accelerators`.
+    The patterns of an accelerator are those of `tvm.relax.backend.pattern_registry` whose names
+    begin with its name and a point. What is constant in a match becomes part of its function.
 
     Parameters
     ----------
@@ -57,4 +31,17 @@ class PartitionForAccelerators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Partition `main`."""
-        return partition_for_accelerators(mod, self.accelerators)
+        for accelerator in self.accelerators:
+            patterns = patterns_of(accelerator)
+            if patterns:
+                mod = _partition(mod, patterns)
+        return mod
+
+
+def _partition(mod: IRModule, patterns: Sequence[relax.transform.FusionPattern]) -> IRModule:
+    mod = relax.transform.ConvertToDataflow(min_size=1)(mod)
+    # Importers compute some constants from others; patterns are to see the values.
+    mod = FoldConstants()(mod)
+    fuse = relax.transform.FuseOpsByPattern(patterns, bind_constants=True, annotate_codegen=True)
+    with matching_in(mod):
+        return fuse(mod)

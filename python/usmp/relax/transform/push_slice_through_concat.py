@@ -10,10 +10,11 @@ from tvm import relax
 from tvm.ir import Call, IRModule, Op, Var
 
 from usmp.ops.emit import shape_of
+from usmp.passes import ModulePass
 from usmp.relax.contiguous_parts import part_offsets
 from usmp.relax.replace_main import with_main_body
+from usmp.relax.static_shapes import main_function
 from usmp.tir.nodes import nodes_of
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PushSliceThroughConcat")
@@ -23,6 +24,11 @@ class PushSliceThroughConcat(ModulePass):
     Where all that reads a concat slices it along the axis of the concat, the parts are there before
     they are joined: the joined tensor need not exist. A concat along the outermost axis copies
     nothing, and neither do its slices; it stays if one of them would have to join again.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -35,7 +41,7 @@ class PushSliceThroughConcat(ModulePass):
 def _joins_cut(mod: IRModule) -> IRModule | None:
     """The module without the concats that only slices read, or None if all have to stay; what was
     joined may have been a concat, which can be cut then."""
-    main = mod["main"]
+    main = main_function(mod)
     values = {b.var: b.value for block in main.body.blocks for b in block.bindings}
     joins = {v: c for v, c in values.items() if _is(c, "relax.concat")}
     cuts: dict[Call, relax.Expr] = {}

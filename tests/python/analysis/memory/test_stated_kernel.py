@@ -181,3 +181,25 @@ def test_c_declares_what_a_kernel_reads_as_without_the_statement():
     for name in ("call_scale", "main"):
         expected = module_facts(Mod).of(name).written_parameters
         assert module_facts(mod).of(name).written_parameters == expected == {0, 1}
+
+
+def test_a_prim_func_of_the_module_is_no_extern_kernel():
+    """Its body says what it does; a statement could say something else."""
+
+    @I.ir_module
+    class Mod:
+        @T.prim_func(private=True)
+        def scale(x: T.handle("int8"), y: T.handle("int8")):
+            X = T.decl_buffer((64,), "int8", data=x)
+            Y = T.decl_buffer((32,), "int8", data=y)
+            for i in range(32):
+                Y[i] = X[63 - i]
+
+    variable = Mod.get_global_var("scale")
+    mod = IRModule({variable: Mod["scale"], "caller": stated(0)})
+    with pytest.raises(ValueError) as caught:
+        distance(mod["caller"], "x", "y", mod)
+    assert str(caught.value) == (
+        'extern kernel "scale", which caller states, is a PrimFunc of the module, whose body says '
+        "what it does; state nothing of it"
+    )

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from support.compilers import require
-from usmp.aot.pass_buffers_as_pointers import pass_buffers_as_pointers
+from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
 from usmp.codegen.llvm import compile_functions
 
 

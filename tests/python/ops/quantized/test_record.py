@@ -17,7 +17,7 @@ from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_A
 from usmp.ops import quantized
 from usmp.ops.quantized import Quantization
 from usmp.ops.record import KINDS, QuantizedOp, operator_of, operators_of, with_operators
-from usmp.relax.transform.merge_equal_operators import merge_equal_operators
+from usmp.relax.merge_equal_operators import merge_equal_operators
 
 X = Quantization("int8", (0.5,), (3,))
 Y = Quantization("int8", (0.25,), (-4,))

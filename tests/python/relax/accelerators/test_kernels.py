@@ -12,9 +12,11 @@ from tvm.script import relax as R
 from support.accelerator_models import registered, stated
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.extern_kernel import kernels_of
+from usmp.passes import apply_passes
+from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.accelerators.kernels import stated_facts
-from usmp.relax.transform.lower_accelerator_functions import lower_accelerator_functions
-from usmp.relax.transform.partition_for_accelerators import partition_for_accelerators
+from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions
+from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
 
 RELU = ("accel.relu", is_op("relax.nn.relu")(wildcard()))
 
@@ -31,8 +33,10 @@ class Rectified:
 
 def lowered():
     with registered(RELU):
-        mod = partition_for_accelerators(Rectified, ["accel"])
-    return lower_accelerator_functions(mod, ["accel"], "tvmgen_default")["call_accel_main_0"]
+        mod = PartitionForAccelerators(["accel"])(Rectified)
+    return apply_passes(LowerAcceleratorFunctions(["accel"], "tvmgen_default"), mod)[
+        "call_accel_main_0"
+    ]
 
 
 def test_nothing_is_stated():
@@ -102,10 +106,50 @@ def test_statements_that_cannot_be(facts, message):
 
 
 def test_a_function_of_several_patterns_states_nothing():
-    assert stated_facts(["accel.a", "accel.b"], "f") == stated_facts([], "f")
+    both = Partition(composites=["accel.a", "accel.b"])
+    assert stated_facts(both, "f") == stated_facts(Partition(), "f")
     with stated("accel.b", can_fail=False), pytest.raises(ValueError) as caught:
-        stated_facts(["accel.a", "accel.b"], "f")
+        stated_facts(both, "f")
     assert str(caught.value) == (
         'f computes several patterns (accel.a, accel.b), and "accel.b" states what its own '
         "functions do; state nothing, or leave the patterns apart"
     )
+
+
+@I.ir_module
+class More:
+    """A function for an accelerator that computes more than what its pattern matched."""
+
+    @R.function
+    def npu(x: R.Tensor((4, 3), "float32")) -> R.Tensor((4, 3), "float32"):
+        R.func_attr({"Codegen": "accel"})
+
+        @R.function
+        def matched(y: R.Tensor((4, 3), "float32")) -> R.Tensor((4, 3), "float32"):
+            R.func_attr({"Composite": "accel.relu"})
+            with R.dataflow():
+                z = R.nn.relu(y)
+                R.output(z)
+            return z
+
+        a = matched(x)
+        return R.nn.softmax(a, axis=0)
+
+
+def test_a_statement_holds_for_no_function_that_computes_more():
+    partition = describe_partition(More["npu"], More)
+    assert (partition.composites, partition.other_operators) == (["accel.relu"], 1)
+    with stated("accel.relu", can_fail=False), pytest.raises(ValueError) as caught:
+        stated_facts(partition, "f")
+    assert "f computes several patterns (accel.relu, and 1 operators of no pattern)" in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize("size", [10.9, -0.9, "12", None])
+def test_a_number_of_bytes_is_an_integer(size):
+    """Cut off, it would be too few."""
+    for facts in ({"workspace_bytes": size}, {"safe_distances": {("input", "output"): size}}):
+        with stated("accel.relu", **facts), pytest.raises(ValueError) as caught:
+            lowered()
+        assert str(caught.value).endswith(f"of {size!r} bytes; state an integer, rounded up")

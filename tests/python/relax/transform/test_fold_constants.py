@@ -14,7 +14,7 @@ from support.micro import Micro
 from support.quantized_models.model import Spec, random_constant
 from support.tflite_builder import Graph, options, write_model
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.relax.transform.fold_exact_calls import fold_exact_calls
+from usmp.relax.fold_exact_calls import fold_exact_calls
 from usmp.tir.nodes import nodes_of
 
 X = Spec((2, 3), 0.05, -7)

@@ -16,13 +16,14 @@ from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATT
 from usmp.objects.targets import accelerator_of
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.ops.record import operator_of, operators_of
-from usmp.relax.transform.bind_params import bind_params
-from usmp.relax.transform.lower_accelerator_functions import lower_accelerator_functions
-from usmp.relax.transform.partition_for_accelerators import partition_for_accelerators
+from usmp.passes import apply_passes
+from usmp.relax.bind_params import bind_params
+from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions
+from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
 
 
 def lower(mod: IRModule, *accelerators: str) -> IRModule:
-    return lower_accelerator_functions(mod, accelerators, "tvmgen_net")
+    return apply_passes(LowerAcceleratorFunctions(accelerators, "tvmgen_net"), mod)
 
 
 def told(mod: IRModule, name: str) -> AcceleratorFunction:
@@ -85,7 +86,7 @@ def accesses(func: tirx.PrimFunc) -> list[int]:
 
 def test_constants_and_workspace_are_its_own(digits_model):
     with registered(CONV2D):
-        mod = partition_for_accelerators(import_model(digits_model), ["accel"])
+        mod = PartitionForAccelerators(["accel"])(import_model(digits_model))
     mod = lower(mod, "accel")
     func = mod["call_accel_main_0"]
     allocated = [s for s in func.body.seq if isinstance(s, tirx.AllocBuffer)]
@@ -107,7 +108,7 @@ def test_constants_and_workspace_are_its_own(digits_model):
 
 def test_what_an_integer_operator_is_told(digits_model):
     with registered(CONV2D):
-        mod = partition_for_accelerators(import_model(digits_model), ["accel"])
+        mod = PartitionForAccelerators(["accel"])(import_model(digits_model))
     (operator,) = told(lower(mod, "accel"), "call_accel_main_1").operators
     attributes = {
         name: value if isinstance(value, int | str) else [int(element) for element in value]
@@ -191,7 +192,7 @@ def test_a_function_that_computes_nothing():
 
 def test_a_function_that_is_called_twice_is_one():
     with registered(MATMUL):
-        mod = partition_for_accelerators(bind_params(Attention, PARAMS), ["accel"])
+        mod = PartitionForAccelerators(["accel"])(bind_params(Attention, PARAMS))
     names = {v.name_hint for v in lower(mod, "accel").functions}
     assert names == {"main", "call_accel_main_0", "call_accel_main_1"}
     assert np.shape(PARAMS["w"]) == (16, 64)

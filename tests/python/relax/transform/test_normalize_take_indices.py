@@ -8,8 +8,8 @@ import tvm
 from tvm import relax
 
 import usmp
+from usmp.passes import apply_passes
 from usmp.relax.transform import NormalizeTakeIndices
-from usmp.transform.module_pass import apply_passes
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from support.accelerator_models import registered
 from usmp.ops.emit import call_operator
 from usmp.ops.record import QuantizedOp
 from usmp.relax.accelerators import patterns_of, quantized_operator
-from usmp.relax.transform.partition_for_accelerators import partition_for_accelerators
+from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
 
 
 @I.ir_module
@@ -40,26 +40,26 @@ def offloaded(mod: IRModule) -> dict[str, str]:
 
 
 def test_without_patterns_nothing_changes():
-    assert partition_for_accelerators(Chain, ["accel"]).same_as(Chain)
+    assert PartitionForAccelerators(["accel"])(Chain).same_as(Chain)
 
 
 def test_each_match_is_a_function_of_its_own():
     """Also outside of dataflow blocks; equal functions are one."""
     with registered(("accel.relu", RELU)):
-        assert offloaded(partition_for_accelerators(Chain, ["accel"])) == {
+        assert offloaded(PartitionForAccelerators(["accel"])(Chain)) == {
             "fused_relax_nn_relu_accel": "accel"
         }
 
 
 def test_only_the_named_accelerators_take_operators():
     with registered(("accel.relu", RELU), ("accel2.negative", NEGATIVE)):
-        names = set(offloaded(partition_for_accelerators(Chain, ["accel2"])).values())
+        names = set(offloaded(PartitionForAccelerators(["accel2"])(Chain)).values())
     assert names == {"accel2"}
 
 
 def test_the_first_accelerator_chooses_first():
     with registered(("first.relu", RELU), ("second.relu", RELU), ("second.negative", NEGATIVE)):
-        mod = partition_for_accelerators(Chain, ["first", "second"])
+        mod = PartitionForAccelerators(["first", "second"])(Chain)
     assert offloaded(mod) == {
         "fused_relax_nn_relu_first": "first",
         "fused_relax_negative_second": "second",
@@ -111,13 +111,13 @@ def integer_model() -> IRModule:
 def test_integer_operators_by_their_records(check, expected):
     """Not by the names of their PrimFuncs."""
     with registered(quantized_operator("accel.double", "multiply", check)):
-        mod = partition_for_accelerators(integer_model(), ["accel"])
+        mod = PartitionForAccelerators(["accel"])(integer_model())
     assert set(offloaded(mod)) == (expected or {"fused_double_accel"})
 
 
 def test_the_workspace_of_an_integer_operator():
     with registered(quantized_operator("accel.sum", "add", workspace_bytes=12)):
-        mod = partition_for_accelerators(integer_model(), ["accel"])
+        mod = PartitionForAccelerators(["accel"])(integer_model())
     composite, _ = mod["fused_double1_accel"].body.blocks[0].bindings
     assert dict(composite.value.attrs) == {"Composite": "accel.sum", "WorkspaceSize": 12}
 
@@ -150,5 +150,5 @@ def test_constants_become_part_of_the_function(shape):
             result = builder.emit_output(relax.op.add(x, weight))
         builder.emit_func_output(result)
     with registered(("accel.add", is_op("relax.add")(wildcard(), wildcard()))):
-        mod = partition_for_accelerators(builder.get(), ["accel"])
+        mod = PartitionForAccelerators(["accel"])(builder.get())
     assert [param.name for param in mod["fused_relax_add_accel"].params] == ["x"]

@@ -19,8 +19,8 @@ from tvm.ir import Call, IRModule, TensorLoad
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 
 from usmp.analysis.memory.addresses import is_op
+from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import nodes_of
-from usmp.transform.module_pass import ModulePass, with_prim_funcs
 
 # TVM checks the types of all arguments by their annotations, which takes longer than the calls do.
 _get = unwrap(s_tir.Schedule.get)

@@ -7,7 +7,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, IRModule, Op, PointerType
 
-from usmp.transform.module_pass import ModulePass, with_prim_funcs
+from usmp.passes import ModulePass, with_prim_funcs
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PassBuffersAsPointers")

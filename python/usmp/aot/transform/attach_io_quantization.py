@@ -6,9 +6,9 @@ import tvm
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR
+from usmp.passes import ModulePass
 from usmp.relax.io_quantization import Parameters, io_quantization
 from usmp.relax.static_shapes import main_function
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.AttachIOQuantization")

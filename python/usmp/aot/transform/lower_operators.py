@@ -5,14 +5,14 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
-from usmp.aot.pass_buffers_as_pointers import PassBuffersAsPointers
+from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
+from usmp.passes import ModulePass
 from usmp.support.tvm_errors import apply_to_functions
-from usmp.transform.begin_at_pointers import BeginAtPointers
 from usmp.transform.define_arithmetic import DefineArithmetic
 from usmp.transform.lower_to_flat_tir import FLATTEN_LOOPS, TO_LOOPS
-from usmp.transform.module_pass import ModulePass
 from usmp.transform.skip_padding import SkipPadding
 from usmp.transform.widen_small_floats import WidenSmallFloats
+from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerOperators")
@@ -30,7 +30,7 @@ class LowerOperators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Apply the passes that do so, in their order."""
-        mod = BeginAtPointers()(mod)
+        mod = ZeroElemOffsets()(mod)
         mod = apply_to_functions(TO_LOOPS, mod)
         # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
         mod = DefineArithmetic()(WidenSmallFloats()(mod))

@@ -6,7 +6,7 @@ import tvm
 from tvm.ir import IRModule
 
 from usmp.aot.accelerator_devices import take_devices
-from usmp.transform.module_pass import ModulePass
+from usmp.passes import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.TakeDevices")

@@ -8,7 +8,7 @@ from tvm.target import Target
 
 from usmp.codegen.accelerator_functions import accelerator_functions
 from usmp.objects.executor import executor_of
-from usmp.transform.module_pass import ModulePass
+from usmp.passes import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CheckAccelerators")

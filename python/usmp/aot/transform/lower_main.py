@@ -8,11 +8,11 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 from usmp.aot.main_candidates import MainCandidates
+from usmp.passes import ModulePass
 from usmp.planning.candidates import fewest_bytes
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
 from usmp.support.tvm_errors import lowering
-from usmp.transform.module_pass import ModulePass
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerMain")
@@ -21,12 +21,12 @@ class LowerMain(ModulePass):
 
     It takes a typed pointer to each input and then to each output, and allocates every state,
     every tensor between operators and every constant with a flat AllocBuffer. `main` only calls
-    PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes, and cuts and joins along the outermost
-    axis; the PrimFuncs are those of `LowerOperators`. Its attribute `states` lists what is kept
-    between runs (see `StateInfo`), `output_names` the names of its outputs, and
+    PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes, and slices and concatenations along
+    the outermost axis; the PrimFuncs are those of `LowerOperators`. Its attribute `states` lists
+    what is kept between runs (see `StateInfo`), `output_names` the names of its outputs, and
     `input_quantization` and `output_quantization` what their integers stand for.
 
-    Parts of tensors that are cut or joined are copied, or lie in one another. Some choices are
+    Slices and parts of concatenations are copied, or are views. Some choices are
     planned, with the module's pools and executor and by the options in the PassContext (see
     `PlanningOptions`), and the one with the smallest plan is taken
     (`usmp.planning.candidates.fewest_bytes`). Within a `planning_session`, plans and facts are

@@ -8,7 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import te, tirx, topi
 
-from usmp.relax.transform.exact_elements import exact_elements
+from usmp.relax.exact_elements import exact_elements
 
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, 1e-45, -1e-45, 3.4e38, -3.4e38, 1.0, -1.0)
 

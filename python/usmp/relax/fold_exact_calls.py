@@ -12,7 +12,7 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, IRModule, Var
 
-from usmp.relax.transform.exact_elements import Elements, exact_elements
+from usmp.relax.exact_elements import Elements, exact_elements
 
 _DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

@@ -6,8 +6,8 @@ from tvm import tirx
 from tvm.ir import IRModule, PointerType
 from tvm.script import tirx as T
 
-from usmp.aot.lower_operators import LowerOperators
-from usmp.aot.pass_buffers_as_pointers import pass_buffers_as_pointers
+from usmp.aot.transform.lower_operators import LowerOperators
+from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
 
 
 def lower(func):

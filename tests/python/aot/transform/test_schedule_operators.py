@@ -9,8 +9,8 @@ from tvm.ir import IRModule, TensorLoad
 from tvm.script import tirx as T
 
 from usmp.analysis import safe_overlap
-from usmp.aot.lower_operators import LowerOperators
-from usmp.aot.schedule_operators import ScheduleOperators
+from usmp.aot.transform.lower_operators import LowerOperators
+from usmp.aot.transform.schedule_operators import ScheduleOperators
 from usmp.build_module import build
 from usmp.pipeline import lower_to_aot
 from usmp.relax.transform.fuse_operators import FuseOperators

@@ -1,5 +1,5 @@
 # An offset that the caller would choose is 0.
-# RUN: usmp-opt %s --passes=BeginAtPointers | filecheck %s
+# RUN: usmp-opt %s --passes=ZeroElemOffsets | filecheck %s
 
 from tvm.script import ir as I
 from tvm.script import tirx as T

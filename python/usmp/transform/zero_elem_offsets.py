@@ -1,4 +1,4 @@
-"""BeginAtPointers: tensors that operators get begin where their pointers point to."""
+"""ZeroElemOffsets: tensors that operators get begin at their pointers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, Var
 
-from usmp.transform.module_pass import ModulePass, with_prim_funcs
+from usmp.passes import ModulePass, with_prim_funcs
 
 
-@tvm.transform.module_pass(opt_level=0, name="usmp.BeginAtPointers")
-class BeginAtPointers(ModulePass):
+@tvm.transform.module_pass(opt_level=0, name="usmp.ZeroElemOffsets")
+class ZeroElemOffsets(ModulePass):
     """Put 0 for every offset of a parameter that TVM leaves to the caller (`elem_offset`).
 
     Operators that TVM writes in statements, `te.extern`, have parameters of symbolic offsets. Every
@@ -20,10 +20,10 @@ class BeginAtPointers(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite every PrimFunc."""
-        return with_prim_funcs(mod, _begin_at_pointers)
+        return with_prim_funcs(mod, _zero_elem_offsets)
 
 
-def _begin_at_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
+def _zero_elem_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc:
     offsets = {
         param.ty.elem_offset
         for param in func.params
