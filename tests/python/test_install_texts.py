@@ -70,7 +70,11 @@ def test_the_distribution():
     found = distribution(NAME)
     assert found.version == usmp.__version__
     entries = {(entry.group, entry.name) for entry in found.entry_points}
-    assert entries == {("console_scripts", "tvmc"), ("tvm.backends", "usmp")}
+    assert entries == {
+        ("console_scripts", "tvmc"),
+        ("console_scripts", "usmp-opt"),
+        ("tvm.backends", "usmp"),
+    }
 
 
 def test_what_the_extras_for_users_need():
