@@ -19,10 +19,7 @@ from usmp.codegen.interface import Interface, IOTensor, interface_of
 from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import MemoryPlan
-from usmp.objects.attributes import (
-    MAIN_FUNCTION_NAME,
-    MEMORY_PLAN_ATTR,
-)
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.support.plain_text import shown

@@ -21,8 +21,8 @@ from tvm.script.parser import ir, relax, tirx
 import usmp
 from usmp.driver.errors import UsageError
 from usmp.driver.import_options import import_arguments
+from usmp.frontend.model_file import ENDINGS
 
-_MODELS = (".tflite", ".onnx", ".pt2")
 _DIAGNOSTIC = re.compile(r"error: (.*)\n --> .*:(\d+):\d+")
 """What TVM's parser says of a line."""
 _SEPARATOR = re.compile(r"^# -----[ \t]*\n", re.MULTILINE)
@@ -34,18 +34,25 @@ def read_modules(options: argparse.Namespace) -> list[IRModule]:
     Raises
     ------
     UsageError
-        a file that is no text, or a part of it with no module in it, or with several.
+        a file of another kind, or that is no text, or a part of it with no module in it, or with
+        several.
     UnsupportedModelError
         a model that cannot be imported.
     """
     path = options.FILE
-    if Path(path).suffix in _MODELS:
+    ending = Path(path).suffix.lower()
+    if ending in ENDINGS:
         return [usmp.import_model(path, **import_arguments(options))]
+    if path != "-" and ending != ".py":
+        raise UsageError(
+            f'{path}: unknown ending "{ending}"; TVMScript, which runs as Python, is read from .py '
+            f"files and from stdin, models are {', '.join(ENDINGS)}"
+        )
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{path}: neither TVMScript (text in UTF-8) nor a model ({', '.join(_MODELS)})"
+            f"{path}: neither TVMScript (text in UTF-8) nor a model ({', '.join(ENDINGS)})"
         ) from error
     name = "<stdin>" if path == "-" else str(path)
     parts = _SEPARATOR.split(text) if options.split_input_file else [text]

@@ -87,7 +87,7 @@ def read_model_file(
             raise UnsupportedModelError(
                 f"{path}: an archive, not a model; tvmc run, plan and info read archives"
             )
-        known = ", ".join(_IMPORTERS)
+        known = ", ".join(ENDINGS)
         raise UnsupportedModelError(
             f'{path}: unknown model format "{path.suffix}"; supported: {known}'
         )
@@ -138,3 +138,6 @@ _IMPORTERS: dict[str, Importer] = {
     ".pt2": _import_pytorch,
 }
 """By the ending of the file's name. Each loads what only it needs."""
+
+ENDINGS = tuple(_IMPORTERS)
+"""Of the names of model files, in small letters."""

@@ -171,8 +171,19 @@ def test_a_model(run, digits_model):
 
 
 def test_text_of_a_model_is_not_run(refused, tmp_path):
-    (tmp_path / "m.tflite").write_text("raise SystemExit('it ran')")
-    assert "it ran" not in refused(tmp_path / "m.tflite")
+    for name in ("m.tflite", "m.TFLITE", "m.Onnx"):
+        (tmp_path / name).write_text("raise SystemExit('it ran')")
+        assert "it ran" not in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["archive.tar", "net", "net.txt"])
+def test_only_files_of_python_run_as_python(refused, tmp_path, name):
+    (tmp_path / name).write_text("raise SystemExit('it ran')")
+    ending = (tmp_path / name).suffix
+    assert refused(tmp_path / name) == (
+        f'{tmp_path / name}: unknown ending "{ending}"; TVMScript, which runs as Python, is read '
+        "from .py files and from stdin, models are .tflite, .onnx, .pt2"
+    )
 
 
 def test_list_of_passes(run):

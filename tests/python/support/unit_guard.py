@@ -95,4 +95,4 @@ def _scripts() -> Path:
 def remove_scripts() -> None:
     """At the end of the tests."""
     if _scripts.cache_info().currsize:
-        shutil.rmtree(_scripts())
+        shutil.rmtree(_scripts(), ignore_errors=True)
