@@ -149,12 +149,10 @@ def _run(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_output(options.output, options.FILE, "the IR", "the input")
     from usmp.driver.opt_input import read_modules
+    from usmp.driver.opt_instruments import script_of
 
-    modules = read_modules(options)
-    text = f"\n{SEPARATOR}\n\n".join(
-        f"{_after_passes(mod, options).script(show_meta=options.show_meta).strip()}\n"
-        for mod in modules
-    )
+    modules = (_after_passes(mod, options) for mod in read_modules(options))
+    text = f"\n{SEPARATOR}\n\n".join(f"{script_of(m, options.show_meta)}\n" for m in modules)
     if options.output is None:
         print(text, end="")
         return

@@ -13,6 +13,17 @@ from tvm.ir.instrument import PassInstrument
 _ALL = "*"
 
 
+_OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
+"""TVM's advice to users of Python."""
+
+
+def script_of(mod: IRModule, show_meta: bool) -> str:
+    """The module as TVMScript, with advice for the command line; objects of attributes are printed
+    with `show_meta`."""
+    text: str = mod.script(show_meta=show_meta).strip()
+    return text.replace(_OMITTED, "# Metadata omitted; --show-meta prints it.")
+
+
 class Printer(PassInstrument):  # type: ignore[misc]
     """Prints the IR before some passes and after some.
 
@@ -53,7 +64,7 @@ class Printer(PassInstrument):  # type: ignore[misc]
         matching = {_ALL, name, name.removeprefix("usmp.")}.intersection(wanted)
         if matching:
             self.seen |= matching
-            script = mod.script(show_meta=self.show_meta).strip()
+            script = script_of(mod, self.show_meta)
             print(f"# IR {when} {name}\n{script}\n", file=self.stream, flush=True)
 
 

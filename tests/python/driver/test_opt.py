@@ -176,6 +176,13 @@ def test_text_of_a_model_is_not_run(refused, tmp_path):
         assert "it ran" not in refused(tmp_path / name)
 
 
+def test_what_is_left_out_is_shown_by_an_option_of_the_command(run, script):
+    pools = (f"--passes={BIND},AssignPoolInfo", "--usmp-workspace-pools=fast,slow")
+    _, output, _ = run(script, *pools)
+    assert output.endswith("# Metadata omitted; --show-meta prints it.\n")
+    assert "show_meta" not in output
+
+
 @pytest.mark.parametrize("name", ["archive.tar", "net", "net.txt"])
 def test_only_files_of_python_run_as_python(refused, tmp_path, name):
     (tmp_path / name).write_text("raise SystemExit('it ran')")
