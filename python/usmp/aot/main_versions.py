@@ -40,15 +40,15 @@ Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
 """What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
 
 
-def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule:
-    """Replace the Relax `main` of `mod` with the AoT PrimFunc `__tvm_main__`.
+class MainVersions:
+    """What `LowerMain` can make of a module: with copies of parts of tensors, or without.
+
+    All versions have the same operator PrimFuncs.
 
     Parameters
     ----------
     mod
-        a Relax `main` that only calls PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes,
-        and cuts and joins along the outermost axis, and these PrimFuncs, lowered to typed pointer
-        parameters. Its attribute `states` lists what is kept between runs (see `StateInfo`).
+        as `LowerMain` takes it.
     output_names
         names of the outputs, in order; "output" or "output0", "output1", ... by default.
         One that comes again gets a number.
@@ -59,14 +59,6 @@ def lower_main(mod: IRModule, output_names: list[str] | None = None) -> IRModule
         a call that is not an operator PrimFunc, or a shape that is not static.
     ValueError
         a state that is not a parameter and a result of `main`.
-    """
-    return MainVersions(mod, output_names).version()[0]
-
-
-class MainVersions:
-    """What `lower_main` can make of a module: with copies of parts of tensors, or without.
-
-    All versions have the same operator PrimFuncs. Parameters and errors are those of `lower_main`.
     """
 
     def __init__(self, mod: IRModule, output_names: list[str] | None = None) -> None:

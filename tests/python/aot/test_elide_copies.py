@@ -7,10 +7,10 @@ import pytest
 from tvm import relax, tirx
 
 import usmp
+from support.lowered_main import lower_main
 from support.main_calls import called, views
 from support.poison import poisoned
 from support.state_programs import program
-from usmp.aot.main_versions import lower_main
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.pipeline import lower_to_aot
 

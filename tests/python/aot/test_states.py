@@ -7,8 +7,8 @@ from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule
 from tvm.script import tirx as T
 
+from support.lowered_main import lower_main
 from support.state_programs import F4, Graph, program
-from usmp.aot.main_versions import lower_main
 from usmp.objects import StateInfo
 
 

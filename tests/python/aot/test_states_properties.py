@@ -13,9 +13,9 @@ import tvm
 from tvm import relax, tirx
 from tvm.target import Target
 
+from support.lowered_main import lower_main
 from support.state_programs import F4, Graph, program
 from support.tir_interpreter import Interpreter, Pointer
-from usmp.aot.main_versions import lower_main
 from usmp.objects import (
     BufferInfoKind,
     ConstantPoolInfo,

@@ -9,8 +9,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from support.lowered_main import lower_main
 from support.main_calls import called
-from usmp.aot.main_versions import lower_main
 from usmp.build_module import build
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.pipeline import lower_to_aot
