@@ -86,6 +86,13 @@ EXTERN_KERNELS_ATTR = "extern_kernels"
 """On a PrimFunc: an `ExternKernel` for each function that it calls by `T.call_extern` and that
 states what it does (`usmp.objects.extern_kernel.with_kernels`)."""
 
+ENTRIES_ATTR = "entries"
+"""On the IRModule: the names of the functions that an application calls, in order; `main` if it is
+missing."""
+
+CONCURRENT_ATTR = "concurrent_entries"
+"""On the IRModule: lists of names of entries that may run at once, so that they share no memory."""
+
 STATES_ATTR = "states"
 """On the Relax `main`: a `StateInfo` for each tensor that the model keeps between runs."""
 
