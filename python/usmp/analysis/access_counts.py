@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tvm import tirx
 from tvm.ir import IRModule
@@ -11,13 +11,15 @@ from tvm.target import Target
 from usmp.analysis.function_targets import function_targets
 from usmp.analysis.memory.access import Access, MemoryUse
 from usmp.analysis.memory.facts import analyze_liveness
-from usmp.analysis.stmt_pool_allocations import identical_constants
+from usmp.analysis.stmt_pool_allocations import stored_for_others
 from usmp.objects import BufferInfo
 from usmp.objects.access_count import AccessCount
 
 
 def access_counts(
-    main: str, mod: IRModule, buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer]
+    main: str | Sequence[str],
+    mod: IRModule,
+    buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> dict[BufferInfo, list[AccessCount]]:
     """The loads and stores of each buffer, as the TIR has them, over all calls that `main` makes.
 
@@ -33,7 +35,7 @@ def access_counts(
     Parameters
     ----------
     main
-        name of the AoT main PrimFunc.
+        name of the AoT main PrimFunc; or of several, each of which runs once.
     mod
         the module with the PrimFuncs that it calls, in flat TIR.
     buffer_info_stmts
@@ -43,16 +45,20 @@ def access_counts(
     -------
     dict[BufferInfo, list[AccessCount]]
         For each of the buffers that `create_array_buffer_info` gives the accesses by target and
-        kind, in the order of the text; a constant that is stored for others has theirs too.
+        kind, in the order of the text; a constant or state that is stored for others has theirs
+        too.
 
     Raises
     ------
     ValueError
         recursion; TIR that is not flat.
     """
-    uses = analyze_liveness(main, mod).allocation_use
+    uses: dict[tirx.AllocBuffer, MemoryUse] = {}
+    for name in [main] if isinstance(main, str) else main:
+        for stmt, use in analyze_liveness(name, mod).allocation_use.items():
+            uses.setdefault(stmt, MemoryUse()).add_call(use)
     targets = function_targets(mod)
-    others = identical_constants(buffer_info_stmts)
+    others = stored_for_others(buffer_info_stmts)
     left_out = {info for infos in others.values() for info in infos}
     counts = {}
     for info in buffer_info_stmts:

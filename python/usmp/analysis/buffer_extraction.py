@@ -5,7 +5,7 @@ RFC 0009, "Step 2 : Run an analysis pass".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import lcm
 
 import tvm
@@ -112,17 +112,19 @@ def extract_buffer_info(
         buffers.append((info, stmt))
     workspace = [info for info, _ in buffers if not is_constant_info(info)]
     constants = [info for info, _ in buffers if is_constant_info(info)]
-    _set_conflicts(workspace)
+    set_conflicts(workspace)
     stmts = dict(buffers)
+    _check_states(stmts)
     if overlap:
         allocated = [(info, stmts[info]) for info in workspace]
         set_overlaps(allocated, facts.overlap, preserve_inputs)
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])
-    return BufferInfoAnalysis(stmts, memory_pressure(workspace), _pool_pressures(stmts))
+    return BufferInfoAnalysis(stmts, memory_pressure(workspace), pool_pressures(stmts))
 
 
-def _pool_pressures(stmts: dict[BufferInfo, tirx.AllocBuffer]) -> dict[str, int]:
+def pool_pressures(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> dict[str, int]:
+    """For each pool the most bytes that are live at once of the buffers that may go there."""
     candidates: dict[str, list[BufferInfo]] = {}
     for info in create_array_buffer_info(stmts):
         for name in {str(pool.pool_name): None for pool in info.pool_candidates}:
@@ -168,7 +170,21 @@ def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> No
         )
 
 
-def _set_conflicts(buffers: list[BufferInfo]) -> None:
+def _check_states(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> None:
+    """Check that each state is allocated once: its name says which one it is."""
+    names: set[str] = set()
+    for info, stmt in stmts.items():
+        if info.kind == BufferInfoKind.STATE:
+            name = str(stmt.annotations[STATE_TENSOR_ATTR])
+            if name in names:
+                raise ValueError(
+                    f'state "{name}" is allocated twice; allocate it once, or give one of the two '
+                    "another name"
+                )
+            names.add(name)
+
+
+def set_conflicts(buffers: Sequence[BufferInfo]) -> None:
     """Two buffers conflict when a live range of one meets a live range of the other."""
     ranges = [(live.start, live.stop, i) for i, b in enumerate(buffers) for live in b.live_ranges]
     conflicts: list[dict[int, None]] = [{} for _ in buffers]

@@ -1,6 +1,6 @@
-"""Which bytes of the workspace still matter after each statement of a planned `__tvm_main__`?
+"""Which bytes of the workspace still matter after each statement of a planned entry?
 
-Found anew from the statements of the planned main alone: what the planner took to be dead, and
+Found anew from the statements of its PrimFunc alone: what the planner took to be dead, and
 which bytes it let overlap, has no say here, so that its mistakes can be seen.
 """
 
@@ -17,30 +17,34 @@ from tvm.ir import IRModule, TensorLoad, Var
 from usmp.analysis.memory.addresses import address_of, is_op
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.function_liveness import Span, merge_spans
-from usmp.objects import BufferInfoKind, PlacedBuffer, WorkspacePoolInfo
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer, WorkspacePoolInfo
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+from usmp.objects.entries import ONLY_ENTRY, concurrent_entries, entry_function_name
 
 LiveBytes: TypeAlias = dict[str, list[Span]]
 """Name of a workspace pool to its live bytes: half-open spans, sorted and disjoint."""
 
 
-def live_bytes(mod: IRModule) -> dict[int, LiveBytes]:
-    """The bytes that are live after each top-level statement of `__tvm_main__` that runs something,
-    and after the one before the first of these, which is on entry.
+def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
+    """The bytes that are live after each top-level statement of an entry that runs something, and
+    after the one before the first of these, which is on entry.
 
     A buffer is live from the first statement that mentions it up to the last; an input from entry,
     an output to exit, and what the plan keeps throughout (such as states) always. What operators
-    allocate for themselves is live within their call only.
+    allocate for themselves is live within their call only. All that entries have which may run at
+    the same time is live always.
 
     Parameters
     ----------
     mod
         a module that `UnifiedStaticMemoryPlanner` planned.
+    entry
+        name of the entry.
 
     Returns
     -------
     dict[int, LiveBytes]
-        Index of the statement in the body of `__tvm_main__` -> live bytes, for all workspace pools.
+        Index of the statement in the body of the entry -> live bytes, for all workspace pools.
 
     Raises
     ------
@@ -49,39 +53,48 @@ def live_bytes(mod: IRModule) -> dict[int, LiveBytes]:
     """
     if not mod.attrs or MEMORY_PLAN_ATTR not in mod.attrs:
         raise ValueError("the module is not planned; apply UnifiedStaticMemoryPlanner first")
-    pools = workspace_pool_buffers(mod)
-    buffers = list(mod.attrs[MEMORY_PLAN_ATTR].buffers)
-    end = max((r.stop for b in buffers for r in b.live_ranges), default=0)
-    plan = [b for b in buffers if b.pool_name in pools.values()]
-    in_main = [b for b in plan if b.function == MAIN_FUNCTION_NAME]
-    always = [_Bytes.of(b) for b in plan if b.function != MAIN_FUNCTION_NAME and _is_kept(b, end)]
-    statements = tirx.stmt_list(mod[MAIN_FUNCTION_NAME].body)
+    name = entry_function_name(entry)
+    pools = workspace_pool_buffers(mod, entry)
+    memory_plan = mod.attrs[MEMORY_PLAN_ATTR]
+    end = max((r.stop for b in memory_plan.buffers for r in b.live_ranges), default=0)
+    span = memory_plan.entry_ranges.get(entry, LiveRange(0, max(end, 1)))
+    plan = [b for b in memory_plan.buffers if b.pool_name in pools.values()]
+    in_main = [b for b in plan if b.function == name or b.kind == BufferInfoKind.STATE]
+    always = [
+        _Bytes.of(b)
+        for b in plan
+        if b.kind == BufferInfoKind.STATE
+        or (b.function != name and _is_kept(b, span))
+        or _is_of_concurrent_entry(mod, entry, b)
+    ]
+    statements = tirx.stmt_list(mod[name].body)
     planned = _planned_buffers(statements, pools, in_main)
     mentions = _mentions(statements, planned)
     running = [i for i, s in enumerate(statements) if mentions[i] or not _declares(s)]
     if not running:
         return {}
-    entry = running[0] - 1
-    spans: list[tuple[int, int, _Bytes]] = [(entry, len(statements), b) for b in always]
+    begin = running[0] - 1
+    spans: list[tuple[int, int, _Bytes]] = [(begin, len(statements), b) for b in always]
     for variable, buffer in planned.items():
         mentioned = [i for i in running if variable in mentions[i]]
-        first, last = (mentioned[0], mentioned[-1]) if mentioned else (entry, entry)
-        if _is_kept(buffer, end):
-            first, last = entry, len(statements)
+        first, last = (mentioned[0], mentioned[-1]) if mentioned else (begin, begin)
+        if _is_kept(buffer, span):
+            first, last = begin, len(statements)
         elif buffer.kind == BufferInfoKind.INPUT:
-            first = entry
+            first = begin
         elif buffer.kind == BufferInfoKind.OUTPUT:
             last = len(statements)
         spans.append((first, last, _Bytes.of(buffer)))
     return {
         index: _merged([*pools.values()], [b for first, last, b in spans if first <= index < last])
-        for index in (entry, *running)
+        for index in (begin, *running)
     }
 
 
-def workspace_pool_buffers(mod: IRModule) -> dict[Var, str]:
-    """The buffers of `__tvm_main__` that are whole workspace pools, with the names of these."""
-    main = mod[MAIN_FUNCTION_NAME]
+def workspace_pool_buffers(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[Var, str]:
+    """The buffers of an entry's PrimFunc that are whole workspace pools, with the names of
+    these."""
+    main = mod[entry_function_name(entry)]
     args = list(main.attrs[POOL_ARGS_ATTR])
     names = {
         param: str(arg.pool_info.pool_name)
@@ -110,10 +123,22 @@ def _merged(pools: Sequence[str], live: Sequence[_Bytes]) -> LiveBytes:
     return {pool: merge_spans(b.span for b in live if b.pool == pool) for pool in pools}
 
 
-def _is_kept(buffer: PlacedBuffer, end: int) -> bool:
+def _is_kept(buffer: PlacedBuffer, span: LiveRange) -> bool:
     """Whether the content was asked to be there from entry to exit."""
-    throughout = [(int(r.start), int(r.stop)) for r in buffer.live_ranges] == [(0, end)]
+    throughout = any(r.start <= span.start and r.stop >= span.stop for r in buffer.live_ranges)
     return bool(buffer.kind == BufferInfoKind.STATE or throughout)
+
+
+def _is_of_concurrent_entry(mod: IRModule, entry: str, buffer: PlacedBuffer) -> bool:
+    """Whether it may be live in an entry that runs at the same time."""
+    ranges = mod.attrs[MEMORY_PLAN_ATTR].entry_ranges
+    return any(
+        live.start < ranges[other].stop and ranges[other].start < live.stop
+        for pair in concurrent_entries(mod)
+        if entry in pair
+        for other in pair - {entry}
+        for live in buffer.live_ranges
+    )
 
 
 def _planned_buffers(

@@ -11,7 +11,7 @@ from hashlib import sha256
 from tvm import tirx
 
 from usmp.objects import BufferInfo, ConstantPoolInfo, PoolAllocation
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.attributes import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
 
 
 def create_array_buffer_info(
@@ -19,8 +19,8 @@ def create_array_buffer_info(
 ) -> list[BufferInfo]:
     """The buffers that an algorithm has to place, in program order.
 
-    These are all buffers, but of constants with the same content only the first: it is stored
-    once.
+    These are all buffers, but of constants with the same content, and of the allocations of one
+    state in several entries, only the first: it is stored once.
 
     Parameters
     ----------
@@ -63,6 +63,15 @@ def identical_constants(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> dict[BufferInfo, list[BufferInfo]]:
     """Each constant that is stored for others too, with these."""
+    stored = stored_for_others(buffer_info_stmts)
+    return {info: others for info, others in stored.items() if is_constant_info(info)}
+
+
+def stored_for_others(
+    buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
+) -> dict[BufferInfo, list[BufferInfo]]:
+    """Each constant that is stored for others too, and each state that several entries allocate,
+    with these."""
     others: dict[BufferInfo, list[BufferInfo]] = {}
     for info, stored in _stored_as(buffer_info_stmts).items():
         if info != stored:
@@ -87,7 +96,9 @@ def _stored_as(
 
 
 def _content(info: BufferInfo, stmt: tirx.AllocBuffer) -> Hashable:
-    """Equal for two constants that may be stored once."""
+    """Equal for two constants that may be stored once, and for two allocations of one state."""
+    if STATE_TENSOR_ATTR in stmt.annotations:
+        return STATE_TENSOR_ATTR, str(stmt.annotations[STATE_TENSOR_ATTR])
     data = stmt.annotations.get(CONSTANT_DATA_ATTR)
     if data is None:
         return info

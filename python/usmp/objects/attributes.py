@@ -44,8 +44,8 @@ POOL_ARGS_ATTR = "pool_args"
 its parameters, as `AllocatedPoolInfo`s."""
 
 IO_TENSOR_POOL_ALLOCATIONS_ATTR = "io_tensor_pool_allocations"
-"""After planning with inputs and outputs in the workspace, on the IRModule: tensor name ->
-`PoolAllocation`."""
+"""After planning with inputs and outputs in the workspace, on the IRModule, or on the PrimFunc of
+each of several entries: tensor name -> `PoolAllocation`."""
 
 INPUT_TENSORS_ATTR = "input_tensors"
 """On `__tvm_main__`: a `TensorInfo` for each model input, in order."""

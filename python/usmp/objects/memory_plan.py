@@ -118,6 +118,9 @@ class MemoryPlan(tvm_ffi.Object):
         pool name to what is proved of its peak.
     search_ended_by
         of `auto` and `exact`, "proof", "work", "time" or "interrupt".
+    entry_ranges
+        of a module with several entries, the program positions of each by name. What is live
+        beyond them is live together in entries that may run at once.
     """
 
     algorithm: str
@@ -127,3 +130,4 @@ class MemoryPlan(tvm_ffi.Object):
     access_estimate: AccessEstimate | None = None
     pool_bounds: dict[str, PoolBound] = field(default_factory=dict)
     search_ended_by: str | None = None
+    entry_ranges: dict[str, LiveRange] = field(default_factory=dict)

@@ -21,36 +21,35 @@ from usmp.objects.attributes import (
 from usmp.objects.tensor_info import place_names
 
 
-def allocate_io(mod: IRModule) -> tirx.PrimFunc:
-    """What `usmp.transform.CreateAllocatesForIO` makes of `__tvm_main__`.
+def allocate_io(mod: IRModule, name: str = MAIN_FUNCTION_NAME) -> tirx.PrimFunc:
+    """What `usmp.transform.CreateAllocatesForIO` makes of the function of an entry.
 
     Raises
     ------
     ValueError
         see `CreateAllocatesForIO`.
     """
-    main = mod[MAIN_FUNCTION_NAME]
+    main = mod[name]
     declared = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a in (main.attrs or {})]
     if len(declared) == 1:
         raise ValueError(
-            f"{MAIN_FUNCTION_NAME} has the attribute {declared[0]} only; both "
+            f"{name} has the attribute {declared[0]} only; both "
             f"{INPUT_TENSORS_ATTR} and {OUTPUT_TENSORS_ATTR} are needed, or neither"
         )
     if declared:
-        io = _declared_io(main)
-        check_declared_io(MAIN_FUNCTION_NAME, mod, io)
+        io = _declared_io(main, name)
+        check_declared_io(name, mod, io)
     else:
-        io = infer_io(MAIN_FUNCTION_NAME, mod)
+        io = infer_io(name, mod)
     return _allocate(main, io)
 
 
-def _declared_io(main: tirx.PrimFunc) -> list[IOParameter]:
+def _declared_io(main: tirx.PrimFunc, name: str) -> list[IOParameter]:
     inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
     tensors = [*inputs, *outputs]
     if len(tensors) > len(main.params):
         raise ValueError(
-            f"{MAIN_FUNCTION_NAME} has {len(main.params)} parameters, but "
-            f"{len(tensors)} inputs and outputs"
+            f"{name} has {len(main.params)} parameters, but {len(tensors)} inputs and outputs"
         )
     return [
         IOParameter(index, tensor, is_input=index < len(inputs), is_certain=True)

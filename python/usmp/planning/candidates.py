@@ -10,6 +10,7 @@ from tvm.ir import IRModule
 
 from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
@@ -51,7 +52,8 @@ def in_orders(session: PlanningSession, mod: IRModule, options: PlanningOptions)
     ValueError
         the module is refused, see `PlanningSession.prepared` and `operator_graph`.
     """
-    if not (options.order_operators and options.shares_memory):
+    # The entries of a joint module were ordered one by one.
+    if not (options.order_operators and options.shares_memory) or entries_of(mod) != [ONLY_ENTRY]:
         return OrderedModules([mod])
     prepared = session.prepared(mod, options)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 
 
 def check_unplanned(mod: IRModule) -> None:
-    """Check that the module has a main function, and is not planned yet.
+    """Check that the module has the functions of its entries, and is not planned yet.
 
     Raises
     ------
@@ -17,5 +18,9 @@ def check_unplanned(mod: IRModule) -> None:
     """
     if mod.attrs and MEMORY_PLAN_ATTR in mod.attrs:
         raise ValueError("the module is planned already; plan the one that it was made from")
-    if MAIN_FUNCTION_NAME not in [variable.name_hint for variable in mod.functions]:
-        raise ValueError(f"main function is not in the module; it must be {MAIN_FUNCTION_NAME}")
+    names = {str(variable.name_hint) for variable in mod.functions}
+    for entry in entries_of(mod):
+        name = entry_function_name(entry)
+        if name not in names:
+            what = "main function" if entry == ONLY_ENTRY else f'function of entry "{entry}"'
+            raise ValueError(f"{what} is not in the module; it must be {name}")

@@ -19,9 +19,9 @@ from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
-    MAIN_FUNCTION_NAME,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.entries import entries_of, entry_function_name
 from usmp.planning.options import PlanningOptions
 from usmp_solver.buffers import preferred_first
 
@@ -145,4 +145,4 @@ def _access_costs(
             pools += mod.attrs[attribute].pools
     if not any(has_speed(pool) for pool in pools):
         return None
-    return access_costs(access_counts(MAIN_FUNCTION_NAME, mod, stmts))
+    return access_costs(access_counts(list(map(entry_function_name, entries_of(mod))), mod, stmts))

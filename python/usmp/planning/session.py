@@ -20,8 +20,9 @@ from tvm.target import Target
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
-from usmp.analysis.buffer_extraction import extract_buffer_info
+from usmp.analysis.entry_buffers import entry_buffers
 from usmp.analysis.function_targets import function_targets
+from usmp.analysis.joint_buffers import join_buffers
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
 from usmp.objects import BufferInfoAnalysis
@@ -32,6 +33,12 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.buffer_problem import problem_of
+from usmp.objects.entries import (
+    ONLY_ENTRY,
+    concurrent_entries,
+    entries_of,
+    entry_function_name,
+)
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
 from usmp.planning.identity import identity
@@ -81,7 +88,11 @@ class PlanningSession:
         ValueError
             see there.
         """
-        return with_main(mod, self.once("io", mod, lambda: allocate_io(mod)))
+        changed = IRModule(mod.functions, attrs=mod.attrs)
+        for name in map(entry_function_name, entries_of(mod)):
+            main = self.once(("io", name), mod, partial(allocate_io, mod, name))
+            changed.update_func(mod.get_global_var(name), main)
+        return changed
 
     def assign_pools(self, mod: IRModule) -> IRModule:
         """As `usmp.transform.AssignPoolInfo`.
@@ -218,13 +229,8 @@ class PlanningSession:
         return (self.once(what, prepared, lambda: lower_bound(problem_of(buffers))),)
 
     def _analysis(self, prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
-        overlap, preserve_inputs = options.overlap, options.preserve_inputs
-        main = prepared[MAIN_FUNCTION_NAME]
-        return self.once(
-            ("analysis", overlap, preserve_inputs),
-            prepared,
-            lambda: extract_buffer_info(main, prepared, overlap, preserve_inputs),
-        )
+        what = "analysis", options.overlap, options.preserve_inputs
+        return self.once(what, prepared, lambda: _analyze(prepared, options))
 
     def bind_targets(self, mod: IRModule, target: Target) -> IRModule:
         """`mod` with this target for each PrimFunc that has none."""
@@ -273,10 +279,19 @@ def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:
     return changed
 
 
+def _analyze(prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
+    """The buffers of all entries."""
+    parts = entry_buffers(prepared, options.overlap, options.preserve_inputs)
+    if entries_of(prepared) == [ONLY_ENTRY]:
+        return parts[0].analysis
+    return join_buffers(parts, concurrent_entries(prepared))
+
+
 def _key(mod: IRModule) -> Hashable:
     functions = sorted((str(v.name_hint), identity(f)) for v, f in mod.functions.items())
     attributes = (mod.attrs.get(name) if mod.attrs else None for name in _ATTRIBUTES)
-    return tuple(functions), tuple(map(identity, attributes))
+    entries = tuple(entries_of(mod)), tuple(sorted(map(sorted, concurrent_entries(mod))))
+    return tuple(functions), tuple(map(identity, attributes)), repr(entries)
 
 
 def _unwatched() -> AbstractContextManager[Watch]:

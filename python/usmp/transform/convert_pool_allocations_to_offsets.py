@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import lcm
 from operator import itemgetter
@@ -24,6 +24,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     POOL_ARGS_ATTR,
 )
+from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 from usmp.passes import ModulePass
 
@@ -38,8 +39,8 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
     The attribute `pool_args` lists them as `AllocatedPoolInfo`s, on each PrimFunc and, all of
     them, on the module; `allocated_size` is the pool's peak in bytes, `alignment` what its address
     must be a multiple of. Constant pools carry their content as `ConstantInfo`s. Inputs and
-    outputs that were planned are listed in the module's `io_tensor_pool_allocations`. RFC 0009,
-    "Step 5".
+    outputs that were planned are listed in the module's `io_tensor_pool_allocations`; if it has
+    several entries, in that of the PrimFunc of each. RFC 0009, "Step 5".
 
     Parameters
     ----------
@@ -112,12 +113,16 @@ class _Converter:
         for name, func in self.functions.items():
             variable = self.mod.get_global_var(name)
             converted.update_func(variable, self._convert(name, func, allocated))
-        return converted.with_attrs(
-            {
-                POOL_ARGS_ATTR: list(allocated.values()),
-                IO_TENSOR_POOL_ALLOCATIONS_ATTR: self._io_tensors(),
-            }
-        )
+        converted = converted.with_attr(POOL_ARGS_ATTR, list(allocated.values()))
+        entries = entries_of(self.mod)
+        if entries == [ONLY_ENTRY]:
+            places = self._io_tensors(self.plan)
+            return converted.with_attr(IO_TENSOR_POOL_ALLOCATIONS_ATTR, places)
+        for name in map(entry_function_name, entries):
+            places = self._io_tensors(_allocations(self.functions[name].body))
+            func = converted[name].with_attr(IO_TENSOR_POOL_ALLOCATIONS_ATTR, places)
+            converted.update_func(self.mod.get_global_var(name), func)
+        return converted
 
     def _used_pools(self) -> dict[str, set[str]]:
         """For each PrimFunc the names of the pools that it and those that it calls need."""
@@ -236,9 +241,9 @@ class _Converter:
                 last, last_end = constant, offset + size
         return pool.with_constants(constants)
 
-    def _io_tensors(self) -> dict[str, PoolAllocation]:
+    def _io_tensors(self, stmts: Iterable[tirx.AllocBuffer]) -> dict[str, PoolAllocation]:
         places: dict[str, PoolAllocation] = {}
-        for stmt, allocation in self.plan.items():
+        for stmt in stmts:
             for attribute in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR):
                 if attribute not in stmt.annotations:
                     continue
@@ -248,8 +253,14 @@ class _Converter:
                         f'two inputs or outputs are called "{name}", so they cannot have places in '
                         "the workspace under that name; rename one of them"
                     )
-                places[name] = allocation
+                places[name] = self.plan[stmt]
         return places
+
+
+def _allocations(body: tirx.Stmt) -> list[tirx.AllocBuffer]:
+    found: list[tirx.AllocBuffer] = []
+    tvm_ffi.structural_walk(body, (tirx.AllocBuffer, found.append))
+    return found
 
 
 def _is_identical(a: ConstantInfo, b: ConstantInfo) -> bool:

@@ -8,7 +8,7 @@ from tvm.ir import IRModule, Var
 
 from usmp.analysis.live_byte_counts import LiveBytes, live_bytes, workspace_pool_buffers
 from usmp.analysis.memory.function_liveness import Span
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.entries import entries_of, entry_function_name
 from usmp.passes import ModulePass
 
 POISON = 0xA5
@@ -18,7 +18,7 @@ POISON = 0xA5
 @tvm.transform.module_pass(opt_level=0, name="usmp.PoisonDeadBytes")
 class PoisonDeadBytes(ModulePass):
     """Overwrite every byte of the workspace pools that no live buffer has, before the first and
-    after each call of a planned `__tvm_main__`.
+    after each call of a planned `__tvm_main__`, or of the PrimFunc of each entry.
 
     A byte that something still reads after the planner gave it away, in whatever way, then has the
     value `POISON`. What is live is found anew (see `usmp.analysis.live_bytes`), not taken from the
@@ -31,22 +31,26 @@ class PoisonDeadBytes(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Insert the stores into `__tvm_main__`."""
-        live_after = live_bytes(mod)
-        pools = workspace_pool_buffers(mod)
-        if not pools:
-            return mod
-        main = mod[MAIN_FUNCTION_NAME]
-        body: list[tirx.Stmt] = []
-        for index, statement in enumerate(tirx.stmt_list(main.body)):
-            body.append(statement)
-            if index in live_after:
-                body += _overwrite_dead(pools, live_after[index])
+        """Insert the stores into the PrimFunc of each entry."""
         poisoned = IRModule(mod.functions, attrs=mod.attrs)
-        poisoned.update_func(
-            mod.get_global_var(MAIN_FUNCTION_NAME), main.with_body(tirx.SeqStmt(body))
-        )
+        for entry in entries_of(mod):
+            name = entry_function_name(entry)
+            poisoned.update_func(mod.get_global_var(name), _poisoned(mod, entry))
         return poisoned
+
+
+def _poisoned(mod: IRModule, entry: str) -> tirx.PrimFunc:
+    live_after = live_bytes(mod, entry)
+    pools = workspace_pool_buffers(mod, entry)
+    main = mod[entry_function_name(entry)]
+    if not pools:
+        return main
+    body: list[tirx.Stmt] = []
+    for index, statement in enumerate(tirx.stmt_list(main.body)):
+        body.append(statement)
+        if index in live_after:
+            body += _overwrite_dead(pools, live_after[index])
+    return main.with_body(tirx.SeqStmt(body))
 
 
 def _overwrite_dead(pools: dict[Var, str], live: LiveBytes) -> list[tirx.Stmt]:

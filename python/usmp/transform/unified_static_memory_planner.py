@@ -10,10 +10,13 @@ from tvm.ir.transform import PassContext
 
 from usmp.algorithms import SearchedPlan
 from usmp.analysis import assign_stmt_pool_allocations, pool_bounds
+from usmp.analysis.entry_buffers import entry_lengths
+from usmp.analysis.joint_buffers import entry_ranges
 from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.analysis.used_overlaps import used_overlaps
-from usmp.objects import BufferInfo, MemoryPlan, PlacedBuffer, PoolAllocation
+from usmp.objects import BufferInfo, LiveRange, MemoryPlan, PlacedBuffer, PoolAllocation
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
@@ -26,7 +29,8 @@ from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.UnifiedStaticMemoryPlanner")
 class UnifiedStaticMemoryPlanner(ModulePass):
-    """Plan the memory of `__tvm_main__` and of everything that it calls.
+    """Plan the memory of `__tvm_main__`, or of the functions of all entries (see
+    `usmp.objects.entries`), and of everything that they call.
 
     Reads from the PassContext what `usmp.planning.options.PlanningOptions` says. The plan is
     checked before it is used, whatever made it, and left on the module as the attribute
@@ -84,7 +88,16 @@ def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> Memory
         found.found.estimate(),
         pool_bounds(found.buffers, found.allocations, searched.lower_bounds if searched else None),
         searched.ended_by if searched else None,
+        _entry_ranges(mod),
     )
+
+
+def _entry_ranges(mod: IRModule) -> dict[str, LiveRange]:
+    """Where each entry is in the joint program, if there are several."""
+    if entries_of(mod) == [ONLY_ENTRY]:
+        return {}
+    ranges = entry_ranges(entry_lengths(mod))
+    return {entry: LiveRange(start, stop) for entry, (start, stop) in ranges.items()}
 
 
 def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:

@@ -1,0 +1,375 @@
+"""The buffers of several entries as one problem, so that one plan holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+from tvm import tirx
+
+from usmp.analysis.buffer_extraction import pool_pressures, set_conflicts
+from usmp.analysis.memory.function_liveness import Span, merge_spans
+from usmp.analysis.pressure import memory_pressure
+from usmp.analysis.stmt_pool_allocations import is_constant_info
+from usmp.objects import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange, PoolInfo
+from usmp.objects.attributes import STATE_TENSOR_ATTR
+from usmp.support.unique_names import UniqueNames
+
+
+@dataclass(frozen=True)
+class EntryBuffers:
+    """The buffers of one entry.
+
+    Parameters
+    ----------
+    entry
+        its name.
+    analysis
+        what `extract_buffer_info` found of it alone.
+    length
+        its program positions.
+    written_states
+        names of the states that it may write, also if only in the first run.
+    """
+
+    entry: str
+    analysis: BufferInfoAnalysis
+    length: int
+    written_states: frozenset[str] = frozenset()
+
+
+def entry_ranges(lengths: Mapping[str, int]) -> dict[str, Span]:
+    """The positions of entries in the joint program, by the positions that each has: they follow
+    each other."""
+    ranges: dict[str, Span] = {}
+    position = 0
+    for entry, length in lengths.items():
+        ranges[entry] = (position, position + length)
+        position += length
+    return ranges
+
+
+def join_buffers(
+    parts: Sequence[EntryBuffers], concurrent: Collection[frozenset[str]] = ()
+) -> BufferInfoAnalysis:
+    """The buffers of all entries, each known by its entry's name.
+
+    Entries take their positions one after the other, so buffers of two of them are not live
+    together. Those of two that may run at once conflict, whatever their positions. A state has
+    one `BufferInfo` for each entry that allocates it; the first has the live ranges of all, and
+    lives throughout the entries that do not know it (see `create_array_buffer_info`). An
+    AllocBuffer within an operator that several entries call is one buffer. At one more position
+    for each set of entries that may all run at once, what is live at the fullest positions of each
+    is live together; it says nothing new, but bounds by live ranges hold then.
+
+    Parameters
+    ----------
+    parts
+        the entries, in order.
+    concurrent
+        pairs of entries that may run at once.
+
+    Raises
+    ------
+    ValueError
+        a state of two sizes, types or alignments, or with no pool that suits all entries;
+        entries that may run at once and share an allocation, or a state that is written.
+    """
+    return _Joined(parts, concurrent).analysis()
+
+
+@dataclass
+class _Shared:
+    """One buffer of the joint problem, with what it is in each entry."""
+
+    infos: dict[int, BufferInfo] = field(default_factory=dict)
+    """By number of the entry."""
+    stmts: dict[int, tirx.AllocBuffer] = field(default_factory=dict)
+
+    @property
+    def first(self) -> BufferInfo:
+        return next(iter(self.infos.values()))
+
+    @property
+    def first_stmt(self) -> tirx.AllocBuffer:
+        return next(iter(self.stmts.values()))
+
+    @property
+    def is_state(self) -> bool:
+        return bool(self.first.kind == BufferInfoKind.STATE)
+
+
+class _Joined:
+    def __init__(
+        self, parts: Sequence[EntryBuffers], concurrent: Collection[frozenset[str]]
+    ) -> None:
+        self.parts = parts
+        self.spans = list(entry_ranges({part.entry: part.length for part in parts}).values())
+        names = [part.entry for part in parts]
+        self.concurrent = [
+            (i, j)
+            for i, j in combinations(range(len(parts)), 2)
+            if frozenset((names[i], names[j])) in concurrent
+        ]
+        self.together = _largest_sets(len(parts), self.concurrent)
+        self.length = sum(part.length for part in parts)
+        self.end = self.length + len(self.together)
+        self.buffers = self._buffers()
+
+    def analysis(self) -> BufferInfoAnalysis:
+        """All of it."""
+        self._check_concurrent()
+        names = UniqueNames()
+        stmts: dict[BufferInfo, tirx.AllocBuffer] = {}
+        joint: dict[Hashable, BufferInfo] = {}
+        for key, shared in self.buffers.items():
+            joint[key] = self._joint(shared, names)
+            stmts[joint[key]] = shared.first_stmt
+            for number, stmt in list(shared.stmts.items())[1:]:
+                if shared.is_state:
+                    # It is stored as the first, and has its name.
+                    stmts[self._copy(joint[key], self._spans_in(shared, number))] = stmt
+        workspace = {key: info for key, info in joint.items() if not is_constant_info(info)}
+        set_conflicts(list(workspace.values()))
+        self._add_concurrent_conflicts(workspace)
+        self._set_overlaps(workspace)
+        constants = [info for info in joint.values() if is_constant_info(info)]
+        for info in constants:
+            info.set_conflicts([other for other in constants if other is not info])
+        pressure = memory_pressure(list(workspace.values()))
+        return BufferInfoAnalysis(stmts, pressure, pool_pressures(stmts))
+
+    def _buffers(self) -> dict[Hashable, _Shared]:
+        """The buffers in the order of the entries, and of the program in each."""
+        buffers: dict[Hashable, _Shared] = {}
+        for number, part in enumerate(self.parts):
+            for info, stmt in part.analysis.buffer_info_stmts.items():
+                key: Hashable = stmt
+                if info.kind == BufferInfoKind.STATE:
+                    key = str(stmt.annotations[STATE_TENSOR_ATTR])
+                shared = buffers.setdefault(key, _Shared())
+                self._check_state(shared, info, stmt, part.entry)
+                shared.infos[number] = info
+                shared.stmts[number] = stmt
+        return buffers
+
+    def _check_state(
+        self, shared: _Shared, info: BufferInfo, stmt: tirx.AllocBuffer, entry: str
+    ) -> None:
+        """Check that a state is in every entry what it is in the first."""
+        if not shared.infos or not shared.is_state:
+            return
+        known = shared.first
+        described = [
+            (int(i.size_bytes), str(s.buffer.dtype), int(i.alignment), i.fixed_offset)
+            for i, s in ((known, shared.first_stmt), (info, stmt))
+        ]
+        if described[0] == described[1]:
+            return
+        other = self.parts[next(iter(shared.infos))].entry
+        texts = [
+            f"{size} bytes of {dtype}, aligned to {alignment}"
+            + ("" if pin is None else f", at byte {pin}")
+            for size, dtype, alignment, pin in described
+        ]
+        raise ValueError(
+            f'state "{info.name_hint}" is {texts[0]} in entry "{other}", but {texts[1]} in entry '
+            f'"{entry}"; one state has one place, size and type'
+        )
+
+    def _spans_in(self, shared: _Shared, number: int) -> list[Span]:
+        start, stop = self.spans[number]
+        if number not in shared.infos:
+            return [(start, stop)] if shared.is_state else []
+        return [
+            (start + int(live.start), start + int(live.stop))
+            for live in shared.infos[number].live_ranges
+        ]
+
+    def _joint(self, shared: _Shared, names: UniqueNames) -> BufferInfo:
+        if is_constant_info(shared.first):
+            spans = [(0, self.end)]
+        else:
+            spans = [s for number in range(len(self.parts)) for s in self._spans_in(shared, number)]
+            spans += self._witnesses(shared)
+        name = str(shared.first.name_hint)
+        if not shared.is_state:
+            name = f"{self.parts[next(iter(shared.infos))].entry}.{name}"
+        return BufferInfo(
+            names.unique(name),
+            shared.first.size_bytes,
+            self._candidates(shared),
+            shared.first.alignment,
+            [LiveRange(start, stop) for start, stop in merge_spans(spans)],
+            shared.first.kind,
+            shared.first.fixed_offset,
+        )
+
+    @staticmethod
+    def _copy(info: BufferInfo, spans: Iterable[Span]) -> BufferInfo:
+        return BufferInfo(
+            info.name_hint,
+            info.size_bytes,
+            info.pool_candidates,
+            info.alignment,
+            [LiveRange(start, stop) for start, stop in merge_spans(spans)],
+            info.kind,
+            info.fixed_offset,
+        )
+
+    def _candidates(self, shared: _Shared) -> list[PoolInfo]:
+        """The pools that suit all entries, in the order of the first."""
+        lists = [list(info.pool_candidates) for info in shared.infos.values()]
+        common = set.intersection(*({str(p.pool_name) for p in pools} for pools in lists))
+        candidates = [pool for pool in lists[0] if str(pool.pool_name) in common]
+        if not candidates:
+            raise ValueError(
+                f'buffer "{shared.first.name_hint}" has no candidate pool that all of its entries '
+                f"may use ({', '.join(self.parts[number].entry for number in shared.infos)})"
+            )
+        return candidates
+
+    # ---- entries that may run at once
+
+    def _check_concurrent(self) -> None:
+        """Check that entries that may run at once share nothing that one of them writes."""
+        for i, j in self.concurrent:
+            one, other = self.parts[i], self.parts[j]
+            for shared in self.buffers.values():
+                if not {i, j} <= shared.infos.keys() or is_constant_info(shared.first):
+                    continue
+                name = str(shared.first.name_hint)
+                if shared.is_state:
+                    writing = [p.entry for p in (one, other) if name in p.written_states]
+                    if not writing:
+                        continue
+                    what = f'both use the state "{name}", which {" and ".join(writing)} may write'
+                else:
+                    what = f'share the buffer "{name}" of an operator; give each one of its own'
+                raise ValueError(
+                    f'entries "{one.entry}" and "{other.entry}" may run at once, but {what}'
+                )
+
+    def _witnesses(self, shared: _Shared) -> list[Span]:
+        """The positions beyond all entries at which it is live."""
+        if shared.is_state:
+            return [(self.length, self.end)] if self.together else []
+        found: list[Span] = []
+        for rank, together in enumerate(self.together):
+            for number in together:
+                at = self._fullest[number]
+                ranges = shared.infos[number].live_ranges if number in shared.infos else ()
+                if any(live.start <= at < live.stop for live in ranges):
+                    found.append((self.length + rank, self.length + rank + 1))
+        return found
+
+    @cached_property
+    def _fullest(self) -> list[int]:
+        """The position of each entry at which most bytes of its own are live."""
+        return [_fullest_position(part) for part in self.parts]
+
+    def _add_concurrent_conflicts(self, workspace: Mapping[Hashable, BufferInfo]) -> None:
+        for i, j in self.concurrent:
+            ours, theirs = (
+                [
+                    info
+                    for key, info in workspace.items()
+                    if number in self.buffers[key].infos and not self.buffers[key].is_state
+                ]
+                for number in (i, j)
+            )
+            for info in ours:
+                known = set(info.conflicts)
+                info.set_conflicts([*info.conflicts, *(o for o in theirs if o not in known)])
+            for info in theirs:
+                known = set(info.conflicts)
+                info.set_conflicts([*info.conflicts, *(o for o in ours if o not in known)])
+
+    # ---- safe overlaps
+
+    def _set_overlaps(self, workspace: Mapping[Hashable, BufferInfo]) -> None:
+        """Those that hold in every entry in which the two conflict, at the largest distance."""
+        key_of = [
+            {info: key for key, s in self.buffers.items() if (info := s.infos.get(n)) is not None}
+            for n in range(len(self.parts))
+        ]
+        for key, info in workspace.items():
+            found: dict[BufferInfo, int] = {}
+            for number, own in self.buffers[key].infos.items():
+                for dying, _ in own.overlaps.items():
+                    other = key_of[number][dying]
+                    distance = self._distance(key, other)
+                    if distance is not None and not self._are_concurrent(key, other):
+                        found[workspace[other]] = distance
+            if found:
+                info.set_overlaps(found)
+
+    def _distance(self, written: Hashable, dying: Hashable) -> int | None:
+        """The distance that is safe in all entries; None if one permits no sharing."""
+        distances: list[int] = []
+        for number, info in self.buffers[written].infos.items():
+            other = self.buffers[dying].infos.get(number)
+            if other is None:
+                continue
+            overlaps = dict(info.overlaps.items())
+            if other in overlaps:
+                distances.append(int(overlaps[other]))
+            elif _meet(info, other):
+                return None
+        return max(distances, default=None)
+
+    def _are_concurrent(self, one: Hashable, other: Hashable) -> bool:
+        return any(
+            (i in self.buffers[one].infos and j in self.buffers[other].infos)
+            or (j in self.buffers[one].infos and i in self.buffers[other].infos)
+            for i, j in self.concurrent
+            if not (self.buffers[one].is_state or self.buffers[other].is_state)
+        )
+
+
+def _meet(one: BufferInfo, other: BufferInfo) -> bool:
+    return any(
+        max(a.start, b.start) < min(a.stop, b.stop)
+        for a in one.live_ranges
+        for b in other.live_ranges
+    )
+
+
+def _fullest_position(part: EntryBuffers) -> int:
+    changes: dict[int, int] = {}
+    for info in part.analysis.buffer_info_stmts:
+        if is_constant_info(info) or info.kind == BufferInfoKind.STATE:
+            continue
+        for live in info.live_ranges:
+            changes[int(live.start)] = changes.get(int(live.start), 0) + int(info.size_bytes)
+            changes[int(live.stop)] = changes.get(int(live.stop), 0) - int(info.size_bytes)
+    best = live_bytes = most = 0
+    for position in sorted(changes):
+        live_bytes += changes[position]
+        if live_bytes > most:
+            best, most = position, live_bytes
+    return best
+
+
+def _largest_sets(count: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """The sets of entries of which any two may run at once, and which no other such set has."""
+    neighbors: list[set[int]] = [set() for _ in range(count)]
+    for i, j in pairs:
+        neighbors[i].add(j)
+        neighbors[j].add(i)
+    found: list[tuple[int, ...]] = []
+
+    def grow(chosen: tuple[int, ...], candidates: set[int], excluded: set[int]) -> None:
+        # Bron and Kerbosch (1973), algorithm 457.
+        if not candidates and not excluded and len(chosen) > 1:
+            found.append(tuple(sorted(chosen)))
+        for number in sorted(candidates):
+            near = neighbors[number]
+            grow((*chosen, number), candidates & near, excluded & near)
+            candidates = candidates - {number}
+            excluded = excluded | {number}
+
+    grow((), set(range(count)), set())
+    return sorted(found)
