@@ -23,10 +23,12 @@ from usmp.aot.main_calls import MainCalls
 from usmp.aot.states import FLAG_NAME, copy_to_states, set_once, write_state_in_place
 from usmp.objects.attributes import (
     CONSTANT_DATA_ATTR,
+    INITIAL_STATES_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSORS_ATTR,
     STATE_TENSOR_ATTR,
+    STATES_FLAG_ATTR,
 )
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
@@ -77,6 +79,10 @@ class MainVersions:
             builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
         results = list(_flatten(builder.value_of(main.body.body)))
         types = flatten_types(main.body.body.ty)
+        attrs = main.attrs or {}
+        for other in attrs.get(INITIAL_STATES_ATTR, ()):
+            builder.state(str(other.name), _tensor_type(other), other)
+        builder.flag_name = str(attrs.get(STATES_FLAG_ATTR, FLAG_NAME))
         kept = {int(state.output) for state in states.values()}
         returned = [index for index in range(len(results)) if index not in kept]
         names = output_names or _default_output_names(len(returned), {i.name for i in inputs})
@@ -89,7 +95,8 @@ class MainVersions:
         self._inputs = inputs
         self._results = [results[index] for index in returned]
         self._new_values = {
-            buffer: results[state.output] for buffer, state in builder.states.items()
+            buffer: results[state.output] if state.output >= 0 else buffer
+            for buffer, state in builder.states.items()
         }
 
     def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Copy]]:
@@ -120,6 +127,7 @@ class _MainBuilder:
     states: dict[tirx.Buffer, StateInfo] = field(default_factory=dict)
     calls: MainCalls = field(default_factory=MainCalls)
     names: UniqueNames = field(default_factory=UniqueNames)
+    flag_name: str = FLAG_NAME
 
     def version(self) -> _MainBuilder:
         """The same, to be changed without this one."""
@@ -133,6 +141,7 @@ class _MainBuilder:
             dict(self.states),
             self.calls.version(),
             deepcopy(self.names),
+            self.flag_name,
         )
 
     def parameter(self, info: TensorInfo) -> tirx.Buffer:
@@ -151,7 +160,7 @@ class _MainBuilder:
 
     def kept(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
         buffer = _flat_buffer(self.names.unique(name), shape, dtype)
-        self.allocations[buffer] = tirx.AllocBuffer(buffer, {STATE_TENSOR_ATTR: buffer.name})
+        self.allocations[buffer] = tirx.AllocBuffer(buffer, {STATE_TENSOR_ATTR: name})
         return buffer
 
     def value_of(self, expr: tvm.ir.Expr, name: str = "constant") -> Value:
@@ -340,7 +349,7 @@ class _MainBuilder:
             self.calls,
             self.states,
             lambda state: self.constant(f"{state.name}_initial", state.initial_value),
-            lambda: self.kept(FLAG_NAME, [1], "uint8"),
+            lambda: self.kept(self.flag_name, [1], "uint8"),
         )
 
     def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:
@@ -358,6 +367,12 @@ def _flatten(value: Value) -> Iterator[tirx.Buffer]:
 def _flat_buffer(name: str, shape: tuple[int, ...] | list[int], dtype: str) -> tirx.Buffer:
     """A one-dimensional buffer; a scalar has one element."""
     return tirx.decl_buffer((prod(shape),), str(dtype), name)
+
+
+def _tensor_type(state: StateInfo) -> relax.TensorType:
+    """Of a state whose initial value has all of its elements."""
+    value = state.initial_value
+    return relax.TensorType([int(extent) for extent in value.shape], str(value.dtype))
 
 
 def _default_output_names(count: int, taken: set[str]) -> list[str]:

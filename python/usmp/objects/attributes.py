@@ -94,7 +94,16 @@ CONCURRENT_ATTR = "concurrent_entries"
 """On the IRModule: lists of names of entries that may run at once, so that they share no memory."""
 
 STATES_ATTR = "states"
-"""On the Relax `main`: a `StateInfo` for each tensor that the model keeps between runs."""
+"""On the Relax `main`, or on the function of each entry: a `StateInfo` for each tensor that it keeps
+between runs. States of one name in several entries are one."""
+
+INITIAL_STATES_ATTR = "initial_states"
+"""On the Relax `main` of one of several entries: a `StateInfo` for each state that it does not
+know, but that has its initial value from the first run of any of them."""
+
+STATES_FLAG_ATTR = "states_flag"
+"""On the Relax `main` of one of several entries: the name of the state that says whether the
+states have their initial values."""
 
 EXECUTOR_ATTR = "executor"
 """On the IRModule: the `Executor` that the code is made for."""

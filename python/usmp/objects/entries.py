@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from itertools import combinations
 
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR, MAIN_FUNCTION_NAME
+from usmp.support.plain_text import shown
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LONGEST_NAME = 64
 
 ONLY_ENTRY = "main"
 """The entry of a module that lists none; no C symbol has its name."""
@@ -21,6 +27,55 @@ def entries_of(mod: IRModule) -> list[str]:
 def entry_function_name(entry: str) -> str:
     """The name of the AoT PrimFunc of an entry: `__tvm_main__` of "main"."""
     return MAIN_FUNCTION_NAME if entry == ONLY_ENTRY else f"__tvm_{entry}__"
+
+
+def check_entries(names: Sequence[str]) -> None:
+    """Check that entries can have these names: those of C functions and macros begin with them.
+
+    Raises
+    ------
+    ValueError
+        a name that is no C name or is too long, or two that differ in capital letters only.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+            raise ValueError(
+                f'an entry cannot be called "{shown(name)}": it is part of the names of C '
+                f"functions, so it needs letters, digits and underscores, a letter in front, and "
+                f"at most {_LONGEST_NAME} characters"
+            )
+        other = seen.setdefault(name.upper(), name)
+        if other != name:
+            raise ValueError(
+                f'entries "{other}" and "{name}" differ in capital letters only, so they have the '
+                "same macros; rename one of them"
+            )
+    for name in names:
+        if list(names).count(name) > 1:
+            raise ValueError(f'two entries are called "{name}"; rename one of them')
+
+
+def check_concurrent(together: Sequence[Sequence[str]], entries: Sequence[str]) -> None:
+    """Check lists of entries that may run at once.
+
+    Raises
+    ------
+    ValueError
+        less than two entries, one that is named twice, or one that there is not.
+    """
+    for names in together:
+        shown_names = ", ".join(shown(name) for name in names)
+        for name in names:
+            if name not in entries:
+                raise ValueError(
+                    f'concurrent entries {shown_names}: there is no entry "{shown(name)}"; '
+                    f"the entries are {', '.join(entries)}"
+                )
+        if len(set(names)) != len(names) or len(names) < 2:
+            raise ValueError(
+                f"concurrent entries {shown_names or 'none'}: name two or more, each once"
+            )
 
 
 def concurrent_entries(mod: IRModule) -> set[frozenset[str]]:

@@ -12,12 +12,16 @@ class StateInfo(tvm_ffi.Object):
     """A state of a Relax `main`, which stays functional: it takes the state before the run as a
     parameter, and the state after the run is one of its results. Neither is an input or output.
 
+    Functions of one module that name the same state share it: it has one place, and what one of
+    them leaves there is what the next one finds.
+
     Parameters
     ----------
     name
         the name of the parameter; no other parameter may have it.
     output
-        the index of the state after the run among the results, tuples flattened.
+        the index of the state after the run among the results, tuples flattened; -1 if the
+        function only reads it.
     initial_value
         the state before the first run, of the parameter's shape, or of shape () if all
         elements are alike.

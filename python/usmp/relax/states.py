@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from tvm import relax
 
 from usmp.objects.attributes import STATES_ATTR
@@ -17,7 +18,8 @@ def states_of(main: relax.Function) -> list[StateInfo]:
     Raises
     ------
     ValueError
-        a state that is no parameter or no result of `main`, or one of another type.
+        a state that is no parameter of `main`, or whose value after the run is no result of it
+        or has another type.
     """
     states = (main.attrs or {}).get(STATES_ATTR, ())
     if not isinstance(states, Sequence) or not all(isinstance(s, StateInfo) for s in states):
@@ -31,23 +33,32 @@ def states_of(main: relax.Function) -> list[StateInfo]:
                 f'state "{state.name}" must be the name of one parameter of main; these are '
                 f"{', '.join(param.name for param in main.params) or 'none'}"
             )
+        shape, dtype = _shape_and_dtype(params[0].ty)
+        _check_initial_value(state, shape, dtype)
+        if state.output == -1:
+            continue
         if not 0 <= state.output < len(results) or state.output in outputs:
             raise ValueError(
                 f'state "{state.name}" must have a result of main of its own, 0 to '
-                f"{len(results) - 1}, but has {state.output}"
+                f"{len(results) - 1}, or -1 if main only reads it, but has {state.output}"
             )
         outputs.add(int(state.output))
-        _check_types(state, params[0].ty, results[state.output])
+        after = results[state.output]
+        if (shape, dtype) != _shape_and_dtype(after):
+            raise ValueError(
+                f'state "{state.name}" is {dtype}{shape} before a run, but result {state.output} '
+                f"of main is {after}"
+            )
     return list(states)
 
 
-def _check_types(state: StateInfo, before: relax.TensorType, after: relax.TensorType) -> None:
-    shape, dtype = _shape_and_dtype(before)
-    if (shape, dtype) != _shape_and_dtype(after):
-        raise ValueError(
-            f'state "{state.name}" is {dtype}{shape} before a run, but result {state.output} of '
-            f"main is {after}"
-        )
+def initial_array(state: StateInfo, ty: relax.TensorType) -> np.ndarray:
+    """The value of a state of this type before the first run, in full."""
+    value = state.initial_value.numpy()
+    return np.ascontiguousarray(np.broadcast_to(value, [int(extent) for extent in ty.shape]))
+
+
+def _check_initial_value(state: StateInfo, shape: list[int], dtype: str) -> None:
     initial = state.initial_value
     given = [int(extent) for extent in initial.shape]
     if str(initial.dtype) != dtype or given not in ([], shape):

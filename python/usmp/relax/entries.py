@@ -1,0 +1,84 @@
+"""The entries of a Relax module: the functions that an application calls, each a module by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm import relax
+from tvm.ir import GlobalVar, IRModule
+
+from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR
+from usmp.objects.entries import ONLY_ENTRY, check_concurrent, check_entries
+
+_PARTS = ("Primitive", "Composite", "Codegen")
+"""Attributes of functions that passes made of a part of another one."""
+
+
+def relax_entries(mod: IRModule) -> list[str]:
+    """The names of the entries, in order.
+
+    They are those that the attribute `entries` lists, or else all public Relax functions, by name.
+    A module without any has "main", which passes then miss.
+
+    Raises
+    ------
+    ValueError
+        an entry that is no function of the module, or whose name C cannot have; entries that may
+        run at once and are none.
+    """
+    functions = {
+        str(v.name_hint): f for v, f in mod.functions.items() if isinstance(f, relax.Function)
+    }
+    listed = mod.attrs.get(ENTRIES_ATTR) if mod.attrs else None
+    if listed is None:
+        public = (name for name, func in functions.items() if _is_public(name, func))
+        names = sorted(public) or [ONLY_ENTRY]
+    else:
+        names = [str(name) for name in listed]
+        if not names:
+            raise ValueError(f'the attribute "{ENTRIES_ATTR}" of the module lists no entry')
+        for name in names:
+            if name not in functions:
+                raise ValueError(
+                    f'entry "{name}" is no Relax function of the module; these are '
+                    f"{', '.join(sorted(functions)) or 'none'}"
+                )
+    check_entries(names)
+    together = (mod.attrs or {}).get(CONCURRENT_ATTR, ())
+    check_concurrent([[str(name) for name in pair] for pair in together], names)
+    return names
+
+
+def split_entries(mod: IRModule, names: list[str]) -> dict[str, IRModule]:
+    """For each entry, a module in which it is `main`, with all functions that are no entries."""
+    others = {
+        variable: func
+        for variable, func in mod.functions.items()
+        if str(variable.name_hint) not in {*names, ONLY_ENTRY}
+    }
+    attrs = {
+        name: value
+        for name, value in (mod.attrs or {}).items()
+        if name not in (ENTRIES_ATTR, CONCURRENT_ATTR)
+    }
+    modules = {}
+    for name in names:
+        main = mod[name].with_attr("global_symbol", ONLY_ENTRY)
+        modules[name] = IRModule({**others, GlobalVar(ONLY_ENTRY): main}).with_attrs(attrs)
+    return modules
+
+
+def join_functions(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
+    """`mod`, its entries replaced by the `main` of each of these modules."""
+    changed = IRModule(mod.functions, attrs=mod.attrs)
+    for name, alone in modules.items():
+        func = alone[ONLY_ENTRY].with_attr("global_symbol", name)
+        changed.update_func(mod.get_global_var(name), func)
+    return changed
+
+
+def _is_public(name: str, func: relax.Function) -> bool:
+    attrs = func.attrs or {}
+    if any(part in attrs for part in _PARTS):
+        return False
+    return name == ONLY_ENTRY or attrs.get("global_symbol") is not None

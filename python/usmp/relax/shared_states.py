@@ -1,0 +1,214 @@
+"""The states of several entries: which are one, which never change, which are set together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+
+from usmp.objects.attributes import INITIAL_STATES_ATTR, STATES_ATTR, STATES_FLAG_ATTR
+from usmp.objects.state_info import StateInfo
+from usmp.relax.states import initial_array, states_of
+from usmp.relax.static_shapes import main_function
+from usmp.support.unique_names import UniqueNames
+
+_FLAG_NAME = "states_are_set"
+
+
+def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
+    """The same modules with what follows from the states of all of them together.
+
+    A state that none of them changes becomes a constant. Of states that do not all start as zeros
+    the first run sets the initial values, whichever entry that is: so each entry is given those of
+    all states that entries have in common with it, directly or through others.
+
+    Parameters
+    ----------
+    modules
+        each entry's module, in which it is `main`.
+
+    Raises
+    ------
+    ValueError
+        a state that is in one entry of another type, initial value or alignment than in another;
+        what `states_of` refuses.
+    """
+    types: dict[str, tuple[str, relax.TensorType]] = {}
+    infos: dict[str, StateInfo] = {}
+    changed: set[str] = set()
+    known: dict[str, list[StateInfo]] = {}
+    for entry, mod in modules.items():
+        main = main_function(mod)
+        known[entry] = states_of(main)
+        params = {str(param.name): param for param in main.params}
+        for state in known[entry]:
+            name = str(state.name)
+            if name in types:
+                _check_same(state, params[name].ty, entry, infos[name], *types[name])
+            else:
+                types[name], infos[name] = (entry, params[name].ty), state
+            if not _is_kept(main, state):
+                changed.add(name)
+    constant = infos.keys() - changed
+    shared = {
+        entry: _with_constants(mod, [s for s in known[entry] if str(s.name) in constant])
+        for entry, mod in modules.items()
+    }
+    if len(modules) > 1:
+        full = {n: _in_full(infos[n], types[n][1]) for n in infos if n in changed}
+        names = {entry: [str(s.name) for s in known[entry]] for entry in modules}
+        _set_together(shared, names, full)
+    return shared
+
+
+def _check_same(
+    state: StateInfo,
+    ty: relax.TensorType,
+    entry: str,
+    first: StateInfo,
+    first_entry: str,
+    first_type: relax.TensorType,
+) -> None:
+    what = f'state "{state.name}"'
+    described, before = _described(ty), _described(first_type)
+    if described != before:
+        raise ValueError(
+            f'{what} is {before} in entry "{first_entry}", but {described} in entry "{entry}"; '
+            "give states that are not the same different names"
+        )
+    values = initial_array(first, first_type), initial_array(state, ty)
+    if values[0].tobytes() != values[1].tobytes():
+        raise ValueError(
+            f'{what} has one initial value in entry "{first_entry}", and another in entry '
+            f'"{entry}"; it can have one'
+        )
+
+
+def _described(ty: relax.TensorType) -> str:
+    return f"{ty.dtype}{[int(extent) for extent in ty.shape]}"
+
+
+def _is_kept(main: relax.Function, state: StateInfo) -> bool:
+    """Whether the state after the run is known to be the one before it."""
+    if state.output == -1:
+        return True
+    values = relax.analysis.get_var2val(main)
+
+    def resolved(expr: relax.Expr) -> relax.Expr:
+        while True:
+            if isinstance(expr, relax.TupleGetItem):
+                source = resolved(expr.tuple_value)
+                if not isinstance(source, relax.Tuple):
+                    return expr
+                expr = source.fields[expr.index]
+            elif isinstance(expr, tvm.ir.Var) and expr in values:
+                expr = values[expr]
+            else:
+                return expr
+
+    def leaves(expr: relax.Expr) -> list[relax.Expr]:
+        found = resolved(expr)
+        if isinstance(found, relax.Tuple):
+            return [leaf for element in found.fields for leaf in leaves(element)]
+        return [found]
+
+    results = leaves(main.body.body)
+    (param,) = (param for param in main.params if str(param.name) == str(state.name))
+    return int(state.output) < len(results) and results[int(state.output)].same_as(param)
+
+
+def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
+    """`main` with the initial values of these states as constants; their results are left out."""
+    if not constant:
+        return mod
+    main = main_function(mod)
+    types = {str(param.name): param.ty for param in main.params}
+    values = {str(s.name): initial_array(s, types[str(s.name)]) for s in constant}
+    dropped = {int(state.output) for state in constant}
+    left = [
+        StateInfo(
+            s.name,
+            s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped),
+            s.initial_value,
+            **_alignment(s),
+        )
+        for s in states_of(main)
+        if str(s.name) not in values
+    ]
+    changed = mod.clone()
+    func = _without_results(main, dropped).with_attr(STATES_ATTR, left)
+    changed.update_func(changed.get_global_var("main"), func)
+    changed = relax.transform.Normalize()(changed)
+    return relax.transform.BindParams(
+        "main", {name: tvm.runtime.tensor(value) for name, value in values.items()}
+    )(changed)
+
+
+def _alignment(state: StateInfo) -> dict[str, int]:
+    return {"alignment": int(state.alignment)}
+
+
+def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
+    """`main` without the results at these positions, tuples flattened."""
+    leaves: list[tuple[relax.Expr, tvm.ir.Type]] = []
+
+    def flatten(expr: relax.Expr, ty: tvm.ir.Type) -> None:
+        if isinstance(ty, tvm.ir.TupleType):
+            for index, element in enumerate(ty.fields):
+                part = (
+                    expr.fields[index]
+                    if isinstance(expr, relax.Tuple)
+                    else relax.TupleGetItem(expr, index)
+                )
+                flatten(part, element)
+        else:
+            leaves.append((expr, ty))
+
+    flatten(main.body.body, main.body.body.ty)
+    kept = [leaf for index, leaf in enumerate(leaves) if index not in dropped]
+    if len(kept) == len(leaves):
+        return main
+    single = len(kept) == 1
+    result = kept[0][0] if single else relax.Tuple([expr for expr, _ in kept])
+    ty = kept[0][1] if single else tvm.ir.TupleType([ty for _, ty in kept])
+    body = relax.SeqExpr(main.body.blocks, result)
+    return relax.Function(main.params, body, ty, main.is_pure, main.attrs)
+
+
+def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
+    value = tvm.runtime.tensor(initial_array(state, ty))
+    return StateInfo(state.name, -1, value, **_alignment(state))
+
+
+def _set_together(
+    modules: dict[str, IRModule], names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
+) -> None:
+    """Give each entry the initial values that it sets for others, and a flag to each group."""
+    groups: list[set[str]] = []
+    for own in names.values():
+        mine = {name for name in own if name in states}
+        met = [group for group in groups if group & mine]
+        groups = [group for group in groups if not group & mine]
+        groups.append(mine.union(*met))
+    starting = {name for name, s in states.items() if np.any(_bytes_of(s))}
+    groups = [group for group in groups if group & starting]
+    flags = UniqueNames(states)
+    for group in groups:
+        # In the order in which entries name them.
+        members = [name for name in states if name in group & starting]
+        flag = flags.unique(_FLAG_NAME)
+        for entry, own in names.items():
+            if not group & set(own):
+                continue
+            mod = modules[entry].clone()
+            others = [states[name] for name in members if name not in own]
+            main = mod["main"].with_attrs({INITIAL_STATES_ATTR: others, STATES_FLAG_ATTR: flag})
+            mod.update_func(mod.get_global_var("main"), main)
+            modules[entry] = mod
+
+
+def _bytes_of(state: StateInfo) -> np.ndarray:
+    return np.frombuffer(state.initial_value.numpy().tobytes(), np.uint8)
