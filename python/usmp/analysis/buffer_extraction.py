@@ -28,6 +28,7 @@ from usmp.objects import (
     PoolInfo,
 )
 from usmp.objects.attributes import (
+    ALIGNMENT_ATTR,
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
     FIXED_OFFSET_ATTR,
@@ -36,7 +37,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.executor import Executor, executor_of
+from usmp.objects.executor import Executor, executor_of, is_alignment
 from usmp.support.unique_names import UniqueNames
 
 PLANNED_SCOPES = ("global", "global.workspace")
@@ -278,8 +279,13 @@ def _fixed_offset(stmt: tirx.AllocBuffer) -> int | None:
 def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
     """Bytes of which the address of an allocation must be a multiple.
 
-    It suits the executor's alignment, that of the elements, and the one that the buffer itself
-    asks for, if that is larger than what TVM asks for by default.
+    It suits the executor's alignment, that of the elements, the one that the buffer itself asks
+    for, if that is larger than what TVM asks for by default, and the one that it is annotated with.
+
+    Raises
+    ------
+    ValueError
+        the annotation is no power of two.
     """
     is_constant = CONSTANT_DATA_ATTR in stmt.annotations
     asked_for = int(stmt.buffer.data_alignment)
@@ -287,4 +293,15 @@ def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
         executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment,
         int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
         asked_for if asked_for > DEFAULT_DATA_ALIGNMENT else 1,
+        _annotated_alignment(stmt),
     )
+
+
+def _annotated_alignment(stmt: tirx.AllocBuffer) -> int:
+    alignment = int(stmt.annotations.get(ALIGNMENT_ATTR, 1))
+    if not is_alignment(alignment):
+        raise ValueError(
+            f'the annotation "{ALIGNMENT_ATTR}" of buffer {stmt.buffer.name} must be a power of '
+            f"two (bytes), not {alignment}"
+        )
+    return alignment

@@ -22,6 +22,7 @@ from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
 from usmp.aot.main_calls import MainCalls
 from usmp.aot.states import FLAG_NAME, copy_to_states, set_once, write_state_in_place
 from usmp.objects.attributes import (
+    ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
     INITIAL_STATES_ATTR,
     INPUT_TENSORS_ATTR,
@@ -154,13 +155,16 @@ class _MainBuilder:
 
     def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
         """Allocate a tensor that is kept between runs."""
-        buffer = self.kept(name, *shape_and_dtype(ty, name))
+        buffer = self.kept(name, *shape_and_dtype(ty, name), info.alignment)
         self.states[buffer] = info
         return buffer
 
-    def kept(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
+    def kept(self, name: str, shape: list[int], dtype: str, alignment: int = 0) -> tirx.Buffer:
         buffer = _flat_buffer(self.names.unique(name), shape, dtype)
-        self.allocations[buffer] = tirx.AllocBuffer(buffer, {STATE_TENSOR_ATTR: name})
+        annotations = {STATE_TENSOR_ATTR: name}
+        if alignment:
+            annotations[ALIGNMENT_ATTR] = alignment
+        self.allocations[buffer] = tirx.AllocBuffer(buffer, annotations)
         return buffer
 
     def value_of(self, expr: tvm.ir.Expr, name: str = "constant") -> Value:

@@ -17,6 +17,10 @@ CONSTANT_DATA_ATTR = "constant_data"
 FIXED_OFFSET_ATTR = "fixed_offset"
 """On an AllocBuffer: pins it to this byte offset of the pool that holds it."""
 
+ALIGNMENT_ATTR = "alignment"
+"""On an AllocBuffer: bytes of which its address must be a multiple, a power of two, beside what the
+executor and its elements need."""
+
 LIVE_THROUGHOUT_ATTR = "live_throughout"
 """On an AllocBuffer: if true, its content matters from entry to exit, whatever accesses it."""
 

@@ -15,7 +15,8 @@ DEFAULT_BYTE_ALIGNMENT = 16
 INTERFACE_APIS = ("c", "packed")
 
 
-def _is_alignment(value: object) -> bool:
+def is_alignment(value: object) -> bool:
+    """Whether a value is a number of bytes that an address can be a multiple of: a power of two."""
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return value > 0 and value & (value - 1) == 0
@@ -26,8 +27,8 @@ def _is_truth(value: object) -> bool:
 
 
 _OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "workspace-byte-alignment": (_is_alignment, "a power of two (bytes)"),
-    "constant-byte-alignment": (_is_alignment, "a power of two (bytes)"),
+    "workspace-byte-alignment": (is_alignment, "a power of two (bytes)"),
+    "constant-byte-alignment": (is_alignment, "a power of two (bytes)"),
     "interface-api": (lambda value: value in INTERFACE_APIS, '"c" or "packed"'),
     "unpacked-api": (_is_truth, "true or false"),
     "link-params": (lambda value: value in (True, 1), "true (constants are part of the code)"),

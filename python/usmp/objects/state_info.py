@@ -25,8 +25,12 @@ class StateInfo(tvm_ffi.Object):
     initial_value
         the state before the first run, of the parameter's shape, or of shape () if all
         elements are alike.
+    alignment
+        bytes of which its address must be a multiple, a power of two; 0 if any will do
+        that suits the executor.
     """
 
     name: str
     output: int
     initial_value: tvm.runtime.Tensor
+    alignment: int = 0

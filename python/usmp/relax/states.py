@@ -8,6 +8,7 @@ import numpy as np
 from tvm import relax
 
 from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.executor import is_alignment
 from usmp.objects.state_info import StateInfo
 from usmp.relax.static_shapes import flatten_types, has_static_shape
 
@@ -19,7 +20,7 @@ def states_of(main: relax.Function) -> list[StateInfo]:
     ------
     ValueError
         a state that is no parameter of `main`, or whose value after the run is no result of it
-        or has another type.
+        or has another type; an alignment that is no power of two.
     """
     states = (main.attrs or {}).get(STATES_ATTR, ())
     if not isinstance(states, Sequence) or not all(isinstance(s, StateInfo) for s in states):
@@ -59,6 +60,11 @@ def initial_array(state: StateInfo, ty: relax.TensorType) -> np.ndarray:
 
 
 def _check_initial_value(state: StateInfo, shape: list[int], dtype: str) -> None:
+    if state.alignment and not is_alignment(state.alignment):
+        raise ValueError(
+            f'the alignment of state "{state.name}" must be a power of two (bytes), or 0, not '
+            f"{state.alignment}"
+        )
     initial = state.initial_value
     given = [int(extent) for extent in initial.shape]
     if str(initial.dtype) != dtype or given not in ([], shape):

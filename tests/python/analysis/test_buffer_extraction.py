@@ -312,6 +312,38 @@ def test_an_alignment_that_the_buffer_asks_for():
     }
 
 
+def test_an_alignment_that_is_annotated():
+    """Annotated alignments count from 1 on, and suit the elements and the executor too."""
+
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            small = T.alloc_buffer((4,), "int8", annotations={"alignment": 2})  # noqa: F841
+            usual = T.alloc_buffer((4,), "int8", annotations={"alignment": 64})  # noqa: F841
+            large = T.alloc_buffer((4,), "int8", align=128, annotations={"alignment": 32})  # noqa: F841
+            T.evaluate(1)
+
+    alignments = {name: info.alignment for name, info in buffers(Mod).items()}
+    assert alignments == {"small": 16, "usual": 64, "large": 128}
+
+
+@pytest.mark.parametrize("alignment", [0, -8, 24])
+def test_an_annotated_alignment_that_is_none(alignment):
+    @I.ir_module
+    class Mod:
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8", annotations={"alignment": alignment})  # noqa: F841
+            T.evaluate(1)
+
+    with pytest.raises(ValueError) as error:
+        analyze(Mod)
+    assert str(error.value) == (
+        f'the annotation "alignment" of buffer a must be a power of two (bytes), not {alignment}'
+    )
+
+
 def test_pinned_buffers():
     @I.ir_module
     class Mod:

@@ -50,6 +50,16 @@ def test_a_state_is_no_parameter():
     assert lines(main) == ["add(s, x, output)"]
 
 
+def test_the_alignment_of_a_state():
+    mod = program(lambda g: [g.x, g.s, g.r], {"s": 1, "r": 2})
+    infos = [StateInfo("s", 1, ZERO, alignment=256), StateInfo("r", 2, ZERO)]
+    mod.update_func(mod.get_global_var("main"), mod["main"].with_attr("states", infos))
+    main = lower_main(mod)["__tvm_main__"]
+    found = {s.buffer.name: s for s in main.body.seq if isinstance(s, tirx.AllocBuffer)}
+    assert int(found["s"].annotations["alignment"]) == 256
+    assert list(found["r"].annotations) == ["state_tensor"]
+
+
 def test_outputs_keep_their_order_and_names():
     mod = program(lambda g: [g.s, g.add(g.x, g.x), g.r, g.x], {"s": 2, "r": 0})
     main = lower_main(mod, ["sum", "same"])["__tvm_main__"]
@@ -356,8 +366,12 @@ ZERO = tvm.runtime.tensor(np.int8(0))
             [StateInfo("s", 0, tvm.runtime.tensor(np.float32(0)))],
             'state "s" is int8[4], but its initial value is float32[]',
         ),
+        (
+            [StateInfo("s", 1, ZERO, 24)],
+            'the alignment of state "s" must be a power of two (bytes), or 0, not 24',
+        ),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_states_that_are_refused(states, message):
     assert message_of(states) == message
