@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import tvm
@@ -19,22 +20,28 @@ from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.frontend import import_model
 from usmp.objects import ConstantMemoryPools, Executor, Runtime, WorkspaceMemoryPools
 from usmp.objects.attributes import (
+    CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.entries import ONLY_ENTRY, entry_name
 from usmp.objects.executor import check_workspace_io
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
-from usmp.pipeline import lowering_passes, planning_passes
+from usmp.pipeline import lower_entries, lowering_passes, planning_passes
 from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
 from usmp.planning.session import planning_session
 from usmp.relax.bind_params import bind_params
+from usmp.relax.entries import relax_entries
+from usmp.relax.join_models import join_models
 from usmp.support.tvm_errors import lowering, report_faults
+
+Model: TypeAlias = "IRModule | str | Path"
 
 
 def build(
-    mod: IRModule | str | Path,
+    mod: Model | Sequence[Model] | Mapping[str, Model],
     target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
     executor: str | Executor | None = None,
     workspace_memory_pools: WorkspaceMemoryPools | None = None,
@@ -46,6 +53,8 @@ def build(
     mod_name: str | None = None,
     runtime: str | Runtime | None = None,
     compare_workspace_io: bool = False,
+    concurrent: Sequence[Sequence[str]] = (),
+    shared_state: bool = False,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -61,7 +70,10 @@ def build(
     ----------
     mod
         a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
-        (see `StateInfo`). Or the path of a model file, as `usmp.import_model` reads it.
+        (see `StateInfo`). Or the path of a model file, as `usmp.import_model` reads it. All public
+        functions of a module that has others than `main` are entries: `tvmgen_<module>_<entry>_run`
+        calls each, and all share one plan. Of several models, in a list or by name, each is an
+        entry; those in a list have the names of their files, or `model0`, `model1` and so on.
     target
         "c", "llvm" with options as "llvm -mcpu=cortex-m3", or several with accelerators, as
         "accel,c"; see `usmp.objects.targets`.
@@ -86,6 +98,11 @@ def build(
     compare_workspace_io
         plan once more with inputs and outputs in the workspace, if they are not,
         and say in the metadata how much RAM that would take.
+    concurrent
+        entries that may run at once, as `[("encode", "step")]`: they share no memory, and each
+        may interrupt the others. By default one runs after the other, in the same memory.
+    shared_state
+        of several models, whether states of one name are one; else each model has its own.
 
     Raises
     ------
@@ -107,7 +124,10 @@ def build(
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
-    mod = _imported(mod)
+    mod = _imported(mod, shared_state)
+    if concurrent:
+        mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
+    several_entries = relax_entries(mod) != [ONLY_ENTRY]
     options = planning_options(workspace_io=board is not None)
     if board is not None:
         check_board_executor(board, executor)
@@ -124,9 +144,11 @@ def build(
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
     with _pass_context(options), planning_session():
         with lowering():
-            mod = _applied(lowering_passes(targets, module_name), mod)
+            lower = lower_entries if several_entries else lowering_passes
+            mod = _applied(lower(targets, module_name), mod)
         with _planning(options):
-            mod = _applied(planning_passes(targets.cpu, board, compare_workspace_io), mod)
+            plan = planning_passes(targets.cpu, board, compare_workspace_io, several_entries)
+            mod = _applied(plan, mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
 
 
@@ -154,8 +176,25 @@ def _module_name(module_name: str | None, mod_name: str | None) -> str:
     return name
 
 
-def _imported(mod: object) -> IRModule:
-    """The module, read from its file if it is the path of one."""
+def _imported(mod: object, shared_state: bool) -> IRModule:
+    """The module, read from its file if it is the path of one; several as one."""
+    if isinstance(mod, Mapping):
+        return join_models({str(n): _read(model) for n, model in mod.items()}, shared_state)
+    if isinstance(mod, Sequence) and not isinstance(mod, str):
+        models = {}
+        for number, model in enumerate(mod):
+            is_path = isinstance(model, str | Path)
+            name = entry_name(Path(model).stem) if is_path else f"model{number}"
+            if name in models:
+                raise ValueError(
+                    f'two models are called "{name}"; give a dictionary of names and models'
+                )
+            models[name] = _read(model)
+        return join_models(models, shared_state)
+    return _read(mod)
+
+
+def _read(mod: object) -> IRModule:
     if isinstance(mod, str | Path):
         return import_model(mod)
     if not isinstance(mod, IRModule):

@@ -12,6 +12,7 @@ from tvm.target import Target
 from usmp.aot.transform import (
     AttachIOQuantization,
     CheckAccelerators,
+    LowerEntries,
     LowerMain,
     LowerOperators,
     ScheduleOperators,
@@ -27,6 +28,7 @@ from usmp.relax.transform import (
     CheckIterations,
     CheckStaticShapes,
     ConvertQDQToIntegers,
+    FoldUnchangedStates,
     FuseOperators,
     LowerAcceleratorFunctions,
     MakeParameterNamesUnique,
@@ -49,6 +51,7 @@ def get_pipeline(
     board: str | Board | None = None,
     *,
     compare_workspace_io: bool = False,
+    several_entries: bool = False,
 ) -> Sequential:
     """The passes from a Relax module to planned TIR, which are those of `usmp.build`.
 
@@ -69,6 +72,9 @@ def get_pipeline(
         a board, or its name: the module's pools are in its memories.
     compare_workspace_io
         as for `usmp.build`.
+    several_entries
+        whether the entries of the module are others than `main`: then the passes up to the
+        order of operators are those of `usmp.LowerEntries`, which applies them to each entry.
 
     Returns
     -------
@@ -82,19 +88,41 @@ def get_pipeline(
     """
     board = board_named(board) if isinstance(board, str) else board
     targets = board_targets(board, parse_targets(target))
+    lowering = lower_entries if several_entries else lowering_passes
     return Sequential(
         [
-            *lowering_passes(targets, module_name),
-            *planning_passes(targets.cpu, board, compare_workspace_io),
+            *lowering(targets, module_name),
+            *planning_passes(targets.cpu, board, compare_workspace_io, several_entries),
         ],
         name="usmp.Pipeline",
     )
 
 
+def lower_entries(targets: BuildTargets, module_name: str) -> list[Pass]:
+    """From Relax to AoT TIR, each entry by itself."""
+
+    def passes(entry: str) -> list[Pass]:
+        return [
+            *_entry_passes(targets, f"{symbol_prefix(module_name)}_{entry}"),
+            LowerMain(targets.cpu),
+            OrderOperators(),
+        ]
+
+    return [LowerEntries(passes)]
+
+
 def lowering_passes(targets: BuildTargets, module_name: str) -> list[Pass]:
     """From Relax to operators that are flat TIR, and a Relax `main` that calls them."""
     return [
-        *operator_passes(targets.accelerators, symbol_prefix(module_name)),
+        # No other function could change them.
+        FoldUnchangedStates(),
+        *_entry_passes(targets, symbol_prefix(module_name)),
+    ]
+
+
+def _entry_passes(targets: BuildTargets, prefix: str) -> list[Pass]:
+    return [
+        *operator_passes(targets.accelerators, prefix),
         # One iteration after the other may use what a loop allocates.
         ConvertForLoopsToSerial(),
         # Pools say which targets may access them.
@@ -134,15 +162,20 @@ def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pas
     ]
 
 
-def planning_passes(target: Target, board: Board | None, compare_workspace_io: bool) -> list[Pass]:
+def planning_passes(
+    target: Target,
+    board: Board | None,
+    compare_workspace_io: bool,
+    several_entries: bool = False,
+) -> list[Pass]:
     """From there to planned TIR: lower `main`, order its calls, plan the memory."""
     return [
         # Here because it plans its candidates: which tensors are views of others.
-        LowerMain(target),
+        *([] if several_entries else [LowerMain(target)]),
         # Only for the report.
         *([CompareWorkspaceIO()] if compare_workspace_io else []),
         # Few bytes are to be live at once.
-        OrderOperators(),
+        *([] if several_entries else [OrderOperators()]),
         # Every allocation becomes an offset into a pool.
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
         # A debug build: a wrong plan shows as a wrong result.

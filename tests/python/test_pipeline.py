@@ -15,6 +15,7 @@ from usmp.passes import ModulePass, apply_passes
 from usmp.relax.limits import LimitError
 
 PASSES = [
+    "usmp.FoldUnchangedStates",
     "usmp.CheckStaticShapes",
     "usmp.MakeParameterNamesUnique",
     "usmp.AttachIOQuantization",

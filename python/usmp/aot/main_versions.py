@@ -83,7 +83,9 @@ class MainVersions:
         attrs = main.attrs or {}
         for other in attrs.get(INITIAL_STATES_ATTR, ()):
             builder.state(str(other.name), _tensor_type(other), other)
-        builder.flag_name = str(attrs.get(STATES_FLAG_ATTR, FLAG_NAME))
+        builder.flag_name = str(
+            attrs.get(STATES_FLAG_ATTR) or UniqueNames(states).unique(FLAG_NAME)
+        )
         kept = {int(state.output) for state in states.values()}
         returned = [index for index in range(len(results)) if index not in kept]
         names = output_names or _default_output_names(len(returned), {i.name for i in inputs})
@@ -161,7 +163,7 @@ class _MainBuilder:
 
     def kept(self, name: str, shape: list[int], dtype: str, alignment: int = 0) -> tirx.Buffer:
         buffer = _flat_buffer(self.names.unique(name), shape, dtype)
-        annotations = {STATE_TENSOR_ATTR: name}
+        annotations: dict[str, str | int] = {STATE_TENSOR_ATTR: name}
         if alignment:
             annotations[ALIGNMENT_ATTR] = alignment
         self.allocations[buffer] = tirx.AllocBuffer(buffer, annotations)

@@ -98,8 +98,8 @@ CONCURRENT_ATTR = "concurrent_entries"
 """On the IRModule: lists of names of entries that may run at once, so that they share no memory."""
 
 STATES_ATTR = "states"
-"""On the Relax `main`, or on the function of each entry: a `StateInfo` for each tensor that it keeps
-between runs. States of one name in several entries are one."""
+"""On the Relax `main`, or on the function of each entry: a `StateInfo` for each tensor that it
+keeps between runs. States of one name in several entries are one."""
 
 INITIAL_STATES_ATTR = "initial_states"
 """On the Relax `main` of one of several entries: a `StateInfo` for each state that it does not

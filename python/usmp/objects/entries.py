@@ -29,6 +29,12 @@ def entry_function_name(entry: str) -> str:
     return MAIN_FUNCTION_NAME if entry == ONLY_ENTRY else f"__tvm_{entry}__"
 
 
+def entry_name(text: str) -> str:
+    """A name for an entry that is like a text, such as the name of a file."""
+    name = re.sub(r"[^A-Za-z0-9]", "_", text).strip("_")[:_LONGEST_NAME]
+    return name if name[:1].isalpha() else f"model_{name}"[:_LONGEST_NAME]
+
+
 def check_entries(names: Sequence[str]) -> None:
     """Check that entries can have these names: those of C functions and macros begin with them.
 

@@ -10,11 +10,14 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.entries import ONLY_ENTRY
+from usmp.relax.entries import join_functions, relax_entries, split_entries
 from usmp.relax.static_shapes import has_static_shape, main_function
 
 
 def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) -> IRModule:
-    """Replace the named parameters of the Relax `main` by constants.
+    """Replace the named parameters of the Relax `main`, or of all entries that have them, by
+    constants.
 
     Raises
     ------
@@ -24,6 +27,20 @@ def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Ten
         a name that is no parameter of `main`, or that of a state, or a value of another
         shape or element type.
     """
+    entries = relax_entries(mod)
+    if entries == [ONLY_ENTRY]:
+        return _bind(mod, params)
+    alone = split_entries(mod, entries)
+    names = {e: {str(param.name) for param in main_function(alone[e]).params} for e in entries}
+    for name in params:
+        if not any(name in own for own in names.values()):
+            known = "; ".join(f"{e}: {', '.join(sorted(names[e])) or 'none'}" for e in entries)
+            raise ValueError(f'no entry has a parameter "{name}"; their parameters are {known}')
+    bound = {e: _bind(alone[e], {n: params[n] for n in params if n in names[e]}) for e in entries}
+    return join_functions(mod, bound)
+
+
+def _bind(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) -> IRModule:
     main = main_function(mod)
     by_name = {str(param.name): param for param in main.params}
     states = [str(state.name) for state in (main.attrs or {}).get(STATES_ATTR, ())]

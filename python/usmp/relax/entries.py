@@ -1,4 +1,4 @@
-"""The entries of a Relax module: the functions that an application calls, each a module by itself."""
+"""The entries of a Relax module: functions that applications call, each a module by itself."""
 
 from __future__ import annotations
 

@@ -79,6 +79,11 @@ def _check_same(
             f'{what} is {before} in entry "{first_entry}", but {described} in entry "{entry}"; '
             "give states that are not the same different names"
         )
+    if state.alignment != first.alignment:
+        raise ValueError(
+            f'{what} is aligned to {first.alignment} in entry "{first_entry}", but to '
+            f'{state.alignment} in entry "{entry}"; it has one address'
+        )
     values = initial_array(first, first_type), initial_array(state, ty)
     if values[0].tobytes() != values[1].tobytes():
         raise ValueError(
@@ -133,7 +138,7 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
             s.name,
             s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped),
             s.initial_value,
-            **_alignment(s),
+            s.alignment,
         )
         for s in states_of(main)
         if str(s.name) not in values
@@ -145,10 +150,6 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
     return relax.transform.BindParams(
         "main", {name: tvm.runtime.tensor(value) for name, value in values.items()}
     )(changed)
-
-
-def _alignment(state: StateInfo) -> dict[str, int]:
-    return {"alignment": int(state.alignment)}
 
 
 def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
@@ -180,7 +181,7 @@ def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
 
 def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
     value = tvm.runtime.tensor(initial_array(state, ty))
-    return StateInfo(state.name, -1, value, **_alignment(state))
+    return StateInfo(state.name, -1, value, state.alignment)
 
 
 def _set_together(

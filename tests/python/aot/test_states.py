@@ -343,15 +343,18 @@ ZERO = tvm.runtime.tensor(np.int8(0))
         ),
         (
             [StateInfo("s", 2, ZERO)],
-            'state "s" must have a result of main of its own, 0 to 1, but has 2',
+            'state "s" must have a result of main of its own, 0 to 1, or -1 if main only '
+            "reads it, but has 2",
         ),
         (
-            [StateInfo("s", -1, ZERO)],
-            'state "s" must have a result of main of its own, 0 to 1, but has -1',
+            [StateInfo("s", -2, ZERO)],
+            'state "s" must have a result of main of its own, 0 to 1, or -1 if main only '
+            "reads it, but has -2",
         ),
         (
             [StateInfo("r", 0, ZERO), StateInfo("s", 0, ZERO)],
-            'state "s" must have a result of main of its own, 0 to 1, but has 0',
+            'state "s" must have a result of main of its own, 0 to 1, or -1 if main only '
+            "reads it, but has 0",
         ),
         (
             [StateInfo("s", 1, ZERO)],

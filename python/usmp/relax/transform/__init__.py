@@ -4,6 +4,7 @@ from usmp.relax.transform.check_iterations import CheckIterations
 from usmp.relax.transform.check_static_shapes import CheckStaticShapes
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
 from usmp.relax.transform.fold_constants import FoldConstants
+from usmp.relax.transform.fold_unchanged_states import FoldUnchangedStates
 from usmp.relax.transform.fuse_operators import FuseOperators
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
 from usmp.relax.transform.fuse_slices import FuseSlices
@@ -22,6 +23,7 @@ __all__ = [
     "CheckStaticShapes",
     "ConvertQDQToIntegers",
     "FoldConstants",
+    "FoldUnchangedStates",
     "FuseOperators",
     "FuseRecordedOperators",
     "FuseSlices",

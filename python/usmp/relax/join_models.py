@@ -1,0 +1,141 @@
+"""Several Relax modules as one, whose entries are those of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import BaseFunc, GlobalVar, IRModule
+
+from usmp.objects.attributes import (
+    CONCURRENT_ATTR,
+    ENTRIES_ATTR,
+    STATE_TENSOR_ATTR,
+    STATES_ATTR,
+)
+from usmp.objects.entries import ONLY_ENTRY, check_entries
+from usmp.objects.state_info import StateInfo
+from usmp.relax.entries import relax_entries
+from usmp.relax.states import states_of
+from usmp.support.unique_names import UniqueNames
+
+
+def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> IRModule:
+    """One module with the functions of several, which may run in turn in one memory.
+
+    The `main` of a model becomes the entry that is called as the model; of a model with several
+    entries each becomes `<model>_<entry>`.
+
+    Parameters
+    ----------
+    models
+        the modules, by the names that they get.
+    shared_state
+        whether states of one name are one state in all models, as in methods of one program; if
+        not, each model keeps its own.
+
+    Raises
+    ------
+    ValueError
+        a name that C cannot have, two entries of one name, or two modules with different values
+        of one attribute.
+    """
+    check_entries(list(models))
+    entries = {name: relax_entries(mod) for name, mod in models.items()}
+    renamed = {
+        model: {e: model if own == [ONLY_ENTRY] else f"{model}_{e}" for e in own}
+        for model, own in entries.items()
+    }
+    listed = [entry for names in renamed.values() for entry in names.values()]
+    check_entries(listed)
+    taken = UniqueNames(listed)
+    functions: dict[GlobalVar, BaseFunc] = {}
+    for model, mod in models.items():
+        functions.update(_functions(model, mod, renamed[model], taken, shared_state))
+    together = [
+        [renamed[model][str(name)] for name in names]
+        for model, mod in models.items()
+        for names in (mod.attrs or {}).get(CONCURRENT_ATTR, ())
+    ]
+    attrs = _attributes(models) | {ENTRIES_ATTR: listed}
+    if together:
+        attrs[CONCURRENT_ATTR] = together
+    return IRModule(functions).with_attrs(attrs)
+
+
+def _functions(
+    model: str, mod: IRModule, entries: Mapping[str, str], taken: UniqueNames, shared_state: bool
+) -> dict[GlobalVar, BaseFunc]:
+    """The functions of a model, with names that those of others do not have."""
+    variables = {}
+    for variable in sorted(mod.functions, key=lambda v: str(v.name_hint)):
+        name = str(variable.name_hint)
+        variables[variable] = GlobalVar(entries.get(name) or taken.unique(name))
+    functions: dict[GlobalVar, BaseFunc] = {}
+    for variable, new in variables.items():
+        func, name = mod.functions[variable], str(variable.name_hint)
+        func = tvm_ffi.structural_map(func, (GlobalVar, lambda used: variables.get(used, used)))
+        if not shared_state:
+            func = _with_own_states(func, model, is_entry=name in entries)
+        if (func.attrs and func.attrs.get("global_symbol") is not None) or name in entries:
+            func = func.with_attr("global_symbol", str(new.name_hint))
+        functions[new] = func
+    return functions
+
+
+def _with_own_states(func: BaseFunc, model: str, is_entry: bool) -> BaseFunc:
+    """The function with the model's name in front of those of its states."""
+    if isinstance(func, relax.Function) and is_entry:
+        return _with_own_parameters(func, model)
+    if not isinstance(func, tirx.PrimFunc):
+        return func
+
+    def rename(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
+        if STATE_TENSOR_ATTR not in stmt.annotations:
+            return stmt
+        name = f"{model}.{stmt.annotations[STATE_TENSOR_ATTR]}"
+        return tirx.AllocBuffer(
+            stmt.buffer, {**stmt.annotations, STATE_TENSOR_ATTR: name}, stmt.span
+        )
+
+    body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, rename))
+    return func if body.same_as(func.body) else func.with_body(body)
+
+
+def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
+    states = {str(state.name): state for state in states_of(func)}
+    if not states:
+        return func
+    renamed = {
+        param: relax.Var(f"{model}.{param.name}", param.ty)
+        for param in func.params
+        if str(param.name) in states
+    }
+    params = [renamed.get(param, param) for param in func.params]
+    body = tvm_ffi.structural_map(func.body, (relax.Var, lambda var: renamed.get(var, var)))
+    own = [
+        StateInfo(f"{model}.{s.name}", s.output, s.initial_value, s.alignment)
+        for s in states.values()
+    ]
+    changed = relax.Function(params, body, func.ret_ty, func.is_pure, func.attrs)
+    return changed.with_attr(STATES_ATTR, own)
+
+
+def _attributes(models: Mapping[str, IRModule]) -> dict[str, Any]:
+    """What modules say, beside their entries; all that say something say the same."""
+    attrs: dict[str, Any] = {}
+    first: dict[str, str] = {}
+    for model, mod in models.items():
+        for name, value in (mod.attrs or {}).items():
+            if name in (ENTRIES_ATTR, CONCURRENT_ATTR):
+                continue
+            if name in attrs and not tvm_ffi.structural_equal(attrs[name], value):
+                raise ValueError(
+                    f'models "{first[name]}" and "{model}" have different values of the attribute '
+                    f'"{name}"; one program has one'
+                )
+            attrs[name] = value
+            first.setdefault(name, model)
+    return attrs

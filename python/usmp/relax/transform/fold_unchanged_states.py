@@ -1,0 +1,28 @@
+"""FoldUnchangedStates: a state that never changes is a constant."""
+
+from __future__ import annotations
+
+import tvm
+from tvm.ir import IRModule
+
+from usmp.passes import ModulePass
+from usmp.relax.shared_states import share_states
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.FoldUnchangedStates")
+class FoldUnchangedStates(ModulePass):
+    """Replace each state that `main` does not change by its initial value, a constant.
+
+    It must be the only entry: another one could change the state.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
+    ValueError
+        a state that is no parameter or no result of `main`, or one of another type.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Bind the parameters, and leave out the results."""
+        return share_states({"main": mod})["main"]
