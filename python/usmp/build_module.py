@@ -14,15 +14,22 @@ from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.boards.board import Board, board_named
 from usmp.boards.plan_for_board import board_targets, check_board_executor
-from usmp.boards.pools import board_constant_pools, board_workspace_pools
+from usmp.boards.pools import board_constant_pools, board_state_pool, board_workspace_pools
 from usmp.codegen.llvm import check_llvm_target
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.frontend import import_model
-from usmp.objects import ConstantMemoryPools, Executor, Runtime, WorkspaceMemoryPools
+from usmp.objects import (
+    ConstantMemoryPools,
+    Executor,
+    Runtime,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
 from usmp.objects.attributes import (
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
+    STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import ONLY_ENTRY, entry_name
@@ -32,6 +39,7 @@ from usmp.passes import apply_passes
 from usmp.pipeline import lower_entries, lowering_passes, planning_passes
 from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
 from usmp.planning.session import planning_session
+from usmp.planning.state_pool import choose_state_pool
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
@@ -55,6 +63,7 @@ def build(
     compare_workspace_io: bool = False,
     concurrent: Sequence[Sequence[str]] = (),
     shared_state: bool = False,
+    state_memory_pool: WorkspacePoolInfo | str | None = None,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -103,6 +112,11 @@ def build(
         may interrupt the others. By default one runs after the other, in the same memory.
     shared_state
         of several models, whether states of one name are one; else each model has its own.
+    state_memory_pool
+        the pool that holds what is kept between runs, and nothing else: a workspace
+        pool, or the name of one of `workspace_memory_pools` or of a memory of the board; a new
+        pool of another name is provided by the application. By default states are in the workspace
+        with everything else.
 
     Raises
     ------
@@ -110,7 +124,8 @@ def build(
         something in the model has no static C, or its file cannot be read.
     ValueError
         an unknown target, executor, runtime, algorithm, parameter or board, two pools of
-        one name, or pools or memories of a board that are too small.
+        one name, pools or memories of a board that are too small, or a state pool that leaves no
+        workspace pool for everything else.
     TypeError
         something else in the place of the model or of memory pools.
     FaultError
@@ -121,6 +136,8 @@ def build(
     check_llvm_target(targets.cpu)
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
     _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
+    if not isinstance(state_memory_pool, str):
+        _check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
@@ -132,8 +149,18 @@ def build(
     if board is not None:
         check_board_executor(board, executor)
         names = targets.names
-        workspace_memory_pools = board_workspace_pools(board, names, workspace_memory_pools)
+        workspace_memory_pools = board_workspace_pools(
+            board, names, workspace_memory_pools, state_memory_pool
+        )
         constant_memory_pools = board_constant_pools(board, names, constant_memory_pools)
+        if state_memory_pool is not None:
+            state_memory_pool = board_state_pool(
+                board, names, state_memory_pool, workspace_memory_pools
+            )
+    if state_memory_pool is not None:
+        state_memory_pool = choose_state_pool(
+            state_memory_pool, workspace_memory_pools, targets.names
+        )
     check_workspace_io(executor, options.use_workspace_io)
     if params:
         mod = bind_params(mod, params)
@@ -142,6 +169,8 @@ def build(
         mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
     if constant_memory_pools is not None:
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
+    if state_memory_pool is not None:
+        mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_memory_pool)
     with _pass_context(options), planning_session():
         with lowering():
             lower = lower_entries if several_entries else lowering_passes

@@ -16,7 +16,10 @@ from usmp.objects.pools import (
 
 
 def board_workspace_pools(
-    board: Board, targets: Sequence[str], given: WorkspaceMemoryPools | None = None
+    board: Board,
+    targets: Sequence[str],
+    given: WorkspaceMemoryPools | None = None,
+    states: WorkspacePoolInfo | str | None = None,
 ) -> WorkspaceMemoryPools:
     """Workspace pools that are part of the program, each in the memory of its name.
 
@@ -26,6 +29,8 @@ def board_workspace_pools(
         names of those that may access a pool of the board's own choice.
     given
         the user's choice of memories; the board's own if missing.
+    states
+        the user's pool for states; the board's own choice has it as it is, if it is described.
 
     Raises
     ------
@@ -33,7 +38,11 @@ def board_workspace_pools(
         a pool is no memory of the board, a workspace pool lies in read-only memory, or the
         user named a section.
     """
-    own = [WorkspacePoolInfo(name, list(targets)) for name in board.workspace_memories]
+    described = {str(states.pool_name): states} if isinstance(states, WorkspacePoolInfo) else {}
+    own = [
+        described.get(name) or WorkspacePoolInfo(name, list(targets))
+        for name in board.workspace_memories
+    ]
     pools = own if given is None else list(given.pools)
     for pool in pools:
         if board.memory(pool.pool_name).is_read_only:
@@ -48,6 +57,37 @@ def board_workspace_pools(
             for pool in pools
         ]
     )
+
+
+def board_state_pool(
+    board: Board,
+    targets: Sequence[str],
+    given: WorkspacePoolInfo | str,
+    workspace: WorkspaceMemoryPools,
+) -> WorkspacePoolInfo:
+    """The pool of the states, in the memory of its name.
+
+    Parameters
+    ----------
+    targets
+        names of those that may access a pool that is given by its name.
+    given
+        the pool, or its name.
+    workspace
+        what `board_workspace_pools` returned; one of these is meant by its name.
+
+    Raises
+    ------
+    ValueError
+        see `board_workspace_pools`.
+    """
+    if isinstance(given, str):
+        for pool in workspace.pools:
+            if str(pool.pool_name) == given:
+                return pool
+        given = WorkspacePoolInfo(given, list(targets))
+    (pool,) = board_workspace_pools(board, targets, WorkspaceMemoryPools([given])).pools
+    return pool
 
 
 def board_constant_pools(

@@ -149,8 +149,16 @@ def _reset(interface: Interface) -> list[str]:
     if not interface.states:
         return []
     module = quoted(interface.module_name)
-    text = comment(
+    text = [
         f"Let the next run of TVM module {module} begin as the first one: forget",
         "what was kept between runs",
-    )
-    return [f"{text}\n{reset_declaration(interface)};\n"]
+    ]
+    kept = [p for p in interface.pools if "noinit" in p.section_name and interface.states_in(p)]
+    if kept:
+        names = ", ".join(quoted(pool.name) for pool in kept)
+        text[-1] += ". Start-up code does not zero"
+        text += [
+            f"workspace pool {names}: call it before the first run, unless what is there",
+            f"was kept by a program with the same {interface.macro_prefix}_STATE_LAYOUT_HASH",
+        ]
+    return [f"{comment(*text)}\n{reset_declaration(interface)};\n"]

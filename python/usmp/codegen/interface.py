@@ -28,6 +28,7 @@ from usmp.objects.attributes import (
 from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.tensor_info import place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
+from usmp.planning.state_pool import state_pool_of
 
 _CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")
 """Sections that have no content in the object file."""
@@ -185,7 +186,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     plan = mod.attrs.get(MEMORY_PLAN_ATTR)
     buffers = list(plan.buffers) if plan is not None else []
     states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
-    check_sections(pools, {str(state.pool_name) for state in states})
+    check_sections(pools, {str(state.pool_name) for state in states} - _own_pool_of_states(mod))
     return Interface(
         module_name,
         tensors[: len(inputs)],
@@ -196,6 +197,13 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         accelerator_functions(mod),
         plan is not None and _preserves_inputs(buffers),
     )
+
+
+def _own_pool_of_states(mod: IRModule) -> set[str]:
+    """The name of the pool that the user set apart for states: its content may last longer than the
+    program runs, and a start-up check with `reset` stands in for zeros."""
+    pool = state_pool_of(mod)
+    return set() if pool is None else {str(pool.pool_name)}
 
 
 def member_names(
@@ -240,7 +248,8 @@ def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] =
     pools
         all pools.
     with_state
-        names of those whose first run must find zeros in them.
+        names of those whose first run must find zeros in them, though nothing but start-up
+        code writes them.
 
     Raises
     ------
@@ -270,7 +279,8 @@ def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] =
         if pool.is_internal and pool.name in with_state and "noinit" in section:
             raise ValueError(
                 f'{what} keeps state between runs, which begins as zeros, but section "{section}" '
-                "is not zeroed at start-up; give the pool another section_name"
+                "is not zeroed at start-up; give the pool another section_name, or the states a "
+                "pool of their own (--state-pool, state_memory_pool) with a start-up check"
             )
 
 

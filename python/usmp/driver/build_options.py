@@ -8,7 +8,7 @@ from typing import Any
 from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.errors import UsageError
 from usmp.driver.import_options import add_import_options, import_arguments
-from usmp.driver.memory_pools import add_pool_options, memory_pools
+from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
 from usmp.driver.output import check_readable
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
@@ -132,6 +132,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     targets = parse_targets(options.target)
     load_extensions(options.extension)
     workspace, constants = memory_pools(options, targets)
+    states = state_pool(options, targets)
     with (
         pass_context(_pass_settings(options)) as context,
         planning_stage(stage),
@@ -149,6 +150,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             module_name=options.module_name,
             board=options.board,
             compare_workspace_io=True,
+            state_memory_pool=states,
         )
 
 

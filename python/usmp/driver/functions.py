@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from tvm.target import Target
 
-    from usmp import ConstantMemoryPools, Executor, WorkspaceMemoryPools
+    from usmp import ConstantMemoryPools, Executor, WorkspaceMemoryPools, WorkspacePoolInfo
 
 _ENDINGS = {"tflite": ".tflite", "onnx": ".onnx", "pytorch": ".pt2"}
 """TVM's names of model formats, and the files that they mean here."""
@@ -106,6 +106,7 @@ def compile(
     workspace_pools: WorkspaceMemoryPools | None = None,
     constant_pools: ConstantMemoryPools | None = None,
     board: str | None = None,
+    state_pool: WorkspacePoolInfo | str | None = None,
     **unsupported: object,
 ) -> TVMCPackage:
     """Compile a model to C with planned memory.
@@ -127,6 +128,8 @@ def compile(
         prefix of the C symbols.
     workspace_pools, constant_pools, board
         as `usmp.build` takes them.
+    state_pool
+        the `state_memory_pool` of `usmp.build`.
 
     Raises
     ------
@@ -153,6 +156,7 @@ def compile(
             params=tvmc_model.params,
             module_name=mod_name,
             board=board,
+            state_memory_pool=state_pool,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")

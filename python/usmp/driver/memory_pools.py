@@ -6,13 +6,20 @@ import argparse
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
-from usmp.driver.pool_flags import CONSTANT, WORKSPACE, add_pool_flags, pool_settings
+from usmp.driver.pool_flags import (
+    CONSTANT,
+    STATE_POOL,
+    WORKSPACE,
+    add_pool_flags,
+    pool_settings,
+    state_pool_settings,
+)
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule
 
-    from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools
+    from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools, WorkspacePoolInfo
     from usmp.objects.targets import BuildTargets
 
 
@@ -53,6 +60,33 @@ def memory_pools(
     )
 
 
+def state_pool(
+    options: argparse.Namespace, targets: BuildTargets
+) -> WorkspacePoolInfo | str | None:
+    """The pool that `--state-pool` names; only its name if nothing else is said about it, or if it
+    is one of the workspace pools.
+
+    Raises
+    ------
+    UsageError
+        something in the flags is wrong, or it is a constant pool.
+    """
+    from usmp.driver.pool_settings import workspace_pool
+
+    found = state_pool_settings(options)
+    if found is None:
+        return None
+    name, settings = found
+    if name in pool_settings(options, CONSTANT):
+        raise UsageError(
+            f"{STATE_POOL}={name}: that is a constant pool, which nothing can be written to; "
+            "name another pool"
+        )
+    if not settings or name in pool_settings(options, WORKSPACE):
+        return name
+    return workspace_pool(name, settings, targets)
+
+
 def note_missing_sizes(options: argparse.Namespace, module: IRModule) -> list[str]:
     """A line for each pool of which the flag says only the target, though pools after it stay
     empty: a shell takes what follows a ";" outside of quotes, as the size, for another command.
@@ -83,10 +117,14 @@ def _unused_pools(module: IRModule) -> list[str]:
     from usmp.objects.attributes import (
         CONSTANT_MEMORY_POOLS_ATTR,
         POOL_ARGS_ATTR,
+        STATE_MEMORY_POOL_ATTR,
         WORKSPACE_MEMORY_POOLS_ATTR,
     )
 
     used = {str(pool.pool_info.pool_name) for pool in module.attrs[POOL_ARGS_ATTR]}
     lists = (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR)
-    named = [module.attrs[name].pools for name in lists if name in module.attrs]
-    return [str(p.pool_name) for pools in named for p in pools if str(p.pool_name) not in used]
+    named = [pool for name in lists if name in module.attrs for pool in module.attrs[name].pools]
+    if STATE_MEMORY_POOL_ATTR in module.attrs:
+        named.append(module.attrs[STATE_MEMORY_POOL_ATTR])
+    names = dict.fromkeys(str(pool.pool_name) for pool in named)
+    return [name for name in names if name not in used]

@@ -13,7 +13,7 @@ from usmp.driver.error_message import tell
 from usmp.driver.errors import UsageError
 from usmp.driver.help import HelpFormatter, Parser
 from usmp.driver.import_options import add_import_options
-from usmp.driver.memory_pools import add_pool_options, memory_pools
+from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
 from usmp.driver.native_log import silenced_native_log
 from usmp.driver.output import check_output, check_readable, written
 from usmp.driver.pass_config import pass_context
@@ -166,16 +166,26 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
 
     from usmp.driver.opt_instruments import instruments
     from usmp.driver.opt_passes import parse_passes
-    from usmp.objects.attributes import CONSTANT_MEMORY_POOLS_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+    from usmp.objects.attributes import (
+        CONSTANT_MEMORY_POOLS_ATTR,
+        STATE_MEMORY_POOL_ATTR,
+        WORKSPACE_MEMORY_POOLS_ATTR,
+    )
     from usmp.objects.targets import parse_targets
     from usmp.passes import apply_passes
     from usmp.planning.session import planning_session
+    from usmp.planning.state_pool import choose_state_pool
 
-    workspace, constants = memory_pools(options, parse_targets(options.target))
+    targets = parse_targets(options.target)
+    workspace, constants = memory_pools(options, targets)
+    states = state_pool(options, targets)
     if workspace is not None:
         mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace)
     if constants is not None:
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constants)
+    if states is not None:
+        states = choose_state_pool(states, workspace, targets.names)
+        mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, states)
     with pass_context(options.pass_config):
         # Here, as a pipeline reads options when it is made.
         passes = parse_passes(options.passes)

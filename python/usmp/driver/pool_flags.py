@@ -69,6 +69,9 @@ class PoolKind:
 WORKSPACE = PoolKind("workspace", "workspace", "what a run writes")
 CONSTANT = PoolKind("constant", "parameter", "weights and other constants")
 
+STATE_POOL = "--state-pool"
+"""The flag that names the workspace pool of the states."""
+
 
 def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
     """Add both spellings."""
@@ -89,6 +92,13 @@ def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
         "The same; all but the first may be repeated, and the last value for a pool counts.",
     )
     tvm.add_argument(kind.tvm_list, action="append", metavar="POOL,...", help="names of the pools")
+    if kind == WORKSPACE:
+        rfc.add_argument(
+            STATE_POOL,
+            metavar="POOL",
+            help="the pool for what is kept between runs, and nothing else: a listed one, or "
+            "another one that the application provides, with the same flags for its properties",
+        )
     for key in KEYS:
         metavar, text = _HELP[key]
         tvm.add_argument(kind.tvm_flag(key), action="append", metavar=metavar, help=text)
@@ -117,7 +127,7 @@ def split_pool_flags(arguments: Sequence[str]) -> list[str]:
 
 
 def pool_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
-    """The pools of a kind by name, the most wanted first, with what is said about each.
+    """The listed pools of a kind by name, the most wanted first, with what is said about each.
 
     Raises
     ------
@@ -125,6 +135,38 @@ def pool_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, Pool
         both spellings at once, a pool without a name or with one that another has, settings
         of a pool that is not listed, an unknown key, or a key without value.
     """
+    settings = _settings(options, kind)
+    listed = {*_listed(options, kind.rfc_list), *_listed(options, kind.tvm_list)}
+    return {name: of_pool for name, of_pool in settings.items() if name in listed}
+
+
+def state_pool_settings(options: argparse.Namespace) -> tuple[str, PoolSettings] | None:
+    """The pool that `--state-pool` names, with what the flags of workspace pools say about it.
+
+    Raises
+    ------
+    UsageError
+        it has no name, or see `pool_settings`.
+    """
+    name = state_pool_name(options)
+    if name is None:
+        return None
+    if not _POOL_NAME.fullmatch(name):
+        raise UsageError(
+            f'{STATE_POOL}={name}: "{name}" is no name of a pool; write letters, digits and _'
+        )
+    return name, _settings(options, WORKSPACE).get(name, {})
+
+
+def state_pool_name(options: argparse.Namespace) -> str | None:
+    """What `--state-pool` says, if it is given."""
+    name: str | None = getattr(options, "state_pool", None)
+    return None if name is None else name.strip()
+
+
+def _settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
+    """What is said about pools: about those that are listed, in this order, and about another one
+    for states."""
     rfc_flags = [kind.rfc_list, f"{kind.rfc_pool}NAME"]
     tvm_flags = [kind.tvm_list, *(kind.tvm_flag(key) for key in KEYS)]
     rfc, tvm = (
@@ -137,9 +179,9 @@ def pool_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, Pool
             f"{written} and {tvm[0]} are two spellings for {kind.name} pools; use one of them"
         )
     if rfc:
-        return _of_listed_pools(options, kind.rfc_list, _rfc_settings(options, kind))
+        return _of_listed_pools(options, kind, kind.rfc_list, _rfc_settings(options, kind))
     if tvm:
-        return _of_listed_pools(options, kind.tvm_list, _tvm_settings(options, kind))
+        return _of_listed_pools(options, kind, kind.tvm_list, _tvm_settings(options, kind))
     return {}
 
 
@@ -147,14 +189,19 @@ def _values(options: argparse.Namespace, flag: str) -> list[str]:
     return getattr(options, flag.lstrip("-").replace("-", "_"), None) or []
 
 
+def _listed(options: argparse.Namespace, flag: str) -> list[str]:
+    return [name.strip() for value in _values(options, flag)[:1] for name in value.split(",")]
+
+
 def _of_listed_pools(
-    options: argparse.Namespace, flag: str, settings: Mapping[str, PoolSettings]
+    options: argparse.Namespace, kind: PoolKind, flag: str, settings: Mapping[str, PoolSettings]
 ) -> dict[str, PoolSettings]:
-    """The settings in the order of the list `flag`, which must have all of their pools."""
+    """The settings in the order of the list `flag`, which must have all of their pools but that
+    of the states."""
     lists = _values(options, flag)
     if len(lists) > 1:
         raise UsageError(f"{flag} is given twice; one lists all pools, the most wanted first")
-    names = [name.strip() for name in lists[0].split(",")] if lists else []
+    names = _listed(options, flag)
     for index, name in enumerate(names):
         if not _POOL_NAME.fullmatch(name):
             raise UsageError(
@@ -162,6 +209,9 @@ def _of_listed_pools(
             )
         if name in names[:index]:
             raise UsageError(f'{flag}={lists[0]}: pool "{name}" is named twice')
+    of_states = state_pool_name(options) if kind == WORKSPACE else None
+    if of_states is not None and of_states in settings and of_states not in names:
+        names.append(of_states)
     for name, of_pool in settings.items():
         if name not in names:
             (first, *_) = of_pool.values()

@@ -43,6 +43,10 @@ WORKSPACE_MEMORY_POOLS_ATTR = "workspace_memory_pools"
 CONSTANT_MEMORY_POOLS_ATTR = "constant_memory_pools"
 """On the IRModule: the user's `ConstantMemoryPools`."""
 
+STATE_MEMORY_POOL_ATTR = "state_memory_pool"
+"""On the IRModule: the `WorkspacePoolInfo` that holds the states and nothing else; it may be one of
+the workspace pools."""
+
 POOL_ARGS_ATTR = "pool_args"
 """After planning, on the IRModule and on each PrimFunc: the pools that it takes, in the order of
 its parameters, as `AllocatedPoolInfo`s."""

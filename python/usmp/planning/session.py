@@ -30,6 +30,7 @@ from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     MAIN_FUNCTION_NAME,
+    STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.buffer_problem import problem_of
@@ -51,7 +52,12 @@ Peaks: TypeAlias = tuple[int, ...]
 
 _Found = TypeVar("_Found")
 
-_ATTRIBUTES = (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR, EXECUTOR_ATTR)
+_ATTRIBUTES = (
+    WORKSPACE_MEMORY_POOLS_ATTR,
+    CONSTANT_MEMORY_POOLS_ATTR,
+    STATE_MEMORY_POOL_ATTR,
+    EXECUTOR_ATTR,
+)
 """What a plan depends on beside the PrimFuncs."""
 
 

@@ -12,7 +12,7 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.boards.board import board_named
-from usmp.boards.pools import board_constant_pools, board_workspace_pools
+from usmp.boards.pools import board_constant_pools, board_state_pool, board_workspace_pools
 
 AN547 = board_named("mps3-an547")
 
@@ -103,3 +103,25 @@ def test_a_section_of_the_users():
         'pool "dtcm": section .dtcm_bss is not in the linker script of board mps3-an547, which has '
         "a section for each memory; leave it out"
     )
+
+
+def test_the_pool_of_the_states_by_its_name():
+    own = board_workspace_pools(AN547, ["c"])
+    assert board_state_pool(AN547, ["c"], "sram", own).same_as(own.pools[1])
+    beside = board_workspace_pools(
+        AN547, ["c"], WorkspaceMemoryPools([WorkspacePoolInfo("dtcm", ["c"])])
+    )
+    states = board_state_pool(AN547, ["accel", "c"], "isram", beside)
+    assert described(WorkspaceMemoryPools([states])) == [
+        ("isram", 4 << 20, True, ".bss.pool.isram", ["accel", "c"])
+    ]
+
+
+def test_the_pool_of_the_states_as_described():
+    given = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(size_hint_bytes=512))
+    own = board_workspace_pools(AN547, ["c"], None, given)
+    assert described(own)[:2] == [
+        ("dtcm", 506880, True, ".bss.pool.dtcm", ["c"]),
+        ("sram", 512, True, ".bss.pool.sram", ["c"]),
+    ]
+    assert board_state_pool(AN547, ["c"], given, own) == own.pools[1]

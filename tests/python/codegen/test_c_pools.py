@@ -227,5 +227,6 @@ def test_state_needs_memory_that_is_zeroed(section):
         check_sections([internal], {"sram"})
     assert str(error.value) == (
         'workspace pool "sram" keeps state between runs, which begins as zeros, but section '
-        f'"{section}" is not zeroed at start-up; give the pool another section_name'
+        f'"{section}" is not zeroed at start-up; give the pool another section_name, or the states '
+        "a pool of their own (--state-pool, state_memory_pool) with a start-up check"
     )

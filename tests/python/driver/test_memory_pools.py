@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from usmp.driver.memory_pools import add_pool_options, memory_pools
+from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.objects import (
     ConstantMemoryPools,
@@ -22,11 +22,14 @@ from usmp.objects.targets import parse_targets
 BOTH = {"accel": "rw", "c": "rw"}
 
 
-def pools_of(*flags: str, target: str = "accel,c"):
+def parsed(*flags: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     add_pool_options(parser)
-    options = parser.parse_args(split_pool_flags(flags))
-    return memory_pools(options, parse_targets(target))
+    return parser.parse_args(split_pool_flags(flags))
+
+
+def pools_of(*flags: str, target: str = "accel,c"):
+    return memory_pools(parsed(*flags), parse_targets(target))
 
 
 def workspace(*pools: tuple) -> WorkspaceMemoryPools:
@@ -279,3 +282,46 @@ def test_both_spellings_write_the_same_archive(tvmc, digits_model):
     for flags, path in ((RFC_U3, "rfc.tar"), (TVM_U3, "tvm.tar")):
         assert tvmc("compile", digits_model, "--target=accel,c", *flags, "-o", path).status == 0
     assert Path("rfc.tar").read_bytes() == Path("tvm.tar").read_bytes()
+
+
+def state_pool_of(*flags: str):
+    return state_pool(parsed(*flags), parse_targets("accel,c"))
+
+
+def test_a_state_pool_by_its_name():
+    assert state_pool_of() is None
+    assert state_pool_of("--state-pool=backup") == "backup"
+    listed = ["--usmp-workspace-pools=dtcm,sram", "--usmp-workspace-pool-sram=size=64"]
+    assert state_pool_of(*listed, "--state-pool", "sram") == "sram"
+    assert pools_of(*listed, "--state-pool", "sram") == pools_of(*listed)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--usmp-workspace-pool-backup=target=c;size=4K;section=.backup;internal"],
+        [
+            "--usmp-workspace-pools=sram",
+            "--usmp-workspace-pool-backup",
+            "target=c;size=4K;section=.backup;internal",
+        ],
+        [
+            "--workspace-pools-targets=backup:c",
+            "--workspace-pools-size-hint-bytes=backup:4096",
+            "--workspace-pools-section=backup:.backup",
+            "--workspace-pools-internal=backup",
+        ],
+    ],
+    ids=["rfc", "rfc-beside-a-list", "tvm"],
+)
+def test_a_state_pool_that_is_not_listed(flags):
+    (pool,) = workspace(
+        (
+            "backup",
+            {"c": "rw"},
+            {"size_hint_bytes": 4096, "section_name": ".backup", "is_internal": True},
+        )
+    ).pools
+    assert state_pool_of(*flags, "--state-pool=backup") == pool
+    beside = workspace(("sram", BOTH, {})) if "--usmp-workspace-pools=sram" in flags else None
+    assert pools_of(*flags, "--state-pool=backup") == (beside, None)

@@ -198,6 +198,29 @@ WRONG_FLAGS = [
         "give one of them another name",
     ),
     (
+        ["--state-pool=a b"],
+        '--state-pool=a b: "a b" is no name of a pool; write letters, digits and _',
+    ),
+    (
+        ["--state-pool=flash", "--constant-pools=flash"],
+        "--state-pool=flash: that is a constant pool, which nothing can be written to; "
+        "name another pool",
+    ),
+    (
+        ["--state-pool=sram", "--workspace-pools=sram"],
+        'state pool "sram" is the only workspace pool, and holds nothing but state; '
+        "add a workspace pool for everything else",
+    ),
+    (
+        ["--state-pool=backup", "--usmp-workspace-pool-backup=size=0"],
+        "size=0 in --usmp-workspace-pool-backup: the size must be bytes, at least 1, such as 1000, "
+        "0x400 or 64K (K is 1024, M is 1024K); leave it out for no limit",
+    ),
+    (
+        ["--state-pool=backup", "--board=mps2-an385"],
+        'board mps2-an385 has no memory "backup"; its memories: flash, sram, psram',
+    ),
+    (
         [*rfc("size=1"), "--usmp-workspace-pool-dtcm=size=2"],
         "--usmp-workspace-pool-dtcm is given twice",
     ),

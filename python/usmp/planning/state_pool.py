@@ -1,0 +1,97 @@
+"""The pool that holds the states of a module, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm.ir import IRModule
+
+from usmp.objects import PoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.objects.attributes import STATE_MEMORY_POOL_ATTR
+from usmp.support.plain_text import shown
+
+DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
+"""The pool that a module has which lists none."""
+
+
+def choose_state_pool(
+    given: WorkspacePoolInfo | str,
+    workspace: WorkspaceMemoryPools | None,
+    targets: Sequence[str],
+) -> WorkspacePoolInfo:
+    """The pool that is meant: one of the workspace pools by its name, or a new one.
+
+    Parameters
+    ----------
+    given
+        the pool, or its name; a new pool of that name is provided by the application.
+    workspace
+        the workspace pools of the module, if it lists some.
+    targets
+        names of those that may access a new pool.
+
+    Raises
+    ------
+    ValueError
+        the name is empty, or see `workspace_beside`.
+    """
+    pools = list(workspace.pools) if workspace is not None else []
+    if isinstance(given, WorkspacePoolInfo):
+        pool = given
+    else:
+        named = (pool for pool in pools if str(pool.pool_name) == given)
+        pool = next(named, None) or WorkspacePoolInfo(given, list(targets))
+    workspace_beside(pool, pools)
+    return pool
+
+
+def state_pool_of(mod: IRModule) -> WorkspacePoolInfo | None:
+    """The pool of the attribute `state_memory_pool`.
+
+    Raises
+    ------
+    ValueError
+        the attribute is something else.
+    """
+    pool = mod.attrs.get(STATE_MEMORY_POOL_ATTR) if mod.attrs else None
+    if pool is not None and not isinstance(pool, WorkspacePoolInfo):
+        raise ValueError(
+            f'the attribute "{STATE_MEMORY_POOL_ATTR}" of the module must be a WorkspacePoolInfo, '
+            f"not {pool}"
+        )
+    return pool
+
+
+def workspace_beside(pool: WorkspacePoolInfo, listed: Sequence[PoolInfo]) -> list[PoolInfo]:
+    """The workspace pools for all that is no state; none if the module lists none.
+
+    Parameters
+    ----------
+    pool
+        the pool of the states.
+    listed
+        the module's workspace pools, which may have that pool among them.
+
+    Raises
+    ------
+    ValueError
+        another pool has the name of `pool`, or nothing is left for what is no state.
+    """
+    name = str(pool.pool_name)
+    others = [other for other in listed if str(other.pool_name) != name]
+    if not listed and name == DEFAULT_WORKSPACE_POOL_NAME:
+        raise ValueError(
+            f'state pool "{name}": the workspace pool that everything else is in has this name; '
+            "give the state pool another one"
+        )
+    if any(str(other.pool_name) == name and other != pool for other in listed):
+        raise ValueError(
+            f'state pool "{shown(name)}": a workspace pool of this name has other properties; '
+            "give the same pool for both, or only its name as the state pool"
+        )
+    if listed and not others:
+        raise ValueError(
+            f'state pool "{shown(name)}" is the only workspace pool, and holds nothing but state; '
+            "add a workspace pool for everything else"
+        )
+    return others
