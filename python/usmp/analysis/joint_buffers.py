@@ -6,7 +6,9 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from math import gcd, lcm
 
+import tvm
 from tvm import tirx
 
 from usmp.analysis.buffer_extraction import pool_pressures, set_conflicts
@@ -15,6 +17,7 @@ from usmp.analysis.pressure import memory_pressure
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange, PoolInfo
 from usmp.objects.attributes import STATE_TENSOR_ATTR
+from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
 from usmp.support.unique_names import UniqueNames
 
 
@@ -52,7 +55,9 @@ def entry_ranges(lengths: Mapping[str, int]) -> dict[str, Span]:
 
 
 def join_buffers(
-    parts: Sequence[EntryBuffers], concurrent: Collection[frozenset[str]] = ()
+    parts: Sequence[EntryBuffers],
+    concurrent: Collection[frozenset[str]] = (),
+    pack_constants: bool = False,
 ) -> BufferInfoAnalysis:
     """The buffers of all entries, each known by its entry's name.
 
@@ -70,6 +75,10 @@ def join_buffers(
         the entries, in order.
     concurrent
         pairs of entries that may run at once.
+    pack_constants
+        whether constants whose size is no multiple of their alignment may be aligned to less, but
+        never less than their elements, so that together they take no more than each entry's do in
+        a pool of its own, whose last one needs no padding.
 
     Raises
     ------
@@ -77,7 +86,7 @@ def join_buffers(
         a state of two sizes, types or alignments, or with no pool that suits all entries;
         entries that may run at once and share an allocation, or a state that is written.
     """
-    return _Joined(parts, concurrent).analysis()
+    return _Joined(parts, concurrent, pack_constants).analysis()
 
 
 @dataclass
@@ -103,9 +112,13 @@ class _Shared:
 
 class _Joined:
     def __init__(
-        self, parts: Sequence[EntryBuffers], concurrent: Collection[frozenset[str]]
+        self,
+        parts: Sequence[EntryBuffers],
+        concurrent: Collection[frozenset[str]],
+        pack_constants: bool,
     ) -> None:
         self.parts = parts
+        self.pack_constants = pack_constants
         self.spans = list(entry_ranges({part.entry: part.length for part in parts}).values())
         names = [part.entry for part in parts]
         self.concurrent = [
@@ -201,11 +214,20 @@ class _Joined:
             names.unique(name),
             shared.first.size_bytes,
             self._candidates(shared),
-            shared.first.alignment,
+            self._alignment(shared),
             [LiveRange(start, stop) for start, stop in merge_spans(spans)],
             shared.first.kind,
             shared.first.fixed_offset,
         )
+
+    def _alignment(self, shared: _Shared) -> int:
+        info = shared.first
+        alignment, size = int(info.alignment), int(info.size_bytes)
+        element = int(tvm.DataType(str(shared.first_stmt.buffer.dtype)).itemsize)
+        is_usual = alignment == lcm(DEFAULT_BYTE_ALIGNMENT, element)
+        if not (self.pack_constants and is_usual and is_constant_info(info)):
+            return alignment
+        return max(element, gcd(size, alignment))
 
     @staticmethod
     def _copy(info: BufferInfo, spans: Iterable[Span]) -> BufferInfo:

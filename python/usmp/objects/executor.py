@@ -82,6 +82,11 @@ class Executor(FFIObject):
         return int(self.options.get("workspace-byte-alignment", DEFAULT_BYTE_ALIGNMENT))
 
     @property
+    def sets_constant_alignment(self) -> bool:
+        """Whether the alignment of constants was asked for."""
+        return "constant-byte-alignment" in self.options
+
+    @property
     def constant_byte_alignment(self) -> int:
         """Alignment in bytes of every constant."""
         return int(self.options.get("constant-byte-alignment", DEFAULT_BYTE_ALIGNMENT))

@@ -40,6 +40,7 @@ from usmp.objects.entries import (
     entries_of,
     entry_function_name,
 )
+from usmp.objects.executor import executor_of
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
 from usmp.planning.identity import identity
@@ -290,7 +291,8 @@ def _analyze(prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis
     parts = entry_buffers(prepared, options.overlap, options.preserve_inputs)
     if entries_of(prepared) == [ONLY_ENTRY]:
         return parts[0].analysis
-    return join_buffers(parts, concurrent_entries(prepared))
+    packs = not executor_of(prepared).sets_constant_alignment
+    return join_buffers(parts, concurrent_entries(prepared), packs)
 
 
 def _key(mod: IRModule) -> Hashable:
