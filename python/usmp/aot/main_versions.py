@@ -38,6 +38,7 @@ from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames, names_apart
+from usmp.tir.nodes import sequence
 
 Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
 """What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
@@ -275,6 +276,8 @@ class _MainBuilder:
         """Whether the binding at `position` is the last to use what is in `buffer`."""
         if buffer not in self.allocations or buffer in set(self.constants.values()):
             return False
+        if buffer in self.states and self.states[buffer].output < 0:
+            return False  # The next run needs it.
         return not any(
             self.last_uses.get(var, -1) > position and buffer in set(_flatten(value))
             for var, value in self.values.items()
@@ -347,7 +350,7 @@ class _MainBuilder:
         copy_to_states(self.calls, now_in, self.allocate_like)
         views, calls = self.calls.declarations(), self.calls.statements()
         body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
-        return tirx.PrimFunc(self.params, tirx.SeqStmt(body))
+        return tirx.PrimFunc(self.params, sequence(body))
 
     def set_states(self) -> list[tirx.Stmt]:
         """What gives the states their initial values."""

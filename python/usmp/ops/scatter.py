@@ -13,8 +13,9 @@ import tvm
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
-from usmp.ops.statements import Local, sequence
+from usmp.ops.statements import Local
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import sequence
 
 _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""

@@ -10,6 +10,7 @@ from tvm import relax, tirx
 
 from usmp.ops.emit import add_prim_func, constant
 from usmp.ops.record import QuantizedOp
+from usmp.tir.nodes import sequence
 
 
 def call_in_place(
@@ -93,11 +94,3 @@ def loop(
     index = tirx.Var(name, "int32")
     inner = body(index)
     return tirx.For(index, 0, extent, tirx.ForKind.SERIAL, sequence(inner))
-
-
-def sequence(statements: tirx.Stmt | Iterable[tirx.Stmt]) -> tirx.Stmt:
-    """One statement after the other."""
-    if isinstance(statements, tirx.Stmt):
-        return statements
-    several = list(statements)
-    return several[0] if len(several) == 1 else tirx.SeqStmt(several)

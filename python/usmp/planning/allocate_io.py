@@ -19,6 +19,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
 )
 from usmp.objects.tensor_info import place_names
+from usmp.tir.nodes import sequence
 
 
 def allocate_io(mod: IRModule, name: str = MAIN_FUNCTION_NAME) -> tirx.PrimFunc:
@@ -83,7 +84,7 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
     params = [param for index, param in enumerate(main.params) if index not in allocated]
     func = tirx.PrimFunc(
         params,
-        tirx.SeqStmt([*allocations, *tirx.stmt_list(body)]),
+        sequence([*allocations, *tirx.stmt_list(body)]),
         main.ret_type,
         main.attrs,
     )

@@ -15,6 +15,7 @@ from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_or
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import Peaks, PlanningSession, with_main
+from usmp.tir.nodes import sequence
 
 _MOST_TRIALS = 8
 """Choices of copies that are planned."""
@@ -75,7 +76,7 @@ def with_order(main: tirx.PrimFunc, order: Sequence[int]) -> tirx.PrimFunc:
     parts = tirx.stmt_list(main.body)
     declarations = [stmt for stmt in parts if isinstance(stmt, DECLARATIONS)]
     statements = [stmt for stmt in parts if not isinstance(stmt, DECLARATIONS)]
-    return main.with_body(tirx.SeqStmt([*declarations, *(statements[index] for index in order)]))
+    return main.with_body(sequence([*declarations, *(statements[index] for index in order)]))
 
 
 @dataclass(frozen=True)

@@ -69,20 +69,37 @@ def _functions(
     model: str, mod: IRModule, entries: Mapping[str, str], taken: UniqueNames, shared_state: bool
 ) -> dict[GlobalVar, BaseFunc]:
     """The functions of a model, with names that those of others do not have."""
-    variables = {}
-    for variable in sorted(mod.functions, key=lambda v: str(v.name_hint)):
-        name = str(variable.name_hint)
-        variables[variable] = GlobalVar(entries.get(name) or taken.unique(name))
+
+    def owned(func: BaseFunc, name: str) -> BaseFunc:
+        return func if shared_state else _with_own_states(func, model, is_entry=name in entries)
+
+    # Relax knows the type of a variable of a function that a builder added.
+    builder = relax.BlockBuilder()
+    variables: dict[GlobalVar, GlobalVar] = {}
     functions: dict[GlobalVar, BaseFunc] = {}
+    ordered = sorted(mod.functions.items(), key=lambda item: str(item[0].name_hint))
+    for variable, func in ordered:
+        name = str(variable.name_hint)
+        if isinstance(func, tirx.PrimFunc):
+            new_name = taken.unique(name)
+            added = _with_symbol(owned(func, name), new_name)
+            variables[variable] = builder.add_func(added, new_name)
+        else:
+            variables[variable] = GlobalVar(entries.get(name) or taken.unique(name))
     for variable, new in variables.items():
         func, name = mod.functions[variable], str(variable.name_hint)
-        func = tvm_ffi.structural_map(func, (GlobalVar, lambda used: variables.get(used, used)))
-        if not shared_state:
-            func = _with_own_states(func, model, is_entry=name in entries)
-        if (func.attrs and func.attrs.get("global_symbol") is not None) or name in entries:
+        func = tvm_ffi.structural_map(
+            owned(func, name), (GlobalVar, lambda used: variables.get(used, used))
+        )
+        if name in entries:
             func = func.with_attr("global_symbol", str(new.name_hint))
-        functions[new] = func
+        functions[new] = _with_symbol(func, str(new.name_hint))
     return functions
+
+
+def _with_symbol(func: BaseFunc, name: str) -> BaseFunc:
+    is_public = func.attrs and func.attrs.get("global_symbol") is not None
+    return func.with_attr("global_symbol", name) if is_public else func
 
 
 def _with_own_states(func: BaseFunc, model: str, is_entry: bool) -> BaseFunc:

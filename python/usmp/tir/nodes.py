@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import tvm_ffi
+from tvm import tirx
 from tvm.ir import Var
 
 
@@ -18,3 +20,13 @@ def nodes_of(root: Any, kind: type) -> list[Any]:
 def mentions(root: Any, var: Var) -> bool:
     """Whether `var` occurs anywhere in TIR or Relax."""
     return any(found.same_as(var) for found in nodes_of(root, Var))
+
+
+def sequence(statements: tirx.Stmt | Iterable[tirx.Stmt]) -> tirx.Stmt:
+    """One statement after the other; TIR has no sequence of less than two."""
+    if isinstance(statements, tirx.Stmt):
+        return statements
+    several = list(statements)
+    if not several:
+        return tirx.Evaluate(tirx.IntImm("int32", 0))
+    return several[0] if len(several) == 1 else tirx.SeqStmt(several)

@@ -10,6 +10,7 @@ from usmp.analysis.live_byte_counts import LiveBytes, live_bytes, workspace_pool
 from usmp.analysis.memory.function_liveness import Span
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.passes import ModulePass
+from usmp.tir.nodes import sequence
 
 POISON = 0xA5
 """What dead bytes are overwritten with: far from 0 as an integer, almost 0 as a float32."""
@@ -50,7 +51,7 @@ def _poisoned(mod: IRModule, entry: str) -> tirx.PrimFunc:
         body.append(statement)
         if index in live_after:
             body += _overwrite_dead(pools, live_after[index])
-    return main.with_body(tirx.SeqStmt(body))
+    return main.with_body(sequence(body))
 
 
 def _overwrite_dead(pools: dict[Var, str], live: LiveBytes) -> list[tirx.Stmt]:

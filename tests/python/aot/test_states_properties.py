@@ -10,11 +10,11 @@ from random import Random
 import numpy as np
 import pytest
 import tvm
-from tvm import relax, tirx
+from tvm import tirx
 from tvm.target import Target
 
 from support.lowered_main import lower_main
-from support.state_programs import F4, Graph, program
+from support.state_models_random import StateModel
 from support.tir_interpreter import Interpreter, Pointer
 from usmp.objects import (
     BufferInfoKind,
@@ -37,110 +37,28 @@ pytestmark = pytest.mark.property
 
 SEEDS = 400
 RUNS = 3
-MOVES = ("join", "cut", "split")
 DOES_NOT_FIT = "the space available in the provided pools exceeded"
 
 
-class Model:
-    """A random model: how to build it in Relax, and what it computes."""
+class Model(StateModel):
+    """A random model with one to three states, all of which it changes."""
 
     def __init__(self, seed: int) -> None:
         random = Random(seed)
-        self.states = ["s", "r", "q"][: random.randint(1, 3)]
-        self.steps = [self._step(random, index) for index in range(random.randint(0, 8))]
-        count = 2 + len(self.states) + len(self.steps)
-        results = [random.randrange(count) for _ in range(len(self.states) + random.randint(0, 3))]
-        self.results = results
-        self.places = random.sample(range(len(results)), len(self.states))
+        states = ["s", "r", "q"][: random.randint(1, 3)]
         kinds = [np.int8(0), np.int8(-5), np.array([1, 2, 3, 4], np.int8), np.zeros(4, np.int8)]
-        self.initial = {name: random.choice(kinds) for name in self.states}
-
-    def _step(self, random: Random, index: int) -> tuple[str, int, int]:
-        # Most of the time what was computed last: models are chains.
-        known = 2 + len(self.states) + index
-        a, b = (
-            max(known - 1 - random.randrange(3), 0)
-            if random.random() < 0.5
-            else random.randrange(known)
-            for _ in range(2)
-        )
-        kinds = ["add", "accumulate", "accumulate", "exchange", "before", "reshape", *MOVES, *MOVES]
-        return random.choice(kinds), a, b
-
-    def build(self) -> tvm.ir.IRModule:
-        states = {name: place for name, place in zip(self.states, self.places, strict=True)}
-        return program(self._emit, states, self.initial)
-
-    def _emit(self, graph: Graph) -> list[relax.Expr]:
-        values = [graph.x, graph.constant(9), *(graph.params[name] for name in self.states)]
-        wide: list[relax.Expr] = []
-        for kind, a, b in self.steps:
-            if kind in MOVES:
-                value = move(graph, kind, a, b, values, wide)
-            elif kind == "reshape":
-                value = graph.reshape(graph.reshape(values[a]), F4)
-            elif kind in ("exchange", "before"):
-                value = graph.exchange(values[a], values[b])[kind == "before"]
-            else:
-                value = getattr(graph, kind)(values[a], values[b])
-            values.append(value)
-        return [values[index] for index in self.results]
-
-    def compute(self, x: np.ndarray, states: list[np.ndarray]) -> list[np.ndarray]:
-        """The results of one run."""
-        values = [x, np.full(4, 9, np.int8), *states]
-        wide: list[np.ndarray] = []
-        for kind, a, b in self.steps:
-            if kind in MOVES:
-                values.append(move(Arrays(), kind, a, b, values, wide))
-                continue
-            left, right = values[a], values[b]
-            values.append(
-                {
-                    "add": left + right,
-                    "accumulate": left + right[::-1],
-                    "exchange": right + np.int8(1),
-                    "before": left,
-                    "reshape": left,
-                }[kind]
-            )
-        return [values[index] for index in self.results]
+        initial = {name: random.choice(kinds) for name in states}
+        super().__init__(random, states, initial, read_only=False)
 
     def expected(self, inputs: list[np.ndarray]) -> list[list[list[int]]]:
         """The outputs of some runs, one after the other."""
-        states = [np.broadcast_to(self.initial[name], 4).astype(np.int8) for name in self.states]
+        states = {n: np.broadcast_to(v, 4).astype(np.int8) for n, v in self.initial.items()}
         outputs = []
         for x in inputs:
-            results = self.compute(x, states)
-            states = [results[place] for place in self.places]
-            kept = set(self.places)
-            outputs.append([r.tolist() for i, r in enumerate(results) if i not in kept])
+            results = self.compute(x, [states[name] for name in self.states])
+            outputs.append([result.tolist() for result in self.returned(results)])
+            states |= self.changed(results)
         return outputs
-
-
-class Arrays:
-    """What `Graph` emits, in numpy."""
-
-    join = staticmethod(np.concatenate)
-    split = staticmethod(np.split)
-
-    def cut(self, wide: np.ndarray, begin: int) -> np.ndarray:
-        return wide[begin : begin + 4]
-
-
-def move(to: Graph | Arrays, kind: str, a: int, b: int, values: list, wide: list):
-    """Four elements of longer tensors, which are joined of what there is when they are needed, or
-    all of shorter ones."""
-    if kind == "join" or not wide:
-        parts = [values[a], values[b], *wide[-1:]]
-        wide.append(to.join(parts[b % 2 :] + parts[: b % 2]))
-    candidates = [*wide, *values]
-    whole = wide[-1] if kind == "join" else candidates[b % len(candidates)]
-    begin = 3 * a + b
-    width = int(whole.shape[0] if isinstance(whole, np.ndarray) else whole.ty.shape[0])
-    if kind == "split" and width > 4:
-        return to.split(whole, width // 4)[begin % (width // 4)]
-    return to.cut(whole, begin % (width - 3))
 
 
 def planned(model: Model, algorithm: str, io: bool, limits: list[int]) -> tvm.ir.IRModule | None:
