@@ -64,7 +64,8 @@ def test_entries_that_interrupt_each_other(io):
         mod = planned(model, ALGORITHMS[seed % len(ALGORITHMS)], io, pairs)
         used = bytes_of_entries(mod)
         assert all(used[one].isdisjoint(used[other]) for one, other in pairs), seed
-        machine = Machine(PoisonDeadBytes()(mod))
+        # The fills take most of the time.
+        machine = Machine(PoisonDeadBytes()(mod) if seed % 4 == 0 else mod)
         runs, found = [], []
         for _ in range(3):
             one, other = random.sample(random.choice(pairs), 2)
