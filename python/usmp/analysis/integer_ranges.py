@@ -16,6 +16,7 @@ from tvm import tirx
 from tvm.ir import Call, Op, StringImm, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
+from usmp.tir.identity import identity
 from usmp.tir.intrinsics import (
     INTERPOLATED_LOGISTIC,
     INTERPOLATED_TANH,
@@ -95,14 +96,15 @@ class IntegerRanges:
 
     def of(self, expr: tirx.Expr) -> Range:
         """The bounds of an integer expression."""
-        known = self._known.get(hash(expr))
+        key = identity(expr)
+        known = self._known.get(key)
         if known is not None:
             return known[1]
         limits = type_range(str(expr.ty.dtype))
         found = self._exact(expr)
         values = limits if found is None or not is_within(found, limits) else found
-        # The expression is kept, so that no other one gets its hash.
-        self._known[hash(expr)] = expr, values
+        # The expression is kept, so that no other one gets its identity.
+        self._known[key] = expr, values
         return values
 
     def fits(self, expr: Any) -> bool:

@@ -33,12 +33,12 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.pools import READ_WRITE_ACCESS
 from usmp.objects.targets import is_target, target_text
-from usmp.planning.identity import identity
 from usmp.planning.state_pool import (
     DEFAULT_WORKSPACE_POOL_NAME,
     state_pool_of,
     workspace_beside,
 )
+from usmp.tir.identity import identity
 
 DEFAULT_CONSTANT_POOL_NAME = "global_const_workspace"
 

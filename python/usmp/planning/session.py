@@ -43,9 +43,9 @@ from usmp.objects.entries import (
 from usmp.objects.executor import executor_of
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
-from usmp.planning.identity import identity
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
+from usmp.tir.identity import identity
 from usmp_solver import lower_bound
 
 Peaks: TypeAlias = tuple[int, ...]

@@ -39,3 +39,17 @@ def test_integers_that_a_small_float_cannot_hold_may_be_infinite():
     ranges = IntegerRanges(variables={value: (0, 70000)})
     assert ranges.of_float(Cast("float32", value)) == (0.0, 70000.0, False)
     assert ranges.of(Cast("int32", Cast("float16", value))) == type_range("int32")
+
+
+def test_constants_with_equal_hashes_have_bounds_of_their_own():
+    """The hashes of -1 and -2 are equal in Python."""
+    ranges = IntegerRanges()
+    for number in (-1, -2, -1):
+        assert ranges.of(tirx.IntImm("int32", number)) == (number, number)
+
+
+def test_a_product_that_overflows_is_found_after_one_with_a_constant_of_equal_hash():
+    value = tirx.Var("value", "int32")
+    ranges = IntegerRanges(variables={value: (-(2**30), 2**30 + 1)})
+    assert ranges.fits(tirx.Mul(value, tirx.IntImm("int32", -1)))
+    assert not ranges.fits(tirx.Mul(value, tirx.IntImm("int32", -2)))

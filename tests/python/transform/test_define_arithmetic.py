@@ -109,6 +109,26 @@ def test_the_least_number_has_no_positive_one(model, dtype):
 
 
 @pytest.mark.cc
+@pytest.mark.parametrize("target", ["c", "llvm"])
+def test_a_product_that_wraps_beside_one_that_does_not(model, target):
+    """Python's hashes of the constants -1 and -2 are equal, their products are not."""
+    a, _ = pairs("int32")
+    factors = (-1, -2)
+
+    def body(builder, a):
+        least = relax.const(np.iinfo("int32").min + 1, "int32")
+        limited = builder.emit(relax.op.maximum(a, least))
+        products = (relax.op.multiply(limited, relax.const(f, "int32")) for f in factors)
+        return relax.op.bitwise_xor(*map(builder.emit, products))
+
+    mod = model(body, ("a", a.shape, "int32"))
+    limited = np.maximum(a, np.iinfo("int32").min + 1)
+    with np.errstate(over="ignore"):
+        expected = np.bitwise_xor(*(limited * np.int32(factor) for factor in factors))
+    np.testing.assert_array_equal(run(mod, {"a": a}, target), expected)
+
+
+@pytest.mark.cc
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_sums_wrap(model, dtype):
     a, _ = pairs(dtype)

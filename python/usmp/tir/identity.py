@@ -7,5 +7,8 @@ from tvm_ffi import Object
 
 def identity(value: Object | None) -> int:
     """The same for two objects of Python if they stand for one object of TVM, for as long as
-    anyone holds that; 0 for None."""
+    anyone holds that; 0 for None.
+
+    It is not the hash, which of an integer constant is its value: those of -1 and -2 are equal.
+    """
     return 0 if value is None else int(value.__chandle__())
