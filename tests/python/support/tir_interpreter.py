@@ -132,7 +132,8 @@ class Interpreter:
         They are read once: TVM makes a Python object whenever a field is read, and two objects of
         one variable are slow to compare.
         """
-        address = hash(node)
+        # Not the hash, which of an integer constant is its value: those of -1 and -2 are equal.
+        address = node.__chandle__()
         if address not in self.fields:
             # The node is kept, so no other can come to lie at its address.
             self.fields[address] = node, [self.part(attrgetter(name)(node)) for name in names]
@@ -142,7 +143,9 @@ class Interpreter:
         """A field as `parts` returns it."""
         if isinstance(field, tvm_ffi.Array):
             return [self.part(element) for element in field]
-        return self.variables.setdefault(hash(field), field) if type(field) is tirx.Var else field
+        if type(field) is not tirx.Var:
+            return field
+        return self.variables.setdefault(field.__chandle__(), field)
 
     # ---- statements
 

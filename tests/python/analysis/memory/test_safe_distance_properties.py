@@ -18,6 +18,7 @@ from support.access_trace import Tracer, memory_of, trace
 from support.chaotic_operators import CHAOS
 from support.common_operators import COMMON
 from support.odd_operators import BOUNDED, EXACT
+from support.operator_builder import Builder, loop, store, wide
 from support.overlapped_runs import Operator, differing, run
 from support.tir_programs import draw_program
 from usmp.analysis import safe_overlap
@@ -99,6 +100,24 @@ def test_distances_are_safe(family, data):
 def test_distances_are_safe_in_chaos(operator):
     for pair, _, distance, true in distances_of(operator):
         assert distance >= true, pair
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(-1, -2), (-2, -1)])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_runs_have_constants_as_they_are(factor, offset, backwards):
+    """Python's hashes of -1 and -2 are equal: a run that took one for the other accessed memory
+    where the program does not."""
+    builder = Builder()
+    x, y = builder.input(8), builder.output(8)
+    operator = builder.operator(
+        loop(3, lambda i: store(y, i * factor + 4, wide(x[i + 3 + tirx.IntImm("int32", offset)])))
+    )
+    accesses = trace(operator.mod, "main", operator.contents, backwards=backwards).accesses
+    reads = [(0, i + 3 + offset, i + 4 + offset, False) for i in range(3)]
+    writes = [(1, i * factor + 4, i * factor + 5, True) for i in range(3)]
+    assert accesses == [access for pair in zip(reads, writes, strict=True) for access in pair]
+    # The write of y[4] comes before the read at i == 1.
+    assert safe_overlap(operator.func).distance(x, y) == 5 - (4 + offset)
 
 
 @given(st.integers(0, 2**32 - 1))
