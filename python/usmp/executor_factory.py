@@ -15,11 +15,12 @@ from usmp.boards.board import Board
 from usmp.boards.project import project_files
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_source import print_main_caller, print_sources
-from usmp.codegen.interface import Interface, IOTensor, interface_of
+from usmp.codegen.entry_interface import IOTensor
+from usmp.codegen.interface import Interface, interface_of
 from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import MemoryPlan
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, MEMORY_PLAN_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.support.plain_text import shown
@@ -47,18 +48,28 @@ class AOTExecutorFactoryModule:
     def __repr__(self) -> str:
         """What a reader wants to see in a notebook; `ir_mod.show()` shows the rest."""
         pools = ", ".join(f"{shown(pool.name)} {pool.size_bytes}" for pool in self.interface.pools)
-        inputs = ", ".join(map(_described, self.interface.inputs))
-        outputs = ", ".join(map(_described, self.interface.outputs))
-        return (
-            f'AOTExecutorFactoryModule "{shown(self.module_name)}": RAM {self.ram_bytes} bytes\n'
-            f"  pools: {pools}\n  {inputs} -> {outputs}"
-        )
+        lines = [
+            f'AOTExecutorFactoryModule "{shown(self.module_name)}": RAM {self.ram_bytes} bytes',
+            f"  pools: {pools}",
+        ]
+        for entry, (inputs, outputs) in self._described_entries().items():
+            name = f"{shown(entry)}: " if len(self.interface.entries) > 1 else ""
+            lines.append(f"  {name}{', '.join(inputs)} -> {', '.join(outputs)}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """What notebooks show: a table of the pools, and the tensors of the interface."""
-        inputs, outputs = self.interface.inputs, self.interface.outputs
-        described = [_described(tensor) for tensor in inputs], [_described(t) for t in outputs]
-        return memory_html(self._module_metadata, *described)
+        return memory_html(self._module_metadata, self._described_entries())
+
+    def _described_entries(self) -> dict[str, tuple[list[str], list[str]]]:
+        """Inputs and outputs of each entry, as a person reads them."""
+        return {
+            entry.name: (
+                [_described(tensor) for tensor in entry.inputs],
+                [_described(tensor) for tensor in entry.outputs],
+            )
+            for entry in self.interface.entries
+        }
 
     def summary(self) -> str:
         """The table that `tvmc compile` ends with.
@@ -70,7 +81,7 @@ class AOTExecutorFactoryModule:
 
     @cached_property
     def interface(self) -> Interface:
-        """Inputs, outputs and pools, with their C names."""
+        """Entries with their inputs and outputs, and pools, with their C names."""
         return interface_of(self.ir_mod, self.module_name)
 
     @property
@@ -81,7 +92,8 @@ class AOTExecutorFactoryModule:
 
     @property
     def ram_bytes(self) -> int:
-        """RAM that a run takes, but for the stack: workspace pools, and inputs and outputs."""
+        """RAM that runs take, but for the stack: workspace pools, and the inputs and outputs of the
+        entries that take most at once."""
         return int(self._module_metadata["memory"]["ram"]["size_bytes"])
 
     @cached_property
@@ -100,13 +112,13 @@ class AOTExecutorFactoryModule:
         """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
         with report_faults("to write the C"):
             if self._llvm is not None:
-                return [print_main_caller(self.interface, self._llvm.main)]
+                return [print_main_caller(self.interface, self._llvm.mains)]
             return print_sources(self.ir_mod, self.interface)
 
     @cached_property
     def _llvm(self) -> LLVMModule | None:
         """Operators and main function as an object file, for target llvm."""
-        target = self.ir_mod[MAIN_FUNCTION_NAME].attrs["target"]
+        target = self.ir_mod[self.interface.entries[0].function].attrs["target"]
         if target.kind.name != "llvm":
             return None
         with report_faults("to make LLVM code"):
@@ -140,12 +152,16 @@ class AOTExecutorFactoryModule:
         """
         return HostModule(self.files(), self._module_metadata, sources=sources)
 
-    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Run the model once on this host, building it first if it was not yet.
+    def run(
+        self, inputs: Mapping[str, np.ndarray], entry: str | None = None
+    ) -> dict[str, np.ndarray]:
+        """Run the model, or one entry of it, once on this host, building it first if it was not
+        yet.
 
-        State is kept from one call to the next; `load` gives a module that can be reset.
+        State is kept from one call to the next; `load` gives a module that can be reset. `entry`
+        is the name of the entry, if there are several.
         """
-        return self._loaded.run(inputs)
+        return self._loaded.run(inputs, entry)
 
     @cached_property
     def _loaded(self) -> HostModule:

@@ -16,6 +16,7 @@ from usmp.boards.board import PROJECT_FOLDER, Board
 from usmp.boards.board_run import BoardRuns, Section
 from usmp.boards.elf_sections import read_sections
 from usmp.boards.linker_errors import linker_error
+from usmp.objects.entries import ONLY_ENTRY, check_only_entry
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.extra_sources import check_sources, include_sources
 from usmp.runtime.inputs import checked_inputs
@@ -69,7 +70,9 @@ class EmulatedModule:
                 f"the archive has no {PROJECT_FOLDER}/; compile the model with --board "
                 f"{board.name} again"
             )
-        main = metadata["memory"]["functions"]["main"][0]
+        mains = metadata["memory"]["functions"]["main"]
+        check_only_entry(metadata["model_name"], [main.get("entry", ONLY_ENTRY) for main in mains])
+        (main,) = mains
         self.inputs: dict[str, dict[str, Any]] = main["inputs"]
         self.outputs: dict[str, dict[str, Any]] = main["outputs"]
         self.board = board

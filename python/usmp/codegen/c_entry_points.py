@@ -10,12 +10,13 @@ from usmp.codegen.c_header import map_declaration, reset_declaration, run_declar
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_text import comment_text, quoted
 from usmp.codegen.c_types import ALIAS_TYPEDEFS
-from usmp.codegen.interface import Interface, IOTensor
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface import Interface
 
 
 @dataclass(frozen=True)
 class MainFunction:
-    """The planned main function, as the entry points call it.
+    """The planned function of an entry, as what applications call calls it.
 
     Parameters
     ----------
@@ -61,22 +62,22 @@ def print_preamble(interface: Interface) -> str:
     )
 
 
-def print_entry_points(interface: Interface, main: MainFunction) -> str:
-    """The internal pools, and the functions of the header around `main`."""
-    return "\n".join(
-        [
-            *print_internal_pools(interface),
-            *_map_definitions(interface),
-            _run_definition(interface, main),
-            *_reset_definition(interface),
-        ]
-    )
+def print_entry_points(interface: Interface, mains: Sequence[MainFunction]) -> str:
+    """The internal pools, and the functions of the header around those of the entries."""
+    functions = [
+        text
+        for entry, main in zip(interface.entries, mains, strict=True)
+        for text in (*_map_definitions(interface, entry), _run_definition(interface, entry, main))
+    ]
+    return "\n".join([*print_internal_pools(interface), *functions, *_reset_definition(interface)])
 
 
-def print_entry_point_source(interface: Interface, main: MainFunction) -> str:
-    """A source file of its own for `print_entry_points`; `main` is in another object file."""
+def print_entry_point_source(interface: Interface, mains: Sequence[MainFunction]) -> str:
+    """A source file of its own for `print_entry_points`; the functions of the entries are in
+    another object file."""
+    declarations = [f"{main.declaration};\n" for main in mains]
     return "\n".join(
-        [print_preamble(interface), f"{main.declaration};\n", print_entry_points(interface, main)]
+        [print_preamble(interface), *declarations, print_entry_points(interface, mains)]
     )
 
 
@@ -95,13 +96,13 @@ def _address(interface: Interface, tensor: IOTensor) -> str:
     return f"((uint8_t*){pool} + {int(tensor.allocation.byte_offset)})"
 
 
-def _map_definitions(interface: Interface) -> list[str]:
-    if not interface.has_workspace_io:
+def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
+    if not entry.has_workspace_io:
         return []
     definitions = []
-    for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):
-        lines = [f"{map_declaration(interface, what)} {{"]
-        lines.append(f"  struct {interface.prefix}_{what} places;")
+    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        lines = [f"{map_declaration(interface, entry, what)} {{"]
+        lines.append(f"  struct {entry.prefix}_{what} places;")
         assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in tensors]
         lines += assignments
         if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
@@ -111,20 +112,24 @@ def _map_definitions(interface: Interface) -> list[str]:
     return definitions
 
 
-def _run_definition(interface: Interface, main: MainFunction) -> str:
-    """The entry point: hands tensors and pools to the main function."""
-    lines = [f"{run_declaration(interface)} {{"]
+def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunction) -> str:
+    """What an application calls: it hands tensors and pools to the function of the entry."""
+    lines = [f"{run_declaration(interface, entry)} {{"]
     arguments = []
-    if not interface.has_workspace_io:
-        arguments += [f"inputs->{tensor.c_name}" for tensor in interface.inputs]
-        arguments += [f"outputs->{tensor.c_name}" for tensor in interface.outputs]
+    if not entry.has_workspace_io:
+        arguments += [f"inputs->{tensor.c_name}" for tensor in entry.inputs]
+        arguments += [f"outputs->{tensor.c_name}" for tensor in entry.outputs]
         lines += [
             f"  (void){what};"
-            for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs))
+            for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
             if not tensors
         ]
-    arguments += [f"devices->{device}" for device in interface.devices]
-    arguments += [_pool_address(interface, pool.name) for pool in interface.pools]
+    if interface.external_pools and all(pool.is_internal for pool in entry.pools):
+        lines.append("  (void)workspace_pools;")
+    if interface.devices and not entry.devices:
+        lines.append("  (void)devices;")
+    arguments += [f"devices->{device}" for device in entry.devices]
+    arguments += [_pool_address(interface, pool.name) for pool in entry.pools]
     lines += [main.call(arguments), "  return 0;", "}\n"]
     return "\n".join(lines)
 

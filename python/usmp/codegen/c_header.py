@@ -5,7 +5,10 @@ from __future__ import annotations
 from usmp.codegen.accelerators import accelerator_parts, devices_parameter
 from usmp.codegen.c_macros import STATIC_ASSERT, print_macros
 from usmp.codegen.c_text import comment, quoted
-from usmp.codegen.interface import Interface, IOTensor, PoolParameter
+from usmp.codegen.entry_comments import run_comment
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface import Interface
+from usmp.codegen.pool_parameter import PoolParameter
 
 
 def print_header(interface: Interface) -> str:
@@ -30,30 +33,37 @@ def print_header(interface: Interface) -> str:
 
 def _declarations(interface: Interface) -> list[str]:
     """The structs and functions of the C interface; the packed interface has neither."""
+    structs = [
+        _tensor_struct(interface, entry, what, tensors)
+        for entry in interface.entries
+        for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
+    ]
+    functions = [
+        text
+        for entry in interface.entries
+        for text in (*_map_functions(interface, entry), _run(interface, entry))
+    ]
     return [
-        _tensor_struct(interface, "inputs", interface.inputs),
-        _tensor_struct(interface, "outputs", interface.outputs),
+        *structs,
         *(f"{text}\n{code}\n" for text, code in accelerator_parts(interface)),
         *_pool_struct(interface),
-        *_map_functions(interface),
-        _run(interface),
+        *functions,
         *_reset(interface),
     ]
 
 
-def run_declaration(interface: Interface) -> str:
-    """The declaration of the entry point, without the semicolon.
+def run_declaration(interface: Interface, entry: EntryInterface) -> str:
+    """The declaration of the function that runs an entry, without the semicolon.
 
     As in TVM 0.18 it takes no inputs and outputs if they live in the workspace (use case U4).
     """
-    p = interface.prefix
-    parameters = [] if interface.has_workspace_io else _tensor_parameters(interface)
+    parameters = [] if entry.has_workspace_io else _tensor_parameters(entry)
     parameters += [*_pool_parameters(interface), *devices_parameter(interface)]
-    return f"int32_t {p}_run({', '.join(parameters) or 'void'})"
+    return f"int32_t {entry.prefix}_run({', '.join(parameters) or 'void'})"
 
 
-def _tensor_parameters(interface: Interface) -> list[str]:
-    return [f"struct {interface.prefix}_{what}* {what}" for what in ("inputs", "outputs")]
+def _tensor_parameters(entry: EntryInterface) -> list[str]:
+    return [f"struct {entry.prefix}_{what}* {what}" for what in ("inputs", "outputs")]
 
 
 def _pool_parameters(interface: Interface) -> list[str]:
@@ -63,9 +73,9 @@ def _pool_parameters(interface: Interface) -> list[str]:
     return [f"struct {interface.prefix}_workspace_pools* workspace_pools"]
 
 
-def map_declaration(interface: Interface, what: str) -> str:
-    """The declaration of `map_inputs` or `map_outputs`, without the semicolon."""
-    p = interface.prefix
+def map_declaration(interface: Interface, entry: EntryInterface, what: str) -> str:
+    """The declaration of `map_inputs` or `map_outputs` of an entry, without the semicolon."""
+    p = entry.prefix
     return f"struct {p}_{what} {p}_map_{what}({''.join(_pool_parameters(interface)) or 'void'})"
 
 
@@ -75,14 +85,16 @@ def reset_declaration(interface: Interface) -> str:
     return f"void {interface.prefix}_reset({''.join(_pool_parameters(interface)) or 'void'})"
 
 
-def _tensor_struct(interface: Interface, what: str, tensors: list[IOTensor]) -> str:
+def _tensor_struct(
+    interface: Interface, entry: EntryInterface, what: str, tensors: list[IOTensor]
+) -> str:
     lines = [
         f"  void* {t.c_name};  /* {t.info.dtype}{[int(e) for e in t.info.shape]} */"
         for t in tensors
     ] or ["  uint8_t unused;"]
-    module = quoted(interface.module_name)
-    text = comment(f"The {what} of TVM module {module}, aligned for their element types")
-    return f"{text}\nstruct {interface.prefix}_{what} {{\n" + "\n".join(lines) + "\n};\n"
+    owner = interface.described(entry)
+    text = comment(f"The {what} of {owner}, aligned for their element types")
+    return f"{text}\nstruct {entry.prefix}_{what} {{\n" + "\n".join(lines) + "\n};\n"
 
 
 def _pool_struct(interface: Interface) -> list[str]:
@@ -111,37 +123,20 @@ def _kept(interface: Interface, pool: PoolParameter) -> str:
     return f", {kept} kept between runs" if kept else ""
 
 
-def _map_functions(interface: Interface) -> list[str]:
-    if not interface.has_workspace_io:
+def _map_functions(interface: Interface, entry: EntryInterface) -> list[str]:
+    if not entry.has_workspace_io:
         return []
+    owner = "" if interface.has_only_main else f" of {interface.described(entry)}"
     return [
-        f"{comment(f'Where the {what} have their places in the workspace')}\n"
-        f"{map_declaration(interface, what)};\n"
+        f"{comment(f'Where the {what}{owner} have their places in the workspace')}\n"
+        f"{map_declaration(interface, entry, what)};\n"
         for what in ("inputs", "outputs")
     ]
 
 
-_WRITE_INPUTS = {
-    False: "write all inputs before each run, for a run may overwrite them",
-    True: "write inputs when they change, for a run leaves them as they are",
-}
-
-
-def _run(interface: Interface) -> str:
-    text = [f"Run TVM module {quoted(interface.module_name)}; returns 0"]
-    if interface.has_workspace_io:
-        text[-1] += "."
-        text += [
-            "Inputs and outputs live in the workspace, where map_inputs and map_outputs say:",
-            f"{_WRITE_INPUTS[interface.preserves_inputs]}, and read the",
-            "outputs before the next",
-        ]
-    if interface.states:
-        text[-1] += "."
-        text.append(
-            f"{interface.state_size_bytes} bytes of the workspace are kept from one run to the next"
-        )
-    return f"{comment(*text)}\n{run_declaration(interface)};\n"
+def _run(interface: Interface, entry: EntryInterface) -> str:
+    text = comment(*run_comment(interface, entry))
+    return f"{text}\n{run_declaration(interface, entry)};\n"
 
 
 def _reset(interface: Interface) -> list[str]:

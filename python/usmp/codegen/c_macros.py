@@ -9,7 +9,9 @@ from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_literals import float_literal
 from usmp.codegen.c_text import comment, quoted
-from usmp.codegen.interface import Interface, IOTensor, PoolParameter
+from usmp.codegen.entry_interface import IOTensor, tensor_macro
+from usmp.codegen.interface import Interface
+from usmp.codegen.pool_parameter import PoolParameter
 
 STATIC_ASSERT = text_of("static_assert.h")
 """An assertion at compile time, whose message is `name`, in every standard of C and C++."""
@@ -78,10 +80,8 @@ def _short(macro: Macro) -> str:
 
 
 def _macros(interface: Interface) -> Iterator[Macro]:
-    for what, tensors in (("input", interface.inputs), ("output", interface.outputs)):
-        for tensor in tensors:
-            text = f"Bytes of {what} tensor {quoted(tensor.info.name)}"
-            yield Macro(f"{tensor.c_name.upper()}_SIZE", str(int(tensor.info.size_bytes)), text)
+    for tensor, begin, what in _tensors(interface):
+        yield Macro(f"{begin}_SIZE", str(int(tensor.info.size_bytes)), f"Bytes of {what}")
     workspace_bytes = str(interface.workspace_size_bytes)
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:
@@ -102,9 +102,8 @@ def _quantizations(interface: Interface) -> list[Macro]:
     """
     macros = [
         macro
-        for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
-        for tensor in tensors
-        for macro in _quantization(tensor, f"of {what} tensor {quoted(tensor.info.name)}")
+        for tensor, begin, what in _tensors(interface)
+        for macro in _quantization(tensor, begin, what)
     ]
     values: dict[str, set[str]] = {}
     for macro in macros:
@@ -112,13 +111,24 @@ def _quantizations(interface: Interface) -> list[Macro]:
     return [macro for macro in macros if len(values[macro.name]) == 1]
 
 
-def _quantization(tensor: IOTensor, of_tensor: str) -> Iterator[Macro]:
+def _tensors(interface: Interface) -> Iterator[tuple[IOTensor, str, str]]:
+    """The tensors of all entries, with what their macros begin with and what they are called."""
+    for entry in interface.entries:
+        name = "" if interface.has_only_main else entry.name
+        owner = f" of entry {quoted(name)}" if name else ""
+        for what, tensors in (("input", entry.inputs), ("output", entry.outputs)):
+            for tensor in tensors:
+                begin = tensor_macro(name, tensor.c_name)
+                yield tensor, begin, f"{what} tensor {quoted(tensor.info.name)}{owner}"
+
+
+def _quantization(tensor: IOTensor, begin: str, what: str) -> Iterator[Macro]:
     scale, zero_point = tensor.info.scale, tensor.info.zero_point
     if scale is None or zero_point is None:
         return
-    name, literal = tensor.c_name.upper(), float_literal(scale, "float32")
-    yield Macro(f"{name}_SCALE", literal, f"Quantization scale {of_tensor}")
-    yield Macro(f"{name}_ZERO_POINT", str(int(zero_point)), f"Zero point {of_tensor}")
+    literal = float_literal(scale, "float32")
+    yield Macro(f"{begin}_SCALE", literal, f"Quantization scale of {what}")
+    yield Macro(f"{begin}_ZERO_POINT", str(int(zero_point)), f"Zero point of {what}")
 
 
 def _macros_of_external_pool(

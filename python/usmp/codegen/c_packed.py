@@ -6,6 +6,7 @@ inputs, then the outputs, which are written, then the external pools, as bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tvm
@@ -14,7 +15,9 @@ from usmp.codegen.c_entry_points import MainFunction, print_preamble
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_text import c_string, quoted
-from usmp.codegen.interface import Interface, IOTensor, PoolParameter
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface import Interface
+from usmp.codegen.pool_parameter import PoolParameter
 
 SYMBOL_PREFIX = "__tvm_ffi_"
 """What tvm-ffi puts before the name of a function to find its symbol."""
@@ -34,41 +37,59 @@ class _Argument:
     size_bytes: int
 
 
-def print_packed_source(interface: Interface, main: MainFunction) -> str:
-    """The C11 source of the packed functions around `main`, which another source defines."""
-    tensors = [*interface.inputs, *interface.outputs]
-    arguments = [
-        *(_tensor(tensor, "input") for tensor in interface.inputs),
-        *(_tensor(tensor, "output") for tensor in interface.outputs),
-        *(_pool(pool) for pool in interface.external_pools),
-    ]
+def print_packed_source(interface: Interface, mains: Sequence[MainFunction]) -> str:
+    """The C11 source of the packed functions around those of the entries, which another source
+    defines."""
+    numbered = enumerate(zip(interface.entries, mains, strict=True))
     parts = [
         print_preamble(interface),
         "#include <stdio.h>\n#include <tvm/ffi/c_api.h>\n",
-        f"{main.declaration};\n",
+        *(f"{main.declaration};\n" for main in mains),
         *print_internal_pools(interface),
         text_of("packed_arguments.c"),
-        *_table(arguments),
-        _function(
-            interface,
-            "run",
-            "arguments" if arguments else "0",
-            len(arguments),
-            main.call(
-                [f"addresses[{index}]" for index in range(len(tensors))]
-                + [_pool_address(interface, pool, len(tensors)) for pool in interface.pools]
-            ),
+        *(
+            text
+            for number, (entry, main) in numbered
+            for text in _run(interface, entry, main, number)
         ),
     ]
     if interface.states:
-        first = f"&arguments[{len(tensors)}]" if interface.external_pools else "0"
+        entry = interface.entries[0]
+        first = len(entry.inputs) + len(entry.outputs)
+        table = f"&{_table_name(interface, 0)}[{first}]" if interface.external_pools else "0"
         body = "\n".join(
             f"  memset((uint8_t*){_state_pool(interface, str(state.pool_name))} + "
             f"{int(state.byte_offset)}, 0, {int(state.size_bytes)});"
             for state in interface.states
         )
-        parts.append(_function(interface, "reset", first, len(interface.external_pools), body))
+        name = f"{interface.prefix}_reset"
+        parts.append(_function(name, table, len(interface.external_pools), body))
     return "\n".join(parts)
+
+
+def _run(interface: Interface, entry: EntryInterface, main: MainFunction, number: int) -> list[str]:
+    """The function that runs an entry, after the table of its arguments."""
+    tensors = [*entry.inputs, *entry.outputs]
+    arguments = [
+        *(_tensor(tensor, "input") for tensor in entry.inputs),
+        *(_tensor(tensor, "output") for tensor in entry.outputs),
+        *(_pool(pool) for pool in interface.external_pools),
+    ]
+    table = _table_name(interface, number)
+    shape = "shape" if interface.has_only_main else f"shape_{number}"
+    passed = [f"addresses[{index}]" for index in range(len(tensors))]
+    passed += [_pool_address(interface, pool, len(tensors)) for pool in entry.pools]
+    return [
+        *_table(arguments, table, shape),
+        _function(
+            f"{entry.prefix}_run", table if arguments else "0", len(arguments), main.call(passed)
+        ),
+    ]
+
+
+def _table_name(interface: Interface, number: int) -> str:
+    """The table of an entry's arguments; its name is a number, not one that pools may have."""
+    return "arguments" if interface.has_only_main else f"arguments_{number}"
 
 
 def _tensor(tensor: IOTensor, what: str) -> _Argument:
@@ -83,24 +104,25 @@ def _pool(pool: PoolParameter) -> _Argument:
     return _Argument(name, f"uint8[{size}] or more", None, "uint8", pool.alignment_bytes, size)
 
 
-def _table(arguments: list[_Argument]) -> list[str]:
-    """The arguments as constant data."""
+def _table(arguments: list[_Argument], name: str, shape: str) -> list[str]:
+    """The arguments as constant data; the names of their shapes begin alike."""
     if not arguments:
         return []
     shapes = [
         # A scalar has no extent; C has no array without elements.
-        f"static const int64_t shape_{index}[] = {{{', '.join(map(str, argument.shape or [1]))}}};"
+        f"static const int64_t {shape}_{index}[] = "
+        f"{{{', '.join(map(str, argument.shape or [1]))}}};"
         for index, argument in enumerate(arguments)
         if argument.shape is not None
     ]
-    rows = [_row(index, argument) for index, argument in enumerate(arguments)]
-    table = "static const struct tvmgen_argument arguments[] = {\n" + "\n".join(rows) + "\n};\n"
+    rows = [_row(f"{shape}_{index}", argument) for index, argument in enumerate(arguments)]
+    table = f"static const struct tvmgen_argument {name}[] = {{\n" + "\n".join(rows) + "\n};\n"
     return ["\n".join([*shapes, table])]
 
 
-def _row(index: int, argument: _Argument) -> str:
+def _row(shape_name: str, argument: _Argument) -> str:
     kind = argument.dtype.rstrip("0123456789")
-    shape = "0" if argument.shape is None else f"shape_{index}"
+    shape = "0" if argument.shape is None else shape_name
     values = [
         c_string(argument.name),
         c_string(f" must be {argument.type}, not "),
@@ -125,11 +147,11 @@ def _state_pool(interface: Interface, name: str) -> str:
     return _pool_address(interface, next(p for p in interface.pools if p.name == name), 0)
 
 
-def _function(interface: Interface, name: str, table: str, count: int, body: str) -> str:
+def _function(name: str, table: str, count: int, body: str) -> str:
     """A packed function that checks its arguments, then does what `body` says."""
     parameters = "void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result"
-    head = f"int {SYMBOL_PREFIX}{interface.prefix}_{name}({parameters})"
-    function = f'"{interface.prefix}_{name}"'
+    head = f"int {SYMBOL_PREFIX}{name}({parameters})"
+    function = f'"{name}"'
     lines = [
         f"TVM_FFI_DLL_EXPORT {head};\n",
         f"{head} {{",

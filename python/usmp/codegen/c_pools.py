@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from usmp.codegen.c_constants import print_constant_pool, struct_size_bytes
 from usmp.codegen.c_files import text_of
-from usmp.codegen.interface import Interface, PoolParameter
+from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
+from usmp.codegen.pool_parameter import PoolParameter
 
 
 def entry_point_symbols(interface: Interface) -> list[str]:
     """The functions that an application may call."""
-    return [f"{interface.prefix}_{name}" for name in ("run", "reset", "map_inputs", "map_outputs")]
+    names = ("run", "reset", "map_inputs", "map_outputs")
+    prefixes = dict.fromkeys([interface.prefix, *(entry.prefix for entry in interface.entries)])
+    return [f"{prefix}_{name}" for prefix in prefixes for name in names]
 
 
 def taken_symbols(interface: Interface) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.analysis.memory.facts import facts_of_functions
+from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts, facts_of_functions
 from usmp.codegen.c_entry_points import (
     MainFunction,
     print_entry_point_source,
@@ -19,7 +21,7 @@ from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.support.tvm_errors import apply_to_functions
 
 
@@ -27,8 +29,8 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     """The sources of a planned module, `<module>_lib<N>.c` at index N.
 
     The first is C99, with the operators and all the rest of a C interface; everything in it but
-    the entry points is static. A packed interface is a source of its own, for C11, and then the
-    main function is external.
+    the functions of the header is static. A packed interface is a source of its own, for C11, and
+    then the functions of the entries are external. What several entries call is printed once.
 
     Raises
     ------
@@ -37,30 +39,50 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     """
     functions = lowered_functions(mod)
     facts = facts_of_functions(functions)
-    order = facts.graph.callees_first(MAIN_FUNCTION_NAME)
+    order = functions_of_entries(facts, interface)
     c_names = function_symbols(interface, order)
     helpers = Helpers(declared=frozenset(str(f.symbol) for f in interface.accelerator_functions))
-    *operators, body = [print_function(facts.of(name), c_names, helpers) for name in order]
-    known = facts.of(MAIN_FUNCTION_NAME)
-    types = parameter_types(known.func, known.written_parameters)
-    main = MainFunction(c_names[MAIN_FUNCTION_NAME], types, result_type(known.func))
+    printed = {name: print_function(facts.of(name), c_names, helpers) for name in order}
+    bodies = [printed.pop(entry.function) for entry in interface.entries]
+    mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
     parts = [
         print_preamble(interface),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
-        *(f"{operator}\n" for operator in operators),
+        *(f"{operator}\n" for operator in printed.values()),
     ]
     if not interface.is_packed:
-        return ["\n".join([*parts, f"{body}\n", print_entry_points(interface, main)])]
-    external = f"{main.declaration};\n\n{body.removeprefix('static ')}\n"
-    return ["\n".join([*parts, external]), print_packed_source(interface, main)]
+        definitions = [f"{body}\n" for body in bodies]
+        return ["\n".join([*parts, *definitions, print_entry_points(interface, mains)])]
+    external = [
+        f"{main.declaration};\n\n{body.removeprefix('static ')}\n"
+        for main, body in zip(mains, bodies, strict=True)
+    ]
+    return ["\n".join([*parts, *external]), print_packed_source(interface, mains)]
 
 
-def print_main_caller(interface: Interface, main: MainFunction) -> str:
-    """The source that calls `main`, which is in another object file, as the interface says."""
+def _main_function(known: FunctionFacts, c_names: Mapping[str, str]) -> MainFunction:
+    types = parameter_types(known.func, known.written_parameters)
+    return MainFunction(c_names[known.name], types, result_type(known.func))
+
+
+def print_main_caller(interface: Interface, mains: Sequence[MainFunction]) -> str:
+    """The source that calls the functions of the entries, which are in another object file, as the
+    interface says."""
     if interface.is_packed:
-        return print_packed_source(interface, main)
-    return print_entry_point_source(interface, main)
+        return print_packed_source(interface, mains)
+    return print_entry_point_source(interface, mains)
+
+
+def functions_of_entries(facts: ModuleFacts, interface: Interface) -> list[str]:
+    """The PrimFuncs of all entries and all that they call, each after those that it calls."""
+    return list(
+        dict.fromkeys(
+            name
+            for entry in interface.entries
+            for name in facts.graph.callees_first(entry.function)
+        )
+    )
 
 
 def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:

@@ -8,25 +8,14 @@ from dataclasses import dataclass
 from tvm.ir import IRModule
 
 from usmp.codegen.accelerator_functions import accelerator_functions, device_names
-from usmp.codegen.names import sanitise, sanitise_all, symbol_prefix
-from usmp.objects import (
-    AllocatedPoolInfo,
-    BufferInfoKind,
-    ConstantPoolInfo,
-    PlacedBuffer,
-    PoolAllocation,
-    TensorInfo,
-)
-from usmp.objects.attributes import (
-    INPUT_TENSORS_ATTR,
-    IO_TENSOR_POOL_ALLOCATIONS_ATTR,
-    MAIN_FUNCTION_NAME,
-    MEMORY_PLAN_ATTR,
-    OUTPUT_TENSORS_ATTR,
-    POOL_ARGS_ATTR,
-)
+from usmp.codegen.c_text import quoted
+from usmp.codegen.entry_interface import EntryInterface, IOTensor, read_entries
+from usmp.codegen.names import sanitise_all, symbol_prefix
+from usmp.codegen.pool_parameter import PoolParameter
+from usmp.objects import BufferInfoKind, PlacedBuffer
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
 from usmp.objects.executor import check_workspace_io, executor_of
-from usmp.objects.tensor_info import place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.planning.state_pool import state_pool_of
 
@@ -36,88 +25,53 @@ _READ_ONLY = (".rodata", ".text")
 
 
 @dataclass(frozen=True)
-class IOTensor:
-    """A model input or output.
-
-    `allocation` is its pool and byte offset if it was planned into a workspace pool.
-    """
-
-    info: TensorInfo
-    c_name: str
-    allocation: PoolAllocation | None
-
-
-@dataclass(frozen=True)
-class PoolParameter:
-    """A pool that the generated code uses; an external one is passed by the application."""
-
-    info: AllocatedPoolInfo
-    c_name: str
-
-    @property
-    def name(self) -> str:
-        """The user's name of the pool."""
-        return str(self.info.pool_info.pool_name)
-
-    @property
-    def kind(self) -> str:
-        """What it holds, in a word: "constant" or "workspace"."""
-        return "constant" if self.is_constant else "workspace"
-
-    @property
-    def macro_name(self) -> str:
-        """The part between the module's prefix and the meaning in the names of its macros."""
-        return f"{self.c_name}_{self.kind}_pool".upper()
-
-    @property
-    def section_name(self) -> str:
-        """The section of the object file that holds it; empty if the user named none."""
-        return str(self.info.pool_info.section_name)
-
-    @property
-    def size_hint_bytes(self) -> int | None:
-        """Bytes that the user gave the pool, if any were given."""
-        hint = int(self.info.pool_info.size_hint_bytes)
-        return hint if hint >= 0 else None
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the pool holds constants."""
-        return isinstance(self.info.pool_info, ConstantPoolInfo)
-
-    @property
-    def is_internal(self) -> bool:
-        """Whether the pool is part of the generated code."""
-        return bool(self.info.pool_info.is_internal)
-
-    @property
-    def alignment_bytes(self) -> int:
-        """Bytes of which its address must be a multiple."""
-        return int(self.info.alignment)
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes that the plan takes of the pool."""
-        return int(self.info.allocated_size)
-
-
-@dataclass(frozen=True)
 class Interface:
     """Everything that header, sources and metadata say about a model.
 
-    `states` are the buffers whose bytes are kept from one run to the next; `is_packed` says that
-    the model is called through TVM's packed functions, not from C; `accelerator_functions` are what
-    the application defines; `preserves_inputs` says that a run leaves inputs as they were.
+    `entries` are the functions that an application calls; `states` are the buffers whose bytes are
+    kept from one run to the next; `is_packed` says that the model is called through TVM's packed
+    functions, not from C; `accelerator_functions` are what the application defines. Pools, states
+    and devices are the same for all entries.
     """
 
     module_name: str
-    inputs: list[IOTensor]
-    outputs: list[IOTensor]
+    entries: list[EntryInterface]
     pools: list[PoolParameter]
     states: Sequence[PlacedBuffer] = ()
     is_packed: bool = False
     accelerator_functions: Sequence[AcceleratorFunction] = ()
-    preserves_inputs: bool = False
+
+    @property
+    def has_only_main(self) -> bool:
+        """Whether the one entry is "main", so that no name in C has the name of an entry in it."""
+        return [entry.name for entry in self.entries] == [ONLY_ENTRY]
+
+    @property
+    def only_entry(self) -> EntryInterface:
+        """The entry of a model that has one.
+
+        Raises
+        ------
+        ValueError
+            it has several.
+        """
+        check_only_entry(self.module_name, [entry.name for entry in self.entries])
+        return self.entries[0]
+
+    @property
+    def inputs(self) -> list[IOTensor]:
+        """The inputs of the only entry; `ValueError` if there are several."""
+        return self.only_entry.inputs
+
+    @property
+    def outputs(self) -> list[IOTensor]:
+        """The outputs of the only entry; `ValueError` if there are several."""
+        return self.only_entry.outputs
+
+    def described(self, entry: EntryInterface) -> str:
+        """What an entry is called in comments: "main" is the whole module."""
+        module = f"TVM module {quoted(self.module_name)}"
+        return module if self.has_only_main else f"entry {quoted(entry.name)} of {module}"
 
     @property
     def devices(self) -> list[str]:
@@ -140,11 +94,6 @@ class Interface:
         return [pool for pool in self.pools if not pool.is_internal]
 
     @property
-    def has_workspace_io(self) -> bool:
-        """Whether inputs and outputs are in the workspace."""
-        return any(tensor.allocation is not None for tensor in (*self.inputs, *self.outputs))
-
-    @property
     def workspace_size_bytes(self) -> int:
         """Bytes of all workspace pools together."""
         return sum(pool.size_bytes for pool in self.pools if not pool.is_constant)
@@ -165,38 +114,23 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     Raises
     ------
     ValueError
-        two pools have the same C identifier, a pool cannot be in its section, or inputs
-        and outputs live in the workspace of a model with a packed interface.
+        two pools have the same C identifier, a pool cannot be in its section, the name of
+        an entry is none in C, or inputs and outputs live in the workspace of a model with a packed
+        interface.
     """
-    main, executor = mod[MAIN_FUNCTION_NAME], executor_of(mod)
-    allocations = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
-
-    check_workspace_io(executor, bool(allocations))
+    executor = executor_of(mod)
+    check_entries(entries_of(mod))
     infos = list(mod.attrs[POOL_ARGS_ATTR])
     pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
     pools = [PoolParameter(info, name) for info, name in zip(infos, pool_names, strict=True)]
-    inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
-    c_names = member_names(inputs, outputs, pools)
-    tensors = [
-        IOTensor(info, c_name, allocations.get(name))
-        for info, c_name, name in zip(
-            [*inputs, *outputs], c_names, place_names(inputs, outputs), strict=True
-        )
-    ]
     plan = mod.attrs.get(MEMORY_PLAN_ATTR)
-    buffers = list(plan.buffers) if plan is not None else []
+    functions = accelerator_functions(mod)
+    entries = read_entries(mod, module_name, pools, plan, functions)
+    check_workspace_io(executor, any(entry.has_workspace_io for entry in entries))
+    buffers = plan.buffers if plan is not None else []
     states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
     check_sections(pools, {str(state.pool_name) for state in states} - _own_pool_of_states(mod))
-    return Interface(
-        module_name,
-        tensors[: len(inputs)],
-        tensors[len(inputs) :],
-        pools,
-        states,
-        executor.is_packed,
-        accelerator_functions(mod),
-        plan is not None and _preserves_inputs(buffers),
-    )
+    return Interface(module_name, entries, pools, states, executor.is_packed, functions)
 
 
 def _own_pool_of_states(mod: IRModule) -> set[str]:
@@ -204,40 +138,6 @@ def _own_pool_of_states(mod: IRModule) -> set[str]:
     program runs, and a start-up check with `reset` stands in for zeros."""
     pool = state_pool_of(mod)
     return set() if pool is None else {str(pool.pool_name)}
-
-
-def member_names(
-    inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo], pools: Sequence[PoolParameter]
-) -> list[str]:
-    """The C names of inputs and outputs, of inputs first.
-
-    They are members of two structs, and begin the names of macros: tensors of different sizes need
-    names that differ in capital letters too, and from those of the workspace and its pools.
-    """
-    sizes = dict.fromkeys(["WORKSPACE", *(pool.macro_name for pool in pools)], -1)
-    names: list[str] = []
-    for infos in (inputs, outputs):
-        members: set[str] = set()
-        for info in infos:
-            name, number = sanitise(info.name), 0
-            while name in members or sizes.get(name.upper(), info.size_bytes) != info.size_bytes:
-                number += 1
-                name = f"{sanitise(info.name)}_{number}"
-            sizes[name.upper()] = info.size_bytes
-            members.add(name)
-            names.append(name)
-    return names
-
-
-def _preserves_inputs(buffers: Sequence[PlacedBuffer]) -> bool:
-    """Whether no input in the workspace dies before the run ends, or while it is overwritten."""
-    end = max((live.stop for buffer in buffers for live in buffer.live_ranges), default=0)
-    overwritten = {str(name) for buffer in buffers for name in buffer.overlaps}
-    return all(
-        max(live.stop for live in buffer.live_ranges) == end and str(buffer.name) not in overwritten
-        for buffer in buffers
-        if buffer.kind == BufferInfoKind.INPUT
-    )
 
 
 def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] = ()) -> None:

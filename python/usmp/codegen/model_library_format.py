@@ -21,21 +21,25 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.analysis import PoolUsage, memory_pressure, pool_usage
+from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
-from usmp.codegen.interface import Interface, IOTensor, PoolParameter
+from usmp.codegen.entry_facts import entries_of_buffers
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface import Interface
 from usmp.codegen.names import replace_forbidden
+from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import (
     BOARD_ATTR,
     FLOAT_OPERATORS_ATTR,
-    MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
     OPERATOR_ORDER_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
 )
+from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
 
@@ -102,7 +106,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
             interface.module_name: {
                 "model_name": interface.module_name,
                 "export_datetime": _export_datetime(),
-                "target": _targets(mod),
+                "target": _targets(mod, interface),
                 **_board(mod),
                 "executors": ["aot"],
                 "interface_api": "packed" if interface.is_packed else "c",
@@ -113,7 +117,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 **_accelerator_metadata(interface),
                 "memory": {
                     "functions": {
-                        "main": [_main_memory(interface)],
+                        "main": [_entry_memory(interface, e, plan) for e in interface.entries],
                         "operator_functions": _operator_memory(mod, interface, plan),
                     },
                     "algorithm": str(plan.algorithm),
@@ -122,18 +126,18 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": _ram(mod, interface),
                     "placement": _placement(plan),
-                    "pools": _pools(interface, plan),
+                    "pools": _pools(mod, interface, plan),
                 },
             }
         },
     }
 
 
-def _targets(mod: IRModule) -> list[str]:
+def _targets(mod: IRModule, interface: Interface) -> list[str]:
     """What runs the code, as `--target` takes it: the CPU, and accelerators by name."""
     accelerators = {accelerator_of(f.attrs.get("target")) for f in mod.functions.values()}
     return [
-        target_text(mod[MAIN_FUNCTION_NAME].attrs["target"]),
+        target_text(mod[interface.entries[0].function].attrs["target"]),
         *sorted(name for name in accelerators if name is not None),
     ]
 
@@ -158,25 +162,49 @@ def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
     return {"devices": interface.devices, "accelerator_functions": functions}
 
 
-def _main_memory(interface: Interface) -> dict[str, Any]:
-    tensors = [*interface.inputs, *interface.outputs]
+def _entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan) -> dict[str, Any]:
+    """What a run of an entry needs; pools are what they are for all entries together."""
+    tensors = [*entry.inputs, *entry.outputs]
+    workspace, constant = (
+        {pool.name: pool.size_bytes for pool in entry.pools if pool.is_constant == is_constant}
+        for is_constant in (False, True)
+    )
+    is_only = len(interface.entries) == 1
+    states = sum(state.size_bytes for state in entry.states)
     return {
+        "entry": entry.name,
         "device": _CPU,
-        "workspace_size_bytes": interface.workspace_size_bytes,
-        "workspace_pools": _size_by_pool(interface, is_constant=False),
-        "constants_size_bytes": sum(p.size_bytes for p in interface.pools if p.is_constant),
-        "constant_pools": _size_by_pool(interface, is_constant=True),
+        "workspace_size_bytes": sum(workspace.values()),
+        "workspace_pools": workspace,
+        "constants_size_bytes": sum(constant.values()),
+        "constant_pools": constant,
         "io_size_bytes": sum(int(tensor.info.size_bytes) for tensor in tensors),
-        "state_size_bytes": interface.state_size_bytes,
-        "inputs": _tensors(interface.inputs),
-        "outputs": _tensors(interface.outputs),
+        "state_size_bytes": interface.state_size_bytes if is_only else states,
+        "inputs": _tensors(entry.inputs),
+        "outputs": _tensors(entry.outputs),
+        **({} if is_only else _among_entries(entry, plan)),
+    }
+
+
+def _among_entries(entry: EntryInterface, plan: MemoryPlan) -> dict[str, Any]:
+    """What an entry shares with others, and when it runs in the program that all of them are."""
+    positions = plan.entry_ranges[entry.name]
+    return {
+        "positions": [int(positions.start), int(positions.stop)],
+        "states": {
+            state.name: {"size": state.size_bytes, "changed": state.is_changed}
+            for state in entry.states
+        },
+        "concurrent_with": list(entry.concurrent_with),
     }
 
 
 def _ram(mod: IRModule, interface: Interface) -> dict[str, int]:
-    """What a run takes of RAM in all, but for the stack."""
-    tensors = [*interface.inputs, *interface.outputs]
-    outside = sum(int(tensor.info.size_bytes) for tensor in tensors if tensor.allocation is None)
+    """What runs take of RAM in all, but for the stack."""
+    outside = most_bytes_at_once(
+        {entry.name: entry.outside_bytes for entry in interface.entries},
+        {frozenset((e.name, other)) for e in interface.entries for other in e.concurrent_with},
+    )
     ram = {
         "size_bytes": interface.workspace_size_bytes + outside,
         "workspace_size_bytes": interface.workspace_size_bytes,
@@ -186,10 +214,6 @@ def _ram(mod: IRModule, interface: Interface) -> dict[str, int]:
     if RAM_WITH_WORKSPACE_IO_ATTR in mod.attrs:
         ram["size_bytes_with_workspace_io"] = int(mod.attrs[RAM_WITH_WORKSPACE_IO_ATTR])
     return ram
-
-
-def _size_by_pool(interface: Interface, is_constant: bool) -> dict[str, int]:
-    return {p.name: p.size_bytes for p in interface.pools if p.is_constant == is_constant}
 
 
 def _tensors(tensors: list[IOTensor]) -> dict[str, Any]:
@@ -219,7 +243,8 @@ def _operator_memory(mod: IRModule, interface: Interface, plan: MemoryPlan) -> l
     own: dict[str, list[PlacedBuffer]] = {}
     for buffer in plan.buffers:
         own.setdefault(str(buffer.function), []).append(buffer)
-    operators = sorted(str(v.name_hint) for v in mod.functions if v.name_hint != MAIN_FUNCTION_NAME)
+    mains = {entry.function for entry in interface.entries}
+    operators = sorted(str(v.name_hint) for v in mod.functions if v.name_hint not in mains)
     return [
         {
             "function_name": name,
@@ -288,9 +313,15 @@ def _operator_order(mod: IRModule) -> dict[str, Any]:
     }
 
 
-def _pools(interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
+def _pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
     usage = {use.pool_name: use for use in pool_usage(plan)}
-    return [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
+    described = [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
+    if len(interface.entries) > 1:
+        facts, functions = module_facts(mod), {e.name: e.function for e in interface.entries}
+        for pool, entry in zip(interface.pools, described, strict=True):
+            live = [] if pool.is_constant else usage[pool.name].live_at_peak
+            entry["entries_at_peak"] = entries_of_buffers(facts, functions, live)
+    return described
 
 
 def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from usmp.driver.output import check_readable
 from usmp.driver.progress import add_quiet_option, stages
 
 if TYPE_CHECKING:
-    from usmp.runtime.archived_module import ArchivedModule, ArchivedTensor
+    from usmp.runtime.archived_entry import ArchivedTensor
+    from usmp.runtime.archived_module import ArchivedModule
 
 ARCHIVE = ".tar"
 
@@ -77,12 +78,10 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _module(module: ArchivedModule) -> dict[str, Any]:
-    main = module.metadata["memory"]["functions"]["main"][0]
     return {
         "name": module.name,
         "c_prefix": module.c_prefix,
-        "inputs": [_tensor(tensor) for tensor in module.inputs.values()],
-        "outputs": [_tensor(tensor) for tensor in module.outputs.values()],
+        **_tensors_of(module),
         "pools": [
             {
                 "name": pool.name,
@@ -91,8 +90,23 @@ def _module(module: ArchivedModule) -> dict[str, Any]:
             }
             for pool in module.pools
         ],
-        "state_size_bytes": main.get("state_size_bytes", 0),
+        "state_size_bytes": module.state_size_bytes,
     }
+
+
+def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
+    """Inputs and outputs; of several entries under their names."""
+    entries = [
+        {
+            "entry": entry.name,
+            "inputs": [_tensor(tensor) for tensor in entry.inputs.values()],
+            "outputs": [_tensor(tensor) for tensor in entry.outputs.values()],
+        }
+        for entry in module.entries.values()
+    ]
+    if len(entries) > 1:
+        return {"entries": entries}
+    return {name: tensors for name, tensors in entries[0].items() if name != "entry"}
 
 
 def _tensor(tensor: ArchivedTensor) -> dict[str, Any]:

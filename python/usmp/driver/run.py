@@ -118,7 +118,11 @@ def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, I
     """Shape and dtype of the inputs and outputs that files are named for."""
     if not (options.inputs or options.outputs):
         return {}, {}
-    main = archive.module(options.module_name).metadata["memory"]["functions"]["main"][0]
+    from usmp.objects.entries import check_only_entry
+
+    module = archive.module(options.module_name)
+    check_only_entry(module.name, list(module.entries))
+    (main,) = module.metadata["memory"]["functions"]["main"]
     return main["inputs"], main["outputs"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 from tvm.ir import IRModule
@@ -33,6 +33,38 @@ def entry_name(text: str) -> str:
     """A name for an entry that is like a text, such as the name of a file."""
     name = re.sub(r"[^A-Za-z0-9]", "_", text).strip("_")[:_LONGEST_NAME]
     return name if name[:1].isalpha() else f"model_{name}"[:_LONGEST_NAME]
+
+
+def check_only_entry(module_name: str, entries: Sequence[str]) -> None:
+    """Check that there is one entry, where one is meant that is not named.
+
+    Raises
+    ------
+    ValueError
+        there are several.
+    """
+    if len(entries) != 1:
+        names = ", ".join(f'"{shown(name)}"' for name in entries)
+        raise ValueError(
+            f'model "{shown(module_name)}" has {len(entries)} entries; choose one by its name: '
+            f"{names}"
+        )
+
+
+def c_prefix_of_entry(prefix: str, entry: str, entries: Sequence[str]) -> str:
+    """What the C symbols of an entry begin with.
+
+    Parameters
+    ----------
+    prefix
+        what those of the module begin with.
+    entry
+        one of `entries`.
+    entries
+        the names of all entries of the module; those of one that is called "main" have no name
+        of an entry in them.
+    """
+    return prefix if list(entries) == [ONLY_ENTRY] else f"{prefix}_{entry}"
 
 
 def check_entries(names: Sequence[str]) -> None:
@@ -90,3 +122,31 @@ def concurrent_entries(mod: IRModule) -> set[frozenset[str]]:
     listed = mod.attrs.get(CONCURRENT_ATTR) if mod.attrs else None
     sets = [[str(name) for name in together] for together in listed or ()]
     return {frozenset(pair) for together in sets for pair in combinations(together, 2)}
+
+
+def most_bytes_at_once(
+    size_bytes: Mapping[str, int], concurrent: Collection[frozenset[str]] = ()
+) -> int:
+    """The most bytes of entries that may run at once: of one, or of several of which any two may.
+
+    Parameters
+    ----------
+    size_bytes
+        the bytes of each entry.
+    concurrent
+        pairs of entries that may run at once.
+    """
+    by_size = sorted(size_bytes, key=lambda name: (-size_bytes[name], name))
+    most = 0
+
+    def add(running: int, others: list[str]) -> None:
+        nonlocal most
+        most = max(most, running)
+        for index, name in enumerate(others):
+            if running + sum(size_bytes[other] for other in others[index:]) <= most:
+                return
+            together = [n for n in others[index + 1 :] if frozenset((n, name)) in concurrent]
+            add(running + size_bytes[name], together)
+
+    add(0, by_size)
+    return most

@@ -11,8 +11,12 @@ from usmp.support.plain_text import shown
 _HEADINGS = ("pool", "kind", "peak bytes", "lower bound", "optimal")
 
 
-def memory_html(metadata: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str]) -> str:
-    """A title with the RAM, a table of the pools, and the tensors of the interface.
+Tensors = tuple[Sequence[str], Sequence[str]]
+"""Inputs and outputs, each with its name, element type and shape."""
+
+
+def memory_html(metadata: Mapping[str, Any], entries: Mapping[str, Tensors]) -> str:
+    """A title with the RAM, a table of the pools, and the tensors of each entry.
 
     It is HTML without scripts, and nothing is fetched from elsewhere. Texts of the model are
     escaped.
@@ -21,8 +25,8 @@ def memory_html(metadata: Mapping[str, Any], inputs: Sequence[str], outputs: Seq
     ----------
     metadata
         of one module of an archive.
-    inputs, outputs
-        each with its name, element type and shape.
+    entries
+        the tensors of each, by its name.
     """
     memory = metadata["memory"]
     rows = [
@@ -44,10 +48,15 @@ def memory_html(metadata: Mapping[str, Any], inputs: Sequence[str], outputs: Seq
             f"<thead>{_row(_HEADINGS, 'th')}</thead>",
             f"<tbody>{''.join(_row(row, 'td') for row in rows)}</tbody>",
             "</table>",
-            f"<p>{_tensors('Inputs', inputs)}<br>{_tensors('Outputs', outputs)}</p>",
+            *(_entry(entry if len(entries) > 1 else "", *own) for entry, own in entries.items()),
             "</div>",
         ]
     )
+
+
+def _entry(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+    title = f"Entry <b>{_text(name)}</b><br>" if name else ""
+    return f"<p>{title}{_tensors('Inputs', inputs)}<br>{_tensors('Outputs', outputs)}</p>"
 
 
 def _text(text: object) -> str:

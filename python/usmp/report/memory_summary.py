@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -39,7 +39,8 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     """Print what the plan makes of each pool, from the metadata of one module of an archive.
 
     For each pool its peak, the lower bound, their ratio, and whether the peak is proved to be the
-    lowest that is possible; for workspace pools the buffers that are live at the peak, and which of
+    lowest that is possible; of several entries, what each needs and which may run at once; for
+    workspace pools the entry in which the peak is, the buffers that are live there, and which of
     them overwrite how many bytes of which. Then what the application has to know: bytes that are
     kept between runs, RAM and flash in all.
     """
@@ -65,6 +66,9 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         row = (pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio, optimal)
         table.add_row(Text(shown(pool["name"])), *row)
     console.print(table)
+    mains = memory["functions"]["main"]
+    if len(mains) > 1:
+        console.print(_entries(mains))
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
             console.print(_live_at_peak(pool))
@@ -72,12 +76,12 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     if memory.get("search_ended_by") in _ENDED_ANYWHERE:
         console.print(_ENDED_ANYWHERE[memory["search_ended_by"]])
     _print_access_cycles(memory.get("placement", {}), console)
-    main = memory["functions"]["main"][0]
-    if main["state_size_bytes"]:
-        pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
+    pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
+    state_bytes = sum(size for _, size in pools)
+    if state_bytes:
         where = ", ".join(f"{size} in {shown(name)}" for name, size in pools if size)
         console.print(
-            f"State, {main['state_size_bytes']} bytes, is kept between runs ({where}): nothing "
+            f"State, {state_bytes} bytes, is kept between runs ({where}): nothing "
             "else may write these bytes.",
             markup=False,
             emoji=False,
@@ -111,6 +115,23 @@ def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None
     )
 
 
+def _entries(mains: Sequence[Mapping[str, Any]]) -> Table:
+    """What is each entry's own, in bytes, and which may run at the same time."""
+    table = Table(
+        title=Text("Entries"), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True
+    )
+    table.add_column("entry", overflow="fold")
+    for heading in ("inputs and outputs", "state"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if any(main["concurrent_with"] for main in mains):
+        table.add_column("may run at once with", overflow="fold")
+    for main in mains:
+        others = Text(", ".join(map(shown, main["concurrent_with"])))
+        row = (str(main["io_size_bytes"]), str(main["state_size_bytes"]), others)
+        table.add_row(Text(shown(main["entry"])), *row[: len(table.columns) - 1])
+    return table
+
+
 def _state_bytes(pool: Mapping[str, Any]) -> int:
     return sum(buffer["size"] for buffer in pool["buffers"] if buffer["kind"] == "state")
 
@@ -118,7 +139,7 @@ def _state_bytes(pool: Mapping[str, Any]) -> int:
 def _live_at_peak(pool: Mapping[str, Any]) -> Table:
     live = pool["live_at_peak"]
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
-    title = f"Live at the peak of {shown(pool['name'])}"
+    title = f"Live at the peak of {shown(pool['name'])}{_in_entries(pool)}"
     # A narrow table would break its title into lines.
     table = Table(
         title=Text(title), title_justify="left", box=SIMPLE_HEAD, min_width=len(title) + 2
@@ -143,6 +164,14 @@ def _live_at_peak(pool: Mapping[str, Any]) -> Table:
     if hidden:
         table.add_row(f"{len(hidden)} smaller buffers", "", str(sum(hidden)))
     return table
+
+
+def _in_entries(pool: Mapping[str, Any]) -> str:
+    """In which of several entries the peak is: they may run at once, or use the same operator."""
+    entries = pool.get("entries_at_peak", [])
+    if not entries:
+        return ""
+    return f", in {'entries' if len(entries) > 1 else 'entry'} {', '.join(map(shown, entries))}"
 
 
 def _overlapping(pool: Mapping[str, Any]) -> bool:
@@ -184,7 +213,7 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
     if ram["state_size_bytes"]:
         parts[0] += f" (state {ram['state_size_bytes']} of it)"
     if ram["io_size_bytes"]:
-        parts.append(f"inputs and outputs {ram['io_size_bytes']}")
+        parts.append(f"inputs and outputs {ram['io_size_bytes']}{_of_which(memory)}")
     lines = [f"RAM {ram['size_bytes']} bytes = {' + '.join(parts)}, without the stack."]
     if ram["io_size_bytes"]:
         text = "Inputs and outputs are provided by the application"
@@ -193,6 +222,24 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
         if "size_bytes_with_workspace_io" in ram:
             text += f": RAM {ram['size_bytes_with_workspace_io']} bytes"
         lines.append(f"{text}.")
-    constants = memory["functions"]["main"][0]["constants_size_bytes"]
-    lines.append(f"Flash: constants {constants} bytes, and the code once it is compiled.")
+    lines.append(
+        f"Flash: constants {_constants_bytes(memory)} bytes, and the code once it is compiled."
+    )
     console.print(*lines, sep="\n", markup=False)
+
+
+def _of_which(memory: Mapping[str, Any]) -> str:
+    """Of which entries the inputs and outputs are, if there are several."""
+    mains = memory["functions"]["main"]
+    if len(mains) == 1:
+        return ""
+    at_once = any(main["concurrent_with"] for main in mains)
+    return " (the most of entries that run at once)" if at_once else " (the most of one entry)"
+
+
+def _constants_bytes(memory: Mapping[str, Any]) -> int:
+    """Bytes of constants of all entries, each stored once."""
+    mains = memory["functions"]["main"]
+    if len(mains) == 1:
+        return int(mains[0]["constants_size_bytes"])
+    return sum(pool["size_bytes"] for pool in memory["pools"] if pool["kind"] == "constant")

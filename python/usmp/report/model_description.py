@@ -24,7 +24,8 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
     for module in description.get("modules", [description]):
         if "name" in module:
             _print_line(console, f'module "{module["name"]}", C symbols {module["c_prefix"]}_*')
-        console.print(_tensor_table(module))
+        for entry in module.get("entries", [module]):
+            console.print(_tensor_table(entry))
         if module.get("pools"):
             console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))
         if module.get("state_size_bytes"):
@@ -52,7 +53,8 @@ def _tensor_table(module: Mapping[str, Any]) -> Table:
         for tensor in module[f"{side}s"]
     ]
     quantized = ("scale", "zero point") if any(row["scale"] for row in rows) else ()
-    return _table("inputs and outputs", ("", "name", "type", "shape", *quantized), rows)
+    of_entry = f" of entry {shown(module['entry'])}" if "entry" in module else ""
+    return _table(f"inputs and outputs{of_entry}", ("", "name", "type", "shape", *quantized), rows)
 
 
 def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:

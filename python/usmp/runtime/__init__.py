@@ -2,7 +2,7 @@
 
 from usmp.runtime.archive import Archive, load_archive
 from usmp.runtime.c_compiler import BuildError
-from usmp.runtime.host import HostModule
+from usmp.runtime.host import HostEntry, HostModule
 from usmp.runtime.read_tar import ArchiveError
 
-__all__ = ["Archive", "ArchiveError", "BuildError", "HostModule", "load_archive"]
+__all__ = ["Archive", "ArchiveError", "BuildError", "HostEntry", "HostModule", "load_archive"]

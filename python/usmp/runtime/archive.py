@@ -30,7 +30,7 @@ class Archive:
     metadata
         the parsed metadata.json.
     modules
-        name -> what the archive says of the model: inputs, outputs, pools, plan.
+        name -> what the archive says of the model: entries, pools, plan.
     """
 
     files: dict[str, bytes] = field(repr=False)
@@ -202,10 +202,12 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
     """The macros of tensors and pools."""
     prefix = re.escape(module.c_prefix.upper())
     defined = dict(re.findall(rf"^#define {prefix}_(\w+) (\d+)$", header, re.MULTILINE))
-    sizes = {
-        f"{tensor.c_name.upper()}_SIZE": tensor.info.size_bytes
-        for tensor in (*module.inputs.values(), *module.outputs.values())
-    }
+    sizes = {}
+    for entry in module.entries.values():
+        own = entry.c_prefix.removeprefix(f"{module.c_prefix}_").upper()
+        begin = "" if entry.c_prefix == module.c_prefix else f"{own}_"
+        for tensor in (*entry.inputs.values(), *entry.outputs.values()):
+            sizes[f"{begin}{tensor.c_name.upper()}_SIZE"] = tensor.info.size_bytes
     for pool in module.pools:
         kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
         sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.size_bytes
@@ -218,19 +220,34 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
 
 
 def _check_structs(module: ArchivedModule, header: str) -> None:
-    """What a run takes: inputs, outputs, external pools and handles of accelerators."""
-    described = {
-        "inputs": [tensor.c_name for tensor in module.inputs.values()],
-        "outputs": [tensor.c_name for tensor in module.outputs.values()],
-        "workspace_pools": [pool.c_name for pool in module.pools if not pool.is_internal],
-        "devices": module.metadata.get("devices", []),
-    }
-    for what, members in described.items():
-        struct = rf"^struct {re.escape(module.c_prefix)}_{what} {{\n(.*?)^}};$"
-        found = re.search(struct, header, re.MULTILINE | re.DOTALL)
-        declared = re.findall(r"^  void\* (\w+);", found[1], re.MULTILINE) if found else []
+    """What runs take: inputs, outputs, external pools and handles of accelerators."""
+    pools = [pool.c_name for pool in module.pools if not pool.is_internal]
+    described = {}
+    for entry in module.entries.values():
+        tensors = {"inputs": entry.inputs.values(), "outputs": entry.outputs.values()}
+        for what, own in tensors.items():
+            described[f"{entry.c_prefix}_{what}"] = [tensor.c_name for tensor in own]
+    described[f"{module.c_prefix}_workspace_pools"] = pools
+    described[f"{module.c_prefix}_devices"] = module.metadata.get("devices", [])
+    structs = _structs(header)
+    for name, members in described.items():
+        declared = structs.get(name, [])
         if declared != members:
             raise DamagedMetadata(
-                f"struct {module.c_prefix}_{what} has the members {', '.join(members) or 'none'} "
+                f"struct {name} has the members {', '.join(members) or 'none'} "
                 f"there and {', '.join(declared) or 'none'} in the header"
             )
+
+
+def _structs(header: str) -> dict[str, list[str]]:
+    """The pointers in each struct of a header, by its name."""
+    structs: dict[str, list[str]] = {}
+    members: list[str] = []
+    for line in header.split("\n"):
+        if begin := re.fullmatch(r"struct (\w+) \{", line):
+            members = structs.setdefault(begin[1], [])
+        elif line == "};":
+            members = []
+        elif member := re.match(r"  void\* (\w+);", line):
+            members.append(member[1])
+    return structs

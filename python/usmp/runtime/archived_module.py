@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound, TensorInfo
-from usmp.runtime.read_metadata import DamagedMetadata
-from usmp.support.plain_text import shown
-
-_DTYPES = (
-    "bool",
-    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
-    *("float16", "float32", "float64"),
+from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
+from usmp.objects.entries import check_only_entry
+from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor, read_entries
+from usmp.runtime.read_metadata import (
+    DamagedMetadata,
+    is_count,
+    is_identifier,
+    is_list_of,
+    is_range,
+    is_size,
+    is_text,
+    is_truth,
+    read_value,
 )
-"""Element types of inputs and outputs, as numpy writes them."""
-
-_MOST_AXES = 32
-"""Of arrays in every version of NumPy."""
-_LARGEST_BYTES = 2**32
+from usmp.support.plain_text import shown
 
 _KINDS = {kind.name.lower(): kind for kind in BufferInfoKind} | {
     "constant": BufferInfoKind.INTERMEDIATE
 }
-
-
-@dataclass(frozen=True)
-class ArchivedTensor:
-    """A model input or output.
-
-    Parameters
-    ----------
-    info
-        name, shape, element type, scale and zero point.
-    c_name
-        the member of the C struct, and in capitals a part of the macros.
-    pool_name, byte_offset
-        its pool and offset, if it is in the workspace (use case U4).
-    """
-
-    info: TensorInfo
-    c_name: str
-    pool_name: str | None
-    byte_offset: int | None
 
 
 @dataclass(frozen=True)
@@ -102,7 +81,7 @@ class ArchivedModule:
         its name in the archive.
     c_prefix
         of its C symbols, such as "tvmgen_default".
-    inputs, outputs
+    entries
         by name, in the order of the model.
     pools
         in the order of the plan.
@@ -118,13 +97,33 @@ class ArchivedModule:
 
     name: str
     c_prefix: str
-    inputs: dict[str, ArchivedTensor]
-    outputs: dict[str, ArchivedTensor]
+    entries: dict[str, ArchivedEntry]
     pools: list[ArchivedPool]
     algorithm: str
     memory_pressure_bytes: int
     search_ended_by: str | None
     metadata: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def inputs(self) -> dict[str, ArchivedTensor]:
+        """The inputs of the only entry; `ValueError` if there are several."""
+        return self._only_entry.inputs
+
+    @property
+    def outputs(self) -> dict[str, ArchivedTensor]:
+        """The outputs of the only entry; `ValueError` if there are several."""
+        return self._only_entry.outputs
+
+    @property
+    def _only_entry(self) -> ArchivedEntry:
+        check_only_entry(self.name, list(self.entries))
+        return next(iter(self.entries.values()))
+
+    @property
+    def state_size_bytes(self) -> int:
+        """Bytes that are kept between runs, in all pools together."""
+        buffers = (buffer for pool in self.pools for buffer in pool.buffers)
+        return sum(int(b.size_bytes) for b in buffers if b.kind == BufferInfoKind.STATE)
 
     @property
     def memory_plan(self) -> MemoryPlan:
@@ -136,6 +135,11 @@ class ArchivedModule:
             buffers,
             pool_bounds={pool.name: pool.bound for pool in self.pools},
             search_ended_by=self.search_ended_by,
+            entry_ranges={
+                entry.name: entry.positions
+                for entry in self.entries.values()
+                if entry.positions is not None
+            },
         )
 
 
@@ -150,38 +154,32 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     where = f'module "{shown(name)}"'
     try:
         memory = metadata["memory"]
-        main = memory["functions"]["main"][0]
-        inputs, outputs = main["inputs"].items(), main["outputs"].items()
+        mains = list(memory["functions"]["main"])
         pools = list(memory["pools"])
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise DamagedMetadata(f"{where} lacks its inputs, outputs or pools") from error
-    _read(metadata, "model_name", _is_text, where)
-    floats = _read(metadata, "float_operators", lambda value: isinstance(value, dict), where)
-    if not all(_is_count(count) for count in floats.values()):
+    read_value(metadata, "model_name", is_text, where)
+    floats = read_value(metadata, "float_operators", lambda value: isinstance(value, dict), where)
+    if not all(is_count(count) for count in floats.values()):
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
-    _read(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
-    for size in ("io_size_bytes", "state_size_bytes", "constants_size_bytes"):
-        _read(main, size, _is_count, where)
+    read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
+    prefix = read_value(metadata, "c_prefix", _is_prefix, where)
+    entries = read_entries(mains, prefix, where)
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
     _check_ram(memory, where)
     return ArchivedModule(
         name,
-        _read(metadata, "c_prefix", _is_prefix, where),
-        {tensor: _tensor(tensor, info, where) for tensor, info in inputs},
-        {tensor: _tensor(tensor, info, where) for tensor, info in outputs},
-        [_pool(pool, where) for pool in pools],
-        _read(memory, "algorithm", _is_text, where),
-        _read(memory, "memory_pressure_bytes", _is_count, where),
-        _read(memory, "search_ended_by", _is_text, where) if "search_ended_by" in memory else None,
+        prefix,
+        entries,
+        [_pool(pool, entries, where) for pool in pools],
+        read_value(memory, "algorithm", is_text, where),
+        read_value(memory, "memory_pressure_bytes", is_count, where),
+        read_value(memory, "search_ended_by", is_text, where)
+        if "search_ended_by" in memory
+        else None,
         metadata,
     )
-
-
-def _read(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> Any:
-    if not isinstance(entry, dict) or not is_valid(entry.get(key)):
-        raise DamagedMetadata(f'{where} has no valid "{key}"')
-    return entry[key]
 
 
 def _check_placement(memory: Mapping[str, Any], where: str) -> None:
@@ -189,13 +187,13 @@ def _check_placement(memory: Mapping[str, Any], where: str) -> None:
     if "placement" not in memory:
         return
     placement, cycles = memory["placement"], "estimated_access_cycles"
-    _read(placement, "policy", _is_text, f"the placement of {where}")
+    read_value(placement, "policy", is_text, f"the placement of {where}")
     if cycles in placement:
         by_preference = f"{cycles}_by_preference"
         if placement.get(by_preference, "missing") is not None:
-            _read(placement, by_preference, _is_count, where)
+            read_value(placement, by_preference, is_count, where)
         for key in (cycles, f"{cycles}_by_cost", f"{cycles}_lower_bound"):
-            _read(placement, key, _is_count, where)
+            read_value(placement, key, is_count, where)
 
 
 def _check_ram(memory: Mapping[str, Any], where: str) -> None:
@@ -204,9 +202,9 @@ def _check_ram(memory: Mapping[str, Any], where: str) -> None:
         return
     ram = memory["ram"]
     for size in ("size_bytes", "workspace_size_bytes", "state_size_bytes", "io_size_bytes"):
-        _read(ram, size, _is_count, f"the RAM of {where}")
+        read_value(ram, size, is_count, f"the RAM of {where}")
     if "size_bytes_with_workspace_io" in ram:
-        _read(ram, "size_bytes_with_workspace_io", _is_count, f"the RAM of {where}")
+        read_value(ram, "size_bytes_with_workspace_io", is_count, f"the RAM of {where}")
 
 
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:
@@ -215,92 +213,43 @@ def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:
         return
     devices, functions = metadata.get("devices"), metadata.get("accelerator_functions")
     is_complete = (
-        _is_list_of(_is_identifier)(devices)
-        and _is_list_of(lambda function: isinstance(function, dict))(functions)
-        and all(_is_identifier(function.get("symbol")) for function in functions or ())
+        is_list_of(is_identifier)(devices)
+        and is_list_of(lambda function: isinstance(function, dict))(functions)
+        and all(is_identifier(function.get("symbol")) for function in functions or ())
     )
     if not (is_complete and devices and functions):
         raise DamagedMetadata(f"{where} has functions of accelerators without symbol or device")
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-
-
-def _is_size(value: Any) -> bool:
-    """Whether it is a number of bytes that a host can provide."""
-    return _is_count(value) and value <= _LARGEST_BYTES
-
-
-def _is_shape(value: Any) -> bool:
-    return _is_list_of(_is_count)(value) and len(value) <= _MOST_AXES
-
-
-def _is_identifier(value: Any) -> bool:
-    return _is_text(value) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) is not None
-
-
 def _is_prefix(value: Any) -> bool:
-    return _is_identifier(value) and value.startswith("tvmgen_")
+    return is_identifier(value) and value.startswith("tvmgen_")
 
 
-def _is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(is_valid, value))
-
-
-def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
-    where = f'tensor "{shown(name)}" of {where}'
-    shape = _read(entry, "shape", _is_shape, where)
-    dtype = _read(entry, "dtype", lambda value: value in _DTYPES, where)
-    scale, zero_point = _quantization(entry, where)
-    info = TensorInfo(name, shape, dtype, scale, zero_point)
-    size = _read(entry, "size", _is_size, where)
-    if size != info.size_bytes:
-        raise DamagedMetadata(f"{where} has {size} bytes, which is not {dtype}{shape}")
-    pool, offset = None, None
-    if "pool" in entry:
-        pool = _read(entry, "pool", _is_text, where)
-        offset = _read(entry, "offset", _is_count, where)
-    return ArchivedTensor(info, _read(entry, "c_name", _is_identifier, where), pool, offset)
-
-
-def _quantization(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:
-    if "quantization" not in entry:
-        return None, None
-    quantization = entry["quantization"]
-    scale = _read(quantization, "scale", lambda s: isinstance(s, float) and math.isfinite(s), where)
-    zero_point = _read(
-        quantization, "zero_point", lambda z: isinstance(z, int) and -(2**63) <= z < 2**63, where
-    )
-    return scale, zero_point
-
-
-def _pool(entry: Any, where: str) -> ArchivedPool:
-    name = _read(entry, "name", _is_text, f"a pool of {where}")
+def _pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
+    name = read_value(entry, "name", is_text, f"a pool of {where}")
     where = f'pool "{shown(name)}" of {where}'
-    kind = _read(entry, "kind", lambda value: value in ("workspace", "constant"), where)
+    kind = read_value(entry, "kind", lambda value: value in ("workspace", "constant"), where)
     buffers = [
         _buffer(buffer, name, where)
-        for buffer in _read(entry, "buffers", lambda value: isinstance(value, list), where)
+        for buffer in read_value(entry, "buffers", lambda value: isinstance(value, list), where)
     ]
-    live = _read(entry, "live_at_peak", _is_list_of(_is_text), where)
+    live = read_value(entry, "live_at_peak", is_list_of(is_text), where)
     names = {str(buffer.name) for buffer in buffers}
     if not names.issuperset(live):
         raise DamagedMetadata(f'{where} has no valid "live_at_peak"')
+    if len(entries) > 1:
+        read_value(
+            entry,
+            "entries_at_peak",
+            is_list_of(lambda name: is_text(name) and name in entries),
+            where,
+        )
     for buffer in buffers:
         if not names.issuperset(map(str, buffer.overlaps)):
             raise DamagedMetadata(
                 f'buffer "{shown(buffer.name)}" of {where} has no valid "overlaps"'
             )
-    size = _read(entry, "size_bytes", _is_size, where)
+    size = read_value(entry, "size_bytes", is_size, where)
     for buffer in buffers:
         if buffer.byte_offset + buffer.size_bytes > size:
             raise DamagedMetadata(
@@ -308,17 +257,17 @@ def _pool(entry: Any, where: str) -> ArchivedPool:
             )
     return ArchivedPool(
         name,
-        _read(entry, "c_name", _is_identifier, where),
+        read_value(entry, "c_name", is_identifier, where),
         kind == "constant",
-        _read(entry, "internal", _is_truth, where),
-        _read(entry, "size_hint_bytes", lambda value: value == -1 or _is_count(value), where),
+        read_value(entry, "internal", is_truth, where),
+        read_value(entry, "size_hint_bytes", lambda value: value == -1 or is_count(value), where),
         size,
-        _read(entry, "alignment_bytes", lambda value: _is_size(value) and value > 0, where),
-        _read(entry, "peak_bytes", _is_count, where),
-        _read(entry, "memory_pressure_bytes", _is_count, where),
+        read_value(entry, "alignment_bytes", lambda value: is_size(value) and value > 0, where),
+        read_value(entry, "peak_bytes", is_count, where),
+        read_value(entry, "memory_pressure_bytes", is_count, where),
         PoolBound(
-            _read(entry, "lower_bound_bytes", _is_count, where),
-            _read(entry, "optimal", _is_truth, where),
+            read_value(entry, "lower_bound_bytes", is_count, where),
+            read_value(entry, "optimal", is_truth, where),
         ),
         live,
         buffers,
@@ -326,28 +275,24 @@ def _pool(entry: Any, where: str) -> ArchivedPool:
 
 
 def _buffer(entry: Any, pool: str, where: str) -> PlacedBuffer:
-    name = _read(entry, "name", _is_text, f"a buffer of {where}")
+    name = read_value(entry, "name", is_text, f"a buffer of {where}")
     where = f'buffer "{shown(name)}" of {where}'
-    ranges = _read(entry, "live_ranges", _is_list_of(_is_range), where)
-    overlaps = _read(entry, "overlaps", lambda value: isinstance(value, dict), where)
+    ranges = read_value(entry, "live_ranges", is_list_of(is_range), where)
+    overlaps = read_value(entry, "overlaps", lambda value: isinstance(value, dict), where)
     for overlap in overlaps.values():
-        _read(overlap, "shared", _is_count, f"an overlap of {where}")
+        read_value(overlap, "shared", is_count, f"an overlap of {where}")
     return PlacedBuffer(
         name,
-        _read(entry, "function", _is_text, where),
-        int(_KINDS[_read(entry, "kind", lambda value: value in list(_KINDS), where)]),
+        read_value(entry, "function", is_text, where),
+        int(_KINDS[read_value(entry, "kind", lambda value: value in list(_KINDS), where)]),
         pool,
-        _read(entry, "offset", _is_count, where),
-        _read(entry, "size", _is_count, where),
-        _read(entry, "alignment", _is_count, where),
+        read_value(entry, "offset", is_count, where),
+        read_value(entry, "size", is_count, where),
+        read_value(entry, "alignment", is_count, where),
         [LiveRange(start, stop) for start, stop in ranges],
-        _read(entry, "identical", _is_list_of(_is_text), where),
+        read_value(entry, "identical", is_list_of(is_text), where),
         {
-            other: _read(overlap, "distance", _is_count, f"an overlap of {where}")
+            other: read_value(overlap, "distance", is_count, f"an overlap of {where}")
             for other, overlap in overlaps.items()
         },
     )
-
-
-def _is_range(value: Any) -> bool:
-    return _is_list_of(_is_count)(value) and len(value) == 2 and value[0] < value[1]

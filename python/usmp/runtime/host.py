@@ -6,27 +6,46 @@ import ctypes
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry, check_only_entry
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 from usmp.runtime.extra_sources import check_sources, compile_sources
-from usmp.runtime.host_calls import CInterface, EntryPoints, PackedInterface, WorkspaceIOInterface
+from usmp.runtime.host_calls import (
+    CInterface,
+    EntryPoints,
+    PackedInterface,
+    WorkspaceIOInterface,
+    load_packed,
+)
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.write_files import write_files
+from usmp.support.plain_text import shown
 from usmp.support.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
 
 
+@dataclass(frozen=True)
+class HostEntry:
+    """What an entry takes and gives: shape, dtype and more by the name of a tensor, as in
+    metadata.json."""
+
+    inputs: dict[str, dict[str, Any]]
+    outputs: dict[str, dict[str, Any]]
+
+
 class HostModule:
     """A compiled model, loaded into this process, with memory of its own.
 
-    A model with state keeps it from one `run` to the next; each `HostModule` has its own.
+    A model with state keeps it from one `run` to the next, of whichever entry; each `HostModule`
+    has its own.
 
     Parameters
     ----------
@@ -54,10 +73,12 @@ class HostModule:
         sources: Sequence[str | Path] = (),
     ) -> None:
         self.name = str(metadata["model_name"])
-        main = metadata["memory"]["functions"]["main"][0]
-        self.inputs: dict[str, dict[str, Any]] = main["inputs"]
-        self.outputs: dict[str, dict[str, Any]] = main["outputs"]
-        self._has_state = bool(main.get("state_size_bytes"))
+        mains = metadata["memory"]["functions"]["main"]
+        self.entries = {
+            str(main.get("entry", ONLY_ENTRY)): HostEntry(main["inputs"], main["outputs"])
+            for main in mains
+        }
+        self._has_state = any(main.get("state_size_bytes") for main in mains)
         self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
         self._devices = len(metadata.get("devices", []))
         check_sources(metadata, sources)
@@ -73,56 +94,88 @@ class HostModule:
             raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
         self._pool_memory = [self._provide(pool) for pool in self._pools]
 
-    def _find_entry_points(self, library: Path, prefix: str, is_packed: bool) -> EntryPoints:
-        if is_packed:
-            return PackedInterface(library, prefix)
-        has_workspace_io = hasattr(self._library, f"{prefix}_map_inputs")
-        interface = WorkspaceIOInterface if has_workspace_io else CInterface
-        return interface(self._library, prefix, self._devices)
+    @property
+    def inputs(self) -> dict[str, dict[str, Any]]:
+        """The inputs of the only entry; `ValueError` if there are several."""
+        return self.entries[self._entry_name(None)].inputs
 
-    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Run the model once.
+    @property
+    def outputs(self) -> dict[str, dict[str, Any]]:
+        """The outputs of the only entry; `ValueError` if there are several."""
+        return self.entries[self._entry_name(None)].outputs
+
+    def _find_entry_points(
+        self, library: Path, prefix: str, is_packed: bool
+    ) -> dict[str, EntryPoints]:
+        names = list(self.entries)
+        prefixes = {name: c_prefix_of_entry(prefix, name, names) for name in names}
+        if is_packed:
+            module = load_packed(library)
+            return {name: PackedInterface(module, prefixes[name], prefix) for name in names}
+        found: dict[str, EntryPoints] = {}
+        for name, own in prefixes.items():
+            has_workspace_io = hasattr(self._library, f"{own}_map_inputs")
+            interface = WorkspaceIOInterface if has_workspace_io else CInterface
+            found[name] = interface(self._library, own, prefix, self._devices)
+        return found
+
+    def run(
+        self, inputs: Mapping[str, np.ndarray], entry: str | None = None
+    ) -> dict[str, np.ndarray]:
+        """Run the model, or one entry of it, once.
 
         Parameters
         ----------
         inputs
-            an array for each model input, of its shape and element type.
+            an array for each input, of its shape and element type.
+        entry
+            which entry to run; the only one by default.
 
         Returns
         -------
         dict[str, np.ndarray]
-            An array for each model output, by name.
+            An array for each output, by name.
 
         Raises
         ------
         ValueError
-            an input is missing, unknown, or of another shape or element type.
+            an input is missing, unknown, or of another shape or element type; there is no
+            entry of this name, or several and no name.
         RuntimeError
             the model returned an error.
         """
-        arrays = self._checked(inputs)
+        entry = self._entry_name(entry)
+        described = self.entries[entry]
+        arrays = _copies(checked_inputs(described.inputs, inputs))
         results = {
-            name: aligned_empty(info["shape"], info["dtype"]) for name, info in self.outputs.items()
+            name: aligned_empty(info["shape"], info["dtype"])
+            for name, info in described.outputs.items()
         }
-        status = self._entry_points.run(
+        status = self._entry_points[entry].run(
             list(arrays.values()), list(results.values()), self._pool_memory
         )
         if status != 0:
-            raise RuntimeError(f"model {self.name} returned {status}")
+            what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")
+            raise RuntimeError(f"{what} returned {status}")
         return results
 
     def reset(self) -> None:
         """Let the next run begin as the first one did; only state is kept between runs."""
         if self._has_state:
-            self._entry_points.reset(self._pool_memory)
+            next(iter(self._entry_points.values())).reset(self._pool_memory)
 
-    def _checked(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        arrays = {}
-        for name, given in checked_inputs(self.inputs, inputs).items():
-            # A copy: the model may write to an input that lives in its workspace.
-            arrays[name] = aligned_empty(given.shape, str(given.dtype))
-            arrays[name][...] = given
-        return arrays
+    def _entry_name(self, entry: str | None) -> str:
+        """The entry of this name, or the only one."""
+        names = list(self.entries)
+        if entry is None:
+            check_only_entry(self.name, names)
+            return names[0]
+        if entry not in self.entries:
+            known = ", ".join(f'"{name}"' for name in names)
+            raise ValueError(
+                f'model "{shown(self.name)}" has no entry "{shown(entry)}"; its entries: {known}'
+            )
+        return entry
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
         """Memory for an external pool; a constant pool with its content, or else zeros."""
@@ -133,6 +186,15 @@ class HostModule:
             address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
             ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])
         return memory
+
+
+def _copies(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Aligned copies: a model may write to an input that lives in its workspace."""
+    arrays = {}
+    for name, array in given.items():
+        arrays[name] = aligned_empty(array.shape, str(array.dtype))
+        arrays[name][...] = array
+    return arrays
 
 
 def build_shared_library(

@@ -11,7 +11,7 @@ import numpy as np
 
 
 class EntryPoints(Protocol):
-    """The functions of one model in a library.
+    """The functions of one entry of a model in a library.
 
     Inputs, outputs and pools are arrays in the order of the model; outputs and pools are written.
     """
@@ -31,7 +31,16 @@ class EntryPoints(Protocol):
 class CInterface:
     """The functions of the header; inputs and outputs are the application's.
 
-    `devices` is the number of accelerators that have functions; their handles are null.
+    Parameters
+    ----------
+    library
+        has the functions.
+    prefix
+        of those of the entry.
+    module_prefix
+        of those that are one for all entries.
+    devices
+        the number of accelerators that have functions; their handles are null.
 
     Raises
     ------
@@ -39,8 +48,10 @@ class CInterface:
         the library lacks `run`.
     """
 
-    def __init__(self, library: ctypes.CDLL, prefix: str, devices: int = 0) -> None:
-        self._library, self._prefix = library, prefix
+    def __init__(
+        self, library: ctypes.CDLL, prefix: str, module_prefix: str, devices: int = 0
+    ) -> None:
+        self._library, self._prefix, self._module_prefix = library, prefix, module_prefix
         self._devices = [(ctypes.c_void_p * devices)()] if devices else []
         self._run = library[f"{prefix}_run"]
         self._run.restype = ctypes.c_int32
@@ -57,7 +68,7 @@ class CInterface:
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
         """Call `reset([workspace_pools])`."""
-        reset = self._library[f"{self._prefix}_reset"]
+        reset = self._library[f"{self._module_prefix}_reset"]
         reset.restype = None
         reset(*_pool_struct(pools))
 
@@ -96,23 +107,22 @@ class WorkspaceIOInterface(CInterface):
 class PackedInterface:
     """The functions of tvm-ffi.
 
+    Parameters
+    ----------
+    module
+        as `load_packed` returned it.
+    prefix, module_prefix
+        of the functions of the entry, and of those that are one for all entries.
+
     Raises
     ------
-    OSError
-        the library cannot be loaded.
     AttributeError
         the library lacks `run`.
     """
 
-    def __init__(self, library: Path, prefix: str) -> None:
-        import tvm_ffi
-
-        try:
-            self._module: Any = tvm_ffi.load_module(str(library))
-        except RuntimeError as error:
-            raise OSError(str(error)) from error
-        self._prefix = prefix
-        self._run = self._module[f"{prefix}_run"]
+    def __init__(self, module: Any, prefix: str, module_prefix: str) -> None:
+        self._module, self._module_prefix = module, module_prefix
+        self._run = module[f"{prefix}_run"]
 
     def run(
         self,
@@ -126,7 +136,23 @@ class PackedInterface:
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
         """Call `reset(*pools)`."""
-        self._module[f"{self._prefix}_reset"](*_tensors(pools))
+        self._module[f"{self._module_prefix}_reset"](*_tensors(pools))
+
+
+def load_packed(library: Path) -> Any:
+    """A library of functions of tvm-ffi.
+
+    Raises
+    ------
+    OSError
+        the library cannot be loaded.
+    """
+    import tvm_ffi
+
+    try:
+        return tvm_ffi.load_module(str(library))
+    except RuntimeError as error:
+        raise OSError(str(error)) from error
 
 
 def _tensors(arrays: Iterable[np.ndarray]) -> list[Any]:

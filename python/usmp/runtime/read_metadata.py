@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from usmp.support.plain_text import shown
@@ -12,6 +14,7 @@ from usmp.support.plain_text import shown
 _MOST_DIGITS = 20
 """Of integers: what is larger has no meaning, and takes quadratic time."""
 LARGEST_METADATA_BYTES = 2**28
+_LARGEST_BYTES = 2**32
 
 
 class DamagedMetadata(ValueError):
@@ -65,3 +68,38 @@ def _number(text: str) -> float:
     if not math.isfinite(value):
         raise DamagedMetadata(f"it has the number {shown(text)}")
     return value
+
+
+def read_value(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> Any:
+    if not isinstance(entry, dict) or not is_valid(entry.get(key)):
+        raise DamagedMetadata(f'{where} has no valid "{key}"')
+    return entry[key]
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def is_truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def is_size(value: Any) -> bool:
+    """Whether it is a number of bytes that a host can provide."""
+    return is_count(value) and value <= _LARGEST_BYTES
+
+
+def is_identifier(value: Any) -> bool:
+    return is_text(value) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) is not None
+
+
+def is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(is_valid, value))
+
+
+def is_range(value: Any) -> bool:
+    return is_list_of(is_count)(value) and len(value) == 2 and value[0] < value[1]

@@ -9,7 +9,7 @@ from support.compilers import require
 from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import print_macros
-from usmp.codegen.interface import IOTensor
+from usmp.codegen.entry_interface import IOTensor
 from usmp.objects import TensorInfo
 
 COMPILERS = {

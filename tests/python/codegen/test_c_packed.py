@@ -247,7 +247,7 @@ def test_tensors_of_any_kind(tmp_path, shape, dtype):
     main = MainFunction("planned_main", ["const uint8_t*", "uint8_t*"])
     (tmp_path / "tvmgen_default.h").write_text(print_header(model))
     (tmp_path / "packed.c").write_text(
-        f"{print_packed_source(model, main)}\n"
+        f"{print_packed_source(model, [main])}\n"
         "void planned_main(const uint8_t* x, uint8_t* pool) { (void)x; (void)pool; }\n"
     )
     command = ["gcc", *STRICT, *tvm_ffi_include(), "-shared", "-fPIC", "packed.c", "-o", "x.so"]
@@ -261,7 +261,7 @@ def test_tensors_of_any_kind(tmp_path, shape, dtype):
 def test_the_arguments_as_data():
     model = interface([tensor("x", (2, 3))], [tensor("y", (), "float32")], [constants()])
     main = MainFunction("planned_main", ["const int8_t*", "float*", "const uint8_t*"])
-    source = print_packed_source(model, main)
+    source = print_packed_source(model, [main])
     start = source.index("static const int64_t shape_0")
     assert source[start : source.index("TVM_FFI_DLL_EXPORT")] == (
         "static const int64_t shape_0[] = {2, 3};\n"

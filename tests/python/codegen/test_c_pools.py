@@ -31,9 +31,9 @@ def object_of(request, tmp_path):
         types = ["uint8_t*"] * (len(model.inputs) + len(model.outputs)) + [
             "const uint8_t*" if pool.is_constant else "uint8_t*" for pool in model.pools
         ]
-        if model.has_workspace_io:
+        if model.only_entry.has_workspace_io:
             types = types[len(model.inputs) + len(model.outputs) :]
-        source = print_entry_point_source(model, MainFunction("planned_main", types))
+        source = print_entry_point_source(model, [MainFunction("planned_main", types)])
         (tmp_path / f"{model.prefix}.h").write_text(print_header(model))
         (tmp_path / "x.c").write_text(change(source))
         return subprocess.run(

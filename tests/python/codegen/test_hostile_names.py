@@ -38,7 +38,7 @@ def test_packed_sources(tmp_path):
     for number in range(20):
         inputs = [tensor(hostile_name(random), c_name="x")]
         model = interface(inputs, [], [workspace(hostile_name(random), c_name="p")], f"m{number}")
-        source = print_packed_source(model, MainFunction("f", ["int8_t*", "uint8_t*"]))
+        source = print_packed_source(model, [MainFunction("f", ["int8_t*", "uint8_t*"])])
         table = source[source.index("static const struct tvmgen_argument arguments[]") :]
         check_c(f"#define kDLInt 0\n#define kDLUInt 1\n{stub(source, table)}")
 

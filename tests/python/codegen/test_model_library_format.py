@@ -69,6 +69,7 @@ def test_metadata_has_the_fields_of_tvm(factory, module):
 def test_main_function_in_the_metadata(module):
     assert module["memory"]["functions"]["main"] == [
         {
+            "entry": "main",
             "device": 1,
             "workspace_size_bytes": 320,
             "workspace_pools": {"global_workspace": 320},

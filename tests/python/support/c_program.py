@@ -32,7 +32,7 @@ int main(void) {{
 
 def main_c(interface: Interface) -> str:
     """An application that runs the model on what it reads."""
-    planned = interface.has_workspace_io
+    planned = interface.only_entry.has_workspace_io
     tensors = [*interface.inputs, *interface.outputs]
     names = [[t.c_name for t in each] for each in (interface.inputs, interface.outputs)]
     sizes = {t.c_name: f"TVMGEN_DEFAULT_{t.c_name.upper()}_SIZE" for t in tensors}

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import tvm
 
-from usmp.codegen.interface import Interface, IOTensor, PoolParameter
+from usmp.codegen.accelerator_functions import device_names
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface import Interface
+from usmp.codegen.names import symbol_prefix
+from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,
@@ -35,5 +39,16 @@ def tensor(name, shape=(1, 4), dtype="int8", place=None, c_name=None):
 
 
 def interface(inputs=(), outputs=(), pools=(), name="default", **more):
-    """A model of these tensors and pools."""
-    return Interface(name, list(inputs), list(outputs), list(pools), **more)
+    """A model of these tensors and pools, whose entry is `main`."""
+    preserved = more.pop("preserves_inputs", False)
+    main = EntryInterface(
+        "main",
+        "__tvm_main__",
+        symbol_prefix(name),
+        list(inputs),
+        list(outputs),
+        list(pools),
+        device_names(more.get("accelerator_functions", ())),
+        preserved,
+    )
+    return Interface(name, [main], list(pools), **more)

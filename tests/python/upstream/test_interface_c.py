@@ -10,8 +10,10 @@ import pytest
 import tvm
 
 from usmp.codegen.c_header import print_header
-from usmp.codegen.interface import Interface, IOTensor, PoolParameter, member_names
+from usmp.codegen.entry_interface import EntryInterface, IOTensor, member_names
+from usmp.codegen.interface import Interface
 from usmp.codegen.names import sanitise_all
+from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,
@@ -34,18 +36,16 @@ def header(inputs=("input",), outputs=("output",), pools=(), places=None):
         return [TensorInfo(name, [size], "uint8") for name, size in sizes.items()]
 
     described = [infos(inputs), infos(outputs)]
-    members = member_names(*described, [])
+    (members,) = member_names({"": described})
     tensors = [
         IOTensor(info, c_name, (places or {}).get(info.name))
         for info, c_name in zip([*described[0], *described[1]], members, strict=True)
     ]
     c_names = sanitise_all([pool.pool_info.pool_name for pool in pools], "pool")
-    interface = Interface(
-        "ultimate_cat_spotter",
-        tensors[: len(inputs)],
-        tensors[len(inputs) :],
-        [PoolParameter(pool, name) for pool, name in zip(pools, c_names, strict=True)],
-    )
+    taken = [PoolParameter(pool, name) for pool, name in zip(pools, c_names, strict=True)]
+    of_entry = tensors[: len(inputs)], tensors[len(inputs) :], taken
+    main = EntryInterface("main", "__tvm_main__", PREFIX, *of_entry)
+    interface = Interface("ultimate_cat_spotter", [main], taken)
     text = re.sub(r"/\*.*?\*/", "", print_header(interface), flags=re.DOTALL)
     return re.sub(r"\s+", " ", text)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from usmp.boards.board import Board
-from usmp.codegen.interface import Interface, IOTensor
+from usmp.codegen.entry_interface import IOTensor
+from usmp.codegen.interface import Interface
 
 
 def print_main(interface: Interface, board: Board) -> str:
     """A program that runs the model once for each set of inputs in `inputs.bin`."""
-    prefix = interface.prefix
+    prefix, entry = interface.prefix, interface.only_entry
     return f"""/* Runs the model of {prefix}.h on board {board.name}. Your application begins here.
  *
  * The emulator, or a debugger, lends the program the files of its computer. On a board alone
@@ -23,8 +24,8 @@ def print_main(interface: Interface, board: Board) -> str:
 #include "semihosting.h"
 #include "{prefix}.h"
 {_arrays(interface)}
-{_transfer("read_inputs", "semihosting_read", prefix, "inputs", interface)}
-{_transfer("write_outputs", "semihosting_write", prefix, "outputs", interface)}
+{_transfer("read_inputs", "semihosting_read", entry.prefix, "inputs", interface)}
+{_transfer("write_outputs", "semihosting_write", entry.prefix, "outputs", interface)}
 int main(void) {{
 {_tensors(interface)}
   const int32_t inputs_file = semihosting_open("inputs.bin", SEMIHOSTING_READ);
@@ -63,7 +64,7 @@ int main(void) {{
 
 def _arrays(interface: Interface) -> str:
     """Memory for inputs and outputs, if they are not in the workspace."""
-    if interface.has_workspace_io:
+    if interface.only_entry.has_workspace_io:
         return ""
     lines = [
         f"static uint8_t {what}_{tensor.c_name}[{_size_macro(interface, tensor)}] "
@@ -75,7 +76,7 @@ def _arrays(interface: Interface) -> str:
 
 
 def _size_macro(interface: Interface, tensor: IOTensor) -> str:
-    return f"{interface.macro_prefix}_{tensor.c_name.upper()}_SIZE"
+    return f"{interface.only_entry.prefix.upper()}_{tensor.c_name.upper()}_SIZE"
 
 
 def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface) -> str:
@@ -97,11 +98,11 @@ def _more_inputs(interface: Interface) -> str:
 
 def _tensors(interface: Interface) -> str:
     """Where inputs and outputs are, and what accelerators get."""
-    lines = []
+    lines, entry = [], interface.only_entry
     for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):
-        struct = f"struct {interface.prefix}_{what} {what}"
-        if interface.has_workspace_io:
-            lines.append(f"  {struct} = {interface.prefix}_map_{what}();")
+        struct = f"struct {entry.prefix}_{what} {what}"
+        if entry.has_workspace_io:
+            lines.append(f"  {struct} = {entry.prefix}_map_{what}();")
         else:
             lines.append(f"  {struct} = {{{_addresses(what[:-1], tensors)}}};")
     if interface.devices:
@@ -111,9 +112,9 @@ def _tensors(interface: Interface) -> str:
 
 
 def _run_call(interface: Interface) -> str:
-    arguments = [] if interface.has_workspace_io else ["&inputs", "&outputs"]
+    arguments = [] if interface.only_entry.has_workspace_io else ["&inputs", "&outputs"]
     arguments += ["&devices"] if interface.devices else []
-    return f"{interface.prefix}_run({', '.join(arguments)})"
+    return f"{interface.only_entry.prefix}_run({', '.join(arguments)})"
 
 
 def _addresses(what: str, tensors: Sequence[IOTensor]) -> str:

@@ -14,11 +14,11 @@ from tvm.target import Target
 from usmp.analysis.memory.facts import facts_of_functions
 from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_function import parameter_types
-from usmp.codegen.c_source import function_symbols, lowered_functions
+from usmp.codegen.c_source import function_symbols, functions_of_entries, lowered_functions
 from usmp.codegen.interface import Interface
 from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
-from usmp.objects.attributes import CONSTANT_DATA_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.support.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import reason_of
 from usmp.tir.nodes import nodes_of
@@ -37,18 +37,18 @@ class LLVMModule:
     ----------
     code
         the object file.
-    main
-        the one function in it that others can call.
+    mains
+        the functions in it that others can call: one for each entry, in order.
     """
 
     code: bytes
-    main: MainFunction
+    mains: list[MainFunction]
 
 
 def compile_module(mod: IRModule, interface: Interface, target: Target) -> LLVMModule:
-    """Compile `__tvm_main__` and what it calls for the CPU of `target`.
+    """Compile the PrimFuncs of the entries and what they call for the CPU of `target`.
 
-    Only the main function is visible outside of the object file, and it needs nothing but
+    Only those of the entries are visible outside of the object file, and they need nothing but
     functions of the C library, of the compiler's own and of the user: no runtime of TVM.
 
     Raises
@@ -58,14 +58,20 @@ def compile_module(mod: IRModule, interface: Interface, target: Target) -> LLVMM
     """
     functions = lowered_functions(mod)
     facts = facts_of_functions(functions)
-    order = facts.graph.callees_first(MAIN_FUNCTION_NAME)
-    symbol = function_symbols(interface, order)[MAIN_FUNCTION_NAME]
-    written = facts.of(MAIN_FUNCTION_NAME).written_parameters
-    types = parameter_types(functions[MAIN_FUNCTION_NAME], written)
+    order = functions_of_entries(facts, interface)
+    names = [entry.function for entry in interface.entries]
+    all_symbols = function_symbols(interface, order)
+    symbols = {name: all_symbols[name] for name in names}
+    mains = [
+        MainFunction(
+            symbols[name], parameter_types(functions[name], facts.of(name).written_parameters)
+        )
+        for name in names
+    ]
     variables = [variable for variable in mod.functions if variable.name_hint in order]
     reached = IRModule({variable: functions[variable.name_hint] for variable in variables})
-    built = compile_functions(reached, {MAIN_FUNCTION_NAME: symbol}, target)
-    return LLVMModule(_object_file(built), MainFunction(symbol, types))
+    built = compile_functions(reached, symbols, target)
+    return LLVMModule(_object_file(built), mains)
 
 
 def compile_functions(

@@ -1,0 +1,82 @@
+"""What the header says of the function that runs an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from usmp.codegen.c_text import quoted
+from usmp.codegen.entry_facts import UsedState
+from usmp.codegen.entry_interface import EntryInterface
+from usmp.codegen.interface import Interface
+
+_WRITE_INPUTS = {
+    False: "write all inputs before each run, for a run may overwrite them",
+    True: "write inputs when they change, for a run leaves them as they are",
+}
+
+
+def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
+    """The lines of its comment."""
+    sentences = [
+        [f"Run {interface.described(entry)}; returns 0"],
+        *_where_tensors_are(interface, entry),
+        *_kept_bytes(interface, entry),
+        *_concurrent(interface, entry),
+    ]
+    for sentence in sentences[:-1]:
+        sentence[-1] += "."
+    return [line for sentence in sentences for line in sentence]
+
+
+def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list[str]]:
+    if not entry.has_workspace_io:
+        return []
+    where = "Inputs and outputs live in the workspace, where map_inputs and map_outputs say:"
+    if len(interface.entries) > 1:
+        return [
+            [
+                where,
+                "write all inputs right before each run, and read the outputs right after it, for",
+                "other entries use the same bytes",
+            ]
+        ]
+    write = _WRITE_INPUTS[entry.preserves_inputs]
+    return [[where, f"{write}, and read the", "outputs before the next"]]
+
+
+def _kept_bytes(interface: Interface, entry: EntryInterface) -> list[list[str]]:
+    kept = interface.state_size_bytes
+    if not interface.states:
+        return []
+    if len(interface.entries) == 1:
+        return [[f"{kept} bytes of the workspace are kept from one run to the next"]]
+    if not entry.states:
+        return [[f"It uses none of the {kept} bytes that are kept between runs"]]
+    changed = [state for state in entry.states if state.is_changed]
+    read = [state for state in entry.states if not state.is_changed]
+    parts = [
+        *([f"changes {_listed(changed)}"] if changed else []),
+        *([f"only reads {_listed(read)}"] if read else []),
+    ]
+    return [[f"Of the {kept} bytes that are kept between runs it", " and ".join(parts)]]
+
+
+def _listed(states: Sequence[UsedState]) -> str:
+    names = ", ".join(quoted(state.name) for state in states)
+    return f"{sum(state.size_bytes for state in states)} ({names})"
+
+
+def _concurrent(interface: Interface, entry: EntryInterface) -> list[list[str]]:
+    """Which entries may interrupt it; nothing of the only one."""
+    if len(interface.entries) == 1:
+        return []
+    names = ", ".join(quoted(name) for name in entry.concurrent_with)
+    if not names:
+        return [["No other entry may run at the same time"]]
+    others = "entries" if len(entry.concurrent_with) > 1 else "entry"
+    return [
+        [
+            f"At the same time only {others} {names} may run, which it may interrupt, and which",
+            "may interrupt it",
+        ]
+    ]

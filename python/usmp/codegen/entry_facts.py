@@ -1,0 +1,130 @@
+"""What a planned module of several entries says of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import TensorLoad, Var
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
+from usmp.objects import BufferInfoKind, PlacedBuffer
+from usmp.objects.attributes import POOL_ARGS_ATTR
+
+
+@dataclass(frozen=True)
+class UsedState:
+    """A state that an entry uses.
+
+    Parameters
+    ----------
+    name
+        of the state.
+    size_bytes
+        its bytes.
+    is_changed
+        whether the entry may write it; other entries see what it wrote.
+    """
+
+    name: str
+    size_bytes: int
+    is_changed: bool
+
+
+def used_states(
+    facts: ModuleFacts, function: str, states: Sequence[PlacedBuffer]
+) -> list[UsedState]:
+    """The states in whose bytes a planned PrimFunc, or one that it calls, has a buffer.
+
+    Parameters
+    ----------
+    facts
+        of the planned module.
+    function
+        the PrimFunc of an entry.
+    states
+        all states of the plan.
+    """
+    views = [
+        view for name in facts.graph.callees_first(function) for view in _views(facts.of(name))
+    ]
+    used = []
+    for state in states:
+        found = [view for view in views if view.meets(state)]
+        if found:
+            is_changed = any(view.is_written for view in found)
+            used.append(UsedState(str(state.name), int(state.size_bytes), is_changed))
+    return used
+
+
+def entries_of_buffers(
+    facts: ModuleFacts, functions: Mapping[str, str], buffers: Iterable[PlacedBuffer]
+) -> list[str]:
+    """The entries to which buffers belong that are live at one time.
+
+    There are several of those that may run at once, or that all call an operator of whose scratch
+    memory the buffers are; and none of states alone.
+
+    Parameters
+    ----------
+    facts
+        of the planned module.
+    functions
+        the name of each entry, with that of its PrimFunc.
+    buffers
+        those that are live.
+    """
+    owners = {str(b.function) for b in buffers if b.kind != BufferInfoKind.STATE}
+    own = [entry for entry, function in functions.items() if function in owners]
+    if own or not owners:
+        return own
+    return [
+        entry
+        for entry, function in functions.items()
+        if owners <= set(facts.graph.callees_first(function))
+    ]
+
+
+@dataclass(frozen=True)
+class _View:
+    """A buffer of a PrimFunc at an address in a pool."""
+
+    pool: str
+    start: int
+    stop: int
+    is_written: bool
+
+    def meets(self, buffer: PlacedBuffer) -> bool:
+        """Whether the two have a byte in common."""
+        start, size = int(buffer.byte_offset), int(buffer.size_bytes)
+        is_there = max(start, self.start) < min(start + size, self.stop)
+        return self.pool == str(buffer.pool_name) and is_there
+
+
+def _views(facts: FunctionFacts) -> list[_View]:
+    """The buffers that a planned PrimFunc has in pools."""
+    func = facts.func
+    args = list((func.attrs or {}).get(POOL_ARGS_ATTR, ()))
+    pointers = func.params[len(func.params) - len(args) :]
+    pools: dict[Var, str] = {
+        pointer: str(arg.pool_info.pool_name) for pointer, arg in zip(pointers, args, strict=True)
+    }
+    views: list[_View] = []
+
+    def on_declaration(stmt: tirx.DeclBuffer) -> None:
+        if stmt.data in pools:
+            pools[stmt.buffer] = pools[stmt.data]
+        elif is_op(stmt.data, "tirx.address_of"):
+            load = stmt.data.args[0]
+            if isinstance(load, TensorLoad) and load.source in pools:
+                start = int(load.indices[0])
+                stop = start + size_bytes(stmt.buffer)
+                is_written = stmt.buffer in facts.written
+                views.append(_View(pools[load.source], start, stop, is_written))
+
+    tvm_ffi.structural_walk(func.body, (tirx.DeclBuffer, on_declaration))
+    return views

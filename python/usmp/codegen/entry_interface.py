@@ -1,0 +1,248 @@
+"""What a C application sees of each entry of a compiled model: its tensors, what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tvm.ir import IRModule
+
+from usmp.analysis.memory.facts import module_facts
+from usmp.codegen.accelerator_functions import device_names
+from usmp.codegen.entry_facts import UsedState, used_states
+from usmp.codegen.names import sanitise, symbol_prefix
+from usmp.codegen.pool_parameter import PoolParameter
+from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer, PoolAllocation, TensorInfo
+from usmp.objects.attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    INPUT_TENSORS_ATTR,
+    IO_TENSOR_POOL_ALLOCATIONS_ATTR,
+    OUTPUT_TENSORS_ATTR,
+    POOL_ARGS_ATTR,
+)
+from usmp.objects.entries import (
+    ONLY_ENTRY,
+    c_prefix_of_entry,
+    concurrent_entries,
+    entries_of,
+    entry_function_name,
+)
+from usmp.objects.tensor_info import place_names
+from usmp.ops.accelerator_function import AcceleratorFunction
+
+
+@dataclass(frozen=True)
+class IOTensor:
+    """A model input or output.
+
+    `allocation` is its pool and byte offset if it was planned into a workspace pool.
+    """
+
+    info: TensorInfo
+    c_name: str
+    allocation: PoolAllocation | None
+
+
+@dataclass(frozen=True)
+class EntryInterface:
+    """A function that an application calls.
+
+    Parameters
+    ----------
+    name
+        of the entry.
+    function
+        the name of its planned PrimFunc.
+    prefix
+        of the C symbols that are its own.
+    inputs, outputs
+        its tensors, in order.
+    pools, devices
+        the pools, and the members of the struct of devices, that the PrimFunc takes, in order.
+    preserves_inputs
+        whether a run leaves inputs in the workspace as they were.
+    states
+        of a module with several entries: the states that this one uses.
+    concurrent_with
+        the entries that may run at the same time.
+    """
+
+    name: str
+    function: str
+    prefix: str
+    inputs: list[IOTensor]
+    outputs: list[IOTensor]
+    pools: list[PoolParameter]
+    devices: Sequence[str] = ()
+    preserves_inputs: bool = False
+    states: Sequence[UsedState] = ()
+    concurrent_with: Sequence[str] = ()
+
+    @property
+    def has_workspace_io(self) -> bool:
+        """Whether inputs and outputs are in the workspace."""
+        return any(tensor.allocation is not None for tensor in (*self.inputs, *self.outputs))
+
+    @property
+    def outside_bytes(self) -> int:
+        """Bytes of the inputs and outputs that the application provides."""
+        tensors = (*self.inputs, *self.outputs)
+        return sum(int(tensor.info.size_bytes) for tensor in tensors if tensor.allocation is None)
+
+
+def read_entries(
+    mod: IRModule,
+    module_name: str,
+    pools: Sequence[PoolParameter],
+    plan: MemoryPlan | None,
+    functions: Sequence[AcceleratorFunction],
+) -> list[EntryInterface]:
+    """The entries of a planned module.
+
+    Parameters
+    ----------
+    mod
+        the module.
+    module_name
+        its name in C.
+    pools
+        all of its pools.
+    plan
+        its plan.
+    functions
+        the functions of accelerators that it calls.
+    """
+    names = entries_of(mod)
+    tensors = [
+        (list(attrs[INPUT_TENSORS_ATTR]), list(attrs[OUTPUT_TENSORS_ATTR]))
+        for attrs in (mod[entry_function_name(name)].attrs for name in names)
+    ]
+    has_only_main = names == [ONLY_ENTRY]
+    c_names = member_names(
+        {("" if has_only_main else n): both for n, both in zip(names, tensors, strict=True)},
+        [pool.macro_name for pool in pools],
+    )
+    entries = [
+        EntryInterface(
+            name,
+            entry_function_name(name),
+            c_prefix_of_entry(symbol_prefix(module_name), name, names),
+            *_io_tensors(mod, name, *both, members),
+            list(pools),
+            device_names(functions),
+        )
+        for name, both, members in zip(names, tensors, c_names, strict=True)
+    ]
+    buffers = list(plan.buffers) if plan is not None else []
+    if len(entries) == 1:
+        is_preserved = plan is not None and _preserves_inputs(buffers)
+        return [replace(entries[0], preserves_inputs=is_preserved)]
+    facts, concurrent = module_facts(mod), concurrent_entries(mod)
+    states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
+    return [
+        replace(
+            entry,
+            pools=_pools_of(mod, entry.function, pools),
+            devices=_devices_of(mod, facts.graph.callees_first(entry.function)),
+            states=used_states(facts, entry.function, states),
+            concurrent_with=[n for n in names if frozenset((n, entry.name)) in concurrent],
+        )
+        for entry in entries
+    ]
+
+
+def _io_tensors(
+    mod: IRModule,
+    entry: str,
+    inputs: Sequence[TensorInfo],
+    outputs: Sequence[TensorInfo],
+    members: Sequence[str],
+) -> tuple[list[IOTensor], list[IOTensor]]:
+    """The inputs and the outputs of an entry, with their places."""
+    has_places = mod if entries_of(mod) == [ONLY_ENTRY] else mod[entry_function_name(entry)]
+    places = has_places.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
+    described = zip([*inputs, *outputs], members, place_names(inputs, outputs), strict=True)
+    tensors = [IOTensor(info, c_name, places.get(name)) for info, c_name, name in described]
+    return tensors[: len(inputs)], tensors[len(inputs) :]
+
+
+def _pools_of(mod: IRModule, function: str, pools: Sequence[PoolParameter]) -> list[PoolParameter]:
+    """Those that a PrimFunc takes, in the order of its parameters."""
+    by_name = {pool.name: pool for pool in pools}
+    return [by_name[str(arg.pool_info.pool_name)] for arg in mod[function].attrs[POOL_ARGS_ATTR]]
+
+
+def _devices_of(mod: IRModule, called: Iterable[str]) -> list[str]:
+    """The accelerators of some PrimFuncs, as their handles are called in C."""
+    attributes = [mod[name].attrs or {} for name in called]
+    functions = [a[ACCELERATOR_FUNCTION_ATTR] for a in attributes if ACCELERATOR_FUNCTION_ATTR in a]
+    return device_names(functions)
+
+
+def member_names(
+    entries: Mapping[str, tuple[Sequence[TensorInfo], Sequence[TensorInfo]]],
+    pool_macros: Iterable[str] = (),
+) -> list[list[str]]:
+    """The C names of the inputs and outputs of each entry, of inputs first.
+
+    They are members of two structs, and begin the names of macros: tensors of different sizes need
+    names that differ in capital letters too, and from those of the workspace and its pools. So do
+    tensors of two entries if they differ in their quantization: `b_x` of entry `a` and `x` of
+    entry `a_b` have macros of one name.
+
+    Parameters
+    ----------
+    entries
+        inputs and outputs by the name of the entry, which is empty if macros have none.
+    pool_macros
+        the names of the pools in macros.
+    """
+    taken: dict[str, tuple[str, TensorInfo | None]] = {
+        name: ("", None) for name in ["WORKSPACE", *pool_macros]
+    }
+
+    def is_free(macro: str, entry: str, info: TensorInfo) -> bool:
+        holder, other = taken.get(macro, (entry, info))
+        if other is None or other.size_bytes != info.size_bytes:
+            return False
+        quantizations = [(each.scale, each.zero_point) for each in (other, info)]
+        return holder == entry or quantizations[0] == quantizations[1]
+
+    names: list[list[str]] = []
+    for entry, both in entries.items():
+        names.append([])
+        for infos in both:
+            members: set[str] = set()
+            for info in infos:
+                name, number = sanitise(info.name), 0
+                while name in members or not is_free(tensor_macro(entry, name), entry, info):
+                    number += 1
+                    name = f"{sanitise(info.name)}_{number}"
+                taken.setdefault(tensor_macro(entry, name), (entry, info))
+                members.add(name)
+                names[-1].append(name)
+    return names
+
+
+def tensor_macro(entry: str, c_name: str) -> str:
+    """What the macros of a tensor begin with after the module's prefix.
+
+    Parameters
+    ----------
+    entry
+        the name of its entry; empty if macros have none.
+    c_name
+        its name in C.
+    """
+    return f"{entry}_{c_name}".upper() if entry else c_name.upper()
+
+
+def _preserves_inputs(buffers: Sequence[PlacedBuffer]) -> bool:
+    """Whether no input in the workspace dies before the run ends, or while it is overwritten."""
+    end = max((live.stop for buffer in buffers for live in buffer.live_ranges), default=0)
+    overwritten = {str(name) for buffer in buffers for name in buffer.overlaps}
+    return all(
+        max(live.stop for live in buffer.live_ranges) == end and str(buffer.name) not in overwritten
+        for buffer in buffers
+        if buffer.kind == BufferInfoKind.INPUT
+    )

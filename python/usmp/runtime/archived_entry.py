@@ -1,0 +1,187 @@
+"""The entries of an archived module, as its metadata describes them, checked and typed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from usmp.objects import LiveRange, TensorInfo
+from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry
+from usmp.runtime.read_metadata import (
+    DamagedMetadata,
+    is_count,
+    is_identifier,
+    is_list_of,
+    is_range,
+    is_size,
+    is_text,
+    is_truth,
+    read_value,
+)
+from usmp.support.plain_text import shown
+
+_DTYPES = (
+    "bool",
+    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+    *("float16", "float32", "float64"),
+)
+"""Element types of inputs and outputs, as numpy writes them."""
+
+_MOST_AXES = 32
+"""Of arrays in every version of NumPy."""
+_LONGEST_ENTRY_NAME = 64
+
+
+@dataclass(frozen=True)
+class ArchivedTensor:
+    """A model input or output.
+
+    Parameters
+    ----------
+    info
+        name, shape, element type, scale and zero point.
+    c_name
+        the member of the C struct, and in capitals a part of the macros.
+    pool_name, byte_offset
+        its pool and offset, if it is in the workspace (use case U4).
+    """
+
+    info: TensorInfo
+    c_name: str
+    pool_name: str | None
+    byte_offset: int | None
+
+
+@dataclass(frozen=True)
+class ArchivedEntry:
+    """A function of a model that an application calls.
+
+    Parameters
+    ----------
+    name
+        of the entry; "main" if the archive names none.
+    c_prefix
+        of the C symbols that are its own, such as "tvmgen_default" or "tvmgen_default_step".
+    inputs, outputs
+        by name, in the order of the model.
+    positions
+        of one of several entries: the positions of the plan's live ranges at which it runs.
+    """
+
+    name: str
+    c_prefix: str
+    inputs: dict[str, ArchivedTensor]
+    outputs: dict[str, ArchivedTensor]
+    positions: LiveRange | None = None
+
+
+def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, ArchivedEntry]:
+    """Read what metadata.json says of the entries of a module.
+
+    Parameters
+    ----------
+    mains
+        what it has under "main".
+    prefix
+        of the C symbols of the module.
+    where
+        names the module in errors.
+
+    Raises
+    ------
+    DamagedMetadata
+        something is missing, of the wrong type, or contradicts something else.
+    """
+    try:
+        tensors = [(main["inputs"].items(), main["outputs"].items()) for main in mains]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DamagedMetadata(f"{where} lacks its inputs, outputs or pools") from error
+    if not mains:
+        raise DamagedMetadata(f"{where} lacks its inputs, outputs or pools")
+    names = _entry_names(mains, where)
+    return {
+        name: ArchivedEntry(
+            name,
+            c_prefix_of_entry(prefix, name, names),
+            {tensor: _tensor(tensor, info, where) for tensor, info in inputs},
+            {tensor: _tensor(tensor, info, where) for tensor, info in outputs},
+            LiveRange(*main["positions"]) if len(mains) > 1 else None,
+        )
+        for name, main, (inputs, outputs) in zip(names, mains, tensors, strict=True)
+    }
+
+
+def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
+    """The names of the entries; the only one of an earlier archive has none, and is "main".
+
+    Raises
+    ------
+    DamagedMetadata
+        a name is none of C or comes twice, or something that is shown of an entry is not there.
+    """
+    names: list[str] = []
+    for main in mains:
+        is_earlier = len(mains) == 1 and "entry" not in main
+        names.append(ONLY_ENTRY if is_earlier else read_value(main, "entry", _is_entry_name, where))
+        for size in ("io_size_bytes", "state_size_bytes", "constants_size_bytes"):
+            read_value(main, size, is_count, where)
+    if len(set(names)) < len(names):
+        [(twice, _)] = Counter(names).most_common(1)
+        raise DamagedMetadata(f'{where} has the entry "{twice}" twice')
+    if len(mains) > 1:
+        known = frozenset(names)
+        for name, main in zip(names, mains, strict=True):
+            _check_among_entries(main, known, f'entry "{name}" of {where}')
+    return names
+
+
+def _check_among_entries(main: Any, names: Collection[str], where: str) -> None:
+    """Check that what an entry shares with others can be shown."""
+    read_value(main, "positions", is_range, where)
+    states = read_value(main, "states", lambda value: isinstance(value, dict), where)
+    for state, described in states.items():
+        read_value(described, "size", is_count, f'state "{shown(state)}" of {where}')
+        read_value(described, "changed", is_truth, f'state "{shown(state)}" of {where}')
+    read_value(
+        main, "concurrent_with", is_list_of(lambda name: is_text(name) and name in names), where
+    )
+
+
+def _is_shape(value: Any) -> bool:
+    return is_list_of(is_count)(value) and len(value) <= _MOST_AXES
+
+
+def _is_entry_name(value: Any) -> bool:
+    return is_identifier(value) and len(value) <= _LONGEST_ENTRY_NAME
+
+
+def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
+    where = f'tensor "{shown(name)}" of {where}'
+    shape = read_value(entry, "shape", _is_shape, where)
+    dtype = read_value(entry, "dtype", lambda value: value in _DTYPES, where)
+    scale, zero_point = _quantization(entry, where)
+    info = TensorInfo(name, shape, dtype, scale, zero_point)
+    size = read_value(entry, "size", is_size, where)
+    if size != info.size_bytes:
+        raise DamagedMetadata(f"{where} has {size} bytes, which is not {dtype}{shape}")
+    pool, offset = None, None
+    if "pool" in entry:
+        pool = read_value(entry, "pool", is_text, where)
+        offset = read_value(entry, "offset", is_count, where)
+    return ArchivedTensor(info, read_value(entry, "c_name", is_identifier, where), pool, offset)
+
+
+def _quantization(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:
+    if "quantization" not in entry:
+        return None, None
+    quantization = entry["quantization"]
+    scale = read_value(
+        quantization, "scale", lambda s: isinstance(s, float) and math.isfinite(s), where
+    )
+    zero_point = read_value(
+        quantization, "zero_point", lambda z: isinstance(z, int) and -(2**63) <= z < 2**63, where
+    )
+    return scale, zero_point
