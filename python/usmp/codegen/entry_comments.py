@@ -58,7 +58,7 @@ def _kept_bytes(interface: Interface, entry: EntryInterface) -> list[list[str]]:
         *([f"changes {_listed(changed)}"] if changed else []),
         *([f"only reads {_listed(read)}"] if read else []),
     ]
-    return [[f"Of the {kept} bytes that are kept between runs it", " and ".join(parts)]]
+    return [[f"It {' and '.join(parts)} of the {kept} bytes that are kept between runs"]]
 
 
 def _listed(states: Sequence[UsedState]) -> str:
@@ -74,9 +74,4 @@ def _concurrent(interface: Interface, entry: EntryInterface) -> list[list[str]]:
     if not names:
         return [["No other entry may run at the same time"]]
     others = "entries" if len(entry.concurrent_with) > 1 else "entry"
-    return [
-        [
-            f"At the same time only {others} {names} may run, which it may interrupt, and which",
-            "may interrupt it",
-        ]
-    ]
+    return [[f"Only {others} {names} may run at the same time, and interrupt it or be interrupted"]]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from usmp.codegen.model_library_format import metadata_bytes
+from usmp.objects.entries import c_prefix_of_entry
 from usmp.objects.model_library_format import METADATA_FILE
 
 _UNIQUE = "Multiple modules should have unique names."
@@ -47,19 +48,26 @@ def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
 
 
 def _check_names(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """C prefixes may not even differ in case only: macros and file names would clash."""
+    """C prefixes may not even differ in case only: macros and file names would clash. Entry "b" of
+    module "a" begins as module "a_b" does."""
     names: dict[str, str] = {}
-    for name, module in modules:
-        macro_prefix = module["c_prefix"].upper()
-        other = names.get(macro_prefix)
-        if other == name:
+    for number, (name, module) in enumerate(modules):
+        if name in (other for other, _ in modules[:number]):
             raise ValueError(f'{_UNIQUE} Two are called "{name}"; build one with another name')
-        if other is not None:
-            raise ValueError(
-                f'{_UNIQUE} The macros of "{other}" and of "{name}" both begin with '
-                f"{macro_prefix}_; build one with another name"
-            )
-        names[macro_prefix] = name
+        for prefix in _prefixes(module):
+            other = names.setdefault(prefix.upper(), name)
+            if other != name:
+                raise ValueError(
+                    f'{_UNIQUE} The macros of "{other}" and of "{name}" both begin with '
+                    f"{prefix.upper()}_; build one with another name"
+                )
+
+
+def _prefixes(module: Mapping[str, Any]) -> list[str]:
+    """Those of a module and of its entries."""
+    prefix = module["c_prefix"]
+    entries = [main["entry"] for main in module["memory"]["functions"]["main"]]
+    return [prefix, *(c_prefix_of_entry(prefix, entry, entries) for entry in entries)]
 
 
 def _check_functions(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:

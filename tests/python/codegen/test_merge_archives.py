@@ -9,15 +9,22 @@ import pytest
 from usmp.codegen.merge_archives import merge_archives
 
 
-def archive(name: str, prefix: str | None = None, header: str = "", **files: bytes):
+def archive(
+    name: str, prefix: str | None = None, header: str = "", entries=("main",), **files: bytes
+):
     prefix = prefix or f"tvmgen_{name}"
-    metadata = {"version": 7, "modules": {name: {"c_prefix": prefix, "of": name}}}
+    module = {"c_prefix": prefix, "of": name, "memory": memory(*entries)}
+    metadata = {"version": 7, "modules": {name: module}}
     return {
         "metadata.json": json.dumps(metadata).encode(),
         f"codegen/host/include/{prefix}.h": header.encode(),
         f"codegen/host/src/{prefix}_lib0.c": name.encode(),
         **files,
     }
+
+
+def memory(*entries: str) -> dict:
+    return {"functions": {"main": [{"entry": entry} for entry in entries]}}
 
 
 def message_of(*archives) -> str:
@@ -34,8 +41,8 @@ def test_files_lie_side_by_side():
     assert json.loads(merged["metadata.json"]) == {
         "version": 7,
         "modules": {
-            "a": {"c_prefix": "tvmgen_a", "of": "a"},
-            "b": {"c_prefix": "tvmgen_b", "of": "b"},
+            "a": {"c_prefix": "tvmgen_a", "of": "a", "memory": memory("main")},
+            "b": {"c_prefix": "tvmgen_b", "of": "b", "memory": memory("main")},
         },
     }
 
@@ -62,6 +69,27 @@ def test_names_that_are_one_in_c(name, prefix):
         f'Multiple modules should have unique names. The macros of "a_b" and of "{name}" both '
         "begin with TVMGEN_A_B_; build one with another name"
     )
+
+
+@pytest.mark.parametrize(
+    "other", [archive("a_b"), archive("a_b", entries=["c"]), archive("A", "tvmgen_A_b")]
+)
+def test_entry_and_module_that_are_one_in_c(other):
+    """Entry "b" of module "a" and module "a_b" both have a function `tvmgen_a_b_run`."""
+    name = next(iter(json.loads(other["metadata.json"])["modules"]))
+    assert message_of(archive("a", entries=["x", "b"]), other) == (
+        f'Multiple modules should have unique names. The macros of "a" and of "{name}" both begin '
+        "with TVMGEN_A_B_; build one with another name"
+    )
+
+
+def test_entries_of_two_modules_that_are_one_in_c():
+    a, a_b = archive("a", entries=["x", "b_c"]), archive("a_b", entries=["y", "c"])
+    assert message_of(a, a_b) == (
+        'Multiple modules should have unique names. The macros of "a" and of "a_b" both begin '
+        "with TVMGEN_A_B_C_; build one with another name"
+    )
+    merge_archives([a, archive("a_b", entries=["y", "d"])])
 
 
 def test_one_function_that_two_modules_need():
