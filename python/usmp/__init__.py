@@ -30,6 +30,7 @@ __all__ = [
     "PoolInfoProperties",
     "Runtime",
     "StateInfo",
+    "StateLayout",
     "UnsupportedModelError",
     "WorkspaceMemoryPools",
     "WorkspacePoolInfo",

@@ -18,6 +18,7 @@ from usmp.objects import (
     PoolInfoProperties as PoolInfoProperties,
     Runtime as Runtime,
     StateInfo as StateInfo,
+    StateLayout as StateLayout,
     UnsupportedModelError as UnsupportedModelError,
     WorkspaceMemoryPools as WorkspaceMemoryPools,
     WorkspacePoolInfo as WorkspacePoolInfo,

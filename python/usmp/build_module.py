@@ -29,11 +29,13 @@ from usmp.objects.attributes import (
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
+    STATE_LAYOUT_ATTR,
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import ONLY_ENTRY, entry_name
 from usmp.objects.executor import check_workspace_io
+from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
 from usmp.pipeline import lower_entries, lowering_passes, planning_passes
@@ -64,6 +66,7 @@ def build(
     concurrent: Sequence[Sequence[str]] = (),
     shared_state: bool = False,
     state_memory_pool: WorkspacePoolInfo | str | None = None,
+    state_layout: StateLayout | str | Path | None = None,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -117,6 +120,10 @@ def build(
         pool, or the name of one of `workspace_memory_pools` or of a memory of the board; a new
         pool of another name is provided by the application. By default states are in the workspace
         with everything else.
+    state_layout
+        where the states have to be: the `state_layout` of what an earlier version of the
+        program was built from, or the path of its file. What is kept by the one version is then
+        found by the other.
 
     Raises
     ------
@@ -124,10 +131,13 @@ def build(
         something in the model has no static C, or its file cannot be read.
     ValueError
         an unknown target, executor, runtime, algorithm, parameter or board, two pools of
-        one name, pools or memories of a board that are too small, or a state pool that leaves no
-        workspace pool for everything else.
+        one name, pools or memories of a board that are too small, a state pool that leaves no
+        workspace pool for everything else, or a state layout that is damaged or does not fit the
+        model.
     TypeError
-        something else in the place of the model or of memory pools.
+        something else in the place of the model, of memory pools or of a state layout.
+    OSError
+        the file of the state layout cannot be read.
     FaultError
         usmp itself fails, which should be reported.
     """
@@ -138,6 +148,9 @@ def build(
     _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
     if not isinstance(state_memory_pool, str):
         _check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
+    if isinstance(state_layout, str | Path):
+        state_layout = StateLayout.read(state_layout)
+    _check_type(state_layout, StateLayout, "state_layout")
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
@@ -171,6 +184,9 @@ def build(
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
     if state_memory_pool is not None:
         mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_memory_pool)
+    if state_layout is not None:
+        check_module_name(state_layout, module_name)
+        mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
     with _pass_context(options), planning_session():
         with lowering():
             lower = lower_entries if several_entries else lowering_passes

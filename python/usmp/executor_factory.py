@@ -21,6 +21,7 @@ from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.support.plain_text import shown
@@ -89,6 +90,11 @@ class AOTExecutorFactoryModule:
         """Where every buffer is."""
         plan: MemoryPlan = self.ir_mod.attrs[MEMORY_PLAN_ATTR]
         return plan
+
+    @property
+    def state_layout(self) -> StateLayout | None:
+        """Where everything is that is kept between runs; None if nothing is."""
+        return state_layout_of(self.ir_mod, self.module_name)
 
     @property
     def ram_bytes(self) -> int:

@@ -20,7 +20,13 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimTyp
 from usmp.aot.elide_copies import Copy, elide_copies
 from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
 from usmp.aot.main_calls import MainCalls
-from usmp.aot.states import FLAG_NAME, copy_to_states, set_once, write_state_in_place
+from usmp.aot.states import (
+    FLAG_NAME,
+    copy_to_states,
+    flag_tensor,
+    set_once,
+    write_state_in_place,
+)
 from usmp.objects.attributes import (
     ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
@@ -29,8 +35,10 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSORS_ATTR,
     STATE_TENSOR_ATTR,
+    STATE_TENSORS_ATTR,
     STATES_FLAG_ATTR,
 )
+from usmp.objects.placed_state import StateTensor, digest_of
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.relax.contiguous_parts import MOVES, part_offsets
@@ -110,6 +118,8 @@ class MainVersions:
         func = builder.finish(self._results, self._outputs, self._new_values).with_attrs(
             {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
         )
+        if builder.kept_tensors:
+            func = func.with_attr(STATE_TENSORS_ATTR, builder.kept_tensors)
         functions = {
             var: f for var, f in self._mod.functions.items() if isinstance(f, tirx.PrimFunc)
         }
@@ -132,6 +142,7 @@ class _MainBuilder:
     calls: MainCalls = field(default_factory=MainCalls)
     names: UniqueNames = field(default_factory=UniqueNames)
     flag_name: str = FLAG_NAME
+    kept_tensors: list[StateTensor] = field(default_factory=list)
 
     def version(self) -> _MainBuilder:
         """The same, to be changed without this one."""
@@ -146,6 +157,7 @@ class _MainBuilder:
             self.calls.version(),
             deepcopy(self.names),
             self.flag_name,
+            list(self.kept_tensors),
         )
 
     def parameter(self, info: TensorInfo) -> tirx.Buffer:
@@ -158,12 +170,17 @@ class _MainBuilder:
 
     def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
         """Allocate a tensor that is kept between runs."""
-        buffer = self.kept(name, *shape_and_dtype(ty, name), info.alignment)
+        shape, dtype = shape_and_dtype(ty, name)
+        digest = digest_of(info.initial_value.numpy(), shape)
+        tensor = StateTensor(name, list(shape), dtype, digest)
+        buffer = self.kept(tensor, info.alignment)
         self.states[buffer] = info
         return buffer
 
-    def kept(self, name: str, shape: list[int], dtype: str, alignment: int = 0) -> tirx.Buffer:
-        buffer = _flat_buffer(self.names.unique(name), shape, dtype)
+    def kept(self, tensor: StateTensor, alignment: int = 0) -> tirx.Buffer:
+        name = str(tensor.name)
+        buffer = _flat_buffer(self.names.unique(name), list(tensor.shape), str(tensor.dtype))
+        self.kept_tensors.append(tensor)
         annotations: dict[str, str | int] = {STATE_TENSOR_ATTR: name}
         if alignment:
             annotations[ALIGNMENT_ATTR] = alignment
@@ -358,7 +375,7 @@ class _MainBuilder:
             self.calls,
             self.states,
             lambda state: self.constant(f"{state.name}_initial", state.initial_value),
-            lambda: self.kept(self.flag_name, [1], "uint8"),
+            lambda: self.kept(flag_tensor(self.flag_name)),
         )
 
     def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from tvm import tirx
 
 from usmp.aot.main_calls import MainCalls, call_statement
+from usmp.objects.placed_state import StateTensor, digest_of
 from usmp.objects.state_info import StateInfo
 
 FLAG_NAME = "states_are_set"
 """The state that marks a first run: memory is zero at first, so this is 0 until the states have
 their initial values."""
+
+
+def flag_tensor(name: str) -> StateTensor:
+    """What is in the state that marks a first run."""
+    return StateTensor(name, [1], "uint8", digest_of(np.zeros(1, np.uint8), [1]))
 
 
 def set_once(

@@ -17,6 +17,8 @@ from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
+from usmp.planning.state_layout import check_state_layout
+from usmp.planning.state_pool import names_of_state_pools
 from usmp.transform import UnifiedStaticMemoryPlanner
 
 
@@ -43,6 +45,8 @@ class PlanForBoard(ModulePass):
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
+        # States that differ are no matter of the board's size.
+        check_state_layout(mod, names_of_state_pools(mod))
         mod, board = mod.with_attr(BOARD_ATTR, self.board.name), self.board
         with planning_session() as session:
             try:

@@ -93,6 +93,9 @@ def _macros(interface: Interface) -> Iterator[Macro]:
         yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
         if not pool.is_internal:
             yield from _macros_of_external_pool(interface, pool, what)
+    if interface.state_layout is not None:
+        text = "Hash of the names, types and places of what is kept between runs"
+        yield Macro("STATE_LAYOUT_HASH", f"UINT64_C({interface.state_layout.hash_text})", text)
 
 
 def _quantizations(interface: Interface) -> list[Macro]:

@@ -16,6 +16,7 @@ from usmp.objects import BufferInfoKind, PlacedBuffer
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
 from usmp.objects.executor import check_workspace_io, executor_of
+from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.planning.state_pool import state_pool_of
 
@@ -30,8 +31,9 @@ class Interface:
 
     `entries` are the functions that an application calls; `states` are the buffers whose bytes are
     kept from one run to the next; `is_packed` says that the model is called through TVM's packed
-    functions, not from C; `accelerator_functions` are what the application defines. Pools, states
-    and devices are the same for all entries.
+    functions, not from C; `accelerator_functions` are what the application defines; `state_layout`
+    says where each state is, if there are some. Pools, states and devices are the same for all
+    entries.
     """
 
     module_name: str
@@ -40,6 +42,7 @@ class Interface:
     states: Sequence[PlacedBuffer] = ()
     is_packed: bool = False
     accelerator_functions: Sequence[AcceleratorFunction] = ()
+    state_layout: StateLayout | None = None
 
     @property
     def has_only_main(self) -> bool:
@@ -130,7 +133,15 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     buffers = plan.buffers if plan is not None else []
     states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
     check_sections(pools, {str(state.pool_name) for state in states} - _own_pool_of_states(mod))
-    return Interface(module_name, entries, pools, states, executor.is_packed, functions)
+    return Interface(
+        module_name,
+        entries,
+        pools,
+        states,
+        executor.is_packed,
+        functions,
+        state_layout_of(mod, module_name),
+    )
 
 
 def _own_pool_of_states(mod: IRModule) -> set[str]:

@@ -122,6 +122,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     },
                     "algorithm": str(plan.algorithm),
                     **_search(plan),
+                    **_state_layout(interface),
                     **_operator_order(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": _ram(mod, interface),
@@ -301,6 +302,12 @@ def _search(plan: MemoryPlan) -> dict[str, str]:
     """What ended the search, if the algorithm is one that searches."""
     ended_by = plan.search_ended_by
     return {} if ended_by is None else {"search_ended_by": str(ended_by)}
+
+
+def _state_layout(interface: Interface) -> dict[str, Any]:
+    """Where states are, if there are some; as a file has it."""
+    layout = interface.state_layout
+    return {} if layout is None else {"state_layout": layout.document()}
 
 
 def _operator_order(mod: IRModule) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from usmp.driver.output import check_readable
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
 from usmp.driver.search import add_time_budget_option, watched_search
+from usmp.driver.state_options import add_state_options, check_state_options
 from usmp.driver.target_options import add_target_options, full_target
 
 EXECUTORS = ("aot",)
@@ -109,6 +110,7 @@ def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True)
         "in the workspace too, where they share bytes with other buffers",
     )
     add_pool_options(parser)
+    add_state_options(parser)
 
 
 def build_model(options: argparse.Namespace, stage: Stage) -> Any:
@@ -123,6 +125,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             "the C needs no runtime"
         )
     check_readable(options.FILE)
+    check_state_options(options)
     stage("loading TVM")
     import usmp
     from usmp.objects.targets import parse_targets
@@ -151,6 +154,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             board=options.board,
             compare_workspace_io=True,
             state_memory_pool=states,
+            state_layout=options.state_layout,
         )
 
 

@@ -13,6 +13,7 @@ from usmp.driver.memory_pools import note_missing_sizes
 from usmp.driver.output import check_output, written
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
+from usmp.driver.state_options import check_has_state, export_state_layout
 from usmp.driver.summary import print_summary
 
 OUTPUT_FORMATS = ("mlf",)
@@ -65,9 +66,11 @@ def compile_model(options: argparse.Namespace) -> None:
     check_output(options.output, options.FILE, "the archive")
     with stages(options) as stage:
         factory = build_model(options, stage)
+        check_has_state(options, factory)
         stage("emitting C")
-        with written(options.output):
+        with written(options.output, is_last=options.export_state_layout is None):
             factory.export_model_library_format(options.output)
+        export_state_layout(options, factory)
     note_interrupted_search(options, factory)
     if options.quiet:
         return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from usmp import ConstantMemoryPools, Executor, WorkspaceMemoryPools, WorkspacePoolInfo
+    from usmp.objects.state_layout import StateLayout
 
 _ENDINGS = {"tflite": ".tflite", "onnx": ".onnx", "pytorch": ".pt2"}
 """TVM's names of model formats, and the files that they mean here."""
@@ -107,6 +108,7 @@ def compile(
     constant_pools: ConstantMemoryPools | None = None,
     board: str | None = None,
     state_pool: WorkspacePoolInfo | str | None = None,
+    state_layout: StateLayout | str | Path | None = None,
     **unsupported: object,
 ) -> TVMCPackage:
     """Compile a model to C with planned memory.
@@ -128,8 +130,8 @@ def compile(
         prefix of the C symbols.
     workspace_pools, constant_pools, board
         as `usmp.build` takes them.
-    state_pool
-        the `state_memory_pool` of `usmp.build`.
+    state_pool, state_layout
+        the `state_memory_pool` and the `state_layout` of `usmp.build`.
 
     Raises
     ------
@@ -157,6 +159,7 @@ def compile(
             module_name=mod_name,
             board=board,
             state_memory_pool=state_pool,
+            state_layout=state_layout,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")

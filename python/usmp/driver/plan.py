@@ -16,6 +16,7 @@ from usmp.driver.plan_archive import is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
+from usmp.driver.state_options import check_has_state, export_state_layout
 from usmp.driver.summary import print_summary, summary_text
 
 if TYPE_CHECKING:
@@ -89,9 +90,11 @@ def plan_model(options: argparse.Namespace) -> None:
     else:
         with stages(options) as stage:
             factory = build_model(options, stage)
+        check_has_state(options, factory)
         note_interrupted_search(options, factory)
         show = partial(print_summary, factory)
         memory = factory.metadata["modules"][factory.module_name]["memory"]
+        export_state_layout(options, factory, is_last=options.output is None)
     if options.output:
         from usmp.codegen.write_file import write_file
 

@@ -11,6 +11,7 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
 from usmp.objects.executor import Executor
 from usmp.objects.memory_plan import AccessEstimate, MemoryPlan, PlacedBuffer, PoolBound
+from usmp.objects.placed_state import PlacedState
 from usmp.objects.placements import AllocatedPoolInfo, PoolAllocation
 from usmp.objects.pools import (
     ConstantInfo,
@@ -23,6 +24,7 @@ from usmp.objects.pools import (
 )
 from usmp.objects.runtime import Runtime
 from usmp.objects.state_info import StateInfo
+from usmp.objects.state_layout import StateLayout
 from usmp.objects.tensor_info import TensorInfo
 from usmp.support.errors import UnsupportedModelError
 
@@ -39,12 +41,14 @@ __all__ = [
     "LiveRange",
     "MemoryPlan",
     "PlacedBuffer",
+    "PlacedState",
     "PoolAllocation",
     "PoolBound",
     "PoolInfo",
     "PoolInfoProperties",
     "Runtime",
     "StateInfo",
+    "StateLayout",
     "TensorInfo",
     "UnsupportedModelError",
     "WorkspaceMemoryPools",

@@ -47,6 +47,13 @@ STATE_MEMORY_POOL_ATTR = "state_memory_pool"
 """On the IRModule: the `WorkspacePoolInfo` that holds the states and nothing else; it may be one of
 the workspace pools."""
 
+STATE_TENSORS_ATTR = "state_tensors"
+"""On the PrimFunc of an entry that keeps state: a `StateTensor` for each of its states."""
+
+STATE_LAYOUT_ATTR = "state_layout"
+"""On the IRModule: a `PlacedState` for each state. Before planning, where the states must be; after
+planning, where they are."""
+
 POOL_ARGS_ATTR = "pool_args"
 """After planning, on the IRModule and on each PrimFunc: the pools that it takes, in the order of
 its parameters, as `AllocatedPoolInfo`s."""

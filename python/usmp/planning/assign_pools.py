@@ -27,17 +27,15 @@ from usmp.objects.attributes import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
+    EXECUTOR_ATTR,
     INPUT_TENSOR_ATTR,
-    STATE_TENSOR_ATTR,
+    STATE_LAYOUT_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.pools import READ_WRITE_ACCESS
 from usmp.objects.targets import is_target, target_text
-from usmp.planning.state_pool import (
-    DEFAULT_WORKSPACE_POOL_NAME,
-    state_pool_of,
-    workspace_beside,
-)
+from usmp.planning.state_places import StatePlaces, state_places_of
+from usmp.planning.state_pool import DEFAULT_WORKSPACE_POOL_NAME, workspace_beside
 from usmp.tir.identity import identity
 
 DEFAULT_CONSTANT_POOL_NAME = "global_const_workspace"
@@ -75,9 +73,9 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
     names = tuple(map(str, known_targets))
     workspace = _pools(mod, WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools)
     constants = _pools(mod, CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools)
-    state_pool = state_pool_of(mod)
-    if state_pool is not None:
-        workspace = workspace_beside(state_pool, workspace)
+    states = state_places_of(mod)
+    if states.pool is not None:
+        workspace = workspace_beside(states.pool, workspace)
     workspace = workspace or known.pools.setdefault(
         ("workspace", names),
         [WorkspacePoolInfo(DEFAULT_WORKSPACE_POOL_NAME, known_targets, _internal())],
@@ -86,15 +84,19 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
         ("constants", names),
         [ConstantPoolInfo(DEFAULT_CONSTANT_POOL_NAME, known_targets, None, _internal())],
     )
-    pools = tuple(map(identity, (state_pool, *workspace, *constants))), len(workspace)
+    of_states = [
+        mod.attrs.get(a) if mod.attrs else None for a in (STATE_LAYOUT_ATTR, EXECUTOR_ATTR)
+    ]
+    chosen = (states.pool, *of_states, *workspace, *constants)
+    pools = tuple(map(identity, chosen)), len(workspace)
     annotated = IRModule(mod.functions, attrs=mod.attrs)
-    assignment = _Assignment(targets, workspace, constants, state_pool, module_facts(mod))
+    assignment = _Assignment(targets, workspace, constants, states, module_facts(mod))
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
             name = str(variable.name_hint)
             key = pools, names, assignment.reached_from(name)
             if key not in known.functions:
-                known.kept.extend([mod, state_pool, *workspace, *constants])
+                known.kept.extend([mod, *chosen])
                 known.functions[key] = assignment.annotate(func, name)
             annotated.update_func(variable, known.functions[key])
     return annotated
@@ -126,7 +128,7 @@ class _Assignment:
     targets: dict[str, Target | None]
     workspace: list[PoolInfo]
     constants: list[PoolInfo]
-    state_pool: PoolInfo | None
+    states: StatePlaces
     facts: ModuleFacts
     _answers: dict[str, tuple[PoolInfo | None, bool]] = field(default_factory=dict)
     """By pool name, the pool that was asked for last and whether it is open."""
@@ -149,14 +151,16 @@ class _Assignment:
         def annotate_allocation(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
             if stmt.buffer.scope() not in PLANNED_SCOPES:
                 return stmt
+            chosen = annotated_pools(stmt, name)
             if CANDIDATE_MEMORY_POOL_ATTR in stmt.annotations:
                 self._check(stmt, name)
-                candidates = self._kept(stmt, name)
-                if candidates is None:
-                    return stmt
+                candidates = self.states.kept(stmt, chosen, name)
             else:
                 candidates = self._candidates(stmt, name)
-            annotations = {**stmt.annotations, CANDIDATE_MEMORY_POOL_ATTR: candidates}
+            decided = self.states.annotations(stmt, candidates)
+            if len(decided) == 1 and len(candidates) == len(chosen):
+                return stmt
+            annotations = {**stmt.annotations, **decided}
             return tirx.AllocBuffer(stmt.buffer, annotations, stmt.span)
 
         body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, annotate_allocation))
@@ -170,9 +174,7 @@ class _Assignment:
                 "apply tirx.transform.BindTarget"
             )
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
-        pools = self.constants if is_constant else self.workspace
-        if self.state_pool is not None and STATE_TENSOR_ATTR in stmt.annotations:
-            pools = [self.state_pool]
+        pools = self.constants if is_constant else self.states.pools_of(stmt, self.workspace)
         if self._is_open(pools, is_constant):
             return pools
         needs = self._needs(stmt, target, name)
@@ -219,21 +221,6 @@ class _Assignment:
                     f"{pool.pool_name}, which may not be {unmet[0]} "
                     f"({pool.pool_name}: {_shown_access(pool)})"
                 )
-
-    def _kept(self, stmt: tirx.AllocBuffer, name: str) -> list[PoolInfo] | None:
-        """What a state pool leaves of candidate pools that were chosen before; None if all."""
-        if self.state_pool is None or CONSTANT_DATA_ATTR in stmt.annotations:
-            return None
-        chosen, pool_name = annotated_pools(stmt, name), str(self.state_pool.pool_name)
-        is_state = STATE_TENSOR_ATTR in stmt.annotations
-        kept = [pool for pool in chosen if (str(pool.pool_name) == pool_name) == is_state]
-        if not kept:
-            what = "only" if is_state else "not"
-            raise ValueError(
-                f"{name}: buffer {stmt.buffer.name} may {what} lie in the state pool {pool_name}, "
-                f"but its candidate pools are {', '.join(str(p.pool_name) for p in chosen)}"
-            )
-        return None if len(kept) == len(chosen) else kept
 
     def _needs(self, stmt: tirx.AllocBuffer, target: Target, name: str) -> list[_Need]:
         """What must be possible with `stmt`, by target; that of the allocating function first."""

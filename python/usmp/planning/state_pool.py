@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvm.ir import IRModule
 
 from usmp.objects import PoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import STATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes import STATE_MEMORY_POOL_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.support.plain_text import shown
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
@@ -60,6 +60,16 @@ def state_pool_of(mod: IRModule) -> WorkspacePoolInfo | None:
             f"not {pool}"
         )
     return pool
+
+
+def names_of_state_pools(mod: IRModule) -> list[str]:
+    """The names of the pools that states may be in."""
+    pool = state_pool_of(mod)
+    if pool is not None:
+        return [str(pool.pool_name)]
+    listed = mod.attrs.get(WORKSPACE_MEMORY_POOLS_ATTR) if mod.attrs else None
+    names = [str(pool.pool_name) for pool in listed.pools] if listed is not None else []
+    return names or [DEFAULT_WORKSPACE_POOL_NAME]
 
 
 def workspace_beside(pool: WorkspacePoolInfo, listed: Sequence[PoolInfo]) -> list[PoolInfo]:

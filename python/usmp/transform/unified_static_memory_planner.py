@@ -15,13 +15,15 @@ from usmp.analysis.joint_buffers import entry_ranges
 from usmp.analysis.stmt_pool_allocations import identical_constants
 from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfo, LiveRange, MemoryPlan, PlacedBuffer, PoolAllocation
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, STATE_LAYOUT_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.plan import NoPlan, Plan
 from usmp.planning.session import planning_session
+from usmp.planning.state_layout import check_state_layout, placed_states
+from usmp.planning.state_pool import names_of_state_pools
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
@@ -42,12 +44,14 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         an algorithm or placement that is not known, a time budget that is no duration or
         that the algorithm does not take, a plan that does not fit the pools' sizes, a plan that the
         checker refuses, an algorithm that changes conflicts or overlaps, placement by cost in pools
-        of unknown speed, or a module that is planned already or has no `__tvm_main__`.
+        of unknown speed, states that are not those of the attribute `state_layout`, or a module
+        that is planned already or has no `__tvm_main__`.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
         check_unplanned(mod)
+        check_state_layout(mod, names_of_state_pools(mod))
         options = planning_options(context.config)
         with planning_session() as session:
             if options.use_workspace_io:
@@ -60,8 +64,10 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             found.analysis.buffer_info_stmts, found.allocations
         )
         memory_plan = _memory_plan(mod, found, options)
+        states = placed_states(mod, found.analysis.buffer_info_stmts, found.allocations)
         mod = ConvertPoolAllocationsToOffsets(allocations)(mod)
-        return mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
+        mod = mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
+        return mod.with_attr(STATE_LAYOUT_ATTR, states) if states else mod
 
 
 def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> MemoryPlan:

@@ -1,4 +1,4 @@
-"""`tvmc` and state: a pool of its own."""
+"""`tvmc` and state: a pool of its own, and layouts in files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.quantized_models.variables import VECTOR, delay
+from usmp.objects import PlacedState, StateLayout
 
 RANDOM = "random"
 
@@ -59,3 +60,129 @@ def test_a_pool_that_is_too_small(refused, model):
 def test_a_pool_that_is_not_needed(tvmc, small_model):
     outcome = tvmc("compile", small_model, "--state-pool=backup")
     assert "Pool backup is not needed, so the header does not have it.\n" in outcome.stdout
+
+
+# ---- layouts
+
+
+def hash_of(archive: str) -> str:
+    with tarfile.open(archive) as tar:
+        header = tar.extractfile("./codegen/host/include/tvmgen_default.h").read().decode()
+    return header.split("TVMGEN_DEFAULT_STATE_LAYOUT_HASH UINT64_C(")[1].split(")")[0]
+
+
+@pytest.mark.parametrize("command", ["compile", "plan"])
+def test_a_layout_is_written_and_read(tvmc, model, command):
+    first = [command, model, "--state-pool=backup", "--export-state-layout=layout.json"]
+    assert tvmc(*first).status == 0
+    layout = StateLayout.read("layout.json")
+    assert [str(state.pool_name) for state in layout.states] == ["backup", "backup"]
+    later = ["--state-pool=backup", "--state-layout=layout.json"]
+    exported = ["--export-state-layout=again.json", "-o", "m.tar"]
+    assert tvmc("compile", model, *later, *exported).status == 0
+    assert Path("again.json").read_text() == Path("layout.json").read_text()
+    assert hash_of("m.tar") == layout.hash_text
+    assert memory_of("m.tar")["state_layout"] == json.loads(layout.to_json())
+
+
+def test_plan_writes_both_files(tvmc, model):
+    flags = ["--export-state-layout=layout.json", "-o", "plan.json"]
+    assert tvmc("plan", model, *flags).status == 0
+    layout = json.loads(Path("layout.json").read_text())
+    assert json.loads(Path("plan.json").read_text())["state_layout"] == layout
+
+
+def test_places_are_kept(tvmc, model):
+    """Beside other buffers too, which have other sizes in a new version."""
+    tvmc("plan", model, "--export-state-layout=layout.json")
+    states = [
+        PlacedState(
+            *(str(s.name), list(s.shape), str(s.dtype), str(s.pool_name)),
+            *(s.byte_offset + 64, s.size_bytes, s.alignment, str(s.initial_value)),
+        )
+        for s in StateLayout.read("layout.json").states
+    ]
+    Path("moved.json").write_text(StateLayout("default", tuple(states)).to_json())
+    flags = ["--workspace-io", "--state-layout=moved.json", "--format=json"]
+    plan = json.loads(tvmc("plan", model, *flags).stdout)
+    assert plan["state_layout"] == json.loads(Path("moved.json").read_text())
+
+
+def write(path: str, text: str) -> None:
+    Path(path).write_text(text)
+
+
+@pytest.mark.parametrize("command", ["compile", "plan"])
+def test_layouts_that_are_refused(tvmc, refused, model, command):
+    tvmc("plan", model, "--export-state-layout=layout.json")
+    text = Path("layout.json").read_text()
+    given = [command, model, "--state-layout=other.json", "-o", "out.tar"]
+    write("other.json", text[:100])
+    assert refused(*given) == "other.json: not a state layout: it is not JSON"
+    write("other.json", text.replace('"offset": 0', '"offset": 32'))
+    assert refused(*given).startswith("other.json: not a state layout: its hash is 0x")
+    write("other.json", text.replace('"offset": 16', '"offset": 0'))
+    message = refused(*given)
+    assert message.startswith("other.json: not a state layout: states ")
+    assert message.endswith(' of pool "global_workspace" overlap')
+    write("other.json", text)
+    assert refused(*given, "--module-name=net") == (
+        'the state layout is of module "default", not of "net"; give the module the same name, or '
+        "leave the layout out"
+    )
+    assert refused(*given, "--state-pool=backup").startswith(
+        'the state layout does not fit the model: pool "global_workspace" holds states in the '
+        "layout, but in the model they may be in backup. "
+    )
+
+
+def test_a_layout_of_another_model(tvmc, refused, model, small_model):
+    tvmc("plan", model, "--export-state-layout=layout.json")
+    message = refused("compile", small_model, "--state-layout=layout.json")
+    assert message.startswith(
+        'the state layout does not fit the model: state "last_state" is in the layout, but not in '
+        'the model; state "states_are_set" is in the layout, but not in the model. '
+    )
+
+
+def test_files_that_are_refused(tvmc, refused, model, tmp_path):
+    tvmc("plan", model, "--export-state-layout=layout.json")
+    compiled = ("compile", model)
+    assert refused(*compiled, "--state-layout=none.json") == (
+        "none.json: No such file or directory"
+    )
+    assert refused(*compiled, "--state-layout=layout.json", "-o", "layout.json") == (
+        "layout.json: the output would overwrite the state layout"
+    )
+    same = ["--state-layout=layout.json", "--export-state-layout=./layout.json"]
+    assert refused(*compiled, *same) == (
+        "./layout.json: the state layout would overwrite the one that is read"
+    )
+    assert refused(*compiled, "--export-state-layout=a.tar", "-o", "a.tar") == (
+        "a.tar: the state layout would overwrite the output"
+    )
+    assert refused(*compiled, f"--export-state-layout={model}") == (
+        f"{model}: the state layout would overwrite the model"
+    )
+    assert refused(*compiled, "--export-state-layout=none/layout.json") == (
+        "none/layout.json: cannot be written (No such file or directory)"
+    )
+    assert refused(*compiled, "--export-state-layout=") == (
+        "the path for the state layout is empty; name a file"
+    )
+
+
+@pytest.mark.parametrize("command", ["compile", "plan"])
+def test_a_model_without_state_has_no_layout(refused, small_model, command):
+    exported = ["--export-state-layout=layout.json", "-o", "out.tar"]
+    assert refused(command, small_model, *exported) == (
+        f"{small_model}: the model keeps nothing between runs, so it has no state layout; leave "
+        "--export-state-layout out"
+    )
+
+
+def test_an_archive_is_planned_already(tvmc, refused, model):
+    tvmc("compile", model, "-o", "m.tar")
+    assert refused("plan", "m.tar", "--export-state-layout=layout.json") == (
+        "--export-state-layout belongs to a model, and m.tar is planned already"
+    )

@@ -1,0 +1,66 @@
+"""The states of a module, before they have places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.buffer_extraction import byte_alignment
+from usmp.analysis.memory.access import item_bytes
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.calls import prim_funcs
+from usmp.objects.attributes import STATE_TENSOR_ATTR, STATE_TENSORS_ATTR
+from usmp.objects.executor import executor_of
+from usmp.objects.placed_state import StateTensor
+
+
+@dataclass(frozen=True)
+class ModuleState:
+    """A state.
+
+    Parameters
+    ----------
+    tensor
+        what is in its bytes; flat and without initial value if no entry describes it.
+    alignment
+        bytes of which its offset must be a multiple.
+    """
+
+    tensor: StateTensor
+    alignment: int
+
+
+def module_states(mod: IRModule) -> dict[str, ModuleState]:
+    """The states that the PrimFuncs of a module allocate, by name; the first allocation of each."""
+    executor, described = executor_of(mod), state_tensors(mod)
+    found: dict[str, ModuleState] = {}
+
+    def on_allocation(stmt: tirx.AllocBuffer) -> None:
+        if STATE_TENSOR_ATTR in stmt.annotations:
+            name = str(stmt.annotations[STATE_TENSOR_ATTR])
+            tensor = described.get(name) or flat_tensor(stmt)
+            found.setdefault(name, ModuleState(tensor, byte_alignment(stmt, executor)))
+
+    for func in prim_funcs(mod).values():
+        tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
+    return found
+
+
+def state_tensors(mod: IRModule) -> Mapping[str, StateTensor]:
+    """What the entries say about their states, by name."""
+    return {
+        str(tensor.name): tensor
+        for func in prim_funcs(mod).values()
+        for tensor in (func.attrs or {}).get(STATE_TENSORS_ATTR, ())
+    }
+
+
+def flat_tensor(stmt: tirx.AllocBuffer) -> StateTensor:
+    """What is known of a state by its allocation alone."""
+    name = str(stmt.annotations[STATE_TENSOR_ATTR])
+    dtype = str(stmt.buffer.dtype)
+    return StateTensor(name, [size_bytes(stmt.buffer) // item_bytes(dtype)], dtype)

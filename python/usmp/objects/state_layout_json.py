@@ -1,0 +1,138 @@
+"""State layouts as JSON, which may be damaged or made to do harm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from usmp.objects.placed_state import PlacedState
+from usmp.support.plain_text import shown
+from usmp.support.strict_json import parse_json
+
+FORMAT_VERSION = 1
+LARGEST_BYTES = 2**24
+_MOST_EXTENTS = 64
+_LARGEST = 2**63 - 1
+_STATE_KEYS = {"name", "dtype", "shape", "offset", "size", "alignment", "initial_value"}
+_KEYS = {"version", "module", "hash", "pools"}
+
+
+def hashed_content(module_name: str, states: Sequence[PlacedState]) -> list[Any]:
+    """What must be equal for the bytes of the states to mean the same."""
+    return [FORMAT_VERSION, module_name, *map(_hashed, states)]
+
+
+def layout_document(
+    module_name: str, states: Sequence[PlacedState], hash_text: str
+) -> dict[str, Any]:
+    """What a file has."""
+    pools: dict[str, list[dict[str, Any]]] = {}
+    for state in states:
+        pools.setdefault(str(state.pool_name), []).append(_described(state))
+    return {"version": FORMAT_VERSION, "module": module_name, "hash": hash_text, "pools": pools}
+
+
+def _hashed(state: PlacedState) -> list[Any]:
+    described = _described(state)
+    # Another alignment asks for another address, but the bytes mean the same.
+    del described["alignment"]
+    return [str(state.pool_name), *described.values()]
+
+
+def _described(state: PlacedState) -> dict[str, Any]:
+    return {
+        "name": str(state.name),
+        "dtype": str(state.dtype),
+        "shape": [int(extent) for extent in state.shape],
+        "offset": int(state.byte_offset),
+        "size": int(state.size_bytes),
+        "alignment": int(state.alignment),
+        "initial_value": str(state.initial_value),
+    }
+
+
+def parse_document(content: str | bytes) -> tuple[str, list[PlacedState], str]:
+    """The name of the module, the states and the hash that a file has.
+
+    Raises
+    ------
+    ValueError
+        the text is damaged, or of another version; the message says where.
+    """
+    document = parse_json(_bytes(content), LARGEST_BYTES)
+    if not isinstance(document, dict):
+        raise ValueError("it is no JSON object")
+    version = document.get("version", FORMAT_VERSION)
+    if not _is_number(version) or version != FORMAT_VERSION:
+        raise ValueError(
+            f"it is of version {shown(version)}; this usmp reads version {FORMAT_VERSION}"
+        )
+    _check_keys(document, _KEYS, "it")
+    pools = document["pools"]
+    if not isinstance(pools, dict):
+        raise ValueError('it has no valid "pools"')
+    states = [state for name, listed in pools.items() for state in _states(name, listed)]
+    return _text(document, "module", "it"), states, _text(document, "hash", "it")
+
+
+def _bytes(content: str | bytes) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    try:
+        return content.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("it is not JSON") from error
+
+
+def _check_keys(entry: Any, keys: set[str], what: str) -> None:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{what} is no JSON object")
+    for key in sorted(keys - entry.keys()):
+        raise ValueError(f'{what} has no "{key}"')
+    for key in sorted(entry.keys() - keys):
+        raise ValueError(f'{what} has "{shown(key)}", which is unknown')
+
+
+def _states(pool: str, listed: Any) -> list[PlacedState]:
+    what = f'pool "{shown(pool)}"'
+    if not isinstance(listed, list) or not listed or not _is_text(pool):
+        raise ValueError(f"{what} has no list of states")
+    return [_state(pool, entry, f"state {number} of {what}") for number, entry in enumerate(listed)]
+
+
+def _state(pool: str, entry: Any, what: str) -> PlacedState:
+    _check_keys(entry, _STATE_KEYS, what)
+    return PlacedState(
+        name=_text(entry, "name", what),
+        shape=_value(entry, "shape", what, _is_shape),
+        dtype=_text(entry, "dtype", what),
+        pool_name=pool,
+        byte_offset=_value(entry, "offset", what, _is_number),
+        size_bytes=_value(entry, "size", what, _is_number),
+        alignment=_value(entry, "alignment", what, _is_number),
+        initial_value=_text(entry, "initial_value", what),
+    )
+
+
+def _text(entry: dict[str, Any], key: str, what: str) -> str:
+    text: str = _value(entry, key, what, _is_text)
+    return text
+
+
+def _value(entry: dict[str, Any], key: str, what: str, is_valid: Callable[[Any], bool]) -> Any:
+    if not is_valid(entry[key]):
+        raise ValueError(f'{what} has no valid "{key}"')
+    return entry[key]
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is text that UTF-8 can have."""
+    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, list) and len(value) <= _MOST_EXTENTS and all(map(_is_number, value))

@@ -1,0 +1,147 @@
+"""States in the places that a layout gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.module_states import ModuleState, flat_tensor, module_states, state_tensors
+from usmp.objects import BufferInfo, BufferInfoKind, PoolAllocation
+from usmp.objects.attributes import STATE_LAYOUT_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.placed_state import PlacedState, described_state
+from usmp.support.plain_text import shown
+
+_SHOWN = 4
+"""Differences that an error names."""
+
+
+def given_places(mod: IRModule) -> dict[str, PlacedState]:
+    """Where the states of a module must be, by name; empty if it does not say.
+
+    Raises
+    ------
+    ValueError
+        the attribute is no list of `PlacedState`.
+    """
+    places = mod.attrs.get(STATE_LAYOUT_ATTR, ()) if mod.attrs else ()
+    if not isinstance(places, Sequence) or not all(isinstance(p, PlacedState) for p in places):
+        raise ValueError(
+            f'the attribute "{STATE_LAYOUT_ATTR}" of the module must be a list of PlacedState, '
+            f"not {places}"
+        )
+    return {str(place.name): place for place in places}
+
+
+def check_state_layout(mod: IRModule, pools: Sequence[str]) -> None:
+    """Check that the states of a module are those of the layout that it is to have.
+
+    Parameters
+    ----------
+    pools
+        names of the pools that states may be in.
+
+    Raises
+    ------
+    ValueError
+        a state that only one of them has, or that is another one there, or a pool that the
+        module does not have; the message names the first differences.
+    """
+    if not (mod.attrs and STATE_LAYOUT_ATTR in mod.attrs):
+        return
+    found = list(_differences(given_places(mod), module_states(mod), pools))
+    if found:
+        more = f"; and {len(found) - _SHOWN} more differences" if len(found) > _SHOWN else ""
+        raise ValueError(
+            f"the state layout does not fit the model: {'; '.join(found[:_SHOWN])}{more}. "
+            "Without the layout, states get new places, and what old ones hold is lost: "
+            "the program has to reset the model"
+        )
+
+
+def fits(place: PlacedState, state: tirx.AllocBuffer, alignment: int) -> bool:
+    """Whether an allocation of a state can be in a place, whatever its content is."""
+    offset = int(place.byte_offset)
+    return str(place.dtype) == str(state.buffer.dtype) and offset % alignment == 0
+
+
+def placed_states(
+    mod: IRModule,
+    stmts: Mapping[BufferInfo, tirx.AllocBuffer],
+    allocations: Mapping[BufferInfo, PoolAllocation],
+) -> list[PlacedState]:
+    """Where the states of a planned module are, by place.
+
+    Parameters
+    ----------
+    mod
+        before its allocations became offsets.
+    stmts
+        the allocation of each buffer.
+    allocations
+        where each buffer is that has a place of its own.
+
+    Raises
+    ------
+    ValueError
+        a state is not where the layout says that the module has.
+    """
+    given, tensors = given_places(mod), state_tensors(mod)
+    placed: list[PlacedState] = []
+    for buffer, allocation in allocations.items():
+        if buffer.kind != BufferInfoKind.STATE:
+            continue
+        stmt = stmts[buffer]
+        name = str(stmt.annotations[STATE_TENSOR_ATTR])
+        tensor = tensors.get(name) or flat_tensor(stmt)
+        pool, offset = str(allocation.pool_info.pool_name), int(allocation.byte_offset)
+        wanted = given.get(name)
+        if wanted is not None and (pool, offset) != (str(wanted.pool_name), wanted.byte_offset):
+            raise ValueError(
+                f'state "{shown(name)}" is at byte {offset} of pool "{pool}", not at byte '
+                f'{wanted.byte_offset} of pool "{shown(wanted.pool_name)}" as the state layout says'
+            )
+        placed.append(
+            PlacedState(
+                name=name,
+                shape=[int(extent) for extent in tensor.shape],
+                dtype=str(tensor.dtype),
+                pool_name=pool,
+                byte_offset=offset,
+                size_bytes=tensor.size_bytes,
+                alignment=int(buffer.alignment),
+                initial_value=str(tensor.initial_value),
+            )
+        )
+    return sorted(placed, key=lambda state: (state.pool_name, state.byte_offset, state.name))
+
+
+def _differences(
+    given: Mapping[str, PlacedState], found: Mapping[str, ModuleState], pools: Sequence[str]
+) -> Iterator[str]:
+    for pool in dict.fromkeys(str(place.pool_name) for place in given.values()):
+        if pool not in pools:
+            yield (
+                f'pool "{shown(pool)}" holds states in the layout, but in the model they may be in '
+                f"{', '.join(shown(name) for name in pools)}"
+            )
+    for name in sorted(given.keys() - found.keys()):
+        yield f'state "{shown(name)}" is in the layout, but not in the model'
+    for name in sorted(found.keys() - given.keys()):
+        yield f'state "{shown(name)}" is in the model, but not in the layout'
+    for name in sorted(given.keys() & found.keys()):
+        yield from _differences_of(f'state "{shown(name)}"', given[name], found[name])
+
+
+def _differences_of(what: str, place: PlacedState, state: ModuleState) -> Iterator[str]:
+    before, now = described_state(place), described_state(state.tensor)
+    if before != now:
+        yield f"{what} is {before} in the layout, but {now} in the model"
+    elif str(place.initial_value) != str(state.tensor.initial_value):
+        yield f"{what} starts with another value in the layout than in the model"
+    if place.byte_offset % state.alignment:
+        yield (
+            f"{what} is at byte {place.byte_offset} in the layout, but the model aligns it to "
+            f"{state.alignment} bytes"
+        )
