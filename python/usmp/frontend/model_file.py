@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 from tvm.ir import IRModule
 
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
+from usmp.objects.entries import entries_of
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
@@ -43,7 +44,8 @@ def import_model(
     -------
     IRModule
         A module with a Relax `main`, its weights as constants, its outputs named by the attribute
-        `output_names`.
+        `output_names`; or, of a `.tflite` file with several signatures, with a function for each,
+        which the module's attribute `entries` lists.
 
     Raises
     ------
@@ -57,7 +59,8 @@ def import_model(
     def reader(importer: Importer) -> Callable[[bytes, Path], IRModule]:
         def read(content: bytes, folder: Path) -> IRModule:
             mod = importer(content, folder, trust, limits)
-            check_main(mod["main"], limits)
+            for entry in entries_of(mod):
+                check_main(mod[entry], limits)
             return mod
 
         return read

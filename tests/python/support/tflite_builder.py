@@ -12,7 +12,7 @@ Nothing is checked: damaged models are wanted too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import flatbuffers
@@ -163,7 +163,20 @@ class Graph:
         )
 
 
-def write_model(*graphs: Graph) -> bytes:
+@dataclass(frozen=True)
+class Signature:
+    """What an application calls by name: a graph, and names of its inputs and outputs.
+
+    By default they are called as the tensors are.
+    """
+
+    key: str | None
+    graph: int
+    inputs: Mapping[str, int] | Sequence[tuple[str | None, int]] | None = None
+    outputs: Mapping[str, int] | Sequence[tuple[str | None, int]] | None = None
+
+
+def write_model(*graphs: Graph, signatures: Sequence[Signature] = ()) -> bytes:
     """The file of a model; the first graph is the main one."""
     builder = flatbuffers.Builder()
     codes: dict[tuple[int, str | None], int] = {}
@@ -172,13 +185,44 @@ def write_model(*graphs: Graph) -> bytes:
     code_vector = _offsets(builder, [_operator_code(builder, *code) for code in codes])
     buffer_vector = _offsets(builder, [_buffer(builder, content) for content in contents])
     subgraph_vector = _offsets(builder, subgraphs)
+    signature_tables = [_signature(builder, signature, graphs) for signature in signatures]
+    signature_vector = _offsets(builder, signature_tables) if signatures else None
     tflite.ModelStart(builder)
     tflite.ModelAddVersion(builder, 3)
     tflite.ModelAddOperatorCodes(builder, code_vector)
     tflite.ModelAddSubgraphs(builder, subgraph_vector)
     tflite.ModelAddBuffers(builder, buffer_vector)
+    if signature_vector is not None:
+        tflite.ModelAddSignatureDefs(builder, signature_vector)
     builder.Finish(tflite.ModelEnd(builder), file_identifier=b"TFL3")
     return bytes(builder.Output())
+
+
+def _signature(builder: flatbuffers.Builder, signature: Signature, graphs: Sequence[Graph]) -> int:
+    maps = []
+    for given, kind in ((signature.inputs, "inputs"), (signature.outputs, "outputs")):
+        if given is None:
+            graph = graphs[signature.graph]
+            given = [(graph.tensors[index].name, index) for index in getattr(graph, kind)]
+        pairs = given.items() if isinstance(given, Mapping) else given
+        maps.append(_offsets(builder, [_named_tensor(builder, *pair) for pair in pairs]))
+    key = None if signature.key is None else builder.CreateString(signature.key)
+    tflite.SignatureDefStart(builder)
+    tflite.SignatureDefAddInputs(builder, maps[0])
+    tflite.SignatureDefAddOutputs(builder, maps[1])
+    if key is not None:
+        tflite.SignatureDefAddSignatureKey(builder, key)
+    tflite.SignatureDefAddSubgraphIndex(builder, signature.graph)
+    return tflite.SignatureDefEnd(builder)
+
+
+def _named_tensor(builder: flatbuffers.Builder, name: str | None, index: int) -> int:
+    text = None if name is None else builder.CreateString(name)
+    tflite.TensorMapStart(builder)
+    if text is not None:
+        tflite.TensorMapAddName(builder, text)
+    tflite.TensorMapAddTensorIndex(builder, index)
+    return tflite.TensorMapEnd(builder)
 
 
 def _subgraph(

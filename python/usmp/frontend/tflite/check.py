@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 
 import tflite
@@ -17,6 +17,7 @@ from usmp.frontend.tflite.read import (
     tensor_name,
     vector,
 )
+from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
 
@@ -63,8 +64,9 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
 
     Every index in it refers to something, every constant has the bytes of its shape, every tensor
     is written before it is read, and the inputs have fixed shapes (a dynamic batch is taken as the
-    batch that the file gives). Tensors are no larger than `limits` says. The first subgraph is the
-    model; it may run others by CALL_ONCE (see `called_once`), and by nothing else.
+    batch that the file gives). Tensors are no larger than `limits` says. The subgraphs of the
+    signatures (see `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by nothing
+    else.
 
     Raises
     ------
@@ -78,13 +80,18 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
     try:
         model = tflite.Model.GetRootAsModel(content, 0)
         _check_counts(model, len(content))
-        _check_input_shapes(model.Subgraphs(0))
+        signatures = signatures_of(model)
+        for signature in signatures:
+            _check_parts(model, signature)
         for number in range(model.SubgraphsLength()):
-            graph, where = model.Subgraphs(number), f" of subgraph {number}" if number else ""
+            graph, where = model.Subgraphs(number), _of_subgraph(number)
             for index in range(graph.TensorsLength()):
                 _check_tensor(model, graph, index, where, limits)
             _check_operators(model, graph, where)
-        _check_calls(model)
+        for signature in signatures:
+            inputs_of(model, signature)
+            outputs_of(model, signature)
+        _check_calls(model, sorted({signature.graph for signature in signatures}))
     except UnsupportedModelError:
         raise
     except READER_ERRORS as error:
@@ -108,6 +115,7 @@ def _check_counts(model: tflite.Model, size: int) -> None:
         "operators": 0,
         "inputs": 0,
         "outputs": 0,
+        "signatures": model.SignatureDefsLength(),
     }
     _check_possible(counts, size)
     for number in range(graphs):
@@ -117,10 +125,11 @@ def _check_counts(model: tflite.Model, size: int) -> None:
         counts["inputs"] += graph.InputsLength()
         counts["outputs"] += graph.OutputsLength()
         _check_possible(counts, size)
-        if number == 0:
-            for what in ("operators", "inputs", "outputs"):
-                if counts[what] == 0:
-                    raise UnsupportedModelError(f"the model has no {what}")
+    for number in range(model.SignatureDefsLength()):
+        signature = model.SignatureDefs(number)
+        counts["inputs"] += signature.InputsLength()
+        counts["outputs"] += signature.OutputsLength()
+        _check_possible(counts, size)
 
 
 def _check_possible(counts: dict[str, int], size: int) -> None:
@@ -129,16 +138,26 @@ def _check_possible(counts: dict[str, int], size: int) -> None:
             raise UnsupportedModelError(f"the file is damaged: {count} {what} in {size} bytes")
 
 
-def _check_input_shapes(graph: tflite.SubGraph) -> None:
+def _check_parts(model: tflite.Model, signature: Signature) -> None:
+    """Whether it computes something, of inputs whose shapes are known.
+
+    One of several may have no inputs, and no outputs if it changes variables.
+    """
+    graph = model.Subgraphs(signature.graph)
+    needed = ["Operators"] if signature.prefix else ["Operators", "Inputs", "Outputs"]
+    for kind in needed:
+        if getattr(graph, f"{kind}Length")() == 0:
+            raise UnsupportedModelError(f"{signature.prefix}the model has no {kind.lower()}")
     tensors = graph.TensorsLength()
     for index in vector(graph, "Inputs"):
         _check_index(index, tensors, "the graph's input", "tensor")
         shape = vector(graph.Tensors(index), "Shape")
-        signature = vector(graph.Tensors(index), "ShapeSignature")
-        if any(extent < 0 for extent in signature[1:]) or any(extent <= 0 for extent in shape):
+        given = vector(graph.Tensors(index), "ShapeSignature")
+        if any(extent < 0 for extent in given[1:]) or any(extent <= 0 for extent in shape):
             raise UnsupportedModelError(
-                f'input "{tensor_name(graph, index)}" has a dynamic shape, {signature or shape}; '
-                "memory is planned at compile time: convert the model with fixed input shapes"
+                f'{signature.prefix}input "{tensor_name(graph, index)}" has a dynamic shape, '
+                f"{given or shape}; memory is planned at compile time: convert the model with "
+                "fixed input shapes"
             )
 
 
@@ -246,21 +265,24 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
         _check_written(graph, index, written, f"the graph's output{where}")
 
 
-def _check_calls(model: tflite.Model) -> None:
-    """The first subgraph may run others once; these may run none."""
+def _check_calls(model: tflite.Model, entries: Iterable[int]) -> None:
+    """These subgraphs may run others once; which may run none."""
     once: set[int] = set()
-    for position, operator in _operators(model, 0):
-        what = f"operator {position}"
-        _check_runs_nothing(model, operator, what)
-        if builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
-            continue
-        if operator.InputsLength() or operator.OutputsLength():
-            raise UnsupportedModelError(f"{what} (CALL_ONCE) has inputs or outputs")
-        number = called_once(operator)
-        _check_index(number, model.SubgraphsLength(), what, "subgraph")
-        if number == 0:
-            raise UnsupportedModelError(f"{what} (CALL_ONCE) runs the subgraph that it stands in")
-        once.add(number)
+    for entry in entries:
+        for position, operator in _operators(model, entry):
+            what = f"operator {position}{_of_subgraph(entry)}"
+            _check_runs_nothing(model, operator, what)
+            if builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
+                continue
+            if operator.InputsLength() or operator.OutputsLength():
+                raise UnsupportedModelError(f"{what} (CALL_ONCE) has inputs or outputs")
+            number = called_once(operator)
+            _check_index(number, model.SubgraphsLength(), what, "subgraph")
+            if number == entry:
+                raise UnsupportedModelError(
+                    f"{what} (CALL_ONCE) runs the subgraph that it stands in"
+                )
+            once.add(number)
     for number in sorted(once):
         if model.Subgraphs(number).InputsLength():
             raise UnsupportedModelError(f"subgraph {number}, which CALL_ONCE runs, has inputs")
@@ -272,6 +294,11 @@ def _check_calls(model: tflite.Model) -> None:
                     f"{what} is CALL_ONCE, and so is what runs this subgraph; an initialization "
                     "that runs another one is not supported"
                 )
+
+
+def _of_subgraph(number: int) -> str:
+    """For messages; of most files only the first subgraph is of interest."""
+    return f" of subgraph {number}" if number else ""
 
 
 def _operators(model: tflite.Model, number: int) -> Iterator[tuple[int, tflite.Operator]]:

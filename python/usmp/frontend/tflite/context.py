@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 
-import numpy as np
 import tvm
 from tvm import relax
 
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
-from usmp.frontend.tflite.states import State, Variables
+from usmp.frontend.tflite.states import KeptTensor, KeptTensors, State, Variable
 from usmp.ops.emit import constant, shape_of
 from usmp.support.errors import UnsupportedModelError
 
@@ -64,30 +62,34 @@ class Context:
         what each computed tensor is, by its index in the graph.
     readers
         how many operators, and outputs of the graph, read each tensor.
-    variables
-        the model's resource variables.
+    graph
+        the number of the subgraph.
+    kept
+        what the model keeps between runs, in all its functions.
+    handles
+        what the subgraph's handles of variables stand for, by their index.
+    used
+        the variables that the function has read or assigned so far.
     states
-        what the function keeps between runs.
-    variable_tensors
-        the states among them that are tensors of the graph, by their index.
+        what the function reads or changes of what is kept, by name.
     """
 
     builder: relax.BlockBuilder
     values: dict[int, relax.Expr] = field(default_factory=dict)
     readers: dict[int, int] = field(default_factory=dict)
-    variables: Variables = field(default_factory=Variables)
-    states: list[State] = field(default_factory=list)
-    variable_tensors: dict[int, State] = field(default_factory=dict)
+    graph: int = 0
+    kept: KeptTensors = field(default_factory=KeptTensors)
+    handles: Mapping[int, Variable] = field(default_factory=dict)
+    used: set[Variable] = field(default_factory=set)
+    states: dict[str, State] = field(default_factory=dict)
 
-    def new_state(self, name: str, initial: np.ndarray) -> State:
-        """A tensor that is kept between runs, and starts as `initial`."""
-        taken = {str(v.name) for v in self.values.values() if isinstance(v, relax.Var)}
-        taken |= {str(state.before.name) for state in self.states}
-        number = next(i for i in count() if f"{name}_state{i or ''}" not in taken)
-        ty = relax.TensorType(initial.shape, str(initial.dtype))
-        before = relax.Var(f"{name}_state{number or ''}", ty)
-        self.states.append(State(before, before, initial))
-        return self.states[-1]
+    def state(self, kept: KeptTensor) -> State:
+        """What is kept, as this function has it so far."""
+        if kept.name not in self.states:
+            ty = relax.TensorType(kept.initial.shape, str(kept.initial.dtype))
+            before = relax.Var(kept.name, ty)
+            self.states[kept.name] = State(kept, before, before)
+        return self.states[kept.name]
 
     def value(self, tensor: TfliteTensor) -> relax.Expr:
         """The tensor as a Relax expression; constants are made on the way.

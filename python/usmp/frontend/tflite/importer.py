@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import tflite
 import tvm
 from tvm import relax
 from tvm.ir import IRModule
@@ -26,8 +27,11 @@ from usmp.frontend.tflite.converters import (
     TfliteTensor,
     operators_of,
 )
-from usmp.frontend.tflite.read import vector
+from usmp.frontend.tflite.initializations import called_once_by, enter_variables
+from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
+from usmp.frontend.tflite.states import KeptTensors
 from usmp.objects.attributes import (
+    ENTRIES_ATTR,
     INPUT_QUANTIZATION_ATTR,
     OUTPUT_NAMES_ATTR,
     OUTPUT_QUANTIZATION_ATTR,
@@ -40,6 +44,9 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 from usmp.support.plain_text import printable
 from usmp.support.unique_names import names_apart
+
+_UNCHANGED = -1
+"""The output of a state that a function only reads."""
 
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
@@ -64,18 +71,49 @@ def import_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> IRModule:
 
 def _import(content: bytes, limits: Limits) -> IRModule:
     model = check_tflite(content, limits)
-    graph = model.Subgraphs(0)
-    inputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Inputs")]
-    outputs = [TfliteTensor(model, graph, index) for index in vector(graph, "Outputs")]
+    signatures = signatures_of(model)
+    operators = {s.graph: operators_of(model, model.Subgraphs(s.graph)) for s in signatures}
+    for number in {n for listed in operators.values() for n in called_once_by(listed)}:
+        operators.setdefault(number, operators_of(model, model.Subgraphs(number)))
+    kept = KeptTensors()
+    for signature in signatures:
+        kept.taken.update(names_apart(name for name, _ in inputs_of(model, signature)))
+    handles = enter_variables(kept, signatures, operators)
+    builder = LimitedBuilder(limits)
+    attributes = {}
+    for signature in signatures:
+        graph = signature.graph
+        context = Context(builder, graph=graph, kept=kept, handles=handles[graph])
+        try:
+            attributes[signature.name] = _add_function(model, signature, operators[graph], context)
+        except UnsupportedModelError as error:
+            raise UnsupportedModelError(f"{signature.prefix}{error}") from error
+    # Where an operator has the name of a function, `finalize` gives it another one.
+    mod = builder.get() if len(signatures) == 1 else builder.finalize()
+    for name, attrs in attributes.items():
+        mod.update_func(mod.get_global_var(name), mod[name].with_attrs(attrs))
+    return mod if len(signatures) == 1 else mod.with_attr(ENTRIES_ATTR, list(attributes))
+
+
+def _add_function(
+    model: tflite.Model,
+    signature: Signature,
+    operators: list[TfliteOperator],
+    context: Context,
+) -> dict[str, object]:
+    """Append the function of a signature, and return its attributes."""
+    builder, graph = context.builder, model.Subgraphs(signature.graph)
+    named_inputs, named_outputs = inputs_of(model, signature), outputs_of(model, signature)
+    inputs, outputs = (
+        [TfliteTensor(model, graph, index) for _, index in named]
+        for named in (named_inputs, named_outputs)
+    )
     for tensor in (*inputs, *outputs):
         _check_is_computable(tensor)
-    operators = operators_of(model, graph)
-    builder = LimitedBuilder(limits)
-    context = Context(builder, readers=_readers(operators, outputs))
-    context.variables.handles = context.variables.find(operators)
+    context.readers = _readers(operators, outputs)
     imported = ImportedOperators(model, graph, context)
-    names = names_apart(t.name for t in inputs)
-    with _main_function(builder):
+    names = names_apart(name for name, _ in named_inputs)
+    with _function(builder, signature.name):
         params = [
             relax.Var(name, relax.TensorType(t.shape, t.dtype))
             for name, t in zip(names, inputs, strict=True)
@@ -85,25 +123,24 @@ def _import(content: bytes, limits: Limits) -> IRModule:
             for operator in operators:
                 _convert(context, imported, operator)
             results = [context.value(tensor) for tensor in outputs]
-            results += [state.after for state in context.states]
+            states = []
+            for state in context.states.values():
+                is_changed = not state.after.same_as(state.before)
+                place = len(results) if is_changed else _UNCHANGED
+                initial = tvm.runtime.tensor(state.kept.initial)
+                states.append(StateInfo(state.kept.name, place, initial))
+                results += [state.after] if is_changed else []
+            if not results:
+                raise UnsupportedModelError("it has no outputs and changes no variables")
             result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
-        builder.emit_func_output(result, [*params, *(state.before for state in context.states)])
-    mod = builder.get()
-    states = [
-        StateInfo(str(s.before.name), len(outputs) + index, tvm.runtime.tensor(s.initial))
-        for index, s in enumerate(context.states)
-    ]
-    main = mod["main"].with_attrs(
-        {
-            OUTPUT_NAMES_ATTR: [t.name for t in outputs],
-            INPUT_QUANTIZATION_ATTR: dict(zip(names, map(_quantization, inputs), strict=True)),
-            OUTPUT_QUANTIZATION_ATTR: [_quantization(t) for t in outputs],
-            STATES_ATTR: states,
-            "num_input": len(inputs),
-        }
-    )
-    mod.update_func(mod.get_global_var("main"), main)
-    return mod
+        builder.emit_func_output(result, [*params, *(s.before for s in context.states.values())])
+    return {
+        OUTPUT_NAMES_ATTR: [name for name, _ in named_outputs],
+        INPUT_QUANTIZATION_ATTR: dict(zip(names, map(_quantization, inputs), strict=True)),
+        OUTPUT_QUANTIZATION_ATTR: [_quantization(t) for t in outputs],
+        STATES_ATTR: states,
+        "num_input": len(inputs),
+    }
 
 
 def _quantization(tensor: TfliteTensor) -> list[float | int]:
@@ -118,9 +155,9 @@ def _quantization(tensor: TfliteTensor) -> list[float | int]:
 
 
 @contextmanager
-def _main_function(builder: relax.BlockBuilder) -> Iterator[None]:
-    """Build "main" in here; what leaves it half-way leaves no open blocks, which C++ reports."""
-    with builder.function("main"):
+def _function(builder: relax.BlockBuilder, name: str) -> Iterator[None]:
+    """Build a function in here; what leaves it half-way leaves no open blocks: C++ reports them."""
+    with builder.function(name):
         try:
             yield
         except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 import tflite
@@ -11,13 +12,24 @@ from tvm import relax
 
 from usmp.frontend.tflite.model import TfliteOperator
 
-Identity = tuple[str, str]
-"""Container and shared name of a variable."""
+
+@dataclass(frozen=True, eq=False)
+class KeptTensor:
+    """A tensor that is kept between runs, the same in all functions that use it.
+
+    Parameters
+    ----------
+    initial
+        its value before the first run.
+    """
+
+    name: str
+    initial: np.ndarray
 
 
 @dataclass
 class State:
-    """A tensor that is kept between runs.
+    """A kept tensor as one function uses it.
 
     Parameters
     ----------
@@ -25,16 +37,14 @@ class State:
         its value before the run, a parameter of the function.
     after
         its value so far in this run.
-    initial
-        its value before the first run.
     """
 
+    kept: KeptTensor
     before: relax.Var
     after: relax.Expr
-    initial: np.ndarray
 
 
-@dataclass
+@dataclass(eq=False)
 class Variable:
     """A variable that a handle names.
 
@@ -44,27 +54,56 @@ class Variable:
         the byte that an element starts from that nothing initializes.
     initial
         the value before the first run, if CALL_ONCE sets it.
-    state
-        what the function takes and gives; None as long as nothing uses the variable.
+    changes
+        whether a function assigns to it; if only CALL_ONCE does, it is a constant.
+    kept
+        None as long as no function uses the variable.
     """
 
     name: str
     default: int | None = None
     initial: np.ndarray | None = None
-    state: State | None = None
+    changes: bool = False
+    kept: KeptTensor | None = None
 
 
 @dataclass
-class Variables:
-    """The variables of a model, and the handles of its main graph that stand for them."""
+class KeptTensors:
+    """What the functions of a model keep between runs.
 
-    by_identity: dict[Identity, Variable] = field(default_factory=dict)
-    handles: dict[int, Variable] = field(default_factory=dict)
+    Parameters
+    ----------
+    taken
+        names that no state may have.
+    variables
+        the resource variables, which all functions share, by shared name and container.
+    initializations
+        what a subgraph that CALL_ONCE runs gives to variables, by its number.
+    of_graphs
+        variable tensors, by the number of their subgraph and their index in it.
+    """
 
-    def find(self, operators: Iterable[TfliteOperator]) -> dict[int, Variable]:
+    taken: set[str] = field(default_factory=set)
+    variables: dict[str, dict[str, Variable]] = field(default_factory=dict)
+    initializations: dict[int, dict[Variable, np.ndarray]] = field(default_factory=dict)
+    of_graphs: dict[tuple[int, int], KeptTensor] = field(default_factory=dict)
+
+    def add(self, name: str, initial: np.ndarray) -> KeptTensor:
+        """A tensor that starts as `initial`, called like `name`."""
+        number = next(i for i in count() if f"{name}_state{i or ''}" not in self.taken)
+        kept = KeptTensor(f"{name}_state{number or ''}", initial)
+        self.taken.add(kept.name)
+        return kept
+
+    def find(self, operators: Iterable[TfliteOperator], runs_once: bool) -> dict[int, Variable]:
         """Enter the variables that operators use, and return what their handles stand for.
 
         What is assigned to a variable first, and in no CALL_ONCE, is what it starts from.
+
+        Parameters
+        ----------
+        runs_once
+            whether they are those of an initialization.
         """
         handles: dict[int, Variable] = {}
         for operator in operators:
@@ -72,6 +111,7 @@ class Variables:
                 handles[operator.output.index] = self._named(operator)
             elif operator.name == "ASSIGN_VARIABLE":
                 variable = variable_of(operator, handles)
+                variable.changes |= not runs_once
                 quantization = operator.input(1).quantization
                 if variable.default is None:
                     variable.default = quantization.zero_points[0] % 256 if quantization else 0
@@ -81,10 +121,10 @@ class Variables:
         """The variable that a VAR_HANDLE names; one without container takes any container."""
         options = operator.options(tflite.VarHandleOptions)
         container, name = _text(options.Container()), _text(options.SharedName())
-        for (other_container, other_name), variable in self.by_identity.items():
-            if other_name == name and container in ("", other_container):
-                return variable
-        return self.by_identity.setdefault((container, name), Variable(name or "variable"))
+        of_name = self.variables.setdefault(name, {})
+        if not container and of_name:
+            return next(iter(of_name.values()))
+        return of_name.setdefault(container, Variable(name or "variable"))
 
 
 def variable_of(operator: TfliteOperator, handles: Mapping[int, Variable]) -> Variable:

@@ -204,12 +204,13 @@ def _variable(
             f'input {index}, "{tensor.name}", is not a variable tensor, which the state must be'
         )
     require_shape(operator, tensor, "state", shape)
-    if tensor.index not in context.variable_tensors:
+    tensors, place = context.kept.of_graphs, (context.graph, tensor.index)
+    if place not in tensors:
         # The reference runtime starts from the zero point for int8 only, and else from 0.
         start = operator.quantization(tensor).zero_point if tensor.dtype == "int8" else 0
         initial = np.full(shape, start, tensor.dtype)
-        context.variable_tensors[tensor.index] = context.new_state(tensor.name, initial)
-    return context.variable_tensors[tensor.index]
+        tensors[place] = context.kept.add(tensor.name, initial)
+    return context.state(tensors[place])
 
 
 def _assign(

@@ -1,0 +1,94 @@
+"""The subgraphs that CALL_ONCE runs: what variables are before the first run of any function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.read import called_once
+from usmp.frontend.tflite.signatures import Signature
+from usmp.frontend.tflite.states import KeptTensors, Variable, variable_of
+from usmp.support.errors import UnsupportedModelError
+
+Operators = Mapping[int, Sequence[TfliteOperator]]
+"""The operators of subgraphs, by their numbers."""
+
+
+def called_once_by(operators: Sequence[TfliteOperator]) -> list[int]:
+    """The numbers of the subgraphs that operators run once, each where it is first run."""
+    calls = (called_once(o.table) for o in operators if o.name == "CALL_ONCE")
+    return list(dict.fromkeys(calls))
+
+
+def enter_variables(
+    kept: KeptTensors, signatures: Sequence[Signature], operators: Operators
+) -> dict[int, dict[int, Variable]]:
+    """Enter the variables of all subgraphs, with what they start from.
+
+    An initialization counts for all functions, whichever of them runs it.
+
+    Parameters
+    ----------
+    operators
+        of the subgraphs of the signatures, and of those that they run once.
+
+    Returns
+    -------
+    dict[int, dict[int, Variable]]
+        By the number of a subgraph, what its handles stand for.
+
+    Raises
+    ------
+    UnsupportedModelError
+        an initialization does more than to assign constants, or two of different functions
+        give a variable different values.
+    """
+    entries = {signature.graph for signature in signatures}
+    handles = {
+        number: kept.find(operators[number], number not in entries) for number in sorted(operators)
+    }
+    for signature in signatures:
+        values: dict[Variable, np.ndarray] = {}
+        for operator in operators[signature.graph]:
+            if operator.name == "CALL_ONCE":
+                number = called_once(operator.table)
+                if number not in kept.initializations:
+                    kept.initializations[number] = _assigned(
+                        signature, operator, operators[number], handles[number]
+                    )
+                values |= kept.initializations[number]
+        for variable, value in values.items():
+            if variable.initial is None:
+                variable.initial = value
+            elif not _are_equal(variable.initial, value):
+                raise UnsupportedModelError(
+                    f'{signature.prefix}variable "{variable.name}" is initialized here and by a '
+                    "signature before with different values; it is one variable, which has one "
+                    "initial value"
+                )
+    return handles
+
+
+def _assigned(
+    signature: Signature,
+    call: TfliteOperator,
+    assignments: Sequence[TfliteOperator],
+    handles: Mapping[int, Variable],
+) -> dict[Variable, np.ndarray]:
+    values = {}
+    for assignment in assignments:
+        if assignment.name == "VAR_HANDLE":
+            continue
+        if assignment.name != "ASSIGN_VARIABLE":
+            raise UnsupportedModelError(
+                f"{signature.prefix}{call.described}: its graph has {assignment.described}; "
+                "supported: VAR_HANDLE, ASSIGN_VARIABLE"
+            )
+        values[variable_of(assignment, handles)] = assignment.constant(1)
+    return values
+
+
+def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
+    return (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())
