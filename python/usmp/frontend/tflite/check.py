@@ -80,6 +80,7 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
     try:
         model = tflite.Model.GetRootAsModel(content, 0)
         _check_counts(model, len(content))
+        limits.check_operators("the model has", model.SignatureDefsLength(), "signatures")
         signatures = signatures_of(model)
         for signature in signatures:
             _check_parts(model, signature)

@@ -9,9 +9,9 @@ from typing import Any
 
 import tflite
 
-from usmp.codegen.names import sanitise_all
+from usmp.codegen.names import replace_forbidden
 from usmp.frontend.tflite.read import tensor_name, vector
-from usmp.objects.entries import ONLY_ENTRY
+from usmp.objects.entries import ONLY_ENTRY, check_entries
 from usmp.support.errors import UnsupportedModelError
 
 NamedTensor = tuple[str, int]
@@ -62,10 +62,8 @@ def signatures_of(model: tflite.Model) -> list[Signature]:
     if count <= 1:
         return [Signature(ONLY_ENTRY, graph) for graph in graphs or [0]]
     keys = [_key(model, number) for number in range(count)]
-    try:
-        names = sanitise_all(keys, "signature")
-    except ValueError as error:
-        raise UnsupportedModelError(str(error)) from error
+    names = [_entry_name(key) for key in keys]
+    _check_names(keys, names)
     return [
         Signature(name, graph, number, key)
         for number, (name, graph, key) in enumerate(zip(names, graphs, keys, strict=True))
@@ -140,6 +138,29 @@ def _named(
             raise UnsupportedModelError(f'{signature.prefix}two {what}s are called "{name}"')
         tensors[name] = index
     return list(tensors.items())
+
+
+def _entry_name(key: str) -> str:
+    """The key as a part of names in C; TensorFlow has keys that begin with underscores."""
+    return replace_forbidden(key).lstrip("_")
+
+
+def _check_names(keys: Sequence[str], names: Sequence[str]) -> None:
+    """Check that functions can have these names, which were made of these keys."""
+    origin: dict[str, str] = {}
+    for key, name in zip(keys, names, strict=True):
+        try:
+            check_entries([name])
+        except ValueError as error:
+            raise UnsupportedModelError(f'signature "{key}": {error}') from error
+        # Names of macros are in capital letters.
+        macros = name.upper()
+        if macros in origin:
+            raise UnsupportedModelError(
+                f'signatures "{origin[macros]}" and "{key}" would have the same names in C, of '
+                f"functions {name} or of macros {macros}; rename one of them in the model"
+            )
+        origin[macros] = key
 
 
 def _key(model: tflite.Model, number: int) -> str:

@@ -129,11 +129,17 @@ def test_signatures_may_have_one_subgraph():
 
 def test_keys_become_names_in_c():
     graphs = [doubling(), doubling()]
-    signatures = [Signature("2 fast/é", 0), Signature("int", 1)]
+    signatures = [Signature("__fast/é 2", 0), Signature("int", 1)]
     assert entries_of(import_tflite(write_model(*graphs, signatures=signatures))) == [
-        "_2_fast___",
-        "int_",
+        "fast____2",
+        "int",
     ]
+
+
+@pytest.mark.parametrize("key", ["2fast", "__", "é", "x" * 65])
+def test_keys_that_cannot_become_names_in_c(key):
+    message = with_signatures(Signature("a", 0), Signature(key, 1))
+    assert message.startswith(f'signature "{key}": an entry cannot be called "')
 
 
 @pytest.mark.parametrize("keys", [("add", "twice"), ("twice", "add"), ("add", "add_1")])
@@ -269,11 +275,11 @@ def test_one_of_several_without_name(key):
     )
 
 
-@pytest.mark.parametrize(("one", "other"), [("a", "a"), ("a b", "a_b")])
+@pytest.mark.parametrize(("one", "other"), [("a", "a"), ("a b", "a_b"), ("A_b", "a_b")])
 def test_two_that_become_the_same_name(one, other):
     assert with_signatures(Signature(one, 0), Signature(other, 1)) == (
-        f'signature names "{one}" and "{other}" are both {other} in C; rename one of them in the '
-        "model"
+        f'signatures "{one}" and "{other}" would have the same names in C, of functions {other} or '
+        f"of macros {other.upper()}; rename one of them in the model"
     )
 
 
