@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from support.tflite_tensors import graph_tensors, random_inputs
+from support.tflite_tensors import GraphTensor, graph_tensors, random_inputs
 
 
 class Reference:
@@ -34,3 +34,32 @@ class Reference:
             self._interpreter.set_tensor(tensor["index"], inputs[tensor["name"]])
         self._interpreter.invoke()
         return {t["name"]: self._interpreter.get_tensor(t["index"]) for t in self._outputs}
+
+
+class SignatureReference:
+    """A model of several signatures in the reference runtime, which all see the same variables."""
+
+    def __init__(self, content: bytes) -> None:
+        self._interpreter = Interpreter(
+            model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        )
+        keys = self._interpreter.get_signature_list()
+        self._runners = {key: self._interpreter.get_signature_runner(key) for key in keys}
+
+    @property
+    def keys(self) -> list[str]:
+        """Of the signatures, in the order of the file."""
+        return list(self._runners)
+
+    def random_inputs(self, key: str, seed: int) -> dict[str, np.ndarray]:
+        """Normal floats; integers from the whole range of their type."""
+        details = self._runners[key].get_input_details()
+        tensors = [
+            GraphTensor(name, tuple(map(int, tensor["shape"])), np.dtype(tensor["dtype"]), 0)
+            for name, tensor in details.items()
+        ]
+        return random_inputs(tensors, seed)
+
+    def run(self, key: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name."""
+        return {name: np.asarray(v) for name, v in self._runners[key](**inputs).items()}

@@ -25,6 +25,7 @@ class Streaming:
     spec: Spec
     main: Graph = field(default_factory=Graph)
     once: Graph = field(default_factory=lambda: Graph("once"))
+    once_number: int = 1
 
     def input(self, *shape: int) -> int:
         """A tensor that the caller fills."""
@@ -32,7 +33,7 @@ class Streaming:
 
     def initialize(self) -> None:
         """Set the variables here, if this is the first run."""
-        call_once(self.main, 1)
+        call_once(self.main, self.once_number)
 
     def start(self, name: str, *shape: int, number: int = 0) -> int:
         """A variable that the graph of the first run sets to random numbers."""
