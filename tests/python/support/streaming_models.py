@@ -291,6 +291,35 @@ def initialized_in_the_end(m: Streaming) -> bytes:
     return m.finish(y)
 
 
+def initialized_after_use(m: Streaming) -> bytes:
+    """The first run reads one value before the initialization, and another one after it."""
+    x, v = m.input(), m.start("v")
+    before = m.read(v)
+    m.assign(v, m.add(before, x))
+    m.initialize()
+    y = m.add(m.read(v), x)
+    m.assign(v, y)
+    return m.finish(before, y)
+
+
+def read_before_initialization(m: Streaming) -> bytes:
+    """Only the initialization changes the variable."""
+    x, v = m.input(), m.start("v")
+    before = m.read(v)
+    m.initialize()
+    return m.finish(m.add(before, x), m.read(v))
+
+
+def assigned_before_initialization(m: Streaming) -> bytes:
+    x, v = m.input(), m.start("v")
+    m.assign(v, x)
+    w = m.start("w", number=1)
+    m.initialize()
+    y = m.add(m.read(v), m.read(w))
+    m.assign(w, y)
+    return m.finish(y)
+
+
 def never_initialized(m: Streaming) -> bytes:
     x, v = m.input(), m.variable("v")
     before = m.read(v)
@@ -488,6 +517,9 @@ FORMS: dict[str, Callable[[Streaming], bytes]] = {
         handles_in_the_end,
         initialized_twice,
         initialized_in_the_end,
+        initialized_after_use,
+        read_before_initialization,
+        assigned_before_initialization,
         never_initialized,
         joined_is_output,
         new_rows_in_front,

@@ -70,6 +70,8 @@ class Context:
         what the subgraph's handles of variables stand for, by their index.
     used
         the variables that the function has read or assigned so far.
+    ran
+        the subgraphs that CALL_ONCE has run so far.
     states
         what the function reads or changes of what is kept, by name.
     """
@@ -81,6 +83,7 @@ class Context:
     kept: KeptTensors = field(default_factory=KeptTensors)
     handles: Mapping[int, Variable] = field(default_factory=dict)
     used: set[Variable] = field(default_factory=set)
+    ran: set[int] = field(default_factory=set)
     states: dict[str, State] = field(default_factory=dict)
 
     def state(self, kept: KeptTensor) -> State:

@@ -50,15 +50,16 @@ def enter_variables(
         number: kept.find(operators[number], number not in entries) for number in sorted(operators)
     }
     for signature in signatures:
-        values: dict[Variable, np.ndarray] = {}
+        calls: dict[int, TfliteOperator] = {}
         for operator in operators[signature.graph]:
             if operator.name == "CALL_ONCE":
-                number = called_once(operator.table)
-                if number not in kept.initializations:
-                    kept.initializations[number] = _assigned(
-                        signature, operator, operators[number], handles[number]
-                    )
-                values |= kept.initializations[number]
+                calls.setdefault(called_once(operator.table), operator)
+        for number, call in calls.items():
+            if number not in kept.initializations:
+                kept.initializations[number] = _assigned(
+                    signature, call, operators[number], handles[number]
+                )
+        values = _initial_values(kept, operators[signature.graph], handles[signature.graph])
         for variable, value in values.items():
             if variable.initial is None:
                 variable.initial = value
@@ -69,6 +70,25 @@ def enter_variables(
                     "initial value"
                 )
     return handles
+
+
+def _initial_values(
+    kept: KeptTensors, operators: Sequence[TfliteOperator], handles: Mapping[int, Variable]
+) -> dict[Variable, np.ndarray]:
+    """What each variable is in the first run where it is first used."""
+    values: dict[Variable, np.ndarray] = {}
+    used: set[Variable] = set()
+    ran: set[int] = set()
+    for operator in operators:
+        if operator.name in ("READ_VARIABLE", "ASSIGN_VARIABLE"):
+            used.add(variable_of(operator, handles))
+        elif operator.name == "CALL_ONCE" and (number := called_once(operator.table)) not in ran:
+            ran.add(number)
+            assigned = kept.initializations[number]
+            values |= {v: value for v, value in assigned.items() if v not in used}
+            for variable in used & assigned.keys():
+                variable.changes = True
+    return values
 
 
 def _assigned(

@@ -73,6 +73,8 @@ class KeptTensors:
 
     Parameters
     ----------
+    functions
+        how many there are.
     taken
         names that no state may have.
     variables
@@ -83,6 +85,7 @@ class KeptTensors:
         variable tensors, by the number of their subgraph and their index in it.
     """
 
+    functions: int = 1
     taken: set[str] = field(default_factory=set)
     variables: dict[str, dict[str, Variable]] = field(default_factory=dict)
     initializations: dict[int, dict[Variable, np.ndarray]] = field(default_factory=dict)

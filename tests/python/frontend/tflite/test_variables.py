@@ -11,9 +11,9 @@ from support.micro import assert_equals_micro
 from support.poison import poisoned
 from support.quantized_models.model import Spec
 from support.streaming_models import FORMS, Streaming, X
-from support.tflite_builder import Graph, write_model
+from support.tflite_builder import Graph, Signature, write_model
 from support.tflite_refusals import message_of
-from support.tflite_signatures import assign, call_once, handle, initialization, read
+from support.tflite_signatures import assign, call_once, handle, initialization, read, summing
 from usmp.frontend.tflite.importer import import_tflite
 
 RUNS = 50
@@ -81,23 +81,46 @@ def test_a_variable_without_initialization_starts_as_the_zero_point():
     assert value == np.full(X, -7).tolist()
 
 
-def test_an_initialization_after_a_use():
+def test_an_initialization_after_a_use_is_marked_by_a_state():
+    content = FORMS["initialized_after_use"](Streaming(INT8))
+    states = states_of(content)
+    assert list(states) == ["v_state", "call_once_1_state"]
+    assert states["v_state"][1] == np.full(X, -7).tolist()
+    assert states["call_once_1_state"] == (3, 0)
+
+
+def late(*numbers: int) -> Graph:
+    """The variable v is used before each of these subgraphs is run."""
     graph = Graph()
     x = graph.input((1, 4), "float32", name="x")
     variable = handle(graph)
     graph.output(read(graph, variable))
     assign(graph, variable, x)
-    call_once(graph, 1)
-    assert message_of(write_model(graph, initialization(np.ones((1, 4), np.float32)))) == (
-        'operator 3 (CALL_ONCE, output none): variable "v" is used before it'
+    for number in numbers:
+        call_once(graph, number)
+        assign(graph, variable, read(graph, variable))
+    return graph
+
+
+def test_an_initialization_that_is_run_again_after_a_use():
+    """TFLite Micro would run it twice, LiteRT once."""
+    once = initialization(np.ones((1, 4), np.float32))
+    assert message_of(write_model(late(1, 1), once)) == (
+        'operator 6 (CALL_ONCE, output none): variable "v" is used before it'
     )
 
 
-def test_a_constant_variable_that_is_initialized_after_a_use():
-    graph = Graph()
-    graph.input((1, 4), "float32", name="x")
-    graph.output(read(graph, handle(graph)))
-    call_once(graph, 1)
-    assert message_of(write_model(graph, initialization(np.ones((1, 4), np.float32)))) == (
-        'operator 2 (CALL_ONCE, output none): variable "v" is used before it'
+def test_an_initialization_after_a_use_in_one_of_several_functions():
+    once = initialization(np.ones((1, 4), np.float32))
+    signatures = [Signature("a", 0), Signature("b", 1)]
+    assert message_of(write_model(summing(), late(2), once, signatures=signatures)) == (
+        'signature "b": operator 3 (CALL_ONCE, output none): variable "v" is used before it'
+    )
+
+
+def test_a_late_initialization_of_another_type():
+    once = initialization(np.ones((1, 5), np.float32))
+    assert message_of(write_model(late(1), once)) == (
+        'operator 3 (CALL_ONCE, output none): "CALL_ONCE" is float32[1, 5]; variable "v" is '
+        "float32[1, 4]"
     )

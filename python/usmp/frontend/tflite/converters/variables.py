@@ -7,6 +7,7 @@ and gives its value after it.
 from __future__ import annotations
 
 import numpy as np
+from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
@@ -37,10 +38,24 @@ def convert_assign_variable(context: Context, operator: TfliteOperator) -> None:
 
 @converts("CALL_ONCE", moves=True)
 def convert_call_once(context: Context, operator: TfliteOperator) -> None:
-    """What it assigns was entered before, as what the variables start from."""
-    assigned = context.kept.initializations[called_once(operator.table)]
-    for variable in context.used & assigned.keys():
-        raise operator.unsupported(f'variable "{variable.name}" is used before it')
+    """What it assigns is what the variables start from, or if they were used before it, what they
+    are from here on in the first run, which a state marks."""
+    number = called_once(operator.table)
+    late = {v: x for v, x in context.kept.initializations[number].items() if v in context.used}
+    if not late:
+        context.ran.add(number)
+        return
+    if number in context.ran or context.kept.functions > 1:
+        raise operator.unsupported(f'variable "{next(iter(late)).name}" is used before it')
+    context.ran.add(number)
+    flag = context.state(context.kept.add(f"call_once_{number}", np.zeros((), np.uint8)))
+    is_first = context.builder.emit(relax.op.equal(flag.before, constant(np.array(0, np.uint8))))
+    flag.after = constant(np.array(1, np.uint8))
+    for variable, value in late.items():
+        assert variable.kept is not None
+        _check_type(operator, variable, variable.kept, operator.name, value.shape, str(value.dtype))
+        state = context.state(variable.kept)
+        state.after = context.builder.emit(relax.op.where(is_first, constant(value), state.after))
 
 
 def _kept(
@@ -55,10 +70,22 @@ def _kept(
             initial = np.zeros(tensor.shape, tensor.dtype)
             initial.reshape(-1).view(np.uint8)[:] = variable.default or 0
         variable.kept = context.kept.add(variable.name, initial)
-    initial = variable.kept.initial
-    if (initial.shape, str(initial.dtype)) != (tensor.shape, tensor.dtype):
+    _check_type(operator, variable, variable.kept, tensor.name, tensor.shape, tensor.dtype)
+    return variable, variable.kept
+
+
+def _check_type(
+    operator: TfliteOperator,
+    variable: Variable,
+    kept: KeptTensor,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: str,
+) -> None:
+    """Check that what is read from a variable or assigned to it has its type."""
+    initial = kept.initial
+    if (initial.shape, str(initial.dtype)) != (shape, dtype):
         raise operator.unsupported(
-            f'"{tensor.name}" is {tensor.dtype}{list(tensor.shape)}; variable "{variable.name}" '
+            f'"{name}" is {dtype}{list(shape)}; variable "{variable.name}" '
             f"is {initial.dtype}{list(initial.shape)}"
         )
-    return variable, variable.kept
