@@ -102,7 +102,8 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
     definitions = []
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         lines = [f"{map_declaration(interface, entry, what)} {{"]
-        lines.append(f"  struct {entry.prefix}_{what} places;")
+        # The struct of an entry without such tensors has a member too, which C must see set.
+        lines.append(f"  struct {entry.prefix}_{what} places{'' if tensors else ' = {0}'};")
         assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in tensors]
         lines += assignments
         if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
