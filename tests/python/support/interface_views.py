@@ -52,3 +52,9 @@ def interface(inputs=(), outputs=(), pools=(), name="default", **more):
         preserved,
     )
     return Interface(name, [main], list(pools), **more)
+
+
+def entry(name, inputs=(), outputs=(), pools=(), module_name="default", **more):
+    """One of several entries of a model."""
+    tensors, prefix = (list(inputs), list(outputs)), f"{symbol_prefix(module_name)}_{name}"
+    return EntryInterface(name, f"__tvm_{name}__", prefix, *tensors, list(pools), **more)

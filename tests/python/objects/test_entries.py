@@ -1,0 +1,73 @@
+"""The entries of a module: names in C, and what is taken at once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from usmp.objects.entries import c_prefix_of_entry, check_only_entry, most_bytes_at_once
+
+
+def pairs(*names: str) -> set[frozenset[str]]:
+    return {frozenset(name) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "concurrent", "most"),
+    [
+        ({}, (), 0),
+        ({"a": 7}, (), 7),
+        ({"a": 7, "b": 9}, (), 9),
+        ({"a": 7, "b": 9}, pairs("ab"), 16),
+        ({"a": 7, "b": 9, "c": 5}, pairs("ac"), 12),
+        ({"a": 7, "b": 20, "c": 5}, pairs("ac"), 20),
+        ({"a": 7, "b": 9, "c": 5}, pairs("ab", "bc"), 16),
+        ({"a": 7, "b": 9, "c": 5}, pairs("ab", "bc", "ac"), 21),
+        ({"a": 0, "b": 0}, pairs("ab"), 0),
+    ],
+)
+def test_most_bytes_at_once(sizes, concurrent, most):
+    assert most_bytes_at_once(sizes, concurrent) == most
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_most_bytes_at_once_is_that_of_the_best_set(seed):
+    draw = random.Random(seed)
+    sizes = {name: draw.randrange(30) for name in "abcdef"}
+    concurrent = {
+        frozenset(pair) for pair in itertools.combinations(sizes, 2) if draw.random() < 0.6
+    }
+    sets = [s for count in range(1, 7) for s in itertools.combinations(sizes, count)]
+    together = [
+        s for s in sets if all(frozenset(p) in concurrent for p in itertools.combinations(s, 2))
+    ]
+    best = max(sum(sizes[name] for name in s) for s in together)
+    assert most_bytes_at_once(sizes, concurrent) == best
+
+
+def test_many_entries_that_all_may_run_at_once_take_no_time():
+    sizes = {f"e{number}": number for number in range(200)}
+    concurrent = {frozenset(pair) for pair in itertools.combinations(sizes, 2)}
+    assert most_bytes_at_once(sizes, concurrent) == sum(range(200))
+
+
+@pytest.mark.parametrize(
+    ("entry", "entries", "prefix"),
+    [
+        ("main", ["main"], "tvmgen_m"),
+        ("main", ["main", "b"], "tvmgen_m_main"),
+        ("b", ["main", "b"], "tvmgen_m_b"),
+        ("b", ["b"], "tvmgen_m_b"),
+    ],
+)
+def test_c_prefix(entry, entries, prefix):
+    assert c_prefix_of_entry("tvmgen_m", entry, entries) == prefix
+
+
+def test_only_entry():
+    check_only_entry("m", ["forward"])
+    with pytest.raises(ValueError) as error:
+        check_only_entry("m\x1b", ["a", "b"])
+    assert str(error.value) == ('model "m\\x1b" has 2 entries; choose one by its name: "a", "b"')
