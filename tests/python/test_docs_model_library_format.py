@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
+from support.entry_models import entry_model
 from support.planner_views import WithScratch, plan, with_io
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
@@ -30,6 +31,7 @@ BY_NAME = {
     "constant_pools": "<pool>",
     "float_operators": "<operator>",
     "overlaps": "<buffer>",
+    "states": "<state>",
     "attributes": "<attribute>",
     "estimated_access_cycles_by_pool": "<pool>",
 }
@@ -71,6 +73,7 @@ def written(digits_model) -> Iterator[dict]:
     yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
     with registered(CONV2D):
         yield usmp.build(digits, "accel,c").metadata
+    yield usmp.build(entry_model(), concurrent=[("tell", "plain")]).metadata
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
     live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}
     scratch = scratch.with_attr(OPERATOR_ORDER_ATTR, live)

@@ -10,6 +10,7 @@ import tvm
 from tvm import relax
 
 import usmp
+from support.entry_models import entry_model
 from usmp.driver.summary import print_summary, summary_text
 
 
@@ -59,6 +60,25 @@ def test_html_has_the_pools_and_the_tensors(factory):
         *("global_const_workspace", "constant", "26744", "26744", "yes"),
         *("Inputs: ", "image int8[1, 8, 8, 1]", "Outputs: ", "probabilities int8[1, 10]"),
     ]
+
+
+def test_entries_are_shown():
+    factory = usmp.build(entry_model())
+    assert repr(factory) == (
+        'AOTExecutorFactoryModule "default": RAM 365 bytes\n'
+        "  pools: global_const_workspace 288, global_workspace 161\n"
+        "  learn: x float32[1, 8] -> y float32[1, 8]\n"
+        "  tell: x float32[1, 8] -> y float32[1, 8]\n"
+        "  plain: x float32[3, 8] -> y float32[3, 8], largest float32[3]"
+    )
+    cells = [text for text in Texts(factory._repr_html_()).texts if text.strip()]
+    assert cells[cells.index("Entry ") :] == [
+        *("Entry ", "learn", "Inputs: ", "x float32[1, 8]", "Outputs: ", "y float32[1, 8]"),
+        *("Entry ", "tell", "Inputs: ", "x float32[1, 8]", "Outputs: ", "y float32[1, 8]"),
+        *("Entry ", "plain", "Inputs: ", "x float32[3, 8]", "Outputs: "),
+        *("y float32[3, 8]", ", ", "largest float32[3]"),
+    ]
+    assert "in entry plain" in factory.summary()
 
 
 def test_texts_of_a_hostile_model_are_no_html():

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 import usmp
+from support.entry_models import entry_model
 from support.onnx_models import residual_cnn
 from support.relax_models import PARAMS, Attention
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
@@ -163,3 +164,26 @@ def test_plan_of_one_of_several_models(tvmc, refused):
     assert refused("plan", "models.tar") == (
         'the archive holds 2 modules; choose one by its name: "a", "b"'
     )
+
+
+def test_entries_of_an_archive(tvmc, tmp_path):
+    path = tmp_path / "model.tar"
+    usmp.build(entry_model()).export_model_library_format(path)
+    (module,) = described(tvmc, path)["modules"]
+    x = {"name": "x", "dtype": "float32", "shape": [1, 8], "scale": None, "zero_point": None}
+    y = {**x, "name": "y"}
+    larger = [3, 8]
+    assert module["entries"] == [
+        {"entry": "learn", "inputs": [x], "outputs": [y]},
+        {"entry": "tell", "inputs": [x], "outputs": [y]},
+        {
+            "entry": "plain",
+            "inputs": [{**x, "shape": larger}],
+            "outputs": [{**y, "shape": larger}, {**x, "name": "largest", "shape": [3]}],
+        },
+    ]
+    assert "inputs" not in module
+    assert module["state_size_bytes"] == 33
+    shown = tvmc("info", path).stdout
+    assert shown.count("inputs and outputs of entry ") == 3
+    assert "inputs and outputs of entry plain" in shown

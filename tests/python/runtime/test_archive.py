@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import copy
 import gzip
 import io
 import json
@@ -21,6 +22,7 @@ from rich.console import Console
 import usmp
 from support.archives import attention_archive, message_of, relu_archive, write_tar
 from support.byte_mutations import mutated_bytes
+from support.entry_models import entry_model
 from support.hostile_names import check_terminal
 from support.json_mutations import mutated_fields
 from support.tflite_file import one_operator_model
@@ -316,6 +318,28 @@ def test_mutated_metadata_is_read_or_refused(tmp_path):
             text.write(plan_csv(module.metadata["memory"]))
             check_terminal(text.getvalue())
     assert 200 < refused < 380
+
+
+def test_mutated_metadata_of_entries_is_read_or_refused(tmp_path):
+    factory = usmp.build(entry_model(), concurrent=[("tell", "plain")])
+    files, random, refused = factory.files(), Random(0), 0
+    for _ in range(200):
+        metadata = copy.deepcopy(factory.metadata)
+        functions = metadata["modules"]["default"]["memory"]["functions"]
+        functions["main"] = mutated_fields(functions["main"], random)
+        content = json.dumps(metadata).encode()
+        path = write_tar(tmp_path / "model.tar", {**files, "metadata.json": content})
+        try:
+            loaded = usmp.load_archive(path)
+        except ArchiveError as error:
+            assert str(error).isprintable()
+            refused += 1
+            continue
+        text = io.StringIO()
+        print_memory_summary(loaded.module().metadata, Console(file=text))
+        check_terminal(text.getvalue())
+        assert list(loaded.module().entries) == ["learn", "tell", "plain"]
+    assert 100 < refused < 200
 
 
 def test_mutated_headers_of_tar(archive, tmp_path):
