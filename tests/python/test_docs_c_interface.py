@@ -48,10 +48,10 @@ def run_python(text, folder):
 
 
 def test_the_page_has_all_its_programs():
-    assert [language for language, _ in blocks()] == ["python", "c"] * 3 + ["python"]
+    assert [language for language, _ in blocks()] == ["python", "c"] * 4 + ["python"]
 
 
-@pytest.mark.parametrize("index", range(3), ids=["run", "pools", "workspace-io"])
+@pytest.mark.parametrize("index", range(4), ids=["run", "pools", "workspace-io", "entries"])
 def test_programs(folder, index):
     python, program = sections()[index]
     run_python(python, folder)
@@ -75,7 +75,7 @@ def test_the_packed_interface(folder):
 
 
 def test_every_name_of_the_table_is_in_a_header(folder):
-    """The table says `<m>` and `...`; the headers of the three archives have what it means."""
+    """The table says `<m>` and `...`; the headers of the archives have what it means."""
     headers = ""
     for python, _ in sections():
         run_python(python, folder)
