@@ -142,7 +142,7 @@ def _describe_relax(mod: Any, file_format: str) -> ModelDescription:
     from tvm import relax
     from tvm.ir import Op
 
-    from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+    from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
     from usmp.relax.static_shapes import flatten_types
 
     main = mod["main"]
@@ -153,7 +153,8 @@ def _describe_relax(mod: Any, file_format: str) -> ModelDescription:
             names.append(str(expr.op.name).removeprefix("relax."))
 
     relax.analysis.post_order_visit(main, on_expression)
-    inputs = [(str(param.name), param.ty) for param in main.params]
+    states = [str(state.name) for state in main.attrs.get(STATES_ATTR, ())]
+    inputs = [(str(p.name), p.ty) for p in main.params if str(p.name) not in states]
     outputs = zip(main.attrs[OUTPUT_NAMES_ATTR], flatten_types(main.body.body.ty), strict=False)
     return ModelDescription(
         file_format,

@@ -13,7 +13,7 @@ import tvm
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
-from usmp.ops.statements import Local
+from usmp.ops.statements import Local, call_in_place
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
 
@@ -143,16 +143,48 @@ def scattered(
         tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), buffer)
         for buffer, ty in zip(names, types, strict=True)
     ]
-    source, *index_buffers, update_buffer, output = buffers
-
-    def write(*place: tirx.Var) -> tirx.Stmt:
-        update = broadcast_element(update_buffer, place)
-        return _write(output, coordinates(index_buffers, place), update, combine)
-
-    body = sequence([_copy(source, output), _loops(extents, write)])
+    source, *others, output = buffers
+    written = _written(output, others, extents, coordinates, combine)
+    body = sequence([_copy(source, output), written])
     func = tirx.PrimFunc(buffers, body).with_attr("op_pattern", _OPAQUE)
     variable = builder.add_func(func, name)
     return relax.call_tir(variable, tensors, out_ty=data.ty)
+
+
+def scattered_in_place(
+    builder: relax.BlockBuilder,
+    name: str,
+    tensors: Sequence[relax.Expr],
+    extents: Sequence[int],
+    coordinates: Coordinates,
+    combine: Combination,
+) -> relax.Expr:
+    """The same without the copy: the PrimFunc writes into the first of the tensors."""
+
+    def body(data: tirx.Buffer, *others: tirx.Buffer) -> tirx.Stmt:
+        return _written(data, others, extents, coordinates, combine)
+
+    names = ["data", *(f"indices{index}" for index in range(len(tensors) - 2)), "updates"]
+    arguments = list(zip(names, tensors, strict=True))
+    (result,) = call_in_place(builder, name, body, arguments, [0])
+    return result
+
+
+def _written(
+    output: tirx.Buffer,
+    others: Sequence[tirx.Buffer],
+    extents: Sequence[int],
+    coordinates: Coordinates,
+    combine: Combination,
+) -> tirx.Stmt:
+    """Write the last of the other buffers into `output`, where the buffers before it say."""
+    *indices, updates = others
+
+    def write(*place: tirx.Var) -> tirx.Stmt:
+        update = broadcast_element(updates, place)
+        return _write(output, coordinates(indices, place), update, combine)
+
+    return _loops(extents, write)
 
 
 def _reduction(call: relax.Call) -> str:

@@ -154,24 +154,6 @@ def test_infinity():
     np.testing.assert_array_equal(outputs["where"], [[-np.inf, -np.inf, 2]])
 
 
-class Counter(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("count", torch.zeros(1))
-
-    def forward(self, x):
-        self.count.add_(1)
-        return x * self.count
-
-
-@pytest.mark.cc
-def test_state_in_a_buffer():
-    assert message_of(exported(Counter(), torch.ones(2))) == (
-        'the model changes its buffer "count" when it runs; call eval() before the export, '
-        "and make what it remembers an input and an output"
-    )
-
-
 class Power(nn.Module):
     def forward(self, x, exponent):
         return x**exponent

@@ -13,6 +13,7 @@ import pytest
 import usmp
 from support.operator_trials.trial import outcome
 from support.pytorch_models import Function, exported, nn, torch
+from usmp.frontend.pytorch import translator
 from usmp.frontend.pytorch.converters import CONVERTERS
 from usmp.frontend.pytorch.importer import import_pytorch
 
@@ -43,7 +44,7 @@ class Recorded(dict):
 def test_every_operator_is_like_pytorch(part, monkeypatch):
     """Many in one program: to export one is slow."""
     converters = Recorded(CONVERTERS)
-    monkeypatch.setattr("usmp.frontend.pytorch.importer.CONVERTERS", converters)
+    monkeypatch.setattr(translator, "CONVERTERS", converters)
     names = NAMES[part::PARTS]
     cases = [trials.CASES[name](Random(f"{name} 0")) for name in names]
     result = outcome(trials.trial_of_cases("many", cases), ("-O0",))

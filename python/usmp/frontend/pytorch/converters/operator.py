@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -28,11 +28,14 @@ class Operator:
         inside a dataflow block of the function.
     argument
         what an argument is here: a Relax tensor in the place of a node.
+    states
+        the parameters of the function that are kept between runs.
     """
 
     node: Any
     builder: relax.BlockBuilder
     argument: Callable[[Any], Any]
+    states: Collection[relax.Var] = ()
 
     @cached_property
     def _given(self) -> dict[str, Any]:
@@ -63,6 +66,22 @@ class Operator:
     def emit(self, expr: Expr) -> relax.Var:
         """Bind an intermediate tensor, so that it has a type."""
         return self.builder.emit(expr)
+
+    def is_state(self, tensor: Expr) -> bool:
+        """Whether a tensor is one that is kept between runs: before the run, or after what is
+        written into it so far."""
+        while isinstance(tensor, relax.Var) and tensor not in self.states:
+            value = self.builder.lookup_binding(tensor)
+            name = getattr(getattr(value, "op", None), "name", "")
+            if isinstance(value, relax.Var):
+                tensor = value
+            elif name == "relax.call_tir_inplace" and len(value.attrs.inplace_indices) == 1:
+                tensor = value.args[1].fields[int(value.attrs.inplace_indices[0])]
+            elif name == "relax.reshape":
+                tensor = value.args[0]
+            else:
+                return False
+        return tensor in self.states
 
     def refusal(self, reason: str) -> UnsupportedModelError:
         """The error that says why the operator is not supported, and what to do."""

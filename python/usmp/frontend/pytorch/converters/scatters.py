@@ -32,6 +32,7 @@ from usmp.ops.scatter import (
     Position,
     broadcast_element,
     scattered,
+    scattered_in_place,
 )
 
 _COMBINATIONS: dict[str, Combination] = {
@@ -215,6 +216,10 @@ def _combined(
     data, *indices, updates = tensors
     if 0 in extents:
         return data
+    combine = _COMBINATIONS[reduction]
+    if operator.is_state(data) and (reduction == "update" or dtype_of(data) != "bool"):
+        given = [data, *(operator.emit(each) for each in (*indices, updates))]
+        return scattered_in_place(operator.builder, "scatter", given, extents, coordinates, combine)
     is_boolean = dtype_of(data) == "bool"
     if is_boolean:
         reduction = _OF_BOOLEANS.get(reduction, reduction)

@@ -7,6 +7,7 @@ from tvm.ir import Expr
 
 from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, dtype_of, rank_of
 from usmp.ops.emit import shape_of
+from usmp.ops.overwrite import overwritten_slice
 
 
 @converts("alias.default", "clone.default")
@@ -141,6 +142,8 @@ def _slice_scatter(operator: Operator) -> Expr:
     axis = operator["dim"] % rank_of(data)
     begin, end = _bounds(operator, shape_of(data)[axis])
     source = operator.emit(cast(operator["src"], operator.dtype))
+    if operator.is_state(data):
+        return overwritten_slice(operator.builder, data, source, axis, begin, operator["step"])
     bounds = (relax.prim_value(value) for value in (begin, end, operator["step"]))
     return relax.op.slice_scatter(data, source, *bounds, axis=axis)
 

@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from support.operator_trials.trial import Inputs, NoReferenceError, Tolerance, Trial
-from usmp.frontend.pytorch.importer import quiet
+from usmp.frontend.pytorch.read_program import quiet
 
 FLOAT = torch.float32
 CLOSE = Tolerance()

@@ -1,0 +1,109 @@
+"""Tensors that only show what is kept between runs in another order: they need no memory.
+
+A cache of keys is multiplied with its axes exchanged, repeated for groups of heads and scaled.
+Written out, each of these would be as large as the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tvm import relax, te, tirx
+from tvm.ir import Call, Expr, GenericConst
+
+from usmp.frontend.pytorch.converters.operator import Operator, rank_of
+from usmp.ops.emit import shape_of
+
+Position: TypeAlias = Sequence[Any]
+_RESHAPES = ("relax.reshape", "relax.expand_dims", "relax.squeeze")
+
+
+@dataclass(frozen=True)
+class StateView:
+    """A tensor whose elements are those of another one, times a factor.
+
+    Parameters
+    ----------
+    source
+        the tensor that is read.
+    position
+        from the position of an element to that of the element in `source`.
+    factor
+        a constant without axes, or None for 1.
+    """
+
+    source: Expr
+    position: Callable[[Position], Position] = tuple
+    factor: Expr | None = None
+
+    def element(self, source: te.Tensor, position: Position) -> tirx.Expr:
+        """An element, without the factor."""
+        return source[tuple(self.position(position))]
+
+
+def state_view(operator: Operator, tensor: Expr) -> StateView | None:
+    """The state that a tensor shows in another order; None if it is another tensor, or a state as
+    it stands in memory."""
+    maps: list[Callable[[Position], Position]] = []
+    factors: list[Expr] = []
+    while not operator.is_state(tensor):
+        value = operator.builder.lookup_binding(tensor) if isinstance(tensor, relax.Var) else None
+        if isinstance(value, relax.Var):
+            tensor = value
+            continue
+        step = _step(value, tensor) if isinstance(value, Call) else None
+        if value is None or step is None:
+            return None
+        maps.append(step)
+        factors += value.args[1:] if value.op.name == "relax.multiply" else []
+        tensor = value.args[0]
+    if not maps or len(factors) > 1:
+        return None
+
+    def position(place: Position) -> Position:
+        for step in maps:
+            place = step(place)
+        return place
+
+    return StateView(tensor, position, factors[0] if factors else None)
+
+
+def _step(value: Call, result: Expr) -> Callable[[Position], Position] | None:
+    """From a position in the result of a call to that in its first argument, or None if it
+    does more than to move elements and to scale them."""
+    name = getattr(value.op, "name", "")
+    if name in _RESHAPES:
+        return _reshaped(shape_of(value.args[0]), shape_of(result))
+    if name == "relax.permute_dims":
+        rank = rank_of(result)
+        axes = value.attrs.axes
+        order = list(range(rank))[::-1] if axes is None else [int(axis) % rank for axis in axes]
+        return lambda place: [place[order.index(axis)] for axis in range(rank)]
+    if name == "relax.broadcast_to":
+        shape = shape_of(value.args[0])
+        return lambda place: [
+            0 if extent == 1 else index
+            for extent, index in zip(shape, place[len(place) - len(shape) :], strict=True)
+        ]
+    is_scale = name == "relax.multiply" and isinstance(value.args[1], GenericConst)
+    if is_scale and not rank_of(value.args[1]):
+        return lambda place: place
+    return None
+
+
+def _reshaped(shape: Sequence[int], result: Sequence[int]) -> Callable[[Position], Position]:
+    """Positions of elements where the shape was another one."""
+
+    def position(place: Position) -> Position:
+        flat: Any = 0
+        for extent, index in zip(result, place, strict=True):
+            flat = flat * extent + index
+        found = []
+        for extent in reversed(shape):
+            found.append(tirx.indexmod(flat, extent))
+            flat = tirx.indexdiv(flat, extent)
+        return found[::-1]
+
+    return position

@@ -1,0 +1,185 @@
+"""Files that `torch.export.save` wrote, read and decomposed by PyTorch."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.ao.quantization.fx._decomposed  # registers the operators of PT2E
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
+
+from usmp.frontend.pytorch.pt2 import Trace, check_arithmetic, checked_archive
+from usmp.frontend.pytorch.pt2.archive import damaged
+from usmp.frontend.pytorch.states import changed_tensors
+from usmp.relax.limits import Limits
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.one_line import one_line
+from usmp.support.unique_names import UniqueNames
+
+_KEPT = (torch.ops.aten.upsample_bicubic2d.vec,)
+_QUANTIZERS = ("quantize_per_", "dequantize_per_")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that can be imported.
+
+    Parameters
+    ----------
+    exported
+        the `torch.export.ExportedProgram`, decomposed.
+    output_names
+        in order; all differ, from the names of the inputs too.
+    """
+
+    exported: Any
+    output_names: list[str]
+
+
+def read_program(content: bytes, trust: bool, limits: Limits) -> Program:
+    """Read a `.pt2` file.
+
+    With `trust`, whatever code is in the file may run; without, see `checked_archive`.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the content is damaged or no exported program, or has something that may
+        run code and is not trusted, an input or output is no tensor, or the model asks for more
+        than it may.
+    """
+    program = _load(content if trust else checked_archive(content))
+    if not trust:
+        check_arithmetic(program)
+    _check_sizes(program, limits)
+    _check_inputs_and_outputs(program)
+    with quiet():
+        try:
+            return Program(_decomposed(program, limits), output_names(program))
+        except UnsupportedModelError:
+            raise
+        except Exception as error:
+            # PyTorch raises many kinds of exceptions; each means that this cannot be imported.
+            message = f"the program cannot be imported: {one_line(error)}"
+            raise UnsupportedModelError(message) from error
+
+
+def output_names(program: Any) -> list[str]:
+    """The names of the outputs, in order; all differ, from the names of the inputs too.
+
+    They are the keys of the dictionary that the model returns, or else the names of the nodes that
+    compute them, without those that only quantize and dequantize.
+    """
+    signature = program.graph_signature
+    names = UniqueNames(signature.user_inputs)
+    nodes = {node.name: node for node in program.graph.nodes}
+    outputs = pytree.tree_unflatten(list(signature.user_outputs), program.call_spec.out_spec)
+    paths = [path for path, _ in pytree.tree_flatten_with_path(outputs)[0]]
+    if all(path and isinstance(path[0], pytree.MappingKey) for path in paths):
+        return [names.unique(".".join(map(_key, path))) for path in paths]
+    return [names.unique(_computing(nodes[name])) for name in signature.user_outputs]
+
+
+def _key(entry: Any) -> str:
+    """A key of a dictionary, or an index of a list."""
+    return str(getattr(entry, "key", getattr(entry, "idx", entry)))
+
+
+def _computing(node: Any) -> str:
+    while node.op == "call_function" and node.target.__name__.startswith(_QUANTIZERS):
+        node = node.args[0]
+    return str(node.name)
+
+
+def _load(content: bytes) -> Any:
+    try:
+        with quiet():
+            return torch.export.load(io.BytesIO(content))
+    except Exception as error:
+        raise damaged(one_line(error)) from error
+
+
+def _check_inputs_and_outputs(program: Any) -> None:
+    signature = program.graph_signature
+    for spec in signature.input_specs:
+        if spec.kind == InputKind.USER_INPUT and not _is_tensor(spec.arg):
+            raise UnsupportedModelError(
+                f'input "{spec.arg.name}" is not a tensor; export the model with tensors only'
+            )
+    if not signature.user_inputs:
+        raise UnsupportedModelError("the model has no inputs")
+    for spec in signature.output_specs:
+        if spec.kind == OutputKind.USER_OUTPUT and not _is_tensor(spec.arg):
+            raise UnsupportedModelError("an output of the model is not a tensor")
+
+
+def _check_sizes(program: Any, limits: Limits) -> None:
+    """Before anything is computed of the inputs, or of the values that the program holds."""
+    tensors = {**program.state_dict, **program.constants}
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            tensors[node.name] = node.meta.get("val")
+    for name, tensor in tensors.items():
+        if isinstance(tensor, torch.Tensor) and all(type(n) is int for n in tensor.shape):
+            limits.check_tensor(f'tensor "{name}"', tensor.shape, tensor.element_size())
+    limits.check_operators("the program has", len(program.graph.nodes))
+
+
+def _is_tensor(argument: Any) -> bool:
+    return type(argument).__name__ == "TensorArgument"
+
+
+def _decomposed(program: Any, limits: Limits) -> Any:
+    """The program in PyTorch's core operators, but for what has a converter."""
+    decomposed = _within_limits(program, _decompositions(), limits)
+    if not changed_tensors(decomposed):
+        return decomposed
+    # Only now is it known that the program keeps anything. PyTorch would write all of a tensor.
+    table = _decompositions()
+    table[torch.ops.aten.select_scatter.default] = _select_scatter
+    return _within_limits(program, table, limits)
+
+
+def _decompositions() -> Any:
+    """PyTorch's own, but for what has a converter."""
+    table = torch.export.default_decompositions()
+    for kept in _KEPT:
+        table.pop(kept, None)
+    return table
+
+
+def _select_scatter(data: torch.Tensor, src: torch.Tensor, dim: int, index: int) -> torch.Tensor:
+    """A slice of one element along the axis."""
+    begin = index % data.shape[dim]
+    return torch.slice_scatter(data, src.unsqueeze(dim), dim, begin, begin + 1)
+
+
+def _within_limits(program: Any, table: Any, limits: Limits) -> Any:
+    trace = Trace(limits)
+    try:
+        with trace.limited():
+            return program.run_decompositions(table)
+    except Exception as error:
+        if trace.refused:
+            # PyTorch adds to the message, or makes another error of it.
+            raise UnsupportedModelError(trace.refused) from error
+        raise
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """PyTorch warns and logs about its own internals."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+        try:
+            yield
+        finally:
+            logging.disable(logging.NOTSET)

@@ -1,0 +1,121 @@
+"""Tensors that a PyTorch module keeps from one run to the next: buffers that a program changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.unique_names import UniqueNames
+
+_HELD = (InputKind.BUFFER, InputKind.PARAMETER, InputKind.CONSTANT_TENSOR)
+_CHANGES = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptTensor:
+    """A tensor that a program keeps between runs.
+
+    Parameters
+    ----------
+    target
+        its fully qualified name in the module, as "layers.0.cache".
+    node
+        the name of the node that stands for it in the program.
+    value
+        before the first run.
+    after
+        the name of the node that computes what it is after a run, or None if the program only
+        reads it.
+    """
+
+    target: str
+    node: str
+    value: torch.Tensor
+    after: str | None
+
+
+def held_tensors(program: Any) -> Iterator[tuple[Any, torch.Tensor]]:
+    """Each input that is a tensor which the program holds, with what is in it.
+
+    Parameters
+    ----------
+    program
+        of `torch.export`.
+    """
+    held = {**program.state_dict, **program.constants}
+    for spec in program.graph_signature.input_specs:
+        value = held.get(spec.target)
+        if spec.kind in _HELD and isinstance(value, torch.Tensor):
+            yield spec, value
+
+
+def changed_tensors(program: Any) -> dict[str, str]:
+    """The fully qualified names of what the program changes, with the nodes that compute what it
+    becomes. Only a decomposed program lists them.
+    """
+    return {
+        spec.target: spec.arg.name
+        for spec in program.graph_signature.output_specs
+        if spec.kind in _CHANGES
+    }
+
+
+def kept_tensors(program: Any, kept: Collection[str]) -> list[KeptTensor]:
+    """Those of `kept`, fully qualified names, that the program reads or changes, in its order."""
+    after = changed_tensors(program)
+    read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    return [
+        KeptTensor(spec.target, spec.arg.name, value, after.get(spec.target))
+        for spec, value in held_tensors(program)
+        if spec.target in kept and (spec.target in after or spec.arg.name in read)
+    ]
+
+
+def state_names(programs: Iterable[Any], targets: Iterable[str]) -> dict[str, str]:
+    """The fully qualified name of each state with the name that it has in Relax: the same, but for
+    a number if an input of one of the programs has that name."""
+    inputs = [str(name) for program in programs for name in program.graph_signature.user_inputs]
+    names = UniqueNames(inputs)
+    return {target: names.unique(target) for target in targets}
+
+
+def check_equal(kept: Mapping[str, Sequence[KeptTensor]]) -> None:
+    """Check that a tensor that several methods keep is the same for all of them.
+
+    Parameters
+    ----------
+    kept
+        by the names of the methods.
+
+    Raises
+    ------
+    UnsupportedModelError
+        its shape, type or initial value differs between two methods, which are named.
+    """
+    first: dict[str, tuple[str, KeptTensor]] = {}
+    for method, tensors in kept.items():
+        for tensor in tensors:
+            other, known = first.setdefault(tensor.target, (method, tensor))
+            differences = _difference(known.value, tensor.value)
+            if differences is not None:
+                raise UnsupportedModelError(
+                    f'buffer "{tensor.target}" is kept between runs, but {differences[0]} in '
+                    f'method "{other}" and {differences[1]} in method "{method}"; export all '
+                    "methods from one module, before any of them runs"
+                )
+
+
+def _difference(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str] | None:
+    """What tells two tensors apart, in words."""
+    types = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in (one, other)]
+    if types[0] != types[1]:
+        return f"is {types[0]}", types[1]
+    # As bytes: NaN is equal to itself.
+    if one.detach().contiguous().numpy().tobytes() != other.detach().contiguous().numpy().tobytes():
+        return "has one initial value", "another"
+    return None

@@ -1,0 +1,238 @@
+"""Decomposed PyTorch programs to Relax functions, through TVM's importer."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+import tvm
+from torch.export.graph_signature import InputKind, OutputKind
+from tvm import relax, tirx
+from tvm.ir import Expr, GenericConst
+from tvm.relax.frontend.torch import exported_program_translator
+
+from usmp.frontend.pytorch.converters import CONVERTERS, Missing, Operator, described, known_value
+from usmp.frontend.pytorch.converters.operator import dtype_of, name_of
+from usmp.frontend.pytorch.quantizers import quantizer_converters
+from usmp.frontend.pytorch.states import KeptTensor, held_tensors
+from usmp.ops.emit import constant, shape_of
+from usmp.relax.limits import LimitedBuilder
+from usmp.support.errors import UnsupportedModelError
+
+
+class Translator(exported_program_translator.ExportedProgramImporter):  # type: ignore[misc]
+    """TVM's importer with converters of our own, which also knows the node that it is at.
+
+    Parameters
+    ----------
+    builder
+        what the function is appended to.
+    program
+        decomposed.
+    kept
+        which of the tensors that the program holds are parameters of the function, and its results
+        if it changes them; all others become constants.
+    names
+        of these parameters, by the fully qualified names of the tensors.
+    """
+
+    node: Any = None
+
+    def __init__(
+        self,
+        builder: LimitedBuilder,
+        program: Any,
+        kept: Sequence[KeptTensor],
+        names: Mapping[str, str],
+    ) -> None:
+        super().__init__()
+        self.block_builder = builder
+        self._program = program
+        self._kept = kept
+        self.states = {
+            tensor.node: relax.Var(names[tensor.target], _type_of(tensor.value)) for tensor in kept
+        }
+        held = {spec.arg.name: (spec, value) for spec, value in held_tensors(program)}
+        held = {node: each for node, each in held.items() if node not in self.states}
+        self._quantizers: Mapping[str, Callable[..., Expr]] = quantizer_converters(
+            {node: value.detach().numpy() for node, (_, value) in held.items()}
+        )
+        self._held = {node: value for node, (_, value) in held.items()}
+        self._tensors = {n: v for n, (s, v) in held.items() if s.kind != InputKind.PARAMETER}
+        self._values: dict[Any, Any] = {}
+
+    def append_function(self, name: str) -> dict[relax.Var, tvm.runtime.Tensor]:
+        """Append the function, whose parameters are the inputs, the kept tensors and then all else
+        that the program holds, and whose results are the outputs, and then what the kept tensors
+        that it changes have become.
+
+        Returns
+        -------
+        dict[relax.Var, tvm.runtime.Tensor]
+            What to bind to the last of the parameters.
+        """
+        held, inputs, _ = self.create_input_vars(self._program)
+        constants = {node: held[node] for node in held if node not in self.states}
+        variables = {**inputs, **self.states, **constants}
+        nodes = self._program.graph.nodes
+        self._check_unsupported_func_type(nodes)
+        # As in TVM: assertions have effects, which have no place among pure bindings.
+        is_pure = not self._has_assert_async(self._program.graph_module)
+        builder = self.block_builder
+        with builder.function(name, list(variables.values()), {}, pure=is_pure):
+            with ExitStack() as stack:
+                if is_pure:
+                    stack.enter_context(builder.dataflow())
+                results = self._in_order(
+                    self._translate_fx_graph(self._program.graph_module, nodes, variables)
+                )
+                result = results[0] if len(results) == 1 else results
+                output = builder.emit_output(result) if is_pure else result
+            builder.emit_func_output(output)
+        return {
+            var: self._convert_pytorch_tensor_to_tvm(self._held[node])
+            for node, var in constants.items()
+        }
+
+    def _in_order(self, results: Sequence[Expr]) -> list[Expr]:
+        """The outputs, and then what the kept tensors have become."""
+        specs = self._program.graph_signature.output_specs
+        by_node = dict(zip((spec.arg.name for spec in specs), results, strict=True))
+        outputs = (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT)
+        returned = [r for r, spec in zip(results, specs, strict=True) if spec.kind in outputs]
+        for kept in self._kept:
+            if kept.after is not None:
+                after = by_node[kept.after]
+                if isinstance(after, GenericConst):
+                    # Constants of int64 may have become int32.
+                    after = constant(after.value.numpy().astype(dtype_of(self.states[kept.node])))
+                returned.append(after)
+        return returned
+
+    def create_input_vars(self, exported_program: Any) -> Any:
+        """The parameters for what the program holds, and those for its inputs."""
+        parameters, inputs, constraints = super().create_input_vars(exported_program)
+        return parameters, _with_batch_of_one(inputs), constraints
+
+    def _check_unsupported_func_type(self, nodes: Any) -> None:
+        for node in nodes:
+            if node.op == "call_function" and node.target is torch.ops.higher_order.cond:
+                raise UnsupportedModelError(
+                    f"{described(node)} is not supported: which branch runs must be known at "
+                    "compile time"
+                )
+
+    def _translate_fx_graph(
+        self, graph_module: Any, nodes: Any, inputs: Mapping[str, Expr], *_: Any
+    ) -> Any:
+        for self.node in nodes:
+            if self.node.op == "placeholder":
+                self.env[self.node] = inputs[self.node.name]
+                if self.node.name in self._tensors:
+                    self._values[self.node] = self._tensors[self.node.name]
+            elif self.node.op == "call_function":
+                self._convert(self.node)
+            elif self.node.op == "output":
+                results = self._flatten_output_args(self._argument(self.node.args[0]))
+        self.node = None
+        return results
+
+    def _convert(self, node: Any) -> None:
+        # What nothing reads checks the model; what is wrong with it is not checked here.
+        if not node.users:
+            return
+        value = self._value(node)
+        if value is not None:
+            self._values[node] = value
+            self.env[node] = _constant(value)
+        elif node.target is operator.getitem:
+            self.env[node] = self._argument(node.args[0])[node.args[1]]
+        elif node.target.__name__ in self._quantizers:
+            self.env[node] = self._quantizers[node.target.__name__](node, self)
+        else:
+            self.env[node] = self._converted(node)
+
+    def _value(self, node: Any) -> Any:
+        if node.target is torch.ops.aten.sym_size.int:
+            source, axis = node.args
+            return shape_of(self._argument(source))[axis]
+        return known_value(node, self._values)
+
+    def _converted(self, node: Any) -> Any:
+        name, namespace = node.target.__name__, getattr(node.target, "namespace", None)
+        if namespace != "aten" or name not in CONVERTERS:
+            raise UnsupportedModelError(
+                f"{described(node)} is not supported; compute it before or after the model, or "
+                "write it with other operators"
+            )
+        states = frozenset(self.states.values())
+        result = CONVERTERS[name](Operator(node, self.block_builder, self._argument, states))
+        if isinstance(result, Expr):
+            return self._checked(node, result, node.meta["val"])
+        return [
+            each if isinstance(each, Missing) else self._checked(node, each, value)
+            for each, value in zip(result, node.meta["val"], strict=True)
+        ]
+
+    def _checked(self, node: Any, result: Expr, expected: torch.Tensor) -> Expr:
+        """The result, bound to a variable, if it has the type and shape that PyTorch gives it."""
+        bound = result if isinstance(result, tvm.ir.Var) else self.block_builder.emit(result)
+        shape = [extent if isinstance(extent, int) else None for extent in expected.shape]
+        own = [None if e is None else o for o, e in zip(shape_of(bound), shape, strict=False)]
+        if dtype_of(bound) != name_of(expected.dtype) or own != shape:
+            raise UnsupportedModelError(
+                f"{described(node)} is not supported: it becomes {dtype_of(bound)} "
+                f"{list(shape_of(bound))}; in PyTorch it is {name_of(expected.dtype)} {shape}"
+            )
+        return bound
+
+    def _argument(self, argument: Any) -> Any:
+        """What a node's argument is here."""
+        if isinstance(argument, torch.fx.Node):
+            value = self.env[argument]
+            if isinstance(value, Missing):
+                source = argument.args[0] if argument.target is operator.getitem else argument
+                raise UnsupportedModelError(f"{described(source)} {value.reason}")
+            return value
+        if isinstance(argument, tuple | list):
+            return [self._argument(each) for each in argument]
+        return argument
+
+
+def _type_of(tensor: torch.Tensor) -> relax.TensorType:
+    return relax.TensorType([int(extent) for extent in tensor.shape], name_of(tensor.dtype))
+
+
+def _constant(value: Any) -> Any:
+    """A known value in Relax; numbers stay numbers."""
+    if isinstance(value, torch.Tensor):
+        return relax.const(value.detach().contiguous().numpy())
+    if isinstance(value, tuple | list):
+        return [_constant(each) for each in value]
+    return value
+
+
+def _with_batch_of_one(inputs: Mapping[str, relax.Var]) -> dict[str, relax.Var]:
+    """The inputs, with 1 for the symbols that are the first extent of one."""
+    leading = [var.ty.shape[0] for var in inputs.values() if len(var.ty.shape)]
+    batch = [extent for extent in leading if isinstance(extent, tirx.Var)]
+    return {
+        name: relax.Var(name, relax.TensorType(_extents(name, var, batch), var.ty.dtype))
+        for name, var in inputs.items()
+    }
+
+
+def _extents(name: str, var: relax.Var, batch: Sequence[tirx.Var]) -> list[int]:
+    extents = [
+        1 if any(extent.same_as(symbol) for symbol in batch) else extent for extent in var.ty.shape
+    ]
+    if not all(isinstance(extent, int | tirx.IntImm) for extent in extents):
+        shape = ", ".join(str(getattr(extent, "value", extent)) for extent in extents)
+        raise UnsupportedModelError(
+            f'input "{name}" has a dynamic shape, [{shape}]; memory is planned at compile time: '
+            "export the model with fixed input shapes"
+        )
+    return [int(extent) for extent in extents]

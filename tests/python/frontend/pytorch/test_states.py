@@ -1,0 +1,342 @@
+"""Buffers that an exported PyTorch program changes: what they hold from run to run, written in
+place."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import usmp
+from support.main_calls import called
+from support.pytorch_models import Function, exported, nn, torch
+from usmp.frontend.pytorch.importer import import_pytorch
+from usmp.objects.attributes import STATES_ATTR
+from usmp.pipeline import lower_to_aot
+
+pytestmark = pytest.mark.cc
+
+RUNS = 5
+
+
+class Keeping(nn.Module):
+    """A module of buffers and a function of itself and the inputs, which may change them."""
+
+    def __init__(self, function, **buffers) -> None:
+        super().__init__()
+        self.function = function
+        for name, value in buffers.items():
+            self.register_buffer(name, value)
+
+    def forward(self, *inputs):
+        return self.function(self, *inputs)
+
+
+def cache(rows: int = 6):
+    return torch.arange(rows * 4.0).reshape(1, 2, rows, 2)
+
+
+def compare(module, *runs) -> usmp.AOTExecutorFactoryModule:
+    """Run after run as in PyTorch, and once more after a reset; returns what was built."""
+    fresh = copy.deepcopy(module)
+    mod = import_pytorch(exported(module, *runs[0]))
+    factory = usmp.build(mod)
+    names = [tensor.info.name for tensor in factory.interface.inputs]
+    host = factory.load()
+    for reference in (module, fresh):
+        for inputs in runs:
+            with torch.no_grad():
+                expected = reference(*(each.clone() for each in inputs))
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            given = dict(zip(names, (each.numpy() for each in inputs), strict=True))
+            for output, tensor in zip(host.run(given).values(), expected, strict=True):
+                np.testing.assert_allclose(output, tensor.numpy(), rtol=1e-6)
+        host.reset()
+    return factory
+
+
+def calls_of(module, *inputs) -> list[str]:
+    """What the program calls, in order, if all that it keeps begins with zeros."""
+    module = copy.deepcopy(module)
+    for buffer in module.buffers():
+        buffer.zero_()
+    return called(lower_to_aot(import_pytorch(exported(module, *inputs)))["__tvm_main__"])
+
+
+def at_positions(module, positions, rows):
+    module.cache[:, :, positions] = rows
+    return module.cache.sum(-1)
+
+
+def index_copy(module, positions, rows):
+    module.cache.index_copy_(2, positions, rows)
+    return module.cache.sum(-1)
+
+
+def index_add(module, positions, rows):
+    module.cache.index_add_(2, positions, rows)
+    return module.cache.sum(-1)
+
+
+def scatter(module, positions, rows):
+    places = positions.view(1, 1, -1, 1).expand(1, 2, rows.shape[2], 2)
+    module.cache.scatter_(2, places, rows)
+    return module.cache.sum(-1)
+
+
+def twice(module, positions, rows):
+    module.cache[:, :, positions] = rows
+    module.cache[:, :, positions - 1] = -rows
+    return module.cache.sum(-1)
+
+
+def flattened(module, positions, rows):
+    module.cache.view(12, 2)[positions] = rows[0, 0]
+    return module.cache.sum(-1)
+
+
+@pytest.mark.parametrize("update", [at_positions, index_copy, index_add, scatter, twice, flattened])
+@pytest.mark.parametrize("count", [1, 2])
+def test_rows_at_positions_that_are_inputs(update, count):
+    module = Keeping(update, cache=cache())
+    runs = [
+        (torch.tensor([run, run + 1][:count]), torch.randn(1, 2, count, 2)) for run in range(RUNS)
+    ]
+    calls = calls_of(module, *runs[0])
+    assert [name for name in calls if name.startswith("usmp_copy")] == []
+    factory = compare(module, *runs)
+    (state,) = (s for s in factory.interface.states if s.name == "cache")
+    assert state.size_bytes == 6 * 4 * 4
+
+
+def slice_assigned(module, rows):
+    module.cache[:, :, 1:3] = rows
+    return module.cache.sum(-1)
+
+
+def slice_copied(module, rows):
+    module.cache[:, :, 3:5].copy_(rows)
+    return module.cache[:, :, :4].sum(-1)
+
+
+def every_other(module, rows):
+    module.cache[:, :, 1:5:2] = rows
+    return module.cache.sum(-1)
+
+
+def all_of_it(module, rows):
+    module.cache[:, :, :] = rows[:, :, :1]
+    return module.cache.sum(-1)
+
+
+def selected(module, rows):
+    module.cache[:, :, 2] = rows[:, :, 0]
+    return module.cache.sum(-1)
+
+
+def selected_from_the_end(module, rows):
+    module.cache[:, :, -1] = rows[:, :, 0]
+    return module.cache.sum(-1)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [slice_assigned, slice_copied, every_other, all_of_it, selected, selected_from_the_end],
+)
+def test_rows_at_fixed_positions(update):
+    module = Keeping(update, cache=cache())
+    runs = [(torch.randn(1, 2, 2, 2),) for _ in range(RUNS)]
+    calls = calls_of(module, *runs[0])
+    assert [name for name in calls if name.startswith("usmp_copy")] == []
+    compare(module, *runs)
+
+
+def counted(module, rows):
+    module.cache[:, :, module.count] = rows
+    module.count.add_(1)
+    return module.cache.sum(-1)
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_position_that_is_a_state_itself(shape):
+    def update(module, rows):
+        module.cache[:, :, module.count.view(1)] = rows
+        module.count.add_(1)
+        return module.cache.sum(-1)
+
+    module = Keeping(update, cache=cache(), count=torch.zeros(shape, dtype=torch.int64))
+    factory = compare(module, *[(torch.randn(1, 2, 1, 2),) for _ in range(RUNS)])
+    assert [s.name for s in factory.interface.states] == ["cache", "count", "states_are_set"]
+
+
+def moved_within(module, x):
+    module.cache[:, :, 1:4] = module.cache[:, :, 0:3].clone()
+    return module.cache * x
+
+
+def exchanged(module, x):
+    old = module.cache.clone()
+    module.cache.copy_(module.other * x)
+    module.other.copy_(old)
+    return module.cache + 1
+
+
+def swapped(module, x):
+    old = module.cache.clone()
+    module.cache.copy_(module.other)
+    module.other.copy_(old)
+    return module.cache * x
+
+
+def old_value_is_read_later(module, x):
+    old = module.cache * 1
+    before = module.cache.clone()
+    module.cache[:, :, 1] = x
+    return before + module.cache, old
+
+
+def set_to_zero(module, x):
+    result = module.cache * x
+    module.cache.zero_()
+    return result
+
+
+def set_to_an_input(module, x):
+    module.cache.copy_(x.expand(1, 2, 6, 2))
+    return module.cache.sum(-1)
+
+
+def returned(module, x):
+    module.cache.add_(x)
+    return module.cache
+
+
+def masked(module, x):
+    module.cache.masked_fill_(x > 0, -1.0)
+    return module.cache.sum(-1)
+
+
+def smoothed(module, x):
+    module.cache.mul_(0.5).add_(x)
+    return module.cache - 1
+
+
+def shifted(module, x):
+    module.cache.copy_(
+        torch.cat([module.cache[:, :, 1:], x.view(1, 1, 1, 1).expand(1, 2, 1, 2)], 2)
+    )
+    return module.cache.sum(-1)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        moved_within,
+        exchanged,
+        swapped,
+        old_value_is_read_later,
+        set_to_zero,
+        set_to_an_input,
+        returned,
+        masked,
+        smoothed,
+        shifted,
+    ],
+)
+def test_other_updates(update):
+    module = Keeping(update, cache=cache(), other=-cache())
+    compare(module, *[(torch.randn(1),) for _ in range(RUNS)])
+
+
+def test_flags():
+    def update(module, positions):
+        module.seen[positions] = True
+        return module.seen.float()
+
+    module = Keeping(update, seen=torch.zeros(5, dtype=torch.bool))
+    positions = torch.tensor([1])
+    assert [name for name in calls_of(module, positions) if name.startswith("usmp_copy")] == []
+    compare(module, *[(torch.tensor([run]),) for run in range(RUNS)])
+
+
+def test_one_layer_of_several():
+    def update(module, positions, rows):
+        module.cache[0, 1, positions] = rows
+        return module.cache.sum(-1)
+
+    module = Keeping(update, cache=cache())
+    compare(module, *[(torch.tensor([run]), torch.randn(1, 2)) for run in range(RUNS)])
+
+
+def test_recurrent_layer_that_keeps_its_hidden_state():
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = nn.GRUCell(3, 4)
+            self.register_buffer("hidden", torch.zeros(1, 4))
+
+        def forward(self, x):
+            self.hidden.copy_(self.cell(x, self.hidden))
+            return self.hidden * 2
+
+    torch.manual_seed(0)
+    compare(Layer(), *[(torch.randn(1, 3),) for _ in range(RUNS)])
+
+
+def test_positions_outside_change_nothing():
+    """PyTorch raises an error."""
+    module = Keeping(at_positions, cache=torch.zeros(1, 2, 6, 2))
+    factory = usmp.build(
+        import_pytorch(exported(module, torch.tensor([0]), torch.ones(1, 2, 1, 2)))
+    )
+    rows = np.ones((1, 2, 1, 2), np.float32)
+
+    def after(position):
+        (output,) = factory.run({"inputs_0": np.array([position]), "inputs_1": rows}).values()
+        return output[0, 0].tolist()
+
+    for position in (6, -7, 2**62, -(2**63), 2**63 - 1):
+        assert after(position) == [0, 0, 0, 0, 0, 0]
+    assert after(-1) == [0, 0, 0, 0, 0, 2]
+
+
+def test_a_state_has_the_name_of_its_buffer():
+    module = Keeping(lambda m, x: m.inner(x), plain=torch.ones(1))
+    module.inner = Keeping(counted, cache=cache(), count=torch.full((1,), 3))
+    rows = torch.randn(1, 2, 1, 2)
+    main = import_pytorch(exported(module, rows))["main"]
+    assert [param.name for param in main.params] == ["inputs_0", "inner.cache", "inner.count"]
+    assert [(s.name, s.output) for s in main.attrs[STATES_ATTR]] == [
+        ("inner.cache", 1),
+        ("inner.count", 2),
+    ]
+    np.testing.assert_array_equal(main.attrs[STATES_ATTR][0].initial_value.numpy(), cache())
+    assert list(main.attrs["output_names"]) == ["sum_1"]
+
+
+def test_a_state_and_an_input_of_one_name():
+    def update(module, cache):
+        module.cache.add_(cache)
+        return module.cache * 2
+
+    class Named(Keeping):
+        def forward(self, cache):
+            return self.function(self, cache)
+
+    module = Named(update, cache=torch.zeros(2))
+    main = import_pytorch(exported(module, torch.ones(2)))["main"]
+    assert [param.name for param in main.params] == ["cache", "cache_1"]
+    assert [s.name for s in main.attrs[STATES_ATTR]] == ["cache_1"]
+
+
+def test_buffers_that_nothing_changes_are_constants():
+    module = Keeping(lambda m, x: x * m.scale, scale=torch.full((2,), 3.0))
+    main = import_pytorch(exported(module, torch.ones(2)))["main"]
+    assert [param.name for param in main.params] == ["inputs_0"]
+    assert STATES_ATTR not in main.attrs
+
+
+def test_programs_without_states_import_as_before():
+    main = import_pytorch(exported(Function(lambda x: x + 1), torch.ones(2)))["main"]
+    assert sorted(main.attrs.keys()) == ["global_symbol", "output_names"]
