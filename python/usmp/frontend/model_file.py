@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 from tvm.ir import IRModule
 
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
-from usmp.objects.entries import entries_of
+from usmp.objects.entries import check_entries, entries_of
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
@@ -19,7 +19,7 @@ Model = TypeVar("Model")
 
 
 def import_model(
-    path: str | Path,
+    path: str | Path | Mapping[str, str | Path],
     *,
     trust: bool = False,
     max_model_bytes: int = MODEL_BYTES,
@@ -30,7 +30,9 @@ def import_model(
     Parameters
     ----------
     path
-        a `.tflite`, `.onnx` or `.pt2` file.
+        a `.tflite`, `.onnx` or `.pt2` file. Or several `.pt2` files by name, as `{"prefill":
+        "prefill.pt2", "decode": "decode.pt2"}`: methods of one PyTorch module, which share the
+        buffers that any of them changes. (Models that share nothing are given to `usmp.build`.)
     trust
         read a `.pt2` file even if it may run code. The other formats never run any.
     max_model_bytes
@@ -44,17 +46,21 @@ def import_model(
     -------
     IRModule
         A module with a Relax `main`, its weights as constants, its outputs named by the attribute
-        `output_names`; or, of a `.tflite` file with several signatures, with a function for each,
-        which the module's attribute `entries` lists.
+        `output_names`; or, of a `.tflite` file with several signatures and of methods, with a
+        function for each, which the module's attribute `entries` lists.
 
     Raises
     ------
     UnsupportedModelError
         the file is missing, empty, damaged or of an unknown format, or the
         model has an operator that cannot be imported, or may run code and is not trusted, or asks
-        for more than it may.
+        for more than it may; or methods keep a buffer of one name, but another one.
+    ValueError
+        a method has a name that no C function can have.
     """
     limits = Limits(max_model_bytes, max_operators)
+    if isinstance(path, Mapping):
+        return _import_methods(path, trust, limits)
 
     def reader(importer: Importer) -> Callable[[bytes, Path], IRModule]:
         def read(content: bytes, folder: Path) -> IRModule:
@@ -113,6 +119,26 @@ def read_model_file(
         raise UnsupportedModelError(f"{path}: {error}") from error
 
 
+def _import_methods(paths: Mapping[str, str | Path], trust: bool, limits: Limits) -> IRModule:
+    """The methods of a PyTorch module, each a file."""
+    check_entries(list(paths))
+    contents: dict[str, bytes] = {}
+    for name, path in paths.items():
+        if Path(path).suffix.lower() != ".pt2":
+            raise UnsupportedModelError(
+                f'{path}: method "{name}" must be a .pt2 file; models of other formats share '
+                "nothing, give them to usmp.build"
+            )
+        contents[name] = read_model_file(path, {".pt2": _content_for_pytorch})
+    with without_torch_cache():
+        from usmp.frontend.pytorch.importer import import_pytorch_methods
+
+        mod = import_pytorch_methods(contents, trust, limits)
+    for name in contents:
+        check_main(mod[name], limits)
+    return mod
+
+
 def _import_tflite(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
     from usmp.frontend.tflite.importer import import_tflite
 
@@ -130,6 +156,14 @@ def _import_pytorch(content: bytes, folder: Path, trust: bool, limits: Limits) -
         from usmp.frontend.pytorch.importer import import_pytorch
 
         return import_pytorch(content, trust, limits)
+
+
+def _content_for_pytorch(content: bytes, folder: Path) -> bytes:
+    """The content of a file, if PyTorch is there to read it."""
+    with without_torch_cache():
+        import torch  # noqa: F401
+
+    return content
 
 
 Importer: TypeAlias = Callable[[bytes, Path, bool, Limits], IRModule]

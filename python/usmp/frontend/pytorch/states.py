@@ -10,6 +10,7 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames
 
 _HELD = (InputKind.BUFFER, InputKind.PARAMETER, InputKind.CONSTANT_TENSOR)
@@ -104,9 +105,9 @@ def check_equal(kept: Mapping[str, Sequence[KeptTensor]]) -> None:
             differences = _difference(known.value, tensor.value)
             if differences is not None:
                 raise UnsupportedModelError(
-                    f'buffer "{tensor.target}" is kept between runs, but {differences[0]} in '
-                    f'method "{other}" and {differences[1]} in method "{method}"; export all '
-                    "methods from one module, before any of them runs"
+                    f'buffer "{shown(tensor.target)}" is kept between runs, but '
+                    f'{differences[0]} in method "{other}" and {differences[1]} in method '
+                    f'"{method}"; export all methods from one module, before any of them runs'
                 )
 
 
