@@ -141,8 +141,10 @@ def _decomposed(program: Any, limits: Limits) -> Any:
     decomposed = _within_limits(program, _decompositions(), limits)
     if not changed_tensors(decomposed):
         return decomposed
-    # Only now is it known that the program keeps anything. PyTorch would write all of a tensor.
+    # Only now is it known that the program keeps anything. PyTorch would write all of a tensor
+    # where a part changes, and compute with all keys and values in memory of their own.
     table = _decompositions()
+    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
     table[torch.ops.aten.select_scatter.default] = _select_scatter
     return _within_limits(program, table, limits)
 

@@ -3,6 +3,7 @@
 from usmp.frontend.pytorch.converters import (
     activations,
     arithmetic,
+    attention,
     convolutions,
     creation,
     cumulative,
@@ -28,6 +29,7 @@ __all__ = [
     "Operator",
     "activations",
     "arithmetic",
+    "attention",
     "convolutions",
     "creation",
     "cumulative",

@@ -38,7 +38,7 @@ class StateView:
     position: Callable[[Position], Position] = tuple
     factor: Expr | None = None
 
-    def element(self, source: te.Tensor, position: Position) -> tirx.Expr:
+    def element(self, source: te.Tensor | tirx.Buffer, position: Position) -> tirx.Expr:
         """An element, without the factor."""
         return source[tuple(self.position(position))]
 

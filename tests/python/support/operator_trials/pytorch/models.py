@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import torch
@@ -42,6 +43,47 @@ def _recurrent(random: Random) -> Case:
     layer = kind(3, 4, **options).eval()
     data = tensor(random, [2, 3, 3])
     return Case(_Layer(layer), [data], f"{kind.__name__} {options}", _SUMS)
+
+
+class _Keeping(nn.Module):
+    """A function in a module that keeps something: attention is not decomposed there."""
+
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        self.register_buffer("runs", torch.zeros(1))
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        self.runs.add_(1)
+        return self.function(*inputs)
+
+
+@makes("scaled_dot_product_attention.default")
+def _attention_that_is_kept(random: Random) -> Case:
+    heads, groups = random.choice([(1, 1), (2, 1), (2, 2)])
+    dtype = random.choice([torch.float32, torch.float32, torch.float64])
+    lead = random.choice([(), (1,), (3,)])
+    queries, keys, depth, width = (random.randint(1, 5) for _ in range(4))
+    q = tensor(random, [*lead, heads * groups, queries, depth], dtype)
+    k, v = (tensor(random, [*lead, heads, keys, n], dtype) for n in (depth, width))
+    options = {"scale": random.choice([None, 0.3]), "enable_gqa": groups > 1}
+    inputs = [q, k, v]
+    kind = random.choice(["plain", "causal", "mask", "numbers", "infinities"])
+    if kind == "causal":
+        options["is_causal"] = True
+    elif kind != "plain":
+        around = random.choice([(), (1,), (heads * groups,)])
+        mask = tensor(random, [*around, random.choice([1, queries]), keys], torch.bool)
+        numbers = tensor(random, list(mask.shape), dtype)
+        if kind == "infinities":
+            numbers = numbers.masked_fill(~mask, -torch.inf)
+        inputs.append(mask if kind == "mask" else numbers)
+    return Case(
+        _Keeping(lambda *given: F.scaled_dot_product_attention(*given, **options)),
+        inputs,
+        f"{kind}, {groups} heads a group, {options}",
+        _SUMS,
+    )
 
 
 @makes("attention")
