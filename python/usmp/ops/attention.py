@@ -15,7 +15,8 @@ from typing import Any
 from tvm import relax, tirx
 
 from usmp.ops.emit import add_prim_func
-from usmp.ops.statements import Local, loop, sequence
+from usmp.ops.statements import Local, loop
+from usmp.tir.nodes import sequence
 
 _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
