@@ -45,6 +45,7 @@ def test_every_step_exists():
 
 def test_every_annotation_and_algorithm_is_there():
     annotations = {
+        attributes.ALIGNMENT_ATTR,
         attributes.CANDIDATE_MEMORY_POOL_ATTR,
         attributes.CONSTANT_DATA_ATTR,
         attributes.FIXED_OFFSET_ATTR,

@@ -15,6 +15,7 @@ from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
 from support.entry_models import entry_model
 from support.planner_views import WithScratch, plan, with_io
+from support.state_models import streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata
@@ -49,11 +50,18 @@ def documented() -> set[str]:
     return keys
 
 
+def name_in(path: str, key: str) -> str:
+    """The key, or what stands in the place of names."""
+    if path.endswith(".state_layout.pools"):
+        return "<pool>"
+    return BY_NAME.get(path.rpartition(".")[2], key)
+
+
 def found_in(value: object, path: str) -> Iterator[str]:
     """The path of every key; names become `<...>`, indices `[]`."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            named = BY_NAME.get(path.rpartition(".")[2], key)
+            named = name_in(path, key)
             step = f"{path}.{named}" if path else named
             yield step
             yield from found_in(inner, step)
@@ -71,6 +79,7 @@ def written(digits_model) -> Iterator[dict]:
     yield usmp.build(digits, board="mps2-an385").metadata
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
     yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
+    yield usmp.build(streaming_model()).metadata
     with registered(CONV2D):
         yield usmp.build(digits, "accel,c").metadata
     yield usmp.build(entry_model(), concurrent=[("tell", "plain")]).metadata
