@@ -1,250 +1,180 @@
-"""Programs that call several entries of one model: instances, threads, and memory between calls."""
+"""Several models in one archive, and what that takes of RAM, flash and time."""
 
-from __future__ import annotations
-
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
+import shutil
 
 import numpy as np
 import pytest
-from tvm import relax
-from tvm.ir.transform import PassContext
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 import usmp
-from support.accelerator_models import MATMUL, registered
-from support.c_program import SANITIZERS, build_program
-from support.compilers import require
-from support.entry_models import Entries, calls, check_entries_compute, entry_model, module_of
-from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.runtime import HostModule
+from conftest import ROOT
+from usmp import StateInfo
+from usmp.relax.entries import split_entries
 
-pytestmark = pytest.mark.cc
-
-SRAM = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
-
-
-def build(io: bool = False, **arguments) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config={"tir.usmp.use_workspace_io": io}):
-        return usmp.build(entry_model(), workspace_memory_pools=SRAM, **arguments)
-
-
-# ---- what is no state may be overwritten between calls
-
-
-@pytest.mark.parametrize("concurrent", [(), [("tell", "plain")], [("learn", "plain")]], ids=str)
-@pytest.mark.parametrize("io", [False, True])
-@pytest.mark.parametrize("algorithm", ["auto", "greedy_by_size", "hill_climb"])
-def test_bytes_that_are_no_state_do_not_matter_between_calls(io, concurrent, algorithm):
-    with PassContext(config={"tir.usmp.algorithm": algorithm, "tir.usmp.use_workspace_io": io}):
-        factory = usmp.build(entry_model(), workspace_memory_pools=SRAM, concurrent=concurrent)
-    module = factory.load()
-    (memory,) = module._pool_memory
-    kept = np.zeros(memory.shape, bool)
-    for state in factory.interface.states:
-        kept[state.byte_offset : state.byte_offset + state.size_bytes] = True
-    assert kept.sum() == 33
-
-    def run(inputs, entry):
-        memory[~kept] = 0xA5
-        return module.run(inputs, entry)
-
-    check_entries_compute(run)
+MLPERF = [
+    "mlperf_ad01_int8",
+    "mlperf_kws_int8",
+    "mlperf_resnet8_int8",
+    "mlperf_strww_int8",
+    "mlperf_vww_96_int8",
+]
+NAMES = ["add", "clear", "query"]
+CONFIG = {"tir.usmp.algorithm": "auto", "tir.usmp.use_workspace_io": True}
+ZERO, HALF = (tvm.runtime.tensor(np.float32(value)) for value in (0, 0.5))
+TOTAL = [StateInfo("total", 1, HALF)]
+READ = [StateInfo("total", -1, HALF)]
+RESET = [StateInfo("total", 0, HALF)]
 
 
-# ---- entries that may run at once
+@I.ir_module
+class Counter:
+    """`add` adds to a total, `query` reads it, `clear` sets it to x; it starts as 0.5."""
+
+    @R.function
+    def add(x: R.Tensor((8,), "float32"), total: R.Tensor((8,), "float32")):
+        R.func_attr({"states": TOTAL})
+        with R.dataflow():
+            new = R.add(total, x)
+            wide = R.concat((new, R.nn.relu(x)), axis=0)
+            y = R.sum(wide, axis=[0])
+            R.output(y, new)
+        return (y, new)
+
+    @R.function
+    def query(x: R.Tensor((2,), "float32"), total: R.Tensor((8,), "float32")):
+        R.func_attr({"states": READ})
+        with R.dataflow():
+            y = R.multiply(R.take(total, R.const(np.array([1, 2]), "int64"), axis=0), x)
+            R.output(y)
+        return y
+
+    @R.function
+    def clear(x: R.Tensor((8,), "float32"), total: R.Tensor((8,), "float32")):
+        R.func_attr({"states": RESET})
+        return (x,)
 
 
-def repeated(module: HostModule, entry: str, x: np.ndarray, expected: dict) -> int:
-    """How many of many runs gave something else."""
-    return sum(
-        not np.allclose(module.run({"x": x}, entry)["y"], expected["y"], rtol=1e-4, atol=1e-5)
-        for _ in range(300)
-    )
+def build(model, config=None, **options):
+    with tvm.transform.PassContext(config={**CONFIG, **(config or {})}):
+        return usmp.build(model, **options)
 
 
-@pytest.mark.parametrize("io", [False, True])
-def test_concurrent_entries_run_in_threads(io):
-    module = build(io, concurrent=[("tell", "plain")]).load()
-    reference, inputs = Entries(), dict(reversed(calls(40)))
-    module.run({"x": inputs["tell"]}, "tell")
-    with ThreadPoolExecutor(2) as threads:
-        wrong = []
-        for entry in ("tell", "plain"):
-            expected = reference.run(inputs[entry], entry)
-            wrong.append(threads.submit(repeated, module, entry, inputs[entry], expected))
-        assert [future.result() for future in wrong] == [0, 0]
+def random_inputs(random, tensors):
+    return {
+        name: random.integers(-128, 128, info["shape"]).astype(info["dtype"])
+        for name, info in tensors.items()
+    }
 
 
-@pytest.mark.parametrize("io", [False, True])
-def test_concurrent_entries_use_different_bytes(io):
-    """But for the states, which the two only share if neither writes them."""
-    factory = build(io, concurrent=[("learn", "plain")])
-    spans = {
-        entry: {
-            byte
-            for buffer in factory.memory_plan.buffers
-            if buffer.function == f"__tvm_{entry}__" and buffer.pool_name == "sram"
-            if str(buffer.name).startswith(f"{entry}.")
-            for byte in range(buffer.byte_offset, buffer.byte_offset + buffer.size_bytes)
+def test_models_in_one_archive_take_what_the_largest_takes(shared_model):
+    paths = [shared_model(name) for name in MLPERF]
+    alone = {path.stem: build(path) for path in paths}
+    together = build(paths)
+    sizes = {pool.kind: pool.size_bytes for pool in together.interface.pools}
+    each = [{p.kind: p.size_bytes for p in factory.interface.pools} for factory in alone.values()]
+    assert sizes["workspace"] == max(size["workspace"] for size in each) == 36880
+    assert sizes["constant"] <= sum(size["constant"] for size in each)
+    assert all(bound.optimal for bound in together.memory_plan.pool_bounds.values())
+    random, module = np.random.default_rng(1), together.load()
+    assert list(module.entries) == MLPERF
+    runs = [name for name in MLPERF for _ in range(2)]
+    random.shuffle(runs)
+    for name in runs:
+        inputs = random_inputs(random, module.entries[name].inputs)
+        expected = alone[name].run(inputs)
+        found = module.run(inputs, name)
+        assert {k: v.tolist() for k, v in found.items()} == {
+            k: v.tolist() for k, v in expected.items()
         }
-        for entry in ("learn", "plain")
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("poison", [False, True], ids=["plain", "poison"])
+@pytest.mark.parametrize("target", ["c", "llvm"])
+def test_entries_share_a_state(target, poison):
+    factory = build(Counter, {"tir.usmp.poison_dead_bytes": poison}, target=target)
+    module, random = factory.load(), np.random.default_rng(0)
+    total = np.full(8, 0.5, np.float32)
+    for _ in range(30):
+        entry = random.choice(["add", "query", "clear"])
+        x = random.standard_normal(2 if entry == "query" else 8).astype(np.float32)
+        found = module.run({"x": x}, entry)
+        if entry == "query":
+            np.testing.assert_array_equal(found["output"], total[1:3] * x)
+        elif entry == "clear":
+            assert found == {}
+            total = x
+        else:
+            total = total + x
+            expected = total.sum() + np.maximum(x, 0).sum()
+            np.testing.assert_allclose(found["output"], expected, rtol=1e-5, atol=1e-5)
+    module.reset()
+    x = np.ones(2, np.float32)
+    assert module.run({"x": x}, "query")["output"].tolist() == [0.5, 0.5]
+
+
+def test_the_state_has_one_address_and_no_entry_has_it_for_something_else():
+    factory = build(Counter)
+    plan = factory.memory_plan
+    (state,) = [b for b in plan.buffers if b.name == "total"]
+    assert factory.source.count(f"[{int(state.byte_offset)}]") >= 3
+    others = [b for b in plan.buffers if b.pool_name == state.pool_name and b.name != "total"]
+    end = state.byte_offset + state.size_bytes
+    assert all(
+        b.byte_offset >= end or b.byte_offset + b.size_bytes <= state.byte_offset for b in others
+    )
+
+
+def test_the_peak_is_that_of_the_largest_entry_and_the_state():
+    factory = build(Counter)
+    alone = {
+        name: build(one).interface.workspace_size_bytes
+        for name, one in split_entries(Counter, NAMES).items()
     }
-    assert all(spans.values())
-    assert not spans["learn"] & spans["plain"]
+    # Each of them has the state, of 32 bytes, and its flag.
+    assert factory.interface.workspace_size_bytes <= max(alone.values())
+    assert factory.memory_plan.pool_bounds["global_workspace"].optimal
 
 
-# ---- instances
+def test_models_are_named_by_files_numbers_or_keys():
+    one = split_entries(Counter, NAMES)["add"]
+    assert [e.name for e in build([one, one]).interface.entries] == ["model0", "model1"]
+    assert [e.name for e in build({"x": one, "y": one}).interface.entries] == ["x", "y"]
 
 
-MAIN_C = """
-#include <stdio.h>
-#include <stdlib.h>
-#include "tvmgen_default.h"
-static float x[24], y[24], largest[3];
-int main(void) {
-  struct tvmgen_default_workspace_pools pools[2];
-  int instance, entry;
-  for (instance = 0; instance < 2; ++instance) {
-    pools[instance].sram = malloc(TVMGEN_DEFAULT_SRAM_WORKSPACE_POOL_SIZE);
-    tvmgen_default_reset(&pools[instance]);
-  }
-  while ((instance = getchar()) != EOF && (entry = getchar()) != EOF) {
-    struct tvmgen_default_workspace_pools* own = &pools[instance];
-    size_t rows = entry == 2 ? 3 : 1;
-    int32_t status = 1;
-    if (fread(x, 32, rows, stdin) != rows) return 1;
-    if (entry == 0) {
-      struct tvmgen_default_learn_inputs inputs = {x};
-      struct tvmgen_default_learn_outputs outputs = {y};
-      status = tvmgen_default_learn_run(&inputs, &outputs, own);
-    } else if (entry == 1) {
-      struct tvmgen_default_tell_inputs inputs = {x};
-      struct tvmgen_default_tell_outputs outputs = {y};
-      status = tvmgen_default_tell_run(&inputs, &outputs, own);
-    } else {
-      struct tvmgen_default_plain_inputs inputs = {x};
-      struct tvmgen_default_plain_outputs outputs = {y, largest};
-      status = tvmgen_default_plain_run(&inputs, &outputs, own);
-    }
-    if (status != 0) return 2;
-    fwrite(y, 32, rows, stdout);
-  }
-  free(pools[0].sram);
-  free(pools[1].sram);
-  return 0;
-}
-"""
-"""Runs what it reads: number of the instance, number of the entry, input."""
+def message(model, **options):
+    with pytest.raises(ValueError) as error:
+        build(model, **options)
+    return str(error.value)
 
 
-def test_two_instances_need_two_sets_of_pools_and_nothing_else(tmp_path):
-    program = build_program(build().files(), MAIN_C, tmp_path, SANITIZERS)
-    references, random = [Entries(), Entries()], np.random.default_rng(0)
-    content, expected = b"", []
-    for entry, x in calls(60):
-        instance = int(random.integers(2))
-        number = ["learn", "tell", "plain"].index(entry)
-        content += bytes([instance, number]) + x.tobytes()
-        expected.append(references[instance].run(x, entry)["y"])
-    done = subprocess.run([program], input=content, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    outputs = np.frombuffer(done.stdout, np.float32)
-    np.testing.assert_allclose(
-        outputs, np.concatenate([y.ravel() for y in expected]), rtol=1e-4, atol=1e-5
+def test_programs_that_are_refused(tmp_path):
+    assert message(Counter, concurrent=[("add", "query")]) == (
+        'entries "add" and "query" may run at once, but both use the state "total", which add and '
+        "query may write"
     )
-
-
-# ---- entries of other kinds
-
-
-def test_entries_without_inputs_or_outputs(tmp_path):
-    """What they do is in the state alone."""
-
-    def feed(emit, x, total):
-        return [emit(relax.op.add(total, x))]
-
-    def double(emit, total):
-        return [emit(relax.op.add(total, total))]
-
-    def read(emit, total):
-        return [emit(relax.op.negative(total))]
-
-    one = (1, 8)
-    mod = module_of(
-        {
-            "feed": ({"x": one, "total": one}, feed),
-            "double": ({"total": one}, double),
-            "read": ({"total": one}, read),
-        },
-        {"feed": {"total": 0}, "double": {"total": 0}, "read": {"total": -1}},
-        {"feed": [], "double": [], "read": ["y"]},
+    assert message(Counter, concurrent=[("add", "stop")]) == (
+        'concurrent entries add, stop: there is no entry "stop"; the entries are add, clear, query'
     )
-    for io in (False, True):
-        with PassContext(config={"tir.usmp.use_workspace_io": io}):
-            factory = usmp.build(mod)
-        factory.export_model_library_format(tmp_path / "model.tar")
-        module = usmp.load_archive(tmp_path / "model.tar").load()
-        x = np.full(one, 3, np.float32)
-        assert module.run({"x": x}, "feed") == {}
-        assert module.run({}, "double") == {}
-        expected = -2 * (np.arange(8, dtype=np.float32) + 3)
-        np.testing.assert_array_equal(module.run({}, "read")["y"], [expected])
+    assert message({"no-name": Counter}).startswith('an entry cannot be called "no-name"')
+    (tmp_path / "a").mkdir()
+    files = [tmp_path / "m.tflite", tmp_path / "a" / "m.tflite"]
+    for file in files:
+        shutil.copy(ROOT / "examples/digits/digits_int8.tflite", file)
+    assert message(files) == ('two models are called "m"; give a dictionary of names and models')
 
 
-def test_only_entry_of_another_name(tmp_path):
-    def forward(emit, x):
-        return [emit(relax.op.negative(x))]
+def test_errors_name_the_entry():
+    @I.ir_module
+    class Dynamic:
+        @R.function
+        def main(x: R.Tensor(("n",), "float32")):
+            return R.nn.relu(x)
 
-    mod = module_of({"forward": ({"x": (2, 2)}, forward)}, {}, {"forward": ["y"]})
-    factory = usmp.build(mod)
-    factory.export_model_library_format(tmp_path / "model.tar")
-    x = np.arange(4, dtype=np.float32).reshape(2, 2)
-    archive = usmp.load_archive(tmp_path / "model.tar")
-    assert archive.module().entries["forward"].c_prefix == "tvmgen_default_forward"
-    for entry in (None, "forward"):
-        np.testing.assert_array_equal(archive.load().run({"x": x}, entry)["y"], -x)
-
-
-MATMUL_C = """
-#include "tvmgen_default.h"
-static int32_t matmul(const float* x, const float* w, float* y, int rows) {
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < 8; ++j) {
-      y[i * 8 + j] = 0;
-      for (int k = 0; k < 8; ++k) y[i * 8 + j] += x[i * 8 + k] * w[k * 8 + j];
-    }
-  }
-  return 0;
-}
-"""
-
-
-def test_functions_of_accelerators_in_entries(tmp_path):
-    """An entry takes the handles of those that it calls; the struct is one for all."""
-    require("gcc")
-
-    def product(emit, x):
-        return [emit(relax.op.matmul(x, relax.const(np.eye(8, dtype=np.float32))))]
-
-    def double(emit, x):
-        return [emit(relax.op.add(x, x))]
-
-    mod = module_of(
-        {"product": ({"x": (2, 8)}, product), "double": ({"x": (2, 8)}, double)},
-        {},
-        {"product": ["y"], "double": ["y"]},
-    )
-    with registered(MATMUL):
-        factory = usmp.build(mod, "accel,c")
-    assert [list(entry.devices) for entry in factory.interface.entries] == [["accel"], []]
-    (function,) = factory.interface.accelerator_functions
-    source = tmp_path / "accel.c"
-    source.write_text(
-        f"{MATMUL_C}int32_t {function.symbol}(\n"
-        "    const float* x, const float* w, float* y, void* device) {\n"
-        "  (void)device;\n  return matmul(x, w, y, 2);\n}\n"
-    )
-    module = factory.load([source])
-    x = np.arange(16, dtype=np.float32).reshape(2, 8)
-    np.testing.assert_array_equal(module.run({"x": x}, "product")["y"], x)
-    np.testing.assert_array_equal(module.run({"x": x}, "double")["y"], 2 * x)
+    alone = split_entries(Counter, NAMES)["add"]
+    with pytest.raises(
+        usmp.UnsupportedModelError, match=r'^entry "b": input x has a dynamic shape'
+    ):
+        build({"a": alone, "b": Dynamic})
