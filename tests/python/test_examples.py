@@ -118,3 +118,17 @@ def test_the_docstring_has_the_command(path):
     script = path / "run.py" if path.is_dir() else path
     docstring = ast.get_docstring(ast.parse(script.read_text()))
     assert f"    python {script.relative_to(ROOT)}" in docstring
+
+
+@pytest.mark.cc
+def test_08_entries(tmp_path):
+    lines = printed("08_entries.py", tmp_path)
+    assert lines[2:4] == [
+        "  listen: x float32[1, 8] -> output float32[]",
+        "  recall: weights float32[1, 4] -> output float32[1, 8]",
+    ]
+    places = {name: place for place, *_, name in words(lines[4:-1])}
+    assert places["kept"].startswith("global_workspace[")
+    assert sum(line[-1] == "kept" for line in words(lines)) == 1
+    # The last four inputs are 0, 1, 2 and 3.
+    assert lines[-1] == "3210.0"
