@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from usmp.support.plain_text import shown
+from usmp.support.strict_json import DamagedJSON, parse_json
 
-_MOST_DIGITS = 20
-"""Of integers: what is larger has no meaning, and takes quadratic time."""
 LARGEST_METADATA_BYTES = 2**28
 _LARGEST_BYTES = 2**32
 
@@ -30,44 +25,10 @@ def parse_metadata(content: bytes) -> Any:
         it is too large, no JSON, nested too deep, has a key twice, or a number that is
         too large.
     """
-    if len(content) > LARGEST_METADATA_BYTES:
-        raise DamagedMetadata(
-            f"it has {len(content)} bytes; it may have {LARGEST_METADATA_BYTES} at most"
-        )
     try:
-        return json.loads(
-            content,
-            object_pairs_hook=_unique,
-            parse_int=_integer,
-            parse_float=_number,
-            parse_constant=_number,
-        )
-    except DamagedMetadata:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise DamagedMetadata("it is not JSON") from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, whose keys are all there that the text has."""
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise DamagedMetadata(f'it has "{shown(twice)}" twice in one object')
-    return entries
-
-
-def _integer(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise DamagedMetadata(f"it has a number of {len(text)} digits")
-    return int(text)
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise DamagedMetadata(f"it has the number {shown(text)}")
-    return value
+        return parse_json(content, LARGEST_METADATA_BYTES)
+    except DamagedJSON as error:
+        raise DamagedMetadata(str(error)) from error
 
 
 def read_value(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> Any:
