@@ -380,6 +380,31 @@ def test_entries_have_one_layout(initial):
     assert (placed["total"], placed["own"]) == (128, 208)
 
 
+@pytest.mark.cc
+@pytest.mark.parametrize("initial", [0, 3])
+def test_entries_compute_with_one_layout(initial):
+    layout = build(entries(initial), state_memory_pool="backup").state_layout
+    wanted = moved(layout, total=128, own=208)
+    module = build(entries(initial), state_memory_pool="backup", state_layout=wanted).load()
+    x, total = np.arange(4, dtype=np.float32), np.full(4, initial, np.float32)
+    for entry in ("query", "count", "count", "query", "count"):
+        (product, *_) = module.run({"x": x}, entry).values()
+        np.testing.assert_array_equal(product, (x + total) * x)
+        if entry == "count":
+            total = total + x
+    module.reset()
+    (product,) = module.run({"x": x}, "query").values()
+    np.testing.assert_array_equal(product, (x + initial) * x)
+
+
+def test_entries_have_one_hash():
+    factory = build(entries(3), state_memory_pool="backup")
+    lines = [line for line in factory.header.splitlines() if "STATE_LAYOUT_HASH" in line]
+    assert lines == [
+        f"#define TVMGEN_DEFAULT_STATE_LAYOUT_HASH UINT64_C({factory.state_layout.hash_text})"
+    ]
+
+
 def test_entries_that_do_not_fit_a_layout():
     layout = build(entries(), state_memory_pool="backup").state_layout
     with pytest.raises(ValueError) as error:
