@@ -15,6 +15,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, build_program
+from support.micro import Micro
 from support.relax_models import PARAMS, Attention
 from support.state_models import Streaming, streaming_model
 from usmp import PoolInfoProperties, StateInfo, WorkspaceMemoryPools, WorkspacePoolInfo
@@ -414,3 +415,26 @@ def test_entries_that_do_not_fit_a_layout():
         f'in the layout; state "total" starts with another value in the layout than in the model. '
         f"{RESET}"
     )
+
+
+def test_a_keyword_spotter(shared_model):
+    """With states in a pool of their own, the other one has what runs need, and can be shared."""
+    path = shared_model("mww_okay_nabu_v2_int8")
+    mod = usmp.import_model(path)
+    io = {"use_workspace_io": True}
+    alone = build(mod, io, state_memory_pool="backup")
+    sizes = {pool.name: pool.size_bytes for pool in alone.interface.pools if not pool.is_constant}
+    assert sizes == {"backup": 3473, "global_workspace": 1472}
+    layout = alone.state_layout
+    pinned = build(
+        mod,
+        io | {"order_operators": False},
+        state_memory_pool="backup",
+        state_layout=layout,
+    )
+    assert pinned.state_layout == layout
+    module, reference = pinned.load(), Micro(path)
+    for seed in range(60):
+        inputs = reference.random_inputs(seed)
+        (value,), (expected,) = module.run(inputs).values(), reference.run(inputs).values()
+        assert value.tobytes() == expected.tobytes()

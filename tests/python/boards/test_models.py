@@ -48,9 +48,9 @@ def imported(model: Path) -> IRModule:
     return usmp.import_model(model)
 
 
-def emulated(model, board) -> EmulatedModule:
+def emulated(model, board, **arguments) -> EmulatedModule:
     require_board(board)
-    factory = usmp.build(imported(model), board=board)
+    factory = usmp.build(imported(model), board=board, **arguments)
     return EmulatedModule(factory.files(), factory.metadata["modules"]["default"], board)
 
 
@@ -126,9 +126,10 @@ def test_an_object_file_for_the_board(digits_model, board):
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
-def test_a_streaming_model_keeps_its_state(shared_model):
-    model = shared_model("mww_okay_nabu_v2_int8")
-    module, reference = emulated(model, board_named("mps3-an547")), Micro(model)
+@pytest.mark.parametrize("state_pool", [None, "isram"])
+def test_a_streaming_model_keeps_its_state(shared_model, state_pool):
+    model, board = shared_model("mww_okay_nabu_v2_int8"), board_named("mps3-an547")
+    module, reference = emulated(model, board, state_memory_pool=state_pool), Micro(model)
     inputs = [reference.random_inputs(seed) for seed in range(4)]
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
