@@ -71,9 +71,11 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
         }
     from usmp.frontend.describe_model import describe_model
 
+    described = asdict(describe_model(options.FILE, **import_arguments(options)))
+    unneeded = ("inputs", "outputs") if described["entries"] else ("entries",)
     return {
         "file": options.FILE,
-        **asdict(describe_model(options.FILE, **import_arguments(options))),
+        **{name: value for name, value in described.items() if name not in unneeded},
     }
 
 

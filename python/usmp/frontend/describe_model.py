@@ -33,6 +33,23 @@ class DescribedTensor:
 
 
 @dataclass(frozen=True)
+class DescribedEntry:
+    """One of several functions that an application will call.
+
+    Parameters
+    ----------
+    entry
+        its name.
+    inputs, outputs
+        in its order.
+    """
+
+    entry: str
+    inputs: list[DescribedTensor]
+    outputs: list[DescribedTensor]
+
+
+@dataclass(frozen=True)
 class ModelDescription:
     """A model.
 
@@ -41,12 +58,14 @@ class ModelDescription:
     format
         of the file, in words.
     inputs, outputs
-        in the order of the model.
+        in the order of the model; none if it has several entries.
     operators
         how often each occurs, by the names that the format has for them; of the most
         frequent first.
     signatures
         names under which the file offers the model, if the format has such.
+    entries
+        if there are several.
     """
 
     format: str
@@ -54,6 +73,7 @@ class ModelDescription:
     outputs: list[DescribedTensor]
     operators: dict[str, int]
     signatures: list[str] = field(default_factory=list)
+    entries: list[DescribedEntry] = field(default_factory=list)
 
 
 def describe_model(path: str | Path, **options: Any) -> ModelDescription:
@@ -82,14 +102,19 @@ def describe_model(path: str | Path, **options: Any) -> ModelDescription:
 def _describe_tflite(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
     from usmp.frontend.tflite.check import check_tflite
     from usmp.frontend.tflite.model import TfliteTensor
-    from usmp.frontend.tflite.read import operator_name, vector
+    from usmp.frontend.tflite.read import operator_name
+    from usmp.frontend.tflite.signatures import inputs_of, outputs_of, signatures_of
 
     model = check_tflite(content, limits)
-    graph = model.Subgraphs(0)
-    tensors = {
-        kind: [_tflite_tensor(TfliteTensor(model, graph, index)) for index in vector(graph, kind)]
-        for kind in ("Inputs", "Outputs")
-    }
+    entries = []
+    for signature in signatures_of(model):
+        graph = model.Subgraphs(signature.graph)
+        inputs, outputs = (
+            [_tflite_tensor(TfliteTensor(model, graph, index), name) for name, index in named]
+            for named in (inputs_of(model, signature), outputs_of(model, signature))
+        )
+        entries.append(DescribedEntry(signature.name, inputs, outputs))
+    only = entries[0] if len(entries) == 1 else None
     names = [
         operator_name(model, model.Subgraphs(number).Operators(index))
         for number in range(model.SubgraphsLength())
@@ -98,11 +123,16 @@ def _describe_tflite(content: bytes, folder: Path, limits: Limits) -> ModelDescr
     keys = [model.SignatureDefs(i).SignatureKey() for i in range(model.SignatureDefsLength())]
     signatures = [key.decode(errors="replace") for key in keys if key]
     return ModelDescription(
-        "TFLite model", tensors["Inputs"], tensors["Outputs"], _counted(names), signatures
+        "TFLite model",
+        only.inputs if only else [],
+        only.outputs if only else [],
+        _counted(names),
+        signatures,
+        [] if only else entries,
     )
 
 
-def _tflite_tensor(tensor: Any) -> DescribedTensor:
+def _tflite_tensor(tensor: Any, name: str) -> DescribedTensor:
     from usmp.relax.io_quantization import parameters_of
     from usmp.support.errors import UnsupportedModelError
 
@@ -110,7 +140,7 @@ def _tflite_tensor(tensor: Any) -> DescribedTensor:
         parameters = parameters_of(tensor.quantization)
     except UnsupportedModelError:
         parameters = None  # TFLite takes a scale without a zero point for none.
-    return DescribedTensor(tensor.name, tensor.dtype, tensor.shape, *(parameters or (None, None)))
+    return DescribedTensor(name, tensor.dtype, tensor.shape, *(parameters or (None, None)))
 
 
 def _describe_onnx(content: bytes, folder: Path, limits: Limits) -> ModelDescription:

@@ -25,6 +25,9 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
         if "name" in module:
             _print_line(console, f'module "{module["name"]}", C symbols {module["c_prefix"]}_*')
         for entry in module.get("entries", [module]):
+            # The title of a table would break where the table ends.
+            if "entry" in entry:
+                _print_line(console, f"inputs and outputs of entry {shown(entry['entry'])}")
             console.print(_tensor_table(entry))
         if module.get("pools"):
             console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))
@@ -53,8 +56,8 @@ def _tensor_table(module: Mapping[str, Any]) -> Table:
         for tensor in module[f"{side}s"]
     ]
     quantized = ("scale", "zero point") if any(row["scale"] for row in rows) else ()
-    of_entry = f" of entry {shown(module['entry'])}" if "entry" in module else ""
-    return _table(f"inputs and outputs{of_entry}", ("", "name", "type", "shape", *quantized), rows)
+    title = "" if "entry" in module else "inputs and outputs"
+    return _table(title, ("", "name", "type", "shape", *quantized), rows)
 
 
 def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:
@@ -69,7 +72,12 @@ def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True)
+    table = Table(
+        title=Text(title) if title else None,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        collapse_padding=True,
+    )
     for heading in headings:
         is_number = heading in ("bytes", "count", "scale", "zero point")
         table.add_column(

@@ -12,6 +12,7 @@ import usmp
 from support.entry_models import entry_model
 from support.onnx_models import residual_cnn
 from support.relax_models import PARAMS, Attention
+from support.tflite_signatures import counter_file
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 
 IMAGE = {
@@ -60,6 +61,29 @@ def test_table(tvmc, digits_model):
     assert ["input", "image", "int8", "1x8x8x1", "0.00392157", "-128"] in lines
     assert ["output", "probabilities", "int8", "1x10", "0.00390625", "-128"] in lines
     assert ["CONV_2D", "4"] in lines
+
+
+def test_tflite_with_several_signatures(tvmc, tmp_path):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(counter_file())
+
+    def tensor(name: str) -> dict:
+        no_parameters = {"scale": None, "zero_point": None}
+        return {"name": name, "dtype": "float32", "shape": [1, 4], **no_parameters}
+
+    found = described(tvmc, path)
+    assert found["signatures"] == ["step", "peek", "clear", "twice"]
+    assert found["entries"] == [
+        {"entry": "step", "inputs": [tensor("by")], "outputs": [tensor("sum")]},
+        {"entry": "peek", "inputs": [], "outputs": [tensor("held")]},
+        {"entry": "clear", "inputs": [], "outputs": []},
+        {"entry": "twice", "inputs": [tensor("x")], "outputs": [tensor("y")]},
+    ]
+    assert {"inputs", "outputs"}.isdisjoint(found)
+    lines = tvmc("info", path).stdout.splitlines()
+    titles = [line for line in lines if "of entry" in line]
+    assert titles == [f"inputs and outputs of entry {key}" for key in found["signatures"]]
+    assert ["output", "sum", "float32", "1x4"] in [line.split() for line in lines]
 
 
 @pytest.mark.models
