@@ -1,0 +1,170 @@
+"""A transformer from PyTorch with a cache of keys and values, as two entries of one program."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+import tvm_ffi
+from tvm import tirx
+from tvm.ir.transform import PassContext
+
+import usmp
+from support.c_program import SANITIZERS, run_as_program
+from support.main_calls import called
+from support.poison import poisoned
+from support.pytorch_cache import (
+    HEADS,
+    POSITIONS,
+    TOKENS,
+    VOCABULARY,
+    WIDTH,
+    CachedTransformer,
+    exported_step,
+)
+from support.pytorch_models import seeded, torch
+from usmp.frontend.pytorch.importer import import_pytorch, import_pytorch_methods
+from usmp.runtime import HostModule
+
+pytestmark = pytest.mark.cc
+
+CACHES = [f"layers.{layer}.cache.{part}" for layer in range(2) for part in ("keys", "values")]
+ELEMENTS = HEADS * POSITIONS * (WIDTH // HEADS)
+CACHE_BYTES = len(CACHES) * ELEMENTS * 4
+METHODS = {"prefill": TOKENS, "decode": 1}
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    module = seeded(CachedTransformer)
+    return {name: exported_step(module, count) for name, count in METHODS.items()}
+
+
+@pytest.fixture(scope="module")
+def factory(files) -> usmp.AOTExecutorFactoryModule:
+    return usmp.build(import_pytorch_methods(files))
+
+
+def workspace(factory: usmp.AOTExecutorFactoryModule) -> dict:
+    memory = factory.metadata["modules"]["default"]["memory"]
+    (pool,) = [pool for pool in memory["pools"] if pool["kind"] == "workspace"]
+    return pool
+
+
+def steps() -> list[tuple[str, torch.Tensor, torch.Tensor]]:
+    """A prefill and as many steps as the cache has room for."""
+    generator = torch.Generator().manual_seed(1)
+    tokens = torch.randint(0, VOCABULARY, (1, POSITIONS), generator=generator)
+    positions = torch.arange(POSITIONS)
+    cuts = [(0, TOKENS), *((i, i + 1) for i in range(TOKENS, POSITIONS))]
+    return [
+        ("prefill" if begin == 0 else "decode", tokens[:, begin:end], positions[begin:end])
+        for begin, end in cuts
+    ]
+
+
+def check(host: HostModule) -> None:
+    """All steps, twice, with a reset in between, give what PyTorch does."""
+    for _ in range(2):
+        module = seeded(CachedTransformer)
+        for entry, tokens, positions in steps():
+            with torch.no_grad():
+                expected = module(tokens, positions).numpy()
+            inputs = {"tokens": tokens.numpy(), "positions": positions.numpy()}
+            (logits,) = host.run(inputs, entry=entry).values()
+            np.testing.assert_allclose(logits, expected, rtol=0, atol=1e-5)
+        host.reset()
+
+
+def test_all_steps_are_like_pytorch(factory):
+    check(factory.load())
+
+
+def test_all_steps_with_dead_memory_overwritten(factory):
+    check(poisoned(factory).load())
+
+
+def test_inputs_and_outputs_in_the_workspace(files):
+    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+        check(usmp.build(import_pytorch_methods(files)).load())
+
+
+def test_only_decode(factory):
+    """A program may fill the cache token by token."""
+    module, host = seeded(CachedTransformer), factory.load()
+    for position in range(TOKENS):
+        tokens, positions = torch.tensor([[position]]), torch.tensor([position])
+        with torch.no_grad():
+            expected = module(tokens, positions).numpy()
+        inputs = {"tokens": tokens.numpy(), "positions": positions.numpy()}
+        (logits,) = host.run(inputs, entry="decode").values()
+        np.testing.assert_allclose(logits, expected, rtol=0, atol=1e-5)
+
+
+def test_the_cache_has_one_place(factory):
+    states = [b for b in workspace(factory)["buffers"] if b["kind"] == "state"]
+    assert sorted(b["name"] for b in states) == CACHES
+    assert sum(b["size"] for b in states) == CACHE_BYTES
+    places = {}
+    for entry in METHODS:
+        main = factory.ir_mod[f"__tvm_{entry}__"]
+        for statement in main.body.seq:
+            if isinstance(statement, tirx.DeclBuffer) and statement.buffer.name in CACHES:
+                offset = int(statement.data.args[0].indices[0])
+                places.setdefault(str(statement.buffer.name), []).append(offset)
+    expected = {b["name"]: [b["offset"]] * len(METHODS) for b in states}
+    assert places == expected
+
+
+def test_nothing_else_is_as_large_as_the_cache(factory):
+    """No operator, and no copy, moves the keys or the values of a layer."""
+    mod, found = factory.ir_mod, []
+
+    def note(statement: tirx.DeclBuffer) -> None:
+        if prod(int(extent) for extent in statement.buffer.shape) >= ELEMENTS:
+            found.append(str(statement.buffer.name))
+
+    for entry in METHODS:
+        main = mod[f"__tvm_{entry}__"]
+        tvm_ffi.structural_walk(main.body, (tirx.DeclBuffer, note))
+        assert [name for name in called(main) if name.startswith("usmp_copy")] == []
+    ours = [name for name in found if "constant" not in name and "workspace" not in name]
+    assert sorted(ours) == sorted(CACHES * len(METHODS))
+
+
+def test_the_peak_is_that_of_the_larger_entry(files, factory):
+    peaks = {}
+    for name, content in files.items():
+        pool = workspace(usmp.build(import_pytorch(content)))
+        assert pool["optimal"], name
+        peaks[name] = pool["peak_bytes"]
+    pool = workspace(factory)
+    assert pool["optimal"]
+    assert peaks["decode"] < peaks["prefill"]
+    assert pool["peak_bytes"] == max(peaks.values()) < CACHE_BYTES + 4096
+
+
+def test_entries_that_change_one_cache_cannot_run_at_once(files):
+    with pytest.raises(ValueError, match="may run at once, but both use the state"):
+        usmp.build(import_pytorch_methods(files), concurrent=[("prefill", "decode")])
+
+
+def test_weights_are_stored_once(files, factory):
+    constants = {}
+    for name, content in {**files, "both": None}.items():
+        built = factory if content is None else usmp.build(import_pytorch(content))
+        memory = built.metadata["modules"]["default"]["memory"]
+        (pool,) = [pool for pool in memory["pools"] if pool["kind"] == "constant"]
+        constants[name] = pool["peak_bytes"]
+    assert constants["both"] <= max(constants["prefill"], constants["decode"]) + 64
+
+
+def test_no_input_leads_out_of_memory(files, tmp_path):
+    """Tokens and positions that are none give some numbers; PyTorch raises an error."""
+    factory = usmp.build(import_pytorch(files["decode"]))
+    numbers = [0, -1, VOCABULARY, POSITIONS, -POSITIONS - 1, 2**62, 2**63 - 1, -(2**63)]
+    runs = np.array([[token, position] for token in numbers for position in numbers])
+    outputs = run_as_program(factory, tmp_path, SANITIZERS, runs.tobytes())
+    logits = np.frombuffer(outputs, np.float32).reshape(len(runs), VOCABULARY)
+    assert np.isfinite(logits).all()
