@@ -33,6 +33,7 @@ BY_NAME = {
     "float_operators": "<operator>",
     "overlaps": "<buffer>",
     "states": "<state>",
+    "peak_bytes": "<pool>",
     "attributes": "<attribute>",
     "estimated_access_cycles_by_pool": "<pool>",
 }

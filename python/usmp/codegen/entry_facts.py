@@ -12,7 +12,7 @@ from tvm.ir import TensorLoad, Var
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
-from usmp.objects import BufferInfoKind, PlacedBuffer
+from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import POOL_ARGS_ATTR
 
 
@@ -87,6 +87,22 @@ def entries_of_buffers(
         for entry, function in functions.items()
         if owners <= set(facts.graph.callees_first(function))
     ]
+
+
+def peak_within(plan: MemoryPlan, pool_name: str, positions: LiveRange) -> int:
+    """The highest end address in a pool of what is live at some of these positions."""
+    return max(
+        (
+            int(buffer.byte_offset) + int(buffer.size_bytes)
+            for buffer in plan.buffers
+            if buffer.pool_name == pool_name
+            and any(
+                max(live.start, positions.start) < min(live.stop, positions.stop)
+                for live in buffer.live_ranges
+            )
+        ),
+        default=0,
+    )
 
 
 @dataclass(frozen=True)

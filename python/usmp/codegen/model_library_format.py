@@ -24,7 +24,7 @@ from usmp.analysis import PoolUsage, memory_pressure, pool_usage
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
-from usmp.codegen.entry_facts import entries_of_buffers
+from usmp.codegen.entry_facts import entries_of_buffers, peak_within
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import replace_forbidden
@@ -192,6 +192,11 @@ def _among_entries(entry: EntryInterface, plan: MemoryPlan) -> dict[str, Any]:
     positions = plan.entry_ranges[entry.name]
     return {
         "positions": [int(positions.start), int(positions.stop)],
+        "peak_bytes": {
+            pool.name: peak_within(plan, pool.name, positions)
+            for pool in entry.pools
+            if not pool.is_constant
+        },
         "states": {
             state.name: {"size": state.size_bytes, "changed": state.is_changed}
             for state in entry.states

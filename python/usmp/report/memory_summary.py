@@ -116,18 +116,19 @@ def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None
 
 
 def _entries(mains: Sequence[Mapping[str, Any]]) -> Table:
-    """What is each entry's own, in bytes, and which may run at the same time."""
+    """The peak of each entry, states included, what is its own, and which may run at once."""
     table = Table(
         title=Text("Entries"), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True
     )
     table.add_column("entry", overflow="fold")
-    for heading in ("inputs and outputs", "state"):
+    for heading in ("peak bytes", "inputs and outputs", "state"):
         table.add_column(heading, justify="right", no_wrap=True)
     if any(main["concurrent_with"] for main in mains):
         table.add_column("may run at once with", overflow="fold")
     for main in mains:
         others = Text(", ".join(map(shown, main["concurrent_with"])))
-        row = (str(main["io_size_bytes"]), str(main["state_size_bytes"]), others)
+        peak = sum(main["peak_bytes"].values())
+        row = (str(peak), str(main["io_size_bytes"]), str(main["state_size_bytes"]), others)
         table.add_row(Text(shown(main["entry"])), *row[: len(table.columns) - 1])
     return table
 

@@ -141,6 +141,9 @@ def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
 def _check_among_entries(main: Any, names: Collection[str], where: str) -> None:
     """Check that what an entry shares with others can be shown."""
     read_value(main, "positions", is_range, where)
+    peaks = read_value(main, "peak_bytes", lambda value: isinstance(value, dict), where)
+    for pool in peaks:
+        read_value(peaks, pool, is_count, f'"peak_bytes" of {where}')
     states = read_value(main, "states", lambda value: isinstance(value, dict), where)
     for state, described in states.items():
         read_value(described, "size", is_count, f'state "{shown(state)}" of {where}')

@@ -253,6 +253,17 @@ def test_workspace_is_the_largest_entry_and_the_state(factory):
     assert factory.ram_bytes == factory.interface.workspace_size_bytes + (24 + 24 + 3) * 4
 
 
+def test_peak_of_each_entry(factory):
+    """States count in all of them: 32 bytes at the begin of the pool, and a byte at its end."""
+    mains = factory.metadata["modules"]["default"]["memory"]["functions"]["main"]
+    peaks = {main["entry"]: main["peak_bytes"] for main in mains}
+    assert peaks == {name: {"global_workspace": 161} for name in ENTRIES}
+    with PassContext(config={"tir.usmp.algorithm": "no_sharing"}):
+        mains = usmp.build(entry_model()).metadata["modules"]["default"]["memory"]["functions"]
+    peaks = {main["entry"]: main["peak_bytes"]["global_workspace"] for main in mains["main"]}
+    assert peaks == {"learn": 65, "tell": 65, "plain": 272}
+
+
 def test_states_that_entries_use(factory):
     """All set the initial values that are not zeros, if they run first."""
     used = {e.name: {s.name: s.is_changed for s in e.states} for e in factory.interface.entries}

@@ -339,6 +339,7 @@ def test_no_name_controls_the_terminal():
 def entry(name: str, io: int = 8, state: int = 0, *others: str) -> dict[str, Any]:
     return {
         "entry": name,
+        "peak_bytes": {"sram": 30, "dtcm": 2},
         "io_size_bytes": io,
         "state_size_bytes": state,
         "concurrent_with": list(others),
@@ -366,9 +367,9 @@ def test_entries():
         "sram workspace 40 40 1.000 yes",
         "flash constant 70 70 1.000 yes",
         "Entries",
-        "entry inputs and outputs state",
-        "encode 20 8",
-        "step 8 0",
+        "entry peak bytes inputs and outputs state",
+        "encode 32 20 8",
+        "step 32 8 0",
         "Live at the peak of sram, in entry encode",
         "buffer offset bytes",
         "state a 0 8",
@@ -386,10 +387,10 @@ def test_entries_that_may_run_at_once():
     lines = of_entries(entries, ["a", "c"])
     assert lines[4:9] == [
         "Entries",
-        "entry inputs and outputs state may run at once with",
-        "a 12 0 c",
-        "b 8 0",
-        "c 8 0 a",
+        "entry peak bytes inputs and outputs state may run at once with",
+        "a 32 12 0 c",
+        "b 32 8 0",
+        "c 32 8 0 a",
     ]
     assert "Live at the peak of sram, in entries a, c" in lines
     assert (

@@ -204,6 +204,12 @@ _LACKS = 'module "default" lacks its inputs, outputs or pools'
         ("0/concurrent_with", ["x"], 'entry "learn" of module "default" has no valid "con'),
         ("0/concurrent_with", [[]], 'entry "learn" of module "default" has no valid "con'),
         ("0/positions", [4, 4], 'entry "learn" of module "default" has no valid "positions"'),
+        ("0/peak_bytes", None, 'entry "learn" of module "default" has no valid "peak_bytes"'),
+        (
+            "0/peak_bytes/global_workspace",
+            "x",
+            '"peak_bytes" of entry "learn" of module "default" has no valid "global_workspace"',
+        ),
         ("0/positions", None, 'entry "learn" of module "default" has no valid "positions"'),
         ("", "main", _LACKS),
         ("", {"a": 1}, _LACKS),
