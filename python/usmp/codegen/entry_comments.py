@@ -9,6 +9,9 @@ from usmp.codegen.entry_facts import UsedState
 from usmp.codegen.entry_interface import EntryInterface
 from usmp.codegen.interface import Interface
 
+_SHOWN_STATES = 6
+"""Names in a line."""
+
 _WRITE_INPUTS = {
     False: "write all inputs before each run, for a run may overwrite them",
     True: "write inputs when they change, for a run leaves them as they are",
@@ -62,7 +65,9 @@ def _kept_bytes(interface: Interface, entry: EntryInterface) -> list[list[str]]:
 
 
 def _listed(states: Sequence[UsedState]) -> str:
-    names = ", ".join(quoted(state.name) for state in states)
+    names = ", ".join(quoted(state.name) for state in states[:_SHOWN_STATES])
+    if len(states) > _SHOWN_STATES:
+        names += f" and {len(states) - _SHOWN_STATES} more"
     return f"{sum(state.size_bytes for state in states)} ({names})"
 
 

@@ -49,6 +49,8 @@ def used_states(
     states
         all states of the plan.
     """
+    if not states:
+        return []
     views = [
         view for name in facts.graph.callees_first(function) for view in _views(facts.of(name))
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from random import Random
 
 import pytest
 from tvm.ir.transform import PassContext
@@ -11,6 +12,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.compilers import require
 from support.entry_models import ENTRIES, check_entries_compute, entry_model
+from support.hostile_names import check_c, hostile_name
 from support.interface_views import constants, entry, tensor, workspace
 from support.poison import poisoned
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
@@ -193,6 +195,34 @@ def test_comments_about_state(used, sentence):
     states = [UsedState(name, 8, is_changed) for name, is_changed in used.items()]
     text = print_header(two({"states": states}, states=KEPT))
     assert f" * {sentence}" in comment_of(text, "tvmgen_default_a_run")
+
+
+def test_comment_about_many_states():
+    states = [UsedState(f"layers.{number}.cache", 8, True) for number in range(9)]
+    text = comment_of(print_header(two({"states": states}, states=KEPT)), "tvmgen_default_a_run")
+    assert '"layers.5.cache" and 3 more) of the 16 bytes' in text
+    assert "layers.6.cache" not in text
+
+
+@pytest.mark.parametrize(("language", "standard"), [("c", "c99"), ("c++", "c++11")])
+def test_hostile_names_of_tensors_and_states(language, standard):
+    random = Random(language)
+    text = "#include <stdint.h>\n#include <math.h>\n#include <string.h>\n"
+    for number in range(60):
+        names = [hostile_name(random) for _ in range(4)]
+        members = member_names({"a": (infos(*names[:2]), []), "a_b": (infos(*names[2:]), [])})
+        states = [UsedState(hostile_name(random), 1, bool(random.randrange(2))) for _ in range(3)]
+        entries = [
+            entry(
+                name,
+                [tensor(n, c_name=c) for n, c in zip(given, own, strict=True)],
+                states=states,
+                module_name=f"m{number}",
+            )
+            for name, given, own in zip(("a", "a_b"), (names[:2], names[2:]), members, strict=True)
+        ]
+        text += print_header(Interface(f"m{number}", entries, [], KEPT))
+    check_c(text, language, standard)
 
 
 def test_comment_about_tensors_in_the_workspace():
