@@ -105,8 +105,7 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
         # The struct of an entry without such tensors has a member too, which C must see set.
         lines.append(f"  struct {entry.prefix}_{what} places{'' if tensors else ' = {0}'};")
         assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in tensors]
-        # C has no struct without members, and compilers warn of one that is returned as it is.
-        lines += assignments or ["  places.unused = 0;"]
+        lines += assignments
         if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
             lines.append("  (void)workspace_pools;")
         lines += ["  return places;", "}\n"]

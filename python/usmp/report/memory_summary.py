@@ -14,6 +14,7 @@ from rich.text import Text
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
+_SHOWN_ENTRIES = 3
 _ENDED_ANYWHERE = {
     "time": "The search was ended by its time budget: another run may end with another plan.",
     "interrupt": "The search was interrupted: another run may end with another plan.",
@@ -172,6 +173,8 @@ def _in_entries(pool: Mapping[str, Any]) -> str:
     entries = pool.get("entries_at_peak", [])
     if not entries:
         return ""
+    if len(entries) > _SHOWN_ENTRIES:
+        return f", in {len(entries)} entries"
     return f", in {'entries' if len(entries) > 1 else 'entry'} {', '.join(map(shown, entries))}"
 
 

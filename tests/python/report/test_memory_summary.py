@@ -399,6 +399,12 @@ def test_entries_that_may_run_at_once():
     )
 
 
+def test_peak_of_an_operator_that_many_entries_call():
+    entries = [entry(name) for name in "abcd"]
+    assert "Live at the peak of sram, in entries a, b, c" in of_entries(entries, ["a", "b", "c"])
+    assert "Live at the peak of sram, in 4 entries" in of_entries(entries, list("abcd"))
+
+
 def test_peak_of_states_alone_is_in_no_entry():
     assert "Live at the peak of sram" in of_entries([entry("a"), entry("b")], [])
 
