@@ -66,11 +66,11 @@ def compile_model(options: argparse.Namespace) -> None:
     check_output(options.output, options.FILE, "the archive")
     with stages(options) as stage:
         factory = build_model(options, stage)
-        check_has_state(options, factory)
+        check_has_state(options, factory.state_layout)
         stage("emitting C")
         with written(options.output, is_last=options.export_state_layout is None):
             factory.export_model_library_format(options.output)
-        export_state_layout(options, factory)
+        export_state_layout(options, factory.state_layout)
     note_interrupted_search(options, factory)
     if options.quiet:
         return

@@ -12,7 +12,7 @@ from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.output import check_output, written
-from usmp.driver.plan_archive import is_archive, planned_module
+from usmp.driver.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
@@ -86,15 +86,16 @@ def plan_model(options: argparse.Namespace) -> None:
     if is_archive(options):
         module = planned_module(options)
         show: Show = partial(_print_plan, module.metadata)
-        memory = module.metadata["memory"]
+        memory, layout = module.metadata["memory"], archived_state_layout(module)
     else:
         with stages(options) as stage:
             factory = build_model(options, stage)
-        check_has_state(options, factory)
         note_interrupted_search(options, factory)
         show = partial(print_summary, factory)
         memory = factory.metadata["modules"][factory.module_name]["memory"]
-        export_state_layout(options, factory, is_last=options.output is None)
+        layout = factory.state_layout
+    check_has_state(options, layout)
+    export_state_layout(options, layout, is_last=options.output is None)
     if options.output:
         from usmp.codegen.write_file import write_file
 

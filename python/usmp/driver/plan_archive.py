@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
 from usmp.driver.info import ARCHIVE
 from usmp.driver.output import check_readable
+from usmp.driver.state_options import check_export
 
 if TYPE_CHECKING:
+    from usmp.objects import StateLayout
     from usmp.runtime.archived_module import ArchivedModule
 
-_WITH_ARCHIVES = ("FILE", "module_name")
+_WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout")
 
 
 def is_archive(options: argparse.Namespace) -> bool:
@@ -41,12 +44,32 @@ def planned_module(options: argparse.Namespace) -> ArchivedModule:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} belongs to a model, and {options.FILE} is planned already")
     check_readable(options.FILE)
+    check_export(options)
     from usmp.runtime import load_archive
 
     archive = load_archive(options.FILE)
     (default,) = (a.default for _, a in options.of_models if a.dest == "module_name")
     is_named = options.module_name != default or default in archive.modules
     return archive.module(options.module_name if is_named else None)
+
+
+def archived_state_layout(module: ArchivedModule) -> StateLayout | None:
+    """Where the states are; None if the archive does not say, or there are none.
+
+    Raises
+    ------
+    ValueError
+        the layout is damaged.
+    """
+    from usmp.objects import StateLayout
+
+    document = module.metadata["memory"].get("state_layout")
+    if document is None:
+        return None
+    try:
+        return StateLayout.from_json(json.dumps(document))
+    except ValueError as error:
+        raise ValueError(f"the archive's state layout is damaged: {error}") from error
 
 
 def _is_given(options: argparse.Namespace, action: argparse.Action) -> bool:

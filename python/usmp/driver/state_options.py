@@ -9,7 +9,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.output import check_output, check_readable, written
 
 if TYPE_CHECKING:
-    from usmp import AOTExecutorFactoryModule
+    from usmp.objects import StateLayout
 
 _LAYOUT = "the state layout"
 
@@ -32,20 +32,15 @@ def add_state_options(parser: Any) -> None:
     )
 
 
-def check_state_options(options: argparse.Namespace) -> None:
-    """Refuse files that cannot be read or written, or that are two things at once, before the
-    seconds that TVM takes to load.
+def check_export(options: argparse.Namespace) -> None:
+    """Refuse to write the layout where it cannot be, or over what is read or written.
 
     Raises
     ------
     UsageError
-        a file is missing, cannot be written, or would be overwritten.
+        the file cannot be written, or would be overwritten.
     """
     given, exported = options.state_layout, options.export_state_layout
-    if given is not None:
-        check_readable(given)
-    if given is not None and options.output is not None:
-        check_output(options.output, given, "the output", _LAYOUT)
     if exported is None:
         return
     check_output(exported, options.FILE, _LAYOUT)
@@ -55,7 +50,24 @@ def check_state_options(options: argparse.Namespace) -> None:
         check_output(exported, given, _LAYOUT, "the one that is read")
 
 
-def check_has_state(options: argparse.Namespace, factory: AOTExecutorFactoryModule) -> None:
+def check_state_options(options: argparse.Namespace) -> None:
+    """Refuse files that cannot be read or written, or that are two things at once, before the
+    seconds that TVM takes to load.
+
+    Raises
+    ------
+    UsageError
+        a file is missing, cannot be written, or would be overwritten.
+    """
+    given = options.state_layout
+    if given is not None:
+        check_readable(given)
+    if given is not None and options.output is not None:
+        check_output(options.output, given, "the output", _LAYOUT)
+    check_export(options)
+
+
+def check_has_state(options: argparse.Namespace, layout: StateLayout | None) -> None:
     """Refuse to write the layout of a model without state, before anything is written.
 
     Raises
@@ -63,7 +75,7 @@ def check_has_state(options: argparse.Namespace, factory: AOTExecutorFactoryModu
     UsageError
         the layout is asked for, and there is none.
     """
-    if options.export_state_layout is not None and factory.state_layout is None:
+    if options.export_state_layout is not None and layout is None:
         raise UsageError(
             f"{options.FILE}: the model keeps nothing between runs, so it has no state layout; "
             "leave --export-state-layout out"
@@ -71,7 +83,7 @@ def check_has_state(options: argparse.Namespace, factory: AOTExecutorFactoryModu
 
 
 def export_state_layout(
-    options: argparse.Namespace, factory: AOTExecutorFactoryModule, is_last: bool = True
+    options: argparse.Namespace, layout: StateLayout | None, is_last: bool = True
 ) -> None:
     """Write the layout to the file that is asked for.
 
@@ -85,7 +97,7 @@ def export_state_layout(
     UsageError
         it cannot be written; then an older file of that name is as it was.
     """
-    path, layout = options.export_state_layout, factory.state_layout
+    path = options.export_state_layout
     if path is None or layout is None:
         return
     from usmp.codegen.write_file import write_file

@@ -41,6 +41,19 @@ def script(tmp_path):
     return str(path)
 
 
+STATE_SCRIPT = """
+from tvm.script import ir as I
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def __tvm_main__():
+        last = T.alloc_buffer((4,), "int8", annotations={"state_tensor": "last"})
+        last[0] = last[0] + T.int8(1)
+"""
+
+
 @pytest.fixture
 def run(capfd):
     """The exit status of a command, and what it wrote to stdout and stderr."""
@@ -114,6 +127,18 @@ def test_pools(run, script):
     output = run(script, *arguments)[1]
     assert "slow_0_var" in output
     assert "fast" not in output
+
+
+def test_a_state_pool(run, tmp_path):
+    path = tmp_path / "state.py"
+    path.write_text(STATE_SCRIPT)
+    arguments = [f"--passes={BIND},UnifiedStaticMemoryPlanner", "--state-pool=backup"]
+    status, output, _ = run(path, *arguments)
+    assert status == 0
+    assert 'def __tvm_main__(backup_0_var: T.handle("uint8", "global")):' in output
+    status, _, error = run(path, *arguments, "--usmp-workspace-pool-backup=size=3")
+    assert status == 1
+    assert 'pool "backup": size_hint_bytes=3' in error
 
 
 @pytest.mark.parametrize(("algorithm", "size_bytes"), [("auto", 4), ("no_sharing", 36)])

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support.archives import write_tar
 from support.quantized_models.variables import VECTOR, delay
+from usmp import load_archive
 from usmp.objects import PlacedState, StateLayout
 
 RANDOM = "random"
@@ -181,8 +183,29 @@ def test_a_model_without_state_has_no_layout(refused, small_model, command):
     )
 
 
-def test_an_archive_is_planned_already(tvmc, refused, model):
-    tvmc("compile", model, "-o", "m.tar")
-    assert refused("plan", "m.tar", "--export-state-layout=layout.json") == (
-        "--export-state-layout belongs to a model, and m.tar is planned already"
+def test_the_layout_of_an_archive(tvmc, refused, model, small_model):
+    tvmc("compile", model, "-o", "m.tar", "--export-state-layout=layout.json")
+    assert tvmc("plan", "m.tar", "--export-state-layout=again.json", "--quiet").status == 0
+    assert Path("again.json").read_text() == Path("layout.json").read_text()
+    assert refused("plan", "m.tar", "--export-state-layout=m.tar") == (
+        "m.tar: the state layout would overwrite the model"
     )
+    assert refused("plan", "m.tar", "--state-layout=layout.json") == (
+        "--state-layout belongs to a model, and m.tar is planned already"
+    )
+    tvmc("compile", small_model, "-o", "small.tar")
+    assert refused("plan", "small.tar", "--export-state-layout=none.json") == (
+        "small.tar: the model keeps nothing between runs, so it has no state layout; leave "
+        "--export-state-layout out"
+    )
+
+
+def test_the_layout_of_a_damaged_archive(tvmc, refused, model):
+    tvmc("compile", model, "-o", "m.tar")
+    files = load_archive("m.tar").files
+    metadata = json.loads(files["metadata.json"])
+    metadata["modules"]["default"]["memory"]["state_layout"]["hash"] = "0x0"
+    files["metadata.json"] = json.dumps(metadata).encode()
+    write_tar(Path("damaged.tar"), files)
+    message = refused("plan", "damaged.tar", "--export-state-layout=layout.json")
+    assert message.startswith("the archive's state layout is damaged: its hash is 0x0, but ")
