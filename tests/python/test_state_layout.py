@@ -18,7 +18,14 @@ from support.c_program import SANITIZERS, build_program
 from support.micro import Micro
 from support.relax_models import PARAMS, Attention
 from support.state_models import Streaming, streaming_model
-from usmp import PoolInfoProperties, StateInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfoProperties,
+    StateInfo,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
 from usmp.objects import PlacedState, StateLayout
 from usmp.runtime import HostModule
 
@@ -134,6 +141,31 @@ def test_states_are_where_the_layout_says(layout, options, is_alone):
     assert factory.state_layout == wanted
     states = {b["name"]: b["offset"] for b in buffers(factory) if b["kind"] == "state"}
     assert states == OTHER_PLACES
+
+
+def timed(name: str, bandwidth: int, size: int = -1) -> WorkspacePoolInfo:
+    speed = {
+        "clock_frequency_hz": 1000,
+        "read_bandwidth_bytes_per_cycle": bandwidth,
+        "write_bandwidth_bytes_per_cycle": bandwidth,
+    }
+    return WorkspacePoolInfo(name, ["c"], PoolInfoProperties(size, **speed))
+
+
+def test_pools_that_are_chosen_by_cost(layout):
+    """States stay where they are, however fast other pools would be."""
+    pools = WorkspaceMemoryPools([timed("fast", 4, 64), timed("slow", 1)])
+    wanted = moved(layout, **OTHER_PLACES)
+    factory = build(
+        options={"placement": "cost"},
+        workspace_memory_pools=pools,
+        constant_memory_pools=ConstantMemoryPools(
+            [ConstantPoolInfo("flash", ["c"], None, timed("flash", 1).properties())]
+        ),
+        state_memory_pool=timed("backup", 1),
+        state_layout=wanted,
+    )
+    assert factory.state_layout == wanted
 
 
 def buffers(factory) -> list[dict]:

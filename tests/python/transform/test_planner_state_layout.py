@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule
 from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
@@ -151,3 +155,60 @@ def test_an_attribute_that_is_no_layout():
     assert first_line(error).startswith(
         'the attribute "state_layout" of the module must be a list of PlacedState, not '
     )
+
+
+def program(states: list[int], scratch: list[int]) -> IRModule:
+    """A main function that passes all of its buffers of these bytes to one function."""
+    named = [(f"s{i}", size, True) for i, size in enumerate(states)]
+    named += [(f"t{i}", size, False) for i, size in enumerate(scratch)]
+    allocations = [
+        tirx.AllocBuffer(
+            tirx.decl_buffer((size,), "int8", name), {"state_tensor": name} if is_state else {}
+        )
+        for name, size, is_state in named
+    ]
+    arguments = [stmt.buffer.data for stmt in allocations]
+    call = tirx.Evaluate(tirx.call_extern("void", "f", *arguments))
+    main = tirx.PrimFunc([], tirx.SeqStmt([*allocations, call])).with_attr("target", C)
+    return IRModule({GlobalVar("__tvm_main__"): main})
+
+
+@given(
+    states=st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)), min_size=1, max_size=6),
+    scratch=st.lists(st.integers(1, 100), max_size=4),
+    order=st.randoms(use_true_random=False),
+    algorithm=st.sampled_from(["auto", "greedy_by_size", "greedy_by_conflicts", "hill_climb"]),
+    is_alone=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_layout_is_kept(states, scratch, order, algorithm, is_alone):
+    """States in any order, with any gaps; all else takes what is left."""
+    sizes = [size for size, _ in states]
+    numbers = list(range(len(states)))
+    order.shuffle(numbers)
+    pool, end = "backup" if is_alone else "sram", 0
+    wanted = []
+    for number in numbers:
+        size, gap = states[number]
+        offset = 16 * (-(-end // 16) + gap)
+        end = offset + size
+        fields = {"shape": [size], "size_bytes": size}
+        wanted.append(place(f"s{number}", offset, pool, **fields))
+    mod = planned(
+        *wanted,
+        mod=program(sizes, scratch),
+        state_pool=BACKUP if is_alone else None,
+        algorithm=algorithm,
+    )
+    found = places(mod)
+    assert {s.name: found[s.name] for s in wanted} == {
+        s.name: (pool, s.byte_offset) for s in wanted
+    }
+    used: set[tuple[str, int]] = set()
+    for name, (held_in, offset) in found.items():
+        size = (sizes if name[0] == "s" else scratch)[int(name[1:])]
+        taken = {(held_in, byte) for byte in range(offset, offset + size)}
+        assert used.isdisjoint(taken)
+        used |= taken
+    if is_alone:
+        assert {held_in for name, (held_in, _) in found.items() if name[0] == "t"} <= {"sram"}
