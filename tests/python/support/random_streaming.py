@@ -1,0 +1,206 @@
+"""Random streaming networks on int8: layers that keep the last rows of their inputs in variables.
+
+The input is some rows of one step, (1, rows, 1, channels), as in keyword spotters. What differs
+from network to network, beside the layers: where handles, reads and assignments stand, and on which
+side of the kept rows the new ones are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+
+from support.quantized_models.model import Constant, Spec, add_input, int32, random_constant
+from support.streaming_models import Streaming
+from support.tflite_builder import options, per_tensor
+
+SPEC = Spec((), 0.05, -7)
+SCALE = float(np.float32(0.05))
+VALID = 1
+
+
+@dataclass
+class _Network:
+    """A graph of which `value`, of `rows` and `channels`, is the newest tensor."""
+
+    random: Random
+    model: Streaming
+    rows: int
+    channels: int
+    value: int = 0
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    """Variables, and values that are assigned to them in the end."""
+    outputs: list[int] = field(default_factory=list)
+    variables: int = 0
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def tensor(self, rows: int, channels: int) -> int:
+        shape = (1, rows, 1, channels)
+        return self.model.main.tensor(shape, "int8", SPEC.quantization)
+
+    def apply(self, code: str, inputs: list[int], rows: int, channels: int, table=None) -> int:
+        result = self.tensor(rows, channels)
+        self.model.main.operator(code, inputs, [result], table)
+        return result
+
+    def window(self, value: int, kept: int, channels: int) -> int:
+        """The rows of `value` with as many of those before as are kept."""
+        if not kept:
+            return value
+        model, total = self.model, kept + self.rows
+        name = f"v{self.variables}"
+        self.variables += 1
+        shape = (1, kept, 1, channels)
+        handle = model.start(name, *shape, number=self.variables)
+        before = model.read(handle, *shape)
+        again = model.read(handle, *shape) if self.chance(0.1) else before
+        in_front = self.chance(0.15)
+        joined = model.concat(
+            [value, before] if in_front else [before, value], 1, 1, total, 1, channels
+        )
+        first = 0 if in_front else self.rows
+        newest = model.part(joined, [0, first, 0, 0], [1, first + kept, 1, channels], *shape)
+        if self.chance(0.1):
+            newest = model.add(newest, again, shape)
+        if self.chance(0.3):
+            self.waiting.append((handle, newest))
+        else:
+            model.assign(model.variable(name) if self.chance(0.2) else handle, newest)
+        if self.chance(0.1):
+            self.outputs.append(joined)
+        if self.chance(0.1):
+            self.outputs.append(again)
+        return joined
+
+    def weights(self, *shape: int) -> tuple[int, int]:
+        """Of a convolution to int8 of the same scale: the weight and the bias."""
+        count = int(np.prod(shape[1:]))
+        scale = 0.0075 / float(np.sqrt(count))
+        spec = Spec(shape, scale, 0)
+        outputs = shape[3] if shape[0] == 1 else shape[0]
+        bias = np.arange(outputs, dtype=np.int32) * 97 - 300
+        constant = Constant(bias, per_tensor(float(np.float32(SCALE * np.float32(scale)))))
+        main = self.model.main
+        return add_input(main, random_constant(spec)), add_input(main, constant)
+
+
+def _convolution(net: _Network) -> None:
+    size, dilation = net.random.randint(1, 4), net.random.randint(1, 2)
+    outputs = net.random.randint(2, 6)
+    joined = net.window(net.value, (size - 1) * dilation, net.channels)
+    table = options(
+        "Conv2DOptions", padding=VALID, stride_h=1, stride_w=1, dilation_h_factor=dilation,
+        dilation_w_factor=1, fused_activation_function=net.random.choice([0, 1]),
+    )  # fmt: skip
+    weights = net.weights(outputs, size, 1, net.channels)
+    net.value = net.apply("CONV_2D", [joined, *weights], net.rows, outputs, table)
+    net.channels = outputs
+
+
+def _depthwise(net: _Network, value: int, size: int, channels: int) -> int:
+    joined = net.window(value, size - 1, channels)
+    table = options(
+        "DepthwiseConv2DOptions", padding=VALID, stride_h=1, stride_w=1, depth_multiplier=1,
+        dilation_h_factor=1, dilation_w_factor=1,
+    )  # fmt: skip
+    weight = random_constant(Spec((1, size, 1, channels), 0.02, 0))
+    bias = Constant(np.full(channels, 30, np.int32), per_tensor(float(np.float32(SCALE * 0.02))))
+    inputs = [joined, add_input(net.model.main, weight), add_input(net.model.main, bias)]
+    return net.apply("DEPTHWISE_CONV_2D", inputs, net.rows, channels, table)
+
+
+def _depthwise_convolution(net: _Network) -> None:
+    net.value = _depthwise(net, net.value, net.random.randint(1, 5), net.channels)
+
+
+def _kernels_of_two_sizes(net: _Network) -> None:
+    """Channels in two parts, each with its own variable."""
+    if net.channels < 2:
+        return
+    shape = (1, net.rows, 1, net.channels)
+    first = net.random.randint(1, net.channels - 1)
+    sizes = [first, net.channels - first]
+    parts = net.model.split_by(net.value, sizes, 3, *shape)
+    made = [
+        _depthwise(net, part, net.random.randint(2, 5), size)
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    net.value = net.model.concat(made, 3, *shape)
+
+
+def _delayed_sum(net: _Network) -> None:
+    """The input of some runs before is added."""
+    kept = net.rows * net.random.randint(1, 2)
+    joined = net.window(net.value, kept, net.channels)
+    shape = (1, net.rows, 1, net.channels)
+    first = net.random.randint(0, kept)
+    end = [1, first + net.rows, 1, net.channels]
+    oldest = net.model.part(joined, [0, first, 0, 0], end, *shape)
+    net.value = net.model.add(oldest, net.value, shape)
+
+
+def _pool(net: _Network) -> None:
+    size = net.random.randint(2, 4)
+    joined = net.window(net.value, size - 1, net.channels)
+    code = net.random.choice(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
+    table = options(
+        "Pool2DOptions", padding=VALID, stride_h=1, stride_w=1, filter_height=size, filter_width=1
+    )
+    net.value = net.apply(code, [joined], net.rows, net.channels, table)
+
+
+def _sum_so_far(net: _Network) -> None:
+    """What is assigned is what the next layers read."""
+    shape = (1, net.rows, 1, net.channels)
+    name = f"v{net.variables}"
+    net.variables += 1
+    handle = net.model.start(name, *shape, number=net.variables)
+    total = net.model.add(net.model.read(handle, *shape), net.value, shape)
+    net.model.assign(handle, total)
+    net.value = net.model.read(handle, *shape) if net.chance(0.5) else total
+
+
+def _mean(net: _Network) -> None:
+    joined = net.window(net.value, net.random.randint(0, 3), net.channels)
+    axes = add_input(net.model.main, int32(1, 2))
+    table = options("ReducerOptions", keep_dims=True)
+    net.value = net.apply("MEAN", [joined, axes], 1, net.channels, table)
+    net.rows = 1
+
+
+LAYERS: list[Callable[[_Network], None]] = [
+    _convolution,
+    _convolution,
+    _depthwise_convolution,
+    _kernels_of_two_sizes,
+    _delayed_sum,
+    _pool,
+    _sum_so_far,
+    _mean,
+]
+
+
+def random_streaming(seed: int) -> bytes:
+    """Two to six layers."""
+    random = Random(seed)
+    model = Streaming(SPEC)
+    if random.random() < 0.8:
+        model.initialize()
+        called = True
+    else:
+        called = False
+    rows, channels = random.randint(1, 4), random.randint(1, 5)
+    net = _Network(random, model, rows, channels, model.input(1, rows, 1, channels))
+    if not called:
+        # Before any variable is used.
+        model.initialize()
+    for _ in range(random.randint(2, 6)):
+        random.choice(LAYERS)(net)
+    for handle, value in net.waiting:
+        model.assign(handle, value)
+    return model.finish(*dict.fromkeys([net.value, *net.outputs]))
