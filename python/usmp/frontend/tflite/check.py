@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 import tflite
@@ -82,6 +82,7 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
         _check_counts(model, len(content))
         limits.check_operators("the model has", model.SignatureDefsLength(), "signatures")
         signatures = signatures_of(model)
+        _check_repetition(model, signatures, len(content), limits)
         for signature in signatures:
             _check_parts(model, signature)
         for number in range(model.SubgraphsLength()):
@@ -131,6 +132,20 @@ def _check_counts(model: tflite.Model, size: int) -> None:
         counts["inputs"] += signature.InputsLength()
         counts["outputs"] += signature.OutputsLength()
         _check_possible(counts, size)
+
+
+def _check_repetition(
+    model: tflite.Model, signatures: Sequence[Signature], size: int, limits: Limits
+) -> None:
+    """Whether there may be so much once a subgraph of several signatures is written out for each:
+    few bytes can name one often."""
+    if len(signatures) == 1:
+        return
+    graphs = [model.Subgraphs(signature.graph) for signature in signatures]
+    operators = sum(graph.OperatorsLength() for graph in graphs)
+    limits.check_operators("in all its signatures together the model has", operators)
+    tensors = sum(graph.InputsLength() + graph.OutputsLength() for graph in graphs)
+    _check_possible({"inputs and outputs of signatures": tensors}, size)
 
 
 def _check_possible(counts: dict[str, int], size: int) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 import tflite
 from tvm import tirx
 from tvm.ir import IRModule
 
+import usmp
 from support.quantized_models.model import Spec
 from support.tflite_builder import Graph, Signature, options, per_tensor, write_model
 from support.tflite_refusals import message_of
@@ -391,3 +394,42 @@ def test_more_signatures_than_fit_the_file():
     assert message_of(bytes(content)) == (
         f"the file is damaged: 268435455 signatures in {len(content)} bytes"
     )
+
+
+def test_one_subgraph_in_many_signatures():
+    """Each would write it out again: a small file could take forever."""
+    graph = summing()
+    for _ in range(50):
+        handle(graph)
+    signatures = [Signature(f"s{number}", 0) for number in range(200)]
+    assert message_of(write_model(graph, signatures=signatures)) == (
+        "in all its signatures together the model has 10800 operators; there may be 10000, which "
+        "--max-operators (in Python max_operators) can raise"
+    )
+
+
+def test_many_tensors_in_many_signatures():
+    graph = summing()
+    graph.outputs += graph.outputs * 2000
+    signatures = [Signature(f"s{number}", 0, {}, {}) for number in range(200)]
+    content = write_model(graph, signatures=signatures)
+    assert message_of(content) == (
+        f"the file is damaged: 400400 inputs and outputs of signatures in {len(content)} bytes"
+    )
+
+
+def test_damaged_files_are_refused_or_imported():
+    content, random = counter_file(INTEGER), Random(0)
+    refused = 0
+    for _ in range(400):
+        damaged = bytearray(content)
+        for _ in range(random.randint(1, 3)):
+            position = random.randrange(len(damaged))
+            damaged[position] = random.choice([0, 1, 255, random.randrange(256)])
+        try:
+            import_tflite(bytes(damaged))
+        except usmp.UnsupportedModelError as error:
+            refused += 1
+            assert str(error).isprintable()
+            assert "fault in usmp" not in str(error)
+    assert refused > 200
