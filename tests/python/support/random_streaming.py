@@ -1,4 +1,4 @@
-"""Random streaming networks on int8: layers that keep the last rows of their inputs in variables.
+"""Random streaming networks: layers that keep the last rows of their inputs in variables.
 
 The input is some rows of one step, (1, rows, 1, channels), as in keyword spotters. What differs
 from network to network, beside the layers: where handles, reads and assignments stand, and on which
@@ -16,9 +16,12 @@ import numpy as np
 from support.quantized_models.model import Constant, Spec, add_input, int32, random_constant
 from support.streaming_models import Streaming
 from support.tflite_builder import options, per_tensor
+from support.tflite_signatures import assign, handle
 
-SPEC = Spec((), 0.05, -7)
-SCALE = float(np.float32(0.05))
+SPECS = {"int8": Spec((), 0.05, -7), "int16": Spec((), 0.0003, 0, "int16")}
+BIAS_TYPES = {"int8": np.int32, "int16": np.int64}
+SIGMOID = {"int8": Spec((), 1 / 256, -128), "int16": Spec((), 1 / 32768, 0, "int16")}
+TANH = {"int8": Spec((), 1 / 128, 0), "int16": Spec((), 1 / 32768, 0, "int16")}
 VALID = 1
 
 
@@ -41,7 +44,8 @@ class _Network:
 
     def tensor(self, rows: int, channels: int) -> int:
         shape = (1, rows, 1, channels)
-        return self.model.main.tensor(shape, "int8", SPEC.quantization)
+        spec = self.model.spec
+        return self.model.main.tensor(shape, spec.dtype, spec.quantization)
 
     def apply(self, code: str, inputs: list[int], rows: int, channels: int, table=None) -> int:
         result = self.tensor(rows, channels)
@@ -77,16 +81,22 @@ class _Network:
             self.outputs.append(again)
         return joined
 
-    def weights(self, *shape: int) -> tuple[int, int]:
-        """Of a convolution to int8 of the same scale: the weight and the bias."""
+    def weights(self, *shape: int, data_scale: float | None = None) -> list[int]:
+        """The weight and the bias of an operator whose output has the scale of the network."""
         count = int(np.prod(shape[1:]))
-        scale = 0.0075 / float(np.sqrt(count))
-        spec = Spec(shape, scale, 0)
-        outputs = shape[3] if shape[0] == 1 else shape[0]
-        bias = np.arange(outputs, dtype=np.int32) * 97 - 300
-        constant = Constant(bias, per_tensor(float(np.float32(SCALE * np.float32(scale)))))
-        main = self.model.main
-        return add_input(main, random_constant(spec)), add_input(main, constant)
+        spec = self.model.spec
+        data_scale = spec.scale if data_scale is None else data_scale
+        scale = 0.0075 / float(np.sqrt(count)) * (spec.scale / data_scale)
+        return [self._constant(Spec(shape, scale, 0)), self.bias(shape[0], data_scale, scale)]
+
+    def bias(self, outputs: int, data_scale: float, weight_scale: float) -> int:
+        """Of the type that goes with the data."""
+        data = np.arange(outputs, dtype=BIAS_TYPES[self.model.spec.dtype]) * 97 - 300
+        scale = float(np.float32(data_scale) * np.float32(weight_scale))
+        return add_input(self.model.main, Constant(data, per_tensor(scale)))
+
+    def _constant(self, spec: Spec) -> int:
+        return add_input(self.model.main, random_constant(spec))
 
 
 def _convolution(net: _Network) -> None:
@@ -108,9 +118,8 @@ def _depthwise(net: _Network, value: int, size: int, channels: int) -> int:
         "DepthwiseConv2DOptions", padding=VALID, stride_h=1, stride_w=1, depth_multiplier=1,
         dilation_h_factor=1, dilation_w_factor=1,
     )  # fmt: skip
-    weight = random_constant(Spec((1, size, 1, channels), 0.02, 0))
-    bias = Constant(np.full(channels, 30, np.int32), per_tensor(float(np.float32(SCALE * 0.02))))
-    inputs = [joined, add_input(net.model.main, weight), add_input(net.model.main, bias)]
+    weight = add_input(net.model.main, random_constant(Spec((1, size, 1, channels), 0.02, 0)))
+    inputs = [joined, weight, net.bias(channels, net.model.spec.scale, 0.02)]
     return net.apply("DEPTHWISE_CONV_2D", inputs, net.rows, channels, table)
 
 
@@ -173,6 +182,44 @@ def _mean(net: _Network) -> None:
     net.rows = 1
 
 
+def _gates(net: _Network) -> None:
+    """A state that moves towards a new value as far as a gate says."""
+    model, spec = net.model, net.model.spec
+    units, features = net.random.randint(1, 4), net.rows * net.channels
+    kept = TANH[spec.dtype](1, units)
+    name = f"v{net.variables}"
+    net.variables += 1
+    start = random_constant(kept)
+    constant = model.once.constant(start.data, kept.quantization)
+    assign(model.once, handle(model.once, name), constant)
+    variable = model.variable(name)
+
+    def apply(code: str, inputs: list[int], result: Spec, table=None) -> int:
+        value = model.main.tensor((1, units), result.dtype, result.quantization)
+        model.main.operator(code, inputs, [value], table)
+        return value
+
+    before = apply("READ_VARIABLE", [variable], kept, options("ReadVariableOptions"))
+    flat = model.reshape(net.value, 1, features)
+    table = options("FullyConnectedOptions")
+
+    def gate(code: str, result: Spec) -> int:
+        of_data = apply("FULLY_CONNECTED", [flat, *net.weights(units, features)], spec, table)
+        of_state = net.weights(units, units, data_scale=kept.scale)
+        parts = [of_data, apply("FULLY_CONNECTED", [before, *of_state], spec, table)]
+        return apply(code, [apply("ADD", parts, spec, options("AddOptions"))], result)
+
+    share = gate("LOGISTIC", SIGMOID[spec.dtype])
+    distance = apply("SUB", [gate("TANH", kept), before], kept, options("SubOptions"))
+    step = apply("MUL", [share, distance], kept, options("MulOptions"))
+    after = apply("ADD", [before, step], kept, options("AddOptions"))
+    model.assign(variable, after)
+    weights = net.weights(units, units, data_scale=kept.scale)
+    value = apply("FULLY_CONNECTED", [after, *weights], spec, table)
+    net.value = model.reshape(value, 1, 1, 1, units)
+    net.rows, net.channels = 1, units
+
+
 LAYERS: list[Callable[[_Network], None]] = [
     _convolution,
     _convolution,
@@ -182,13 +229,14 @@ LAYERS: list[Callable[[_Network], None]] = [
     _pool,
     _sum_so_far,
     _mean,
+    _gates,
 ]
 
 
-def random_streaming(seed: int) -> bytes:
-    """Two to six layers."""
+def random_streaming(seed: int, dtype: str = "int8") -> bytes:
+    """Two to six layers on int8 or int16."""
     random = Random(seed)
-    model = Streaming(SPEC)
+    model = Streaming(SPECS[dtype])
     if random.random() < 0.8:
         model.initialize()
         called = True
@@ -201,6 +249,6 @@ def random_streaming(seed: int) -> bytes:
         model.initialize()
     for _ in range(random.randint(2, 6)):
         random.choice(LAYERS)(net)
-    for handle, value in net.waiting:
-        model.assign(handle, value)
+    for variable, value in net.waiting:
+        model.assign(variable, value)
     return model.finish(*dict.fromkeys([net.value, *net.outputs]))

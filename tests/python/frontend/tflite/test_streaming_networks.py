@@ -19,9 +19,10 @@ RUNS = 100
 
 
 @pytest.mark.parametrize("use_workspace_io", [False, True])
-@pytest.mark.parametrize("seed", range(8))
-def test_random_networks(seed, use_workspace_io):
-    content = random_streaming(seed)
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_networks(seed, dtype, use_workspace_io):
+    content = random_streaming(seed, dtype)
     with PassContext(opt_level=3, config={"tir.usmp.use_workspace_io": use_workspace_io}):
         factory = usmp.build(import_tflite(content))
     assert_equals_micro(poisoned(factory).load(), content, RUNS)
