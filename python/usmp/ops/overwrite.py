@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+import numpy as np
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
@@ -47,13 +50,41 @@ def overwritten_slice(
         return data
 
     def body(data: tirx.Buffer, updates: tirx.Buffer) -> tirx.Stmt:
-        place = [tirx.Var(f"i{i}", "int32") for i in range(len(given))]
-        target = [begin + i * step if n == axis else i for n, i in enumerate(place)]
-        stmt: tirx.Stmt = tirx.BufferStore(data, updates[tuple(place)], target)
-        for index, extent in reversed(list(zip(place, given, strict=True))):
-            stmt = tirx.For(index, 0, extent, tirx.ForKind.SERIAL, stmt)
-        return stmt
+        def store(place: list[tirx.Var]) -> tirx.Stmt:
+            target = [begin + i * step if n == axis else i for n, i in enumerate(place)]
+            return tirx.BufferStore(data, updates[tuple(place)], target)
+
+        return _over(given, store)
 
     arguments = [("data", data), ("updates", updates)]
     (result,) = call_in_place(builder, "overwrite", body, arguments, [0])
     return result
+
+
+def filled(builder: relax.BlockBuilder, data: relax.Expr, value: np.generic) -> relax.Expr:
+    """Append a call of a PrimFunc that sets all elements of `data` to a number of its type.
+
+    Returns
+    -------
+    relax.Expr
+        What `data` has become.
+    """
+    number = tirx.const(value.item(), str(data.ty.dtype))
+
+    def body(data: tirx.Buffer) -> tirx.Stmt:
+        return _over(
+            [int(extent) for extent in data.shape],
+            lambda place: tirx.BufferStore(data, number, place),
+        )
+
+    (result,) = call_in_place(builder, "fill", body, [("data", data)], [0])
+    return result
+
+
+def _over(extents: Sequence[int], body: Callable[[list[tirx.Var]], tirx.Stmt]) -> tirx.Stmt:
+    """Nested loops over all positions, the last axis innermost."""
+    place = [tirx.Var(f"i{axis}", "int32") for axis in range(len(extents))]
+    stmt = body(place)
+    for index, extent in reversed(list(zip(place, extents, strict=True))):
+        stmt = tirx.For(index, 0, extent, tirx.ForKind.SERIAL, stmt)
+    return stmt

@@ -99,6 +99,9 @@ def _imported(programs: Mapping[str, Program], limits: Limits) -> IRModule:
     changed = {target: None for each in exported.values() for target in changed_tensors(each)}
     kept = {method: kept_tensors(each, changed) for method, each in exported.items()}
     check_equal(kept)
+    for method, each in exported.items():
+        with _errors_of(method, len(programs) > 1):
+            _check_is_computed(each, kept[method])
     names = state_names(exported.values(), changed)
     builder = _Builder(limits, list(programs))
     constants = {}
@@ -121,6 +124,22 @@ def _imported(programs: Mapping[str, Program], limits: Limits) -> IRModule:
         variable = mod.get_global_var(method)
         mod.update_func(variable, mod[method].with_attrs(attributes))
     return mod
+
+
+def _check_is_computed(program: Any, kept: Sequence[KeptTensor]) -> None:
+    """Check that there is something to compute, and something that it is computed of.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the program has no inputs, or no outputs, and keeps nothing in their place.
+    """
+    signature = program.graph_signature
+    if not signature.user_inputs and not kept:
+        raise UnsupportedModelError("the model has no inputs")
+    returned = [name for name in signature.user_outputs if name is not None]
+    if not returned and all(tensor.after is None for tensor in kept):
+        raise UnsupportedModelError("the model has no outputs")
 
 
 def _translated(translator: Translator, method: str) -> dict[relax.Var, tvm.runtime.Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +78,8 @@ def output_names(program: Any) -> list[str]:
     compute them, without those that only quantize and dequantize.
     """
     signature = program.graph_signature
+    if _returns_nothing(signature.user_outputs):
+        return []
     names = UniqueNames(signature.user_inputs)
     nodes = {node.name: node for node in program.graph.nodes}
     outputs = pytree.tree_unflatten(list(signature.user_outputs), program.call_spec.out_spec)
@@ -113,11 +115,14 @@ def _check_inputs_and_outputs(program: Any) -> None:
             raise UnsupportedModelError(
                 f'input "{spec.arg.name}" is not a tensor; export the model with tensors only'
             )
-    if not signature.user_inputs:
-        raise UnsupportedModelError("the model has no inputs")
-    for spec in signature.output_specs:
-        if spec.kind == OutputKind.USER_OUTPUT and not _is_tensor(spec.arg):
-            raise UnsupportedModelError("an output of the model is not a tensor")
+    outputs = [s.arg for s in signature.output_specs if s.kind == OutputKind.USER_OUTPUT]
+    if not _returns_nothing(outputs) and not all(map(_is_tensor, outputs)):
+        raise UnsupportedModelError("an output of the model is not a tensor")
+
+
+def _returns_nothing(outputs: Sequence[Any]) -> bool:
+    """Whether the method has no `return`, as one that only changes buffers."""
+    return len(outputs) == 1 and getattr(outputs[0], "value", outputs[0]) is None
 
 
 def _check_sizes(program: Any, limits: Limits) -> None:

@@ -11,7 +11,7 @@ import torch
 import tvm
 from torch.export.graph_signature import InputKind, OutputKind
 from tvm import relax, tirx
-from tvm.ir import Expr, GenericConst
+from tvm.ir import Call, Expr, GenericConst
 from tvm.relax.frontend.torch import exported_program_translator
 
 from usmp.frontend.pytorch.converters import CONVERTERS, Missing, Operator, described, known_value
@@ -19,6 +19,7 @@ from usmp.frontend.pytorch.converters.operator import dtype_of, name_of
 from usmp.frontend.pytorch.quantizers import quantizer_converters
 from usmp.frontend.pytorch.states import KeptTensor, held_tensors
 from usmp.ops.emit import constant, shape_of
+from usmp.ops.overwrite import filled
 from usmp.relax.limits import LimitedBuilder
 from usmp.support.errors import UnsupportedModelError
 
@@ -102,15 +103,32 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         specs = self._program.graph_signature.output_specs
         by_node = dict(zip((spec.arg.name for spec in specs), results, strict=True))
         outputs = (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT)
-        returned = [r for r, spec in zip(results, specs, strict=True) if spec.kind in outputs]
-        for kept in self._kept:
-            if kept.after is not None:
-                after = by_node[kept.after]
-                if isinstance(after, GenericConst):
-                    # Constants of int64 may have become int32.
-                    after = constant(after.value.numpy().astype(dtype_of(self.states[kept.node])))
-                returned.append(after)
-        return returned
+        returned = [
+            result
+            for result, spec in zip(results, specs, strict=True)
+            if spec.kind in outputs and result is not None
+        ]
+        after = [
+            self._after(self.states[kept.node], by_node[kept.after])
+            for kept in self._kept
+            if kept.after is not None
+        ]
+        return [*returned, *after]
+
+    def _after(self, state: relax.Var, value: Expr) -> Expr:
+        """What a state has become; where all elements are alike, it is filled in its place."""
+        made = value
+        while isinstance(made, relax.Var):
+            made = self.block_builder.lookup_binding(made)
+        if isinstance(made, Call) and getattr(made.op, "name", "") == "relax.full":
+            made = made.args[1]
+        if not isinstance(made, GenericConst):
+            return value
+        # Constants of int64 may have become int32.
+        array = made.value.numpy().astype(dtype_of(state))
+        if len({element.tobytes() for element in array.reshape(-1)}) == 1:
+            return filled(self.block_builder, state, array.reshape(-1)[0])
+        return constant(array)
 
     def create_input_vars(self, exported_program: Any) -> Any:
         """The parameters for what the program holds, and those for its inputs."""
@@ -136,7 +154,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
             elif self.node.op == "call_function":
                 self._convert(self.node)
             elif self.node.op == "output":
-                results = self._flatten_output_args(self._argument(self.node.args[0]))
+                results = self._argument(self.node.args[0])
         self.node = None
         return results
 

@@ -173,6 +173,12 @@ def test_output_that_is_no_tensor():
 
 
 @pytest.mark.cc
+def test_program_that_computes_nothing():
+    content = exported(Function(lambda x: None), torch.ones(2))
+    assert message_of(content) == "the model has no outputs"
+
+
+@pytest.mark.cc
 def test_unsupported_operator():
     content = exported(Function(lambda x: torch.fft.fft(x).real), torch.ones(4))
     assert message_of(content) == (

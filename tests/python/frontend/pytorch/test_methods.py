@@ -86,6 +86,47 @@ def test_what_one_method_changes_is_a_state_of_all_that_use_it():
     }
 
 
+def test_methods_without_inputs_or_outputs():
+    class Clear(Method):
+        def forward(self):
+            self.memory.cells.zero_()
+
+    class Tell(Method):
+        def forward(self):
+            return self.memory.cells * 1
+
+    memory = Memory(3.0)
+    methods = contents(memory)
+    methods["clear"] = exported(Clear(None, memory))
+    methods["tell"] = exported(Tell(None, memory))
+    host = usmp.build(import_pytorch_methods(methods)).load()
+
+    def cells() -> list[float]:
+        (output,) = host.run({}, entry="tell").values()
+        return output.tolist()
+
+    assert cells() == [3, 3, 3, 3]
+    host.run({"x": np.float32([5]), "more_0": np.array([2])}, entry="store")
+    assert cells() == [3, 3, 5, 3]
+    assert host.run({}, entry="clear") == {}
+    assert cells() == [0, 0, 0, 0]
+    (output,) = host.run({"x": np.float32([4])}, entry="load").values()
+    assert output.tolist() == [0, 0, 0, 0]
+    host.reset()
+    assert cells() == [3, 3, 3, 3]
+
+
+def test_a_method_of_nothing():
+    class Tell(Method):
+        def forward(self):
+            return self.memory.cells * 1
+
+    methods = contents(Memory())
+    del methods["store"]
+    methods["tell"] = exported(Tell(None, Memory()))
+    assert message_of(methods) == 'method "tell": the model has no inputs'
+
+
 def test_each_method_is_the_function_that_it_is_alone():
     methods = contents(Memory())
     together = import_pytorch_methods(methods)

@@ -202,6 +202,19 @@ def set_to_zero(module, x):
     return result
 
 
+def cleared_after_a_write(module, x):
+    module.cache[:, :, 1] = x
+    result = module.cache.sum(-1)
+    module.cache.zero_()
+    return result
+
+
+def set_to_a_constant(module, x):
+    result = module.cache * x
+    module.cache.copy_(torch.arange(24.0).reshape(1, 2, 6, 2))
+    return result
+
+
 def set_to_an_input(module, x):
     module.cache.copy_(x.expand(1, 2, 6, 2))
     return module.cache.sum(-1)
@@ -237,6 +250,8 @@ def shifted(module, x):
         swapped,
         old_value_is_read_later,
         set_to_zero,
+        cleared_after_a_write,
+        set_to_a_constant,
         set_to_an_input,
         returned,
         masked,
@@ -282,6 +297,41 @@ def test_recurrent_layer_that_keeps_its_hidden_state():
 
     torch.manual_seed(0)
     compare(Layer(), *[(torch.randn(1, 3),) for _ in range(RUNS)])
+
+
+class Counting(nn.Module):
+    """Has neither inputs nor, unless told so, outputs."""
+
+    def __init__(self, returns: bool) -> None:
+        super().__init__()
+        self.returns = returns
+        self.register_buffer("count", torch.tensor([3]))
+        self.register_buffer("cells", torch.ones(4))
+
+    def forward(self):
+        self.count.add_(1)
+        self.cells.fill_(2.0)
+        return self.count * 1 if self.returns else None
+
+
+def test_a_program_without_inputs():
+    host = usmp.build(import_pytorch(exported(Counting(True)))).load()
+    assert [host.run({})["mul"].tolist() for _ in range(3)] == [[4], [5], [6]]
+
+
+def test_a_program_without_outputs():
+    main = import_pytorch(exported(Counting(False)))["main"]
+    assert list(main.attrs["output_names"]) == []
+    assert [(s.name, s.output) for s in main.attrs[STATES_ATTR]] == [("count", 0), ("cells", 1)]
+    assert usmp.build(import_pytorch(exported(Counting(False)))).load().run({}) == {}
+
+
+def test_what_becomes_one_number_is_filled_in_its_place():
+    assert [name for name in calls_of(Counting(False)) if name.startswith("fill")] == ["fill"]
+    main = lower_to_aot(import_pytorch(exported(Counting(False))))
+    # What is copied is the count.
+    names = [name for name in called(main["__tvm_main__"]) if name.startswith("usmp_copy")]
+    assert names == ["usmp_copy_0"]
 
 
 def test_positions_outside_change_nothing():
