@@ -7,9 +7,16 @@ from typing import Any
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.errors import UsageError
-from usmp.driver.import_options import add_import_options, import_arguments
+from usmp.driver.help import Parser
+from usmp.driver.import_options import add_import_options
 from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
-from usmp.driver.output import check_readable
+from usmp.driver.model_files import (
+    add_concurrent_option,
+    add_files_options,
+    check_model_files,
+    concurrent_entries,
+    import_models,
+)
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
 from usmp.driver.search import add_time_budget_option, watched_search
@@ -27,17 +34,15 @@ _SHORT = {
 """Options of the command that stand for pass options."""
 
 
-def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True) -> None:
+def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     """Add the options; without `needs_model`, there may be something else to plan."""
+    parser.takes_files_anywhere = True
     # Flags that end in the name of a pool must not be taken for shortened ones.
     parser.allow_abbrev = False
-    parser.usage = "%(prog)s [options] FILE"
+    parser.usage = "%(prog)s [options] [NAME=]FILE ..."
     model = parser.add_argument_group("model")
-    model.add_argument(
-        "FILE",
-        nargs=None if needs_model else "?",
-        help="the model: a .tflite, .onnx or .pt2 file",
-    )
+    add_files_options(model, needs_model)
+    add_concurrent_option(model)
     model.add_argument("--module-name", default="default", help="prefix of the C symbols")
     add_import_options(model)
     target = parser.add_argument_group("target and executor")
@@ -114,7 +119,7 @@ def add_build_options(parser: argparse.ArgumentParser, needs_model: bool = True)
 
 
 def build_model(options: argparse.Namespace, stage: Stage) -> Any:
-    """Import and build the model as the options say: an `AOTExecutorFactoryModule`."""
+    """Import and build the models as the options say: an `AOTExecutorFactoryModule`."""
     if options.executor not in EXECUTORS:
         raise UsageError(
             f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
@@ -124,7 +129,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             f'unknown runtime "{options.runtime}"; supported: {", ".join(RUNTIMES)}; '
             "the C needs no runtime"
         )
-    check_readable(options.FILE)
+    check_model_files(options)
     check_state_options(options)
     stage("loading TVM")
     import usmp
@@ -141,11 +146,10 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
         planning_stage(stage),
         watched_search(context.config, stage),
     ):
-        stage(f"reading {options.FILE}")
-        mod = usmp.import_model(options.FILE, **import_arguments(options))
+        models = import_models(options, stage)
         stage("lowering")
         return usmp.build(
-            mod,
+            models,
             targets,
             executor,
             workspace,
@@ -153,6 +157,8 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             module_name=options.module_name,
             board=options.board,
             compare_workspace_io=True,
+            concurrent=concurrent_entries(options),
+            shared_state=options.shared_state,
             state_memory_pool=states,
             state_layout=options.state_layout,
         )

@@ -10,7 +10,8 @@ from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.memory_pools import note_missing_sizes
-from usmp.driver.output import check_output, written
+from usmp.driver.model_files import check_is_none_of
+from usmp.driver.output import written
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
@@ -63,7 +64,7 @@ def compile_model(options: argparse.Namespace) -> None:
             f'unknown output format "{options.output_format}"; '
             f"supported: {', '.join(OUTPUT_FORMATS)}"
         )
-    check_output(options.output, options.FILE, "the archive")
+    check_is_none_of(options.output, options, "the archive")
     with stages(options) as stage:
         factory = build_model(options, stage)
         check_has_state(options, factory.state_layout)

@@ -16,6 +16,17 @@ _OF_A_TARGET = re.compile(rf"unrecognized arguments: .*-({'|'.join(TARGET_OPTION
 class Parser(argparse.ArgumentParser):
     """Reports wrong usage as every other error: one line, exit status 1."""
 
+    takes_files_anywhere = False
+    """Whether each argument that is no option is a FILE, before and after options; argparse takes
+    only the first that stand together."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, with all the files."""
+        options, left = super().parse_known_args(args, namespace)
+        if self.takes_files_anywhere and left and not any(text.startswith("-") for text in left):
+            options.FILE, left = [*options.FILE, *left], []
+        return options, left
+
     def error(self, message: str) -> NoReturn:
         if _OF_A_TARGET.search(message):
             message += '; say it in --target, in quotes, as in --target="llvm -mcpu=cortex-m3"'
@@ -40,7 +51,7 @@ def add_command(
     summary: str,
     description: str,
     examples: str,
-) -> argparse.ArgumentParser:
+) -> Parser:
     """Add a command that explains itself.
 
     Parameters
@@ -58,7 +69,7 @@ def add_command(
     examples
         command lines with what they do, for the end of its help.
     """
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser: Parser = commands.add_parser(
         name,
         help=summary,
         description=description,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
-from usmp.driver.output import check_output, written
+from usmp.driver.model_files import check_is_none_of
+from usmp.driver.output import written
 from usmp.driver.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.progress import add_quiet_option, stages
@@ -75,14 +76,14 @@ def plan_model(options: argparse.Namespace) -> None:
     if options.buffers is not None:
         plan_buffers(options, shown_as)
         return
-    if options.FILE is None:
+    if not options.FILE:
         raise UsageError("name a model, or a CSV with --buffers (see tvmc plan --help)")
     if options.capacity:
         raise UsageError(
             "--capacity belongs to --buffers; pools of a model have sizes of their own"
         )
     if options.output is not None:
-        check_output(options.output, options.FILE, "the plan")
+        check_is_none_of(options.output, options, "the plan")
     if is_archive(options):
         module = planned_module(options)
         show: Show = partial(_print_plan, module.metadata)

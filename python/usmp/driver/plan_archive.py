@@ -20,8 +20,17 @@ _WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout")
 
 
 def is_archive(options: argparse.Namespace) -> bool:
-    """Whether the file is an archive, and no model."""
-    return Path(options.FILE).suffix.lower() == ARCHIVE
+    """Whether the file is an archive, and no model.
+
+    Raises
+    ------
+    UsageError
+        it is one, and there are others.
+    """
+    archives = [file for file in options.FILE if Path(file).suffix.lower() == ARCHIVE]
+    if archives and len(options.FILE) > 1:
+        raise UsageError(f"{archives[0]} is planned already; name no other file beside it")
+    return bool(archives)
 
 
 def planned_module(options: argparse.Namespace) -> ArchivedModule:
@@ -36,18 +45,19 @@ def planned_module(options: argparse.Namespace) -> ArchivedModule:
     ValueError
         the archive has no such module, or several and none is named.
     """
+    (file,) = options.FILE
     for name, action in options.of_models:
         if action.dest not in _WITH_ARCHIVES and _is_given(options, action):
-            raise UsageError(f"{name} belongs to a model, and {options.FILE} is planned already")
+            raise UsageError(f"{name} belongs to a model, and {file} is planned already")
     for name in ("usmp_algorithm", "usmp_time_budget"):
         if getattr(options, name) is not None:
             flag = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{flag} belongs to a model, and {options.FILE} is planned already")
-    check_readable(options.FILE)
+            raise UsageError(f"{flag} belongs to a model, and {file} is planned already")
+    check_readable(file)
     check_export(options)
     from usmp.runtime import load_archive
 
-    archive = load_archive(options.FILE)
+    archive = load_archive(file)
     (default,) = (a.default for _, a in options.of_models if a.dest == "module_name")
     is_named = options.module_name != default or default in archive.modules
     return archive.module(options.module_name if is_named else None)

@@ -34,6 +34,8 @@ _EXAMPLES = """\
       a file for one tensor: of numpy.save, or its bytes; the only one needs no name
   CC="gcc -O3" tvmc run model.tar --fill-mode zeros
       built by a compiler of your choice
+  tvmc run both.tar --entry kws --inputs features.npy
+      one of several models, or of several entries of one (tvmc info shows their names)
   tvmc run board.tar --board mps2-an385
       in the emulator, of what tvmc compile --board mps2-an385 made: instructions, stack, memory"""
 
@@ -52,6 +54,9 @@ def add_run_parser(commands: Any) -> None:
     parser.add_argument("FILE", help="an archive that tvmc compile wrote")
     parser.add_argument(
         "--module-name", help="which model of an archive that holds several (the only one)"
+    )
+    parser.add_argument(
+        "--entry", metavar="NAME", help="which entry of a model that has several (the only one)"
     )
     tensors = parser.add_argument_group("inputs and outputs")
     tensors.add_argument(
@@ -114,15 +119,21 @@ def run_model(options: argparse.Namespace) -> None:
         print(f"Run time: {seconds * 1000:.3f} ms")
 
 
-def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, Infos]:
-    """Shape and dtype of the inputs and outputs that files are named for."""
-    if not (options.inputs or options.outputs):
-        return {}, {}
-    from usmp.objects.entries import check_only_entry
+def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
+    """The entry that is asked for, or the only one; known before anything is built."""
+    from usmp.objects.entries import chosen_entry
 
     module = archive.module(options.module_name)
-    check_only_entry(module.name, list(module.entries))
-    (main,) = module.metadata["memory"]["functions"]["main"]
+    return chosen_entry(module.name, list(module.entries), options.entry)
+
+
+def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, Infos]:
+    """Shape and dtype of the inputs and outputs of the entry, which files are named for."""
+    if not (options.inputs or options.outputs):
+        return {}, {}
+    module = archive.module(options.module_name)
+    mains = module.metadata["memory"]["functions"]["main"]
+    main = mains[list(module.entries).index(_entry_of(options, archive))]
     return main["inputs"], main["outputs"]
 
 
@@ -143,13 +154,14 @@ def _run_on_host(
     """The outputs, and the seconds that they took."""
     from usmp.driver.tensors import fill_inputs
 
+    entry = _entry_of(options, archive)
     with stages(options) as stage:
         stage("building")
         module = archive.load(options.module_name, options.extra_source)
-        inputs = fill_inputs(module.inputs, given, options.fill_mode)
+        inputs = fill_inputs(module.entries[entry].inputs, given, options.fill_mode)
         stage("running")
         start = time.perf_counter()
-        outputs = module.run(inputs)
+        outputs = module.run(inputs, entry)
         return outputs, time.perf_counter() - start
 
 

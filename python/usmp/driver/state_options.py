@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
+from usmp.driver.model_files import check_is_none_of
 from usmp.driver.output import check_output, check_readable, written
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def check_export(options: argparse.Namespace) -> None:
     given, exported = options.state_layout, options.export_state_layout
     if exported is None:
         return
-    check_output(exported, options.FILE, _LAYOUT)
+    check_is_none_of(exported, options, _LAYOUT)
     if options.output is not None:
         check_output(exported, options.output, _LAYOUT, "the output")
     if given is not None:
@@ -76,9 +77,12 @@ def check_has_state(options: argparse.Namespace, layout: StateLayout | None) -> 
         the layout is asked for, and there is none.
     """
     if options.export_state_layout is not None and layout is None:
+        is_one = len(options.FILE) == 1
+        what = "the model keeps" if is_one else "the models keep"
         raise UsageError(
-            f"{options.FILE}: the model keeps nothing between runs, so it has no state layout; "
-            "leave --export-state-layout out"
+            f"{', '.join(options.FILE)}: {what} nothing between runs, so "
+            f"{'it has' if is_one else 'they have'} no state layout; leave --export-state-layout "
+            "out"
         )
 
 

@@ -51,6 +51,25 @@ def check_only_entry(module_name: str, entries: Sequence[str]) -> None:
         )
 
 
+def chosen_entry(module_name: str, entries: Sequence[str], name: str | None = None) -> str:
+    """The entry of this name, or the only one.
+
+    Raises
+    ------
+    ValueError
+        there is no entry of this name, or several and no name.
+    """
+    if name is None:
+        check_only_entry(module_name, entries)
+        return entries[0]
+    if name not in entries:
+        known = ", ".join(f'"{shown(entry)}"' for entry in entries)
+        raise ValueError(
+            f'model "{shown(module_name)}" has no entry "{shown(name)}"; its entries: {known}'
+        )
+    return name
+
+
 def c_prefix_of_entry(prefix: str, entry: str, entries: Sequence[str]) -> str:
     """What the C symbols of an entry begin with.
 
