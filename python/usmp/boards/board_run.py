@@ -57,7 +57,7 @@ class ProgramMemory:
 
 @dataclass(frozen=True)
 class BoardRuns:
-    """What the program did with one set of inputs after the other.
+    """What the program did, one run after the other.
 
     Parameters
     ----------
@@ -67,12 +67,15 @@ class BoardRuns:
         instructions of each run.
     stack_used_bytes, stack_size_bytes
         of the whole program.
+    entries
+        the entry of each run; empty if there is only one.
     """
 
     outputs: list[dict[str, np.ndarray]]
     instructions: list[int]
     stack_used_bytes: int
     stack_size_bytes: int
+    entries: Sequence[str] = ()
 
 
 def program_memory(sections: Sequence[Section], board: Board) -> ProgramMemory:

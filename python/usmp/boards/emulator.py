@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,15 +16,20 @@ from usmp.boards.board import PROJECT_FOLDER, Board
 from usmp.boards.board_run import BoardRuns, Section
 from usmp.boards.elf_sections import read_sections
 from usmp.boards.linker_errors import linker_error
-from usmp.objects.entries import ONLY_ENTRY, check_only_entry
+from usmp.objects.entries import ONLY_ENTRY, chosen_entry
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.extra_sources import check_sources, include_sources
+from usmp.runtime.host import HostEntry
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.programs import run_program
 from usmp.runtime.write_files import write_files
 from usmp.support.temporary_folder import temporary_folder
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
+
+Tensors: TypeAlias = "Mapping[str, np.ndarray]"
+Run: TypeAlias = "Tensors | tuple[str, Tensors]"
+"""The inputs of the only entry, or the name of an entry and its inputs."""
 
 
 class EmulatorError(RuntimeError):
@@ -34,7 +39,7 @@ class EmulatorError(RuntimeError):
 class EmulatedModule:
     """A model as a program for a board.
 
-    Each call of `run` starts the board anew, so that state begins with zeros.
+    Each call of `run` starts the board anew, so that state begins as before the first run.
 
     Parameters
     ----------
@@ -70,11 +75,11 @@ class EmulatedModule:
                 f"the archive has no {PROJECT_FOLDER}/; compile the model with --board "
                 f"{board.name} again"
             )
-        mains = metadata["memory"]["functions"]["main"]
-        check_only_entry(metadata["model_name"], [main.get("entry", ONLY_ENTRY) for main in mains])
-        (main,) = mains
-        self.inputs: dict[str, dict[str, Any]] = main["inputs"]
-        self.outputs: dict[str, dict[str, Any]] = main["outputs"]
+        self.name = str(metadata["model_name"])
+        self.entries = {
+            str(main.get("entry", ONLY_ENTRY)): HostEntry(main["inputs"], main["outputs"])
+            for main in metadata["memory"]["functions"]["main"]
+        }
         self.board = board
         made = ExitStack()
         directory = made.enter_context(temporary_folder())
@@ -86,62 +91,99 @@ class EmulatedModule:
         include_sources(sources, self._project)
         build_project(self._project, board, variables or {})
 
+    @property
+    def inputs(self) -> dict[str, dict[str, Any]]:
+        """The inputs of the only entry; `ValueError` if there are several."""
+        return self.entries[chosen_entry(self.name, list(self.entries))].inputs
+
+    @property
+    def outputs(self) -> dict[str, dict[str, Any]]:
+        """The outputs of the only entry; `ValueError` if there are several."""
+        return self.entries[chosen_entry(self.name, list(self.entries))].outputs
+
     def run(
-        self,
-        inputs: Sequence[Mapping[str, np.ndarray]],
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        self, runs: Sequence[Run], timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     ) -> BoardRuns:
-        """Start the board and run the model once for each set of inputs.
+        """Start the board and run the model several times, one run after the other.
+
+        Parameters
+        ----------
+        runs
+            the inputs of each run, or the name of an entry and its inputs; the name can be left out
+            if there is one entry.
+        timeout_seconds
+            after which the program is ended.
 
         Raises
         ------
         ValueError
-            an input is missing, unknown, or of another shape or element type.
+            an input is missing, unknown, or of another shape or element type; there is no
+            entry of a name, or several and no name.
         EmulatorError
             the emulator is missing, the program fails, takes too long, or does not
-            write what a run gives.
+            write what the runs give.
         """
-        arrays = [checked_inputs(self.inputs, one).values() for one in inputs]
-        content = b"".join(array.tobytes() for one in arrays for array in one)
-        (self._project / "inputs.bin").write_bytes(content)
+        named = [self._named(run) for run in runs]
+        order = [entry for entry, _ in named]
+        content = [
+            array.tobytes()
+            for entry, given in named
+            for array in checked_inputs(self.entries[entry].inputs, given).values()
+        ]
+        (self._project / "inputs.bin").write_bytes(b"".join(content))
+        if len(self.entries) > 1:
+            (self._project / "runs.txt").write_text("".join(f"{entry}\n" for entry in order))
         run_emulator(self.board, self._project, "model.elf", timeout_seconds)
         try:
-            runs = self._runs()
+            return self._runs(order)
         except (OSError, ValueError, KeyError):
-            runs = None
-        if runs is None or not len(inputs) == len(runs.outputs) == len(runs.instructions):
             raise EmulatorError(
                 "the program ended without a whole outputs.bin and report.txt; a main.c other than "
                 "that of tvmc compile has to write them as that does"
-            )
-        return runs
+            ) from None
 
-    def _runs(self) -> BoardRuns:
-        """What the program wrote."""
+    def _named(self, run: Run) -> tuple[str, Tensors]:
+        """The name of an entry, and its inputs."""
+        entry, inputs = run if isinstance(run, tuple) else (None, run)
+        return chosen_entry(self.name, list(self.entries), entry), inputs
+
+    def _runs(self, order: Sequence[str]) -> BoardRuns:
+        """What the program wrote about runs of these entries.
+
+        Raises
+        ------
+        OSError, ValueError, KeyError
+            it did not write all.
+        """
         numbers = _numbers((self._project / "report.txt").read_text())
+        if len(numbers["instructions"]) != len(order):
+            raise ValueError("report.txt is of other runs")
         return BoardRuns(
-            self._split_outputs((self._project / "outputs.bin").read_bytes()),
+            self._split_outputs((self._project / "outputs.bin").read_bytes(), order),
             numbers["instructions"],
             numbers["stack_used"][0],
             numbers["stack_size"][0],
+            order if len(self.entries) > 1 else (),
         )
 
     def sections(self) -> list[Section]:
         """The sections of the program that take memory of the board."""
         return read_sections((self._project / "model.elf").read_bytes(), self.board)
 
-    def _split_outputs(self, content: bytes) -> list[dict[str, np.ndarray]]:
+    def _split_outputs(self, content: bytes, order: Sequence[str]) -> list[dict[str, np.ndarray]]:
         """The arrays of each run, which lie one after the other."""
         runs = []
         start = 0
-        while start < len(content):
+        for entry in order:
             outputs = {}
-            for name, info in self.outputs.items():
+            for name, info in self.entries[entry].outputs.items():
                 outputs[name] = np.frombuffer(
                     content, info["dtype"], int(np.prod(info["shape"])), start
                 ).reshape(info["shape"])
                 start += outputs[name].nbytes
             runs.append(outputs)
+        if start != len(content):
+            raise ValueError("outputs.bin is of other runs")
         return runs
 
 

@@ -36,10 +36,20 @@ def print_board_report(
         "other variables",
         f"Flash: {memory.constants} bytes of constant pools, {memory.code} of code and other "
         "constants",
-        f"Instructions of a run: {runs.instructions[0]}",
+        *_instructions(runs),
         _stack(runs),
     ):
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _instructions(runs: BoardRuns) -> list[str]:
+    """Those of the first run of each entry."""
+    if not runs.entries:
+        return [f"Instructions of a run: {runs.instructions[0]}"]
+    first: dict[str, int] = {}
+    for entry, instructions in zip(runs.entries, runs.instructions, strict=True):
+        first.setdefault(entry, instructions)
+    return [f'Instructions of a run of entry "{shown(e)}": {n}' for e, n in first.items()]
 
 
 def _stack(runs: BoardRuns) -> str:

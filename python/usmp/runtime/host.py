@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry, check_only_entry
+from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry, chosen_entry
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 from usmp.runtime.extra_sources import check_sources, compile_sources
 from usmp.runtime.host_calls import (
@@ -25,7 +25,6 @@ from usmp.runtime.host_calls import (
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.write_files import write_files
-from usmp.support.plain_text import shown
 from usmp.support.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -97,12 +96,12 @@ class HostModule:
     @property
     def inputs(self) -> dict[str, dict[str, Any]]:
         """The inputs of the only entry; `ValueError` if there are several."""
-        return self.entries[self._entry_name(None)].inputs
+        return self.entries[chosen_entry(self.name, list(self.entries))].inputs
 
     @property
     def outputs(self) -> dict[str, dict[str, Any]]:
         """The outputs of the only entry; `ValueError` if there are several."""
-        return self.entries[self._entry_name(None)].outputs
+        return self.entries[chosen_entry(self.name, list(self.entries))].outputs
 
     def _find_entry_points(
         self, library: Path, prefix: str, is_packed: bool
@@ -144,7 +143,7 @@ class HostModule:
         RuntimeError
             the model returned an error.
         """
-        entry = self._entry_name(entry)
+        entry = chosen_entry(self.name, list(self.entries), entry)
         described = self.entries[entry]
         arrays = _copies(checked_inputs(described.inputs, inputs))
         results = {
@@ -163,19 +162,6 @@ class HostModule:
         """Let the next run begin as the first one did; only state is kept between runs."""
         if self._has_state:
             next(iter(self._entry_points.values())).reset(self._pool_memory)
-
-    def _entry_name(self, entry: str | None) -> str:
-        """The entry of this name, or the only one."""
-        names = list(self.entries)
-        if entry is None:
-            check_only_entry(self.name, names)
-            return names[0]
-        if entry not in self.entries:
-            known = ", ".join(f'"{name}"' for name in names)
-            raise ValueError(
-                f'model "{shown(self.name)}" has no entry "{shown(entry)}"; its entries: {known}'
-            )
-        return entry
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
         """Memory for an external pool; a constant pool with its content, or else zeros."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from usmp.boards.board import Board
-from usmp.codegen.entry_interface import IOTensor
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 
 
@@ -36,7 +36,7 @@ int main(void) {{
   /* One run for each set of inputs; without the file, one run on zeros. */
   while (inputs_file < 0 ? runs == 0 : {_more_inputs(interface)}) {{
     measure_begin();
-    const int32_t status = {_run_call(interface)};
+    const int32_t status = {run_call(interface, entry)};
     const uint64_t instructions = measure_end();
     if (status != 0) {{
       semihosting_print("error: the model returned a status other than 0\\n");
@@ -67,7 +67,7 @@ def _arrays(interface: Interface) -> str:
     if interface.only_entry.has_workspace_io:
         return ""
     lines = [
-        f"static uint8_t {what}_{tensor.c_name}[{_size_macro(interface, tensor)}] "
+        f"static uint8_t {what}_{tensor.c_name}[{size_macro(interface.only_entry, tensor)}] "
         "__attribute__((aligned(16)));"
         for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
         for tensor in tensors
@@ -75,8 +75,9 @@ def _arrays(interface: Interface) -> str:
     return "\n" + "\n".join(lines) + "\n"
 
 
-def _size_macro(interface: Interface, tensor: IOTensor) -> str:
-    return f"{interface.only_entry.prefix.upper()}_{tensor.c_name.upper()}_SIZE"
+def size_macro(entry: EntryInterface, tensor: IOTensor) -> str:
+    """The macro of the header that has the bytes of a tensor."""
+    return f"{entry.prefix.upper()}_{tensor.c_name.upper()}_SIZE"
 
 
 def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface) -> str:
@@ -84,7 +85,7 @@ def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface
     tensors = interface.inputs if what == "inputs" else interface.outputs
     lines = [f"static int {name}(int32_t file, const struct {prefix}_{what}* {what}) {{"]
     for tensor in tensors:
-        size = _size_macro(interface, tensor)
+        size = size_macro(interface.only_entry, tensor)
         lines.append(f"  if ({call}(file, {what}->{tensor.c_name}, {size}) != {size}) {{")
         lines += ["    return 0;", "  }"]
     if not tensors:
@@ -104,18 +105,20 @@ def _tensors(interface: Interface) -> str:
         if entry.has_workspace_io:
             lines.append(f"  {struct} = {entry.prefix}_map_{what}();")
         else:
-            lines.append(f"  {struct} = {{{_addresses(what[:-1], tensors)}}};")
+            lines.append(f"  {struct} = {{{addresses(what[:-1], tensors)}}};")
     if interface.devices:
         lines.append("  /* What your functions for accelerators get; add them to EXTRA_SOURCES. */")
         lines.append(f"  struct {interface.prefix}_devices devices = {{0}};")
     return "\n".join(lines)
 
 
-def _run_call(interface: Interface) -> str:
-    arguments = [] if interface.only_entry.has_workspace_io else ["&inputs", "&outputs"]
+def run_call(interface: Interface, entry: EntryInterface) -> str:
+    """The call of the function that runs an entry."""
+    arguments = [] if entry.has_workspace_io else ["&inputs", "&outputs"]
     arguments += ["&devices"] if interface.devices else []
-    return f"{interface.only_entry.prefix}_run({', '.join(arguments)})"
+    return f"{entry.prefix}_run({', '.join(arguments)})"
 
 
-def _addresses(what: str, tensors: Sequence[IOTensor]) -> str:
+def addresses(what: str, tensors: Sequence[IOTensor]) -> str:
+    """The values of a struct of tensors that are arrays of the program."""
     return ", ".join(f"{what}_{tensor.c_name}" for tensor in tensors) or "0"

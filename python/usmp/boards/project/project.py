@@ -6,6 +6,7 @@ from pathlib import Path
 
 from usmp.boards.board import PROJECT_FOLDER, Board
 from usmp.boards.project.linker_script import print_linker_script
+from usmp.boards.project.main_of_entries import print_main_of_entries
 from usmp.boards.project.main_program import print_main
 from usmp.boards.project.makefile import print_makefile
 from usmp.codegen.interface import Interface
@@ -26,7 +27,8 @@ def project_files(interface: Interface, board: Board) -> dict[str, bytes]:
     texts["Makefile"] = print_makefile(board)
     texts["board.h"] = _board_header(board)
     texts["board.ld"] = print_linker_script(board)
-    texts["main.c"] = print_main(interface, board)
+    main = print_main if len(interface.entries) == 1 else print_main_of_entries
+    texts["main.c"] = main(interface, board)
     return {f"{PROJECT_FOLDER}/{name}": text.encode() for name, text in sorted(texts.items())}
 
 

@@ -1,0 +1,193 @@
+"""The `main.c` of a board's project for a program with several entries."""
+
+from __future__ import annotations
+
+from usmp.boards.board import Board
+from usmp.boards.project.main_program import addresses, run_call, size_macro
+from usmp.codegen.c_text import c_string, comment
+from usmp.codegen.entry_comments import run_comment
+from usmp.codegen.entry_interface import EntryInterface
+from usmp.codegen.interface import Interface
+
+
+def print_main_of_entries(interface: Interface, board: Board) -> str:
+    """A program that runs the entries in the order of `runs.txt`, on the inputs in `inputs.bin`."""
+    prefix = interface.prefix
+    longest = max(len(entry.name) for entry in interface.entries)
+    functions = "\n".join(_run_function(interface, entry) for entry in interface.entries)
+    table = "\n".join(f"    {{{c_string(e.name)}, run_{e.name}}}," for e in interface.entries)
+    return f"""/* Runs the entries of {prefix}.h on board {board.name}.
+ * Your application begins here.
+ *
+ * The emulator, or a debugger, lends the program the files of its computer. On a board alone
+ *  - the application runs entries when it needs them, not in the order of runs.txt;
+ *  - the functions run_... fill the inputs, for instance from a sensor, instead of reading
+ *    inputs.bin, and use the outputs instead of writing outputs.bin;
+ *  - report.txt, which says what the runs took, is not needed.
+{_about_state(interface)} */
+#include <string.h>
+
+#include "measure.h"
+#include "report.h"
+#include "semihosting.h"
+#include "{prefix}.h"
+
+struct files {{
+  int32_t inputs, outputs, report;
+}};
+
+/* Read the next bytes; they are zeros if there is no such file. */
+static int fill(int32_t file, void* memory, uint32_t size) {{
+  if (file < 0) {{
+    memset(memory, 0, size);
+    return 1;
+  }}
+  return semihosting_read(file, memory, size) == size;
+}}
+
+static int store(int32_t file, const void* memory, uint32_t size) {{
+  return semihosting_write(file, memory, size) == size;
+}}
+
+static int failed(const char* where, const char* what) {{
+  semihosting_print("error: ");
+  semihosting_print(where);
+  semihosting_print(what);
+  semihosting_print("\\n");
+  return 1;
+}}
+{_devices(interface)}
+{functions}
+static const struct {{
+  const char* name;
+  int (*run)(const struct files* files);
+}} entries[] = {{
+{table}
+}};
+
+/* A name, one character that no entry's name has, and the end of the string. */
+enum {{ ENTRIES = sizeof(entries) / sizeof(entries[0]), NAME_BYTES = {longest} + 2 }};
+
+/* Read the next name, up to a blank or the end of a line; 0 if there is none. */
+static int read_name(int32_t file, char name[NAME_BYTES]) {{
+  uint32_t length = 0;
+  char character = 0;
+  while (semihosting_read(file, &character, 1) == 1 && (character > ' ' || length == 0)) {{
+    if (character > ' ' && length < NAME_BYTES - 1) {{
+      name[length++] = character;
+    }}
+  }}
+  name[length] = 0;
+  return length != 0;
+}}
+
+int main(void) {{
+  const struct files files = {{
+      semihosting_open("inputs.bin", SEMIHOSTING_READ),
+      semihosting_open("outputs.bin", SEMIHOSTING_WRITE),
+      semihosting_open("report.txt", SEMIHOSTING_WRITE),
+  }};
+  const int32_t order = semihosting_open("runs.txt", SEMIHOSTING_READ);
+  char name[NAME_BYTES];
+  char more;
+  uint32_t runs = 0;
+
+  /* One run for each name; without the file, one of each entry. */
+  while (order < 0 ? runs < ENTRIES : read_name(order, name)) {{
+    uint32_t entry = order < 0 ? runs : 0;
+    while (order >= 0 && entry < ENTRIES && strcmp(name, entries[entry].name) != 0) {{
+      ++entry;
+    }}
+    if (entry == ENTRIES) {{
+      return failed("runs.txt asks for an entry that the program lacks: ", name);
+    }}
+    if (entries[entry].run(&files) != 0) {{
+      return 1;
+    }}
+    ++runs;
+  }}
+  if (runs == 0) {{
+    return failed("runs.txt", " names no entry");
+  }}
+  if (files.inputs >= 0 && semihosting_read(files.inputs, &more, 1) != 0) {{
+    return failed("inputs.bin", " holds more than the inputs of all runs");
+  }}
+  report(files.report, "stack_used", stack_used());
+  report(files.report, "stack_size", stack_size());
+  semihosting_close(files.report);
+  semihosting_close(files.outputs);
+  return 0;
+}}
+"""
+
+
+def _about_state(interface: Interface) -> str:
+    """Lines of the first comment."""
+    if not interface.states:
+        return ""
+    kept = f"{interface.state_size_bytes} bytes that are kept between runs"
+    return f""" *
+ * All entries see one state: {kept}. A run finds
+ * there what earlier ones left; {interface.prefix}_reset() lets all begin anew.
+"""
+
+
+def _devices(interface: Interface) -> str:
+    """What accelerators get."""
+    if not interface.devices:
+        return ""
+    return f"""
+/* What your functions for accelerators get; add them to EXTRA_SOURCES. */
+static struct {interface.prefix}_devices devices;
+"""
+
+
+def _tensors(entry: EntryInterface) -> list[str]:
+    """Where inputs and outputs are."""
+    lines = []
+    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        struct = f"struct {entry.prefix}_{what} {what}"
+        if not entry.has_workspace_io:
+            lines += [
+                f"  static uint8_t {what[:-1]}_{tensor.c_name}[{size_macro(entry, tensor)}] "
+                "__attribute__((aligned(16)));"
+                for tensor in tensors
+            ]
+            lines.append(f"  {struct} = {{{addresses(what[:-1], tensors)}}};")
+        elif tensors:
+            lines.append(f"  {struct} = {entry.prefix}_map_{what}();")
+    return lines
+
+
+def _run_function(interface: Interface, entry: EntryInterface) -> str:
+    """A function that runs an entry once: inputs from a file, outputs to a file."""
+    name = c_string(f"entry {entry.name}")
+    lines = [
+        comment(*run_comment(interface, entry)),
+        f"static int run_{entry.name}(const struct files* files) {{",
+        *_tensors(entry),
+    ]
+    for tensor in entry.inputs:
+        place = f"inputs.{tensor.c_name}, {size_macro(entry, tensor)}"
+        lines += [
+            f"  if (!fill(files->inputs, {place})) {{",
+            f'    return failed({name}, ": inputs.bin ends within its inputs");',
+            "  }",
+        ]
+    lines += [
+        "  measure_begin();",
+        f"  const int32_t status = {run_call(interface, entry)};",
+        "  const uint64_t instructions = measure_end();",
+        "  if (status != 0) {",
+        f'    return failed({name}, " returned a status other than 0");',
+        "  }",
+    ]
+    for tensor in entry.outputs:
+        place = f"outputs.{tensor.c_name}, {size_macro(entry, tensor)}"
+        lines += [
+            f"  if (!store(files->outputs, {place})) {{",
+            '    return failed("outputs.bin", " cannot be written");',
+            "  }",
+        ]
+    lines += ['  report(files->report, "instructions", instructions);', "  return 0;", "}\n"]
+    return "\n".join(lines)

@@ -1,0 +1,201 @@
+"""Programs with several entries in the emulators of boards: one memory, state that all see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from conftest import ROOT
+from support.board_programs import build_program, require_board, run_program
+from support.entry_models import Entries, calls, entry_model
+from support.entry_programs import EntriesModel
+from support.micro import Micro
+from support.state_models import Streaming, streaming_model
+from usmp.boards.board import BOARDS, Board, board_named
+from usmp.boards.board_run import program_memory
+from usmp.boards.emulator import EmulatedModule, EmulatorError, run_emulator
+
+pytestmark = pytest.mark.board
+
+AN385 = board_named("mps2-an385")
+DIGITS = ROOT / "examples/digits/digits_int8.tflite"
+RUNS = 40
+
+two_boards = pytest.mark.parametrize("board", ["mps2-an385", "mps3-an547"])
+
+
+def emulated(factory, board: Board) -> EmulatedModule:
+    require_board(board)
+    return EmulatedModule(factory.files(), factory.metadata["modules"]["default"], board)
+
+
+def memory_bytes(module: EmulatedModule, board: Board) -> int:
+    """What all entries together have in the program, without stack and variables."""
+    return program_memory(module.sections(), board).pools
+
+
+def as_bytes(runs: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, bytes]]:
+    return [{name: value.tobytes() for name, value in run.items()} for run in runs]
+
+
+@pytest.mark.parametrize(
+    ("board", "io"),
+    [*((board, True) for board in BOARDS), (AN385, False)],
+    ids=[*(board.name for board in BOARDS), "own-io"],
+)
+def test_entries_that_share_a_state(board, io):
+    """What one run leaves in memory is there in the next one, of whichever entry."""
+    with PassContext(config={"tir.usmp.use_workspace_io": io}):
+        factory = usmp.build(entry_model(), board=board)
+    runs = [(entry, {"x": x}) for entry, x in calls(RUNS)]
+    outcome = emulated(factory, board).run(runs)
+    reference = Entries()
+    assert outcome.entries == [entry for entry, _ in runs]
+    for (entry, inputs), outputs in zip(runs, outcome.outputs, strict=True):
+        expected = reference.run(inputs["x"], entry)
+        assert list(outputs) == list(expected)
+        for name, value in expected.items():
+            np.testing.assert_allclose(outputs[name], value, rtol=1e-4, atol=1e-5)
+
+
+@two_boards
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_programs_of_integers(board, seed):
+    """Integers are equal, also in the second session, which starts the board anew."""
+    board, model = board_named(board), EntriesModel(seed)
+    factory = usmp.build(model.build(), board=board)
+    random = np.random.default_rng(seed)
+    names = random.choice(list(model.entries), RUNS)
+    runs = [(str(name), random.integers(-128, 128, 4).astype(np.int8)) for name in names]
+    program = emulated(factory, board)
+    for _ in range(2):
+        outcome = program.run([(name, {"x": x}) for name, x in runs])
+        found = [[value.tolist() for value in outputs.values()] for outputs in outcome.outputs]
+        assert found == model.expected(runs)
+
+
+@two_boards
+def test_two_models_in_one_memory(board):
+    """The state of one lasts through runs of the other, which use all other bytes of it."""
+    board = board_named(board)
+    models = {"digits": usmp.import_model(DIGITS), "stream": streaming_model()}
+    alone = {name: usmp.build(mod, board=board) for name, mod in models.items()}
+    factory = usmp.build(models, board=board)
+    module, reference = emulated(factory, board), Micro(DIGITS)
+    random = np.random.default_rng(0)
+    runs = []
+    for name in random.choice(list(models), RUNS):
+        x = random.standard_normal((1, 8)).astype(np.float32)
+        given = reference.random_inputs(len(runs)) if name == "digits" else {"x": x}
+        runs.append((str(name), given))
+    outcome, streaming = module.run(runs), Streaming()
+    for (name, given), outputs in zip(runs, outcome.outputs, strict=True):
+        if name == "digits":
+            assert as_bytes([outputs]) == as_bytes([reference.run(given)])
+        else:
+            expected = streaming.run(given["x"])
+            np.testing.assert_array_equal(outputs["z"], expected["z"])
+            np.testing.assert_allclose(outputs["y"], expected["y"], rtol=1e-4, atol=1e-5)
+    state = factory.interface.state_size_bytes
+    assert state == alone["stream"].interface.state_size_bytes
+    aligned = 16 * len(factory.interface.states)
+    digits = alone["digits"].interface.workspace_size_bytes
+    assert memory_bytes(module, board) <= digits + state + aligned
+
+
+@two_boards
+def test_a_keyword_spotter_beside_another_model(shared_model, board):
+    """Bytes of tflite-micro, in the memory of the larger one and the state."""
+    board = board_named(board)
+    paths = {
+        "spotter": shared_model("mww_okay_nabu_v2_int8"),
+        "detector": shared_model("mlperf_strww_int8"),
+    }
+    models = {name: usmp.import_model(path) for name, path in paths.items()}
+    factory = usmp.build(models, board=board)
+    references = {name: Micro(path) for name, path in paths.items()}
+    order = np.random.default_rng(3).choice(list(paths), RUNS, p=[0.8, 0.2])
+    runs = [(str(name), references[name].random_inputs(i)) for i, name in enumerate(order)]
+    host = factory.load()
+    expected = as_bytes([references[name].run(given) for name, given in runs])
+    assert as_bytes([host.run(given, name) for name, given in runs]) == expected
+    module = emulated(factory, board)
+    outcome = module.run(runs)
+    assert as_bytes(outcome.outputs) == expected
+    own = {name: usmp.build(mod, board=board).interface for name, mod in models.items()}
+    state = own["spotter"].state_size_bytes
+    most = max(own["spotter"].workspace_size_bytes - state, own["detector"].workspace_size_bytes)
+    assert factory.interface.state_size_bytes == state
+    assert memory_bytes(module, board) <= state + most + 16 * len(own["spotter"].states)
+
+
+def test_an_entry_without_a_name():
+    module = emulated(usmp.build(entry_model(), board=AN385), AN385)
+    x = np.zeros((1, 8), np.float32)
+    with pytest.raises(ValueError) as error:
+        module.run([{"x": x}])
+    assert str(error.value) == (
+        'model "default" has 3 entries; choose one by its name: "learn", "tell", "plain"'
+    )
+    with pytest.raises(ValueError) as error:
+        module.run([("tell", {"x": x}), ("forget", {"x": x})])
+    assert str(error.value) == (
+        'model "default" has no entry "forget"; its entries: "learn", "tell", "plain"'
+    )
+    with pytest.raises(ValueError) as error:
+        module.run([("plain", {"x": x})])
+    assert str(error.value) == 'input "x" is float32[1, 8]; the model takes float32[3, 8]'
+
+
+def test_the_only_entry_by_its_name():
+    module = emulated(usmp.build(streaming_model(), board=AN385), AN385)
+    x = np.ones((1, 8), np.float32)
+    by_name, without = module.run([("main", {"x": x})]), module.run([{"x": x}])
+    assert as_bytes(by_name.outputs) == as_bytes(without.outputs)
+    assert by_name.entries == without.entries == ()
+
+
+@pytest.mark.parametrize(
+    ("runs", "inputs", "message"),
+    [
+        ("learn\nforget\n", 64, "runs.txt asks for an entry that the program lacks: forget"),
+        ("learn\nplainly_more\n", 64, "runs.txt asks for an entry that the program lacks: plainl"),
+        (" \n\n", 0, "runs.txt names no entry"),
+        ("learn tell", 63, "entry tell: inputs.bin ends within its inputs"),
+        ("learn tell", 65, "inputs.bin holds more than the inputs of all runs"),
+    ],
+    ids=["unknown", "long", "empty", "short", "surplus"],
+)
+def test_files_that_do_not_fit(tmp_path, runs, inputs, message):
+    require_board(AN385)
+    factory = usmp.build(entry_model(), board=AN385)
+    main = factory.files()["project/main.c"].decode()
+    project = build_program(AN385, [factory], main, tmp_path)
+    (project / "runs.txt").write_text(runs)
+    with pytest.raises(EmulatorError) as error:
+        run_program(AN385, project, bytes(inputs))
+    assert "with exit status 1: " in str(error.value)
+    assert str(error.value).splitlines()[-1].endswith(f"error: {message}")
+
+
+def test_a_program_without_files_runs_each_entry_once(tmp_path):
+    """On zeros, although an entry uses the bytes of another one's inputs."""
+    require_board(AN385)
+    factory = usmp.build(entry_model(), board=AN385)
+    main = factory.files()["project/main.c"].decode()
+    project = build_program(AN385, [factory], main, tmp_path)
+    printed = run_emulator(AN385, project, "model.elf", 60)
+    assert [line.split()[0] for line in printed.splitlines()] == [
+        *["instructions"] * 3,
+        *("stack_used", "stack_size"),
+    ]
+    x = np.zeros((1, 8), np.float32)
+    reference = Entries()
+    expected = [reference.run(x, "learn")["y"], reference.run(x, "tell")["y"]]
+    outputs = np.frombuffer((project / "outputs.bin").read_bytes(), np.float32)
+    np.testing.assert_allclose(outputs[:16], np.concatenate(expected).ravel())
+    np.testing.assert_allclose(outputs[16:40], 1)
