@@ -288,6 +288,16 @@ def workspace_section(memory: str) -> str:
     return f".bss.pool.{memory}"
 
 
+def lasting_section(memory: str) -> str:
+    """The section of states that a reset of the processor leaves as they are; its beginning is
+    the one that C compilers know as a section that nothing fills."""
+    return f".noinit.{memory}"
+
+
+LAYOUT_SECTION = ".noinit.layout"
+"""The section of what a program stores beside such states, to know whether they are its own."""
+
+
 def constant_section(memory: str) -> str:
     """The section of constant pools in a memory."""
     return f".rodata.pool.{memory}"

@@ -37,7 +37,7 @@ class ProgramMemory:
     Parameters
     ----------
     pools
-        planned workspace.
+        planned workspace, and what is beside states that last.
     stack
         as large as the Makefile asks for.
     variables
@@ -85,7 +85,7 @@ def program_memory(sections: Sequence[Section], board: Board) -> ProgramMemory:
         return sum(s.size_bytes for s in sections if s.name.startswith(prefixes))
 
     writable = {memory.name for memory in board.memories if not memory.is_read_only}
-    pools, stack, constants = total(".pool_"), total(".stack"), total(".constants_")
+    pools, stack, constants = total(".pool_", ".noinit_"), total(".stack"), total(".constants_")
     written = sum(s.size_bytes for s in sections if s.memory in writable)
     read = sum(s.size_bytes for s in sections) - written
     return ProgramMemory(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from usmp.boards.board import Board, constant_section, workspace_section
+from usmp.boards.board import Board, constant_section, lasting_section, workspace_section
 from usmp.objects.pools import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -53,7 +53,7 @@ def board_workspace_pools(
             )
     return WorkspaceMemoryPools(
         [
-            pool.with_properties(**_in_memory(board, pool, workspace_section(pool.pool_name)))
+            pool.with_properties(**_in_memory(board, pool, _workspace_sections(pool)))
             for pool in pools
         ]
     )
@@ -121,15 +121,29 @@ def board_constant_pools(
             )
     return ConstantMemoryPools(
         [
-            pool.with_properties(**_in_memory(board, pool, constant_section(pool.pool_name)))
+            pool.with_properties(**_in_memory(board, pool, [constant_section(pool.pool_name)]))
             for pool in pools
         ]
     )
 
 
-def _in_memory(board: Board, pool: PoolInfo, section: str) -> dict[str, Any]:
-    """What the board makes of a pool: it is part of the program, within what the memory has."""
-    if pool.section_name:
+def _workspace_sections(pool: PoolInfo) -> list[str]:
+    """The sections of the linker script that a workspace pool may lie in; start-up code zeroes the
+    first. (That no other pool than that of the states is in the second with states, where nothing
+    zeroes them, is checked with the interface of the model.)"""
+    return [workspace_section(pool.pool_name), lasting_section(pool.pool_name)]
+
+
+def _in_memory(board: Board, pool: PoolInfo, sections: Sequence[str]) -> dict[str, Any]:
+    """What the board makes of a pool: it is part of the program, within what the memory has.
+
+    Parameters
+    ----------
+    sections
+        those that it may lie in; the first unless it names another.
+    """
+    section = pool.section_name or sections[0]
+    if section not in sections:
         raise ValueError(
             f'pool "{pool.pool_name}": section {pool.section_name} is not in the linker script of '
             f"board {board.name}, which has a section for each memory; leave it out"

@@ -11,7 +11,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.board_programs import build_program, require_board, run_program
-from support.entry_models import Entries, calls, entry_model
+from support.entry_models import INITIAL, WEIGHTS, Entries, calls, entry_model, forgetting_model
 from support.entry_programs import EntriesModel
 from support.micro import Micro
 from support.state_models import Streaming, streaming_model
@@ -131,6 +131,20 @@ def test_a_keyword_spotter_beside_another_model(shared_model, board):
     most = max(own["spotter"].workspace_size_bytes - state, own["detector"].workspace_size_bytes)
     assert factory.interface.state_size_bytes == state
     assert memory_bytes(module, board) <= state + most + 16 * len(own["spotter"].states)
+
+
+@pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
+def test_an_entry_without_inputs_and_outputs(io):
+    with PassContext(config={"tir.usmp.use_workspace_io": io}):
+        factory = usmp.build(forgetting_model(), board=AN385)
+    x = np.ones((1, 8), np.float32)
+    order = ["forget", "tell", "learn", "forget", "forget", "tell"]
+    runs = [(entry, {} if entry == "forget" else {"x": x}) for entry in order]
+    outcome = emulated(factory, AN385).run(runs)
+    assert [list(outputs) for outputs in outcome.outputs] == [[], ["y"], ["y"], [], [], ["y"]]
+    half = INITIAL.reshape(1, 8) / 2
+    np.testing.assert_allclose(outcome.outputs[1]["y"], half @ WEIGHTS, rtol=1e-5)
+    np.testing.assert_allclose(outcome.outputs[5]["y"], (half + x) / 4 @ WEIGHTS, rtol=1e-5)
 
 
 def test_an_entry_without_a_name():

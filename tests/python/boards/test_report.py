@@ -21,9 +21,9 @@ SECTIONS = [
 ]
 
 
-def printed(stack_used: int) -> list[str]:
+def printed(stack_used: int, runs: BoardRuns | None = None) -> list[str]:
     text = io.StringIO()
-    runs = BoardRuns([{}], [1234], stack_used, 4096)
+    runs = runs or BoardRuns([{}], [1234], stack_used, 4096)
     console = Console(file=text, width=80, highlight=False)
     print_board_report(board_named("mps2-an385"), runs, SECTIONS, console)
     return text.getvalue().splitlines()
@@ -49,3 +49,12 @@ def test_a_stack_that_was_used_up():
         "Stack: all 4096 bytes were used, and perhaps more; give it more with STACK_SIZE in the "
         "Makefile"
     )
+
+
+def test_the_first_run_of_each_entry():
+    runs = BoardRuns([{}] * 3, [7, 1234, 8], 100, 4096, ["tell", "learn", "tell"])
+    assert printed(100, runs)[-3:] == [
+        'Instructions of a run of entry "tell": 7',
+        'Instructions of a run of entry "learn": 1234',
+        "Stack: 100 of 4096 bytes used",
+    ]

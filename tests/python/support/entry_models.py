@@ -31,6 +31,23 @@ def entry_model() -> IRModule:
     )
 
 
+def forgetting_model() -> IRModule:
+    """`learn` and `tell`; and `forget`, which halves the state, without inputs and outputs."""
+    return module_of(
+        {
+            "learn": ({"x": (1, 8), "total": (1, 8)}, _learn),
+            "forget": ({"total": (1, 8)}, _forget),
+            "tell": ({"x": (1, 8), "total": (1, 8)}, _tell),
+        },
+        {"learn": {"total": 1}, "forget": {"total": 0}, "tell": {"total": -1}},
+        {"learn": ["y"], "forget": [], "tell": ["y"]},
+    )
+
+
+def _forget(emit: Callable, total: relax.Expr) -> list[relax.Expr]:
+    return [emit(relax.op.multiply(total, relax.const(np.float32(0.5))))]
+
+
 def _learn(emit: Callable, x: relax.Expr, total: relax.Expr) -> list[relax.Expr]:
     summed = emit(relax.op.add(total, x))
     product = emit(relax.op.matmul(x, relax.const(WEIGHTS)))

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from usmp.boards.board import STACK_BYTES, Board, Memory, constant_section, workspace_section
+from collections.abc import Sequence
+
+from usmp.boards.board import (
+    LAYOUT_SECTION,
+    STACK_BYTES,
+    Board,
+    Memory,
+    constant_section,
+    lasting_section,
+    workspace_section,
+)
 
 
-def print_linker_script(board: Board) -> str:
+def print_linker_script(board: Board, lasting: Sequence[str] = ()) -> str:
     """The script: code and constants in read-only memories, pools where their sections say.
+
+    `lasting` are the memories with states that a reset of the processor leaves as they are. They
+    lie in front, so that other code and variables do not move them.
 
     The stack lies at the beginning of its memory, so that an overflow runs out of it, where the
     start-up code forbids accesses, and not into variables.
@@ -16,6 +29,7 @@ def print_linker_script(board: Board) -> str:
     writable = [memory for memory in board.memories if not memory.is_read_only]
     constants = "\n".join(_constants(memory) for memory in read_only)
     pools = "\n".join(_pool(memory) for memory in writable)
+    states = "\n".join(_lasting(name) for name in lasting)
     table = "\n".join(f"    {_zeroed(f'pool_{memory.name}')}" for memory in writable)
     return f"""/* Memories of board {board.name}: {board.description}. */
 ENTRY(reset)
@@ -63,7 +77,7 @@ SECTIONS
     __stack_top = .;
   }} > {board.data_memory}
 
-  .data : ALIGN(4)
+{states and f"{states}{chr(10)}"}  .data : ALIGN(4)
   {{
     __data_start = .;
     *(.data .data.*)
@@ -121,6 +135,18 @@ def _pool(memory: Memory) -> str:
     . = ALIGN(4);
     __pool_{memory.name}_end = .;
   }} > {memory.name}
+"""
+
+
+def _lasting(memory: str) -> str:
+    """States that start-up code does not touch, and what says that they are the program's own."""
+    return f"""  .noinit_{memory} (NOLOAD) : ALIGN(16)
+  {{
+    *({LAYOUT_SECTION})
+    . = ALIGN(16);
+    *({lasting_section(memory)})
+    . = ALIGN(4);
+  }} > {memory}
 """
 
 

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from usmp.boards.board import Board
+from usmp.boards.project.lasting_state import (
+    after_run,
+    before_run,
+    layout_variable,
+    state_check,
+)
 from usmp.boards.project.main_program import addresses, run_call, size_macro
 from usmp.codegen.c_text import c_string, comment
 from usmp.codegen.entry_comments import run_comment
@@ -56,7 +62,7 @@ static int failed(const char* where, const char* what) {{
   semihosting_print("\\n");
   return 1;
 }}
-{_devices(interface)}
+{layout_variable(interface)}{_devices(interface)}
 {functions}
 static const struct {{
   const char* name;
@@ -92,7 +98,7 @@ int main(void) {{
   char more;
   uint32_t runs = 0;
 
-  /* One run for each name; without the file, one of each entry. */
+{state_check(interface)}  /* One run for each name; without the file, one of each entry. */
   while (order < 0 ? runs < ENTRIES : read_name(order, name)) {{
     uint32_t entry = order < 0 ? runs : 0;
     while (order >= 0 && entry < ENTRIES && strcmp(name, entries[entry].name) != 0) {{
@@ -175,12 +181,12 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
             "  }",
         ]
     lines += [
-        "  measure_begin();",
+        f"{before_run(interface)}  measure_begin();",
         f"  const int32_t status = {run_call(interface, entry)};",
         "  const uint64_t instructions = measure_end();",
         "  if (status != 0) {",
         f'    return failed({name}, " returned a status other than 0");',
-        "  }",
+        f"  }}\n{after_run(interface)}".rstrip(),
     ]
     for tensor in entry.outputs:
         place = f"outputs.{tensor.c_name}, {size_macro(entry, tensor)}"

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from usmp.boards.board import Board
+from usmp.boards.project.lasting_state import (
+    after_run,
+    before_run,
+    layout_variable,
+    state_check,
+)
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 
@@ -23,7 +29,7 @@ def print_main(interface: Interface, board: Board) -> str:
 #include "report.h"
 #include "semihosting.h"
 #include "{prefix}.h"
-{_arrays(interface)}
+{layout_variable(interface)}{_arrays(interface)}
 {_transfer("read_inputs", "semihosting_read", entry.prefix, "inputs", interface)}
 {_transfer("write_outputs", "semihosting_write", entry.prefix, "outputs", interface)}
 int main(void) {{
@@ -33,16 +39,16 @@ int main(void) {{
   const int32_t report_file = semihosting_open("report.txt", SEMIHOSTING_WRITE);
   int32_t runs = 0;
 
-  /* One run for each set of inputs; without the file, one run on zeros. */
+{state_check(interface)}  /* One run for each set of inputs; without the file, one run on zeros. */
   while (inputs_file < 0 ? runs == 0 : {_more_inputs(interface)}) {{
-    measure_begin();
+{before_run(interface, "    ")}    measure_begin();
     const int32_t status = {run_call(interface, entry)};
     const uint64_t instructions = measure_end();
     if (status != 0) {{
       semihosting_print("error: the model returned a status other than 0\\n");
       return 1;
     }}
-    if (!write_outputs(outputs_file, &outputs)) {{
+{after_run(interface, "    ")}    if (!write_outputs(outputs_file, &outputs)) {{
       semihosting_print("error: outputs.bin cannot be written\\n");
       return 1;
     }}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from usmp.boards.board import PROJECT_FOLDER, Board
+from usmp.boards.project.lasting_state import lasting_memories
 from usmp.boards.project.linker_script import print_linker_script
 from usmp.boards.project.main_of_entries import print_main_of_entries
 from usmp.boards.project.main_program import print_main
@@ -26,7 +27,7 @@ def project_files(interface: Interface, board: Board) -> dict[str, bytes]:
     texts = {name: (_FILES / name).read_text() for name in copied}
     texts["Makefile"] = print_makefile(board)
     texts["board.h"] = _board_header(board)
-    texts["board.ld"] = print_linker_script(board)
+    texts["board.ld"] = print_linker_script(board, lasting_memories(interface))
     main = print_main if len(interface.entries) == 1 else print_main_of_entries
     texts["main.c"] = main(interface, board)
     return {f"{PROJECT_FOLDER}/{name}": text.encode() for name, text in sorted(texts.items())}

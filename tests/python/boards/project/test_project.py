@@ -9,6 +9,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.board_programs import every_board, require_board
+from support.entry_models import entry_model, forgetting_model
 from support.relax_models import PARAMS, Attention
 from usmp.boards.board import board_named
 from usmp.boards.emulator import build_project
@@ -24,6 +25,11 @@ COMMON = {
 def build(board, io=True, **options):
     with PassContext(config={"tir.usmp.use_workspace_io": io}):
         return usmp.build(Attention, params=PARAMS, board=board, **options)
+
+
+def build_entries(io=True) -> usmp.AOTExecutorFactoryModule:
+    with PassContext(config={"tir.usmp.use_workspace_io": io}):
+        return usmp.build(entry_model(), board="mps2-an385", module_name="net")
 
 
 def project(factory) -> dict[str, str]:
@@ -89,12 +95,60 @@ def test_main_with_inputs_and_outputs_of_its_own():
     assert "const int32_t status = tvmgen_default_run(&inputs, &outputs);" in main
 
 
+def test_main_of_several_entries():
+    """A person sees how each is called, and what it does to the state."""
+    main = project(build_entries())["main.c"]
+    assert (
+        " * All entries see one state: 33 bytes that are kept between runs. A run finds\n"
+        " * there what earlier ones left; tvmgen_net_reset() lets all begin anew.\n"
+    ) in main
+    assert (
+        " * It uses none of the 33 bytes that are kept between runs.\n"
+        " * No other entry may run at the same time\n */\n"
+        "static int run_plain(const struct files* files) {\n"
+        "  struct tvmgen_net_plain_inputs inputs = tvmgen_net_plain_map_inputs();\n"
+        "  struct tvmgen_net_plain_outputs outputs = tvmgen_net_plain_map_outputs();\n"
+        "  if (!fill(files->inputs, inputs.x, TVMGEN_NET_PLAIN_X_SIZE)) {\n"
+    ) in main
+    assert "  const int32_t status = tvmgen_net_plain_run();\n" in main
+    table = '    {"learn", run_learn},\n    {"tell", run_tell},\n    {"plain", run_plain},\n'
+    assert table in main
+    assert "static uint8_t" not in main
+
+
+def test_main_of_several_entries_with_inputs_and_outputs_of_its_own():
+    main = project(build_entries(io=False))["main.c"]
+    assert (
+        "static int run_tell(const struct files* files) {\n"
+        "  static uint8_t input_x[TVMGEN_NET_TELL_X_SIZE] __attribute__((aligned(16)));\n"
+        "  struct tvmgen_net_tell_inputs inputs = {input_x};\n"
+        "  static uint8_t output_y[TVMGEN_NET_TELL_Y_SIZE] __attribute__((aligned(16)));\n"
+        "  struct tvmgen_net_tell_outputs outputs = {output_y};\n"
+    ) in main
+    assert "  const int32_t status = tvmgen_net_tell_run(&inputs, &outputs);\n" in main
+
+
 @pytest.mark.board
 @every_board
 @pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
 def test_the_project_compiles_without_warnings(tmp_path, board, io):
     require_board(board)
     write_files(build(board.name, io).files(), tmp_path)
+    strict = "-O2 -Wall -Wextra -Werror -pedantic"
+    build_project(tmp_path / "project", board, {"OPTIMIZATION": strict})
+    assert (tmp_path / "project/model.elf").exists()
+
+
+@pytest.mark.board
+@pytest.mark.parametrize(
+    ("board", "io"), [("mps2-an385", True), ("mps2-an385", False), ("riscv32-virt", True)]
+)
+def test_a_project_of_several_entries_compiles_without_warnings(tmp_path, board, io):
+    """Also of one that has neither inputs nor outputs."""
+    board = board_named(board)
+    require_board(board)
+    with PassContext(config={"tir.usmp.use_workspace_io": io}):
+        write_files(usmp.build(forgetting_model(), board=board).files(), tmp_path)
     strict = "-O2 -Wall -Wextra -Werror -pedantic"
     build_project(tmp_path / "project", board, {"OPTIMIZATION": strict})
     assert (tmp_path / "project/model.elf").exists()
