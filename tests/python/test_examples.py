@@ -132,3 +132,14 @@ def test_08_entries(tmp_path):
     assert sum(line[-1] == "kept" for line in words(lines)) == 1
     # The last four inputs are 0, 1, 2 and 3.
     assert lines[-1] == "3210.0"
+
+
+@pytest.mark.cc
+def test_09_pytorch_methods(tmp_path):
+    pytest.importorskip("torch", reason="make test installs it; by hand: pip install torch")
+    assert printed("09_pytorch_methods.py", tmp_path) == [
+        "keys: 4096 bytes at 0",
+        "values: 4096 bytes at 4096",
+        "workspace: 10240 bytes, optimal: True",
+        "57 steps, differences from PyTorch below 1e-5: True",
+    ]
