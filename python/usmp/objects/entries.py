@@ -9,10 +9,12 @@ from itertools import combinations
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR, MAIN_FUNCTION_NAME
-from usmp.support.plain_text import shown
+from usmp.support.plain_text import shortened, shown
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST_NAME = 64
+_LONGEST_LIST = 1000
+"""Characters of the names that an error lists."""
 
 ONLY_ENTRY = "main"
 """The entry of a module that lists none; no C symbol has its name."""
@@ -47,7 +49,7 @@ def check_only_entry(module_name: str, entries: Sequence[str]) -> None:
         names = ", ".join(f'"{shown(name)}"' for name in entries)
         raise ValueError(
             f'model "{shown(module_name)}" has {len(entries)} entries; choose one by its name: '
-            f"{names}"
+            f"{shortened(names, _LONGEST_LIST)}"
         )
 
 
@@ -83,7 +85,8 @@ def c_prefix_of_entry(prefix: str, entry: str, entries: Sequence[str]) -> str:
         the names of all entries of the module; those of one that is called "main" have no name
         of an entry in them.
     """
-    return prefix if list(entries) == [ONLY_ENTRY] else f"{prefix}_{entry}"
+    has_only_main = len(entries) == 1 and entries[0] == ONLY_ENTRY
+    return prefix if has_only_main else f"{prefix}_{entry}"
 
 
 def check_entries(names: Sequence[str]) -> None:

@@ -69,5 +69,8 @@ def test_c_prefix(entry, entries, prefix):
 def test_only_entry():
     check_only_entry("m", ["forward"])
     with pytest.raises(ValueError) as error:
+        check_only_entry("m", ["e" * 60] * 100)
+    assert len(str(error.value)) < 1100
+    with pytest.raises(ValueError) as error:
         check_only_entry("m\x1b", ["a", "b"])
     assert str(error.value) == ('model "m\\x1b" has 2 entries; choose one by its name: "a", "b"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -247,6 +248,20 @@ def test_metadata_that_contradicts_the_header(path, tmp_path, steps, value, faul
     files["metadata.json"] = others.encode()
     message = message_of(write_tar(tmp_path / "model.tar", files))
     assert message.startswith(f"metadata.json is damaged: {fault}")
+
+
+def test_very_many_entries_are_read_in_time(path, tmp_path):
+    """Each takes as long as the others; the first that the header lacks is refused."""
+    files = dict(usmp.load_archive(path).files)
+    metadata = json.loads(files["metadata.json"])
+    mains = metadata["modules"]["default"]["memory"]["functions"]["main"]
+    mains[:] = [{**mains[0], "entry": f"e{number}"} for number in range(5000)]
+    files["metadata.json"] = json.dumps(metadata).replace('["tell"]', "[]").encode()
+    files["metadata.json"] = files["metadata.json"].replace(b'["plain"]', b"[]")
+    begin = time.monotonic()
+    message = message_of(write_tar(tmp_path / "model.tar", files))
+    assert time.monotonic() - begin < 20
+    assert message.startswith("metadata.json is damaged: ")
 
 
 def test_header_that_has_a_struct_twice(path, tmp_path):
