@@ -168,3 +168,21 @@ def test_no_input_leads_out_of_memory(files, tmp_path):
     outputs = run_as_program(factory, tmp_path, SANITIZERS, runs.tobytes())
     logits = np.frombuffer(outputs, np.float32).reshape(len(runs), VOCABULARY)
     assert np.isfinite(logits).all()
+
+
+def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(files):
+    """The entries in another order have another plan, but the same cache."""
+    first = usmp.build(import_pytorch_methods(files), state_memory_pool="psram")
+    layout = first.state_layout
+    assert sorted(str(state.name) for state in layout.states) == CACHES
+    assert all(
+        list(state.shape) == [1, HEADS, POSITIONS, WIDTH // HEADS] for state in layout.states
+    )
+    sizes = {pool.name: pool.size_bytes for pool in first.interface.pools if not pool.is_constant}
+    assert sizes["psram"] == CACHE_BYTES
+    assert sizes.keys() == {"psram", "global_workspace"}
+    later = import_pytorch_methods({name: files[name] for name in reversed(files)})
+    second = usmp.build(later, state_memory_pool="psram", state_layout=layout)
+    assert second.state_layout == layout
+    assert second.interface.external_pools[0].size_bytes == CACHE_BYTES
+    check(second.load())
