@@ -55,10 +55,11 @@ def get_pipeline(
 ) -> Sequential:
     """The passes from a Relax module to planned TIR, which are those of `usmp.build`.
 
-    The module may have the attributes `executor`, `workspace_memory_pools` and
-    `constant_memory_pools`, which `usmp.build` sets. Options are those of the current
-    `PassContext`, when the passes run; that of `tir.usmp.poison_dead_bytes` is read here. For
-    a board `usmp.build` also sets `tir.usmp.use_workspace_io` and the pools in its memories.
+    The module may have the attributes `executor`, `workspace_memory_pools`,
+    `constant_memory_pools`, `state_memory_pool` and `state_layout`, which `usmp.build` sets.
+    Options are those of the current `PassContext`, when the passes run; that of
+    `tir.usmp.poison_dead_bytes` is read here. For a board `usmp.build` also sets
+    `tir.usmp.use_workspace_io` and the pools in its memories.
     Within a `usmp.planning.session.planning_session`, what one pass found of the module is there
     for the next.
 

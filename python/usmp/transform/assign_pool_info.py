@@ -21,6 +21,10 @@ class AssignPoolInfo(ModulePass):
     `global_const_workspace`. An AllocBuffer that has candidate pools already keeps them, so a
     schedule may exclude pools. RFC 0009, "Overview".
 
+    If the module has the attribute `state_memory_pool`, that pool is the only candidate of states,
+    and none of any other buffer. The attribute `state_layout` pins states to their places
+    (RFC 0013).
+
     Raises
     ------
     ValueError
