@@ -12,7 +12,8 @@ from usmp.support.strict_json import parse_json
 FORMAT_VERSION = 1
 LARGEST_BYTES = 2**24
 _MOST_EXTENTS = 64
-_LARGEST = 2**63 - 1
+_LARGEST = 2**40
+"""Of offsets, sizes and extents: no memory that holds state is larger."""
 _STATE_KEYS = {"name", "dtype", "shape", "offset", "size", "alignment", "initial_value"}
 _KEYS = {"version", "module", "hash", "pools"}
 

@@ -239,6 +239,7 @@ FIRST = ("pools", "sram", 0)
         (edited(*FIRST, "offset", value=-4), 'state 0 of pool "sram" has no valid "offset"'),
         (edited(*FIRST, "offset", value=True), 'state 0 of pool "sram" has no valid "offset"'),
         (edited(*FIRST, "size", value=2**63), 'state 0 of pool "sram" has no valid "size"'),
+        (edited(*FIRST, "offset", value=2**40 + 4), 'state 0 of pool "sram" has no valid "offset"'),
         (edited(*FIRST, "size", value=1.5), 'state 0 of pool "sram" has no valid "size"'),
         (edited(*FIRST, "shape", value=[1] * 65), 'state 0 of pool "sram" has no valid "shape"'),
         (edited(*FIRST, "shape", value=["1"]), 'state 0 of pool "sram" has no valid "shape"'),
@@ -257,7 +258,7 @@ FIRST = ("pools", "sram", 0)
         ('{"version": NaN}', "it has the number NaN"),
         (" " * (2**24 + 1), "it has 16777217 bytes; it may have 16777216 at most"),
     ],
-    ids=range(34),
+    ids=range(35),
 )
 def test_texts_that_are_no_layout(content, message):
     with pytest.raises(ValueError) as error:
