@@ -32,6 +32,12 @@ _EXAMPLES = """\
       two memories for what a run writes, the fast and small one first
   tvmc compile model.tflite --board mps2-an385 -o board.tar
       everything in the memories of a board, and a project that builds a program for it
+  tvmc compile vad.tflite kws.tflite -o both.tar
+      two models in one memory: entries vad and kws, of which one runs after the other
+  tvmc compile first=a.onnx second=b.tflite --concurrent first,second -o both.tar
+      the same with names of your own, and memory for both at once
+  tvmc compile prefill.pt2 decode.pt2 --shared-state -o transformer.tar
+      methods of one PyTorch module, with one cache of keys and values
   tar -xOf model.tar ./codegen/host/include/tvmgen_default.h
       the functions that an application calls"""
 

@@ -122,9 +122,17 @@ def run_model(options: argparse.Namespace) -> None:
 def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
     """The entry that is asked for, or the only one; known before anything is built."""
     from usmp.objects.entries import chosen_entry
+    from usmp.support.plain_text import shown
 
     module = archive.module(options.module_name)
-    return chosen_entry(module.name, list(module.entries), options.entry)
+    names = list(module.entries)
+    if options.entry is None and len(names) > 1:
+        listed = ", ".join(f'"{shown(name)}"' for name in names)
+        raise UsageError(
+            f'model "{shown(module.name)}" has {len(names)} entries; choose one with --entry: '
+            f"{listed}"
+        )
+    return chosen_entry(module.name, names, options.entry)
 
 
 def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, Infos]:

@@ -283,7 +283,7 @@ def test_damaged_onnx_model(refused):
 def test_pytorch_model(tvmc, monkeypatch, tmp_path):
     # PyTorch keeps a folder of its own among the temporary files.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
-    models = pytest.importorskip("pytorch_models", exc_type=ImportError)
+    models = pytest.importorskip("support.pytorch_models", exc_type=ImportError)
     model = models.seeded(models.Perceptron)
     Path("small.pt2").write_bytes(models.exported(model, models.example_of(model)))
     outcome = tvmc("compile", "small.pt2", "-o", "out.tar")
@@ -293,7 +293,7 @@ def test_pytorch_model(tvmc, monkeypatch, tmp_path):
 
 
 def test_damaged_pytorch_model(refused):
-    models = pytest.importorskip("pytorch_models", exc_type=ImportError)
+    models = pytest.importorskip("support.pytorch_models", exc_type=ImportError)
     model = models.seeded(models.Perceptron)
     Path("small.pt2").write_bytes(models.exported(model, models.example_of(model))[:-5])
     assert refused("compile", "small.pt2").startswith(

@@ -101,7 +101,7 @@ def test_onnx(tvmc, tmp_path):
 
 
 def test_pytorch(tvmc, tmp_path):
-    models = pytest.importorskip("pytorch_models")
+    models = pytest.importorskip("support.pytorch_models")
     path = tmp_path / "model.pt2"
     module = models.seeded(models.Perceptron)
     with without_torch_cache():

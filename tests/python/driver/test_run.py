@@ -14,6 +14,7 @@ from tvm import relax
 
 import usmp
 from support.archives import write_tar
+from support.entry_models import Entries, entry_model
 from support.relax_models import PARAMS, Attention
 from usmp.driver.tensors import save_tensors
 
@@ -225,6 +226,64 @@ def test_archive_of_several_models(tvmc, refused):
     )
     outcome = tvmc("run", "models.tar", "--module-name", "b")
     assert outcome.stdout.startswith("output: float32[1, 64]\n")
+
+
+@pytest.fixture
+def entries_archive() -> str:
+    """`learn`, `tell` and `plain`, of which each takes `x`."""
+    usmp.build(entry_model()).export_model_library_format("entries.tar")
+    return "entries.tar"
+
+
+def test_one_of_several_entries(tvmc, entries_archive):
+    values = {"learn": np.ones((1, 8)), "tell": np.ones((1, 8)), "plain": np.ones((3, 8))}
+    for entry, x in values.items():
+        given = save(x=x.astype(np.float32))
+        command = ("run", entries_archive, "--entry", entry, "-i", given, "-o", "out.npz")
+        outcome = tvmc(*command)
+        assert (outcome.status, outcome.stderr) == (0, "")
+        with np.load("out.npz") as outputs:
+            for name, expected in Entries().run(x, entry).items():
+                np.testing.assert_allclose(outputs[name], expected, rtol=1e-5)
+
+
+def test_files_are_for_tensors_of_the_entry(tvmc, refused, entries_archive):
+    np.save("x.npy", np.ones((3, 8), np.float32))
+    command = ("run", entries_archive, "-i", "x.npy", "-o")
+    plain = "--entry=plain"
+    assert tvmc(*command, "largest=largest.bin", "-o", "y=y.npy", plain).status == 0
+    expected = Entries().run(np.load("x.npy"), "plain")
+    np.testing.assert_allclose(np.fromfile("largest.bin", np.float32), expected["largest"], 1e-5)
+    np.testing.assert_allclose(np.load("y.npy"), expected["y"], 1e-5)
+    assert refused(*command, "largest=other.bin", "--entry=tell") == (
+        '--outputs largest=other.bin: the model has no output "largest"; its outputs: y'
+    )
+    assert refused(*command, "other.bin", plain) == (
+        "--outputs other.bin: the model has 2 outputs (y, largest); say which, as in "
+        "--outputs y=other.bin"
+    )
+    assert refused(*command, "y.npz", "--entry=tell") == (
+        'input "x" is float32[3, 8]; the model takes float32[1, 8]'
+    )
+
+
+def test_an_entry_that_there_is_not(refused, entries_archive, digits_archive, monkeypatch):
+    monkeypatch.setenv("CC", "/nonexistent")
+    several = 'model "default" has 3 entries; choose one with --entry: "learn", "tell", "plain"'
+    for tensors in ([], ["-o", "out.npz"]):
+        assert refused("run", entries_archive, *tensors) == several
+        assert refused("run", entries_archive, "--entry=\x1b[m", *tensors) == (
+            'model "default" has no entry "\\x1b[m"; its entries: "learn", "tell", "plain"'
+        )
+    assert refused("run", digits_archive, "--entry", "digits") == (
+        'model "default" has no entry "digits"; its entries: "main"'
+    )
+
+
+def test_the_only_entry_may_be_named(tvmc, digits_archive):
+    only = tvmc("run", digits_archive)
+    assert only.status == 0
+    assert tvmc("run", digits_archive, "--entry=main") == only
 
 
 def test_archive_without_inputs(refused, digits_archive):
