@@ -24,7 +24,7 @@ RAM = {
     "tflm_hello_world_int8": (32, 2, 0, 32),
     "mlperf_kws_int8": (9792, 502, 0, 9792),
     "mlperf_vww_96_int8": (36880, 27650, 0, 36880),
-    "mww_okay_nabu_v2_int8": (4945, 121, 3473, 4945),
+    "mww_okay_nabu_v2_int8": (3873, 121, 3473, 3873),
 }
 
 

@@ -18,6 +18,7 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.function_liveness import Span, merge_spans
 from usmp.analysis.pressure import memory_pressure
 from usmp.analysis.set_overlaps import set_overlaps
+from usmp.analysis.state_tails import share_tails, state_tails
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info, is_constant_info
 from usmp.objects import (
     BufferInfo,
@@ -119,6 +120,7 @@ def extract_buffer_info(
     if overlap:
         allocated = [(info, stmts[info]) for info in workspace]
         set_overlaps(allocated, facts.overlap, preserve_inputs)
+        share_tails(allocated, state_tails(facts))
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])
     return BufferInfoAnalysis(stmts, memory_pressure(workspace), pool_pressures(stmts))

@@ -12,8 +12,10 @@ import tvm
 from tvm import tirx
 
 from usmp.analysis.buffer_extraction import pool_pressures, set_conflicts
+from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.function_liveness import Span, merge_spans
 from usmp.analysis.pressure import memory_pressure
+from usmp.analysis.state_tails import kept_bytes
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange, PoolInfo
 from usmp.objects.attributes import STATE_TENSOR_ATTR
@@ -58,6 +60,7 @@ def join_buffers(
     parts: Sequence[EntryBuffers],
     concurrent: Collection[frozenset[str]] = (),
     pack_constants: bool = False,
+    overlap: bool = True,
 ) -> BufferInfoAnalysis:
     """The buffers of all entries, each known by its entry's name.
 
@@ -79,6 +82,8 @@ def join_buffers(
         whether constants whose size is no multiple of their alignment may be aligned to less, but
         never less than their elements, so that together they take no more than each entry's do in
         a pool of its own, whose last one needs no padding.
+    overlap
+        as of `extract_buffer_info`.
 
     Raises
     ------
@@ -86,7 +91,7 @@ def join_buffers(
         a state of two sizes, types or alignments, or with no pool that suits all entries;
         entries that may run at once and share an allocation, or a state that is written.
     """
-    return _Joined(parts, concurrent, pack_constants).analysis()
+    return _Joined(parts, concurrent, pack_constants, overlap).analysis()
 
 
 @dataclass
@@ -116,9 +121,11 @@ class _Joined:
         parts: Sequence[EntryBuffers],
         concurrent: Collection[frozenset[str]],
         pack_constants: bool,
+        overlap: bool,
     ) -> None:
         self.parts = parts
         self.pack_constants = pack_constants
+        self.overlap = overlap
         self.spans = list(entry_ranges({part.entry: part.length for part in parts}).values())
         names = [part.entry for part in parts]
         self.concurrent = [
@@ -176,7 +183,7 @@ class _Joined:
             return
         known = shared.first
         described = [
-            (int(i.size_bytes), str(s.buffer.dtype), int(i.alignment), i.fixed_offset)
+            (kept_bytes(s), str(s.buffer.dtype), int(i.alignment), i.fixed_offset)
             for i, s in ((known, shared.first_stmt), (info, stmt))
         ]
         if described[0] == described[1]:
@@ -212,7 +219,8 @@ class _Joined:
             name = f"{self.parts[next(iter(shared.infos))].entry}.{name}"
         return BufferInfo(
             names.unique(name),
-            shared.first.size_bytes,
+            # What lies behind a state may differ.
+            max(info.size_bytes for info in shared.infos.values()),
             self._candidates(shared),
             self._alignment(shared),
             [LiveRange(start, stop) for start, stop in merge_spans(spans)],
@@ -325,8 +333,26 @@ class _Joined:
                     distance = self._distance(key, other)
                     if distance is not None and not self._are_concurrent(key, other):
                         found[workspace[other]] = distance
+            if self.overlap and self.buffers[key].is_state:
+                found |= self._free_of_tail(key, workspace)
             if found:
                 info.set_overlaps(found)
+
+    def _free_of_tail(
+        self, state: Hashable, workspace: Mapping[Hashable, BufferInfo]
+    ) -> dict[BufferInfo, int]:
+        """What may lie behind a state because all of its entries leave that alone, and no entry
+        that may run at once with one of them does otherwise."""
+        stmts = self.buffers[state].stmts
+        kept = kept_bytes(self.buffers[state].first_stmt)
+        using = {n for n, stmt in stmts.items() if size_bytes(stmt.buffer) > kept}
+        using |= {j for pair in self.concurrent for i, j in (pair, pair[::-1]) if i in using}
+        return {
+            info: kept
+            for other, info in workspace.items()
+            if using and not self.buffers[other].is_state
+            if using.isdisjoint(self.buffers[other].infos)
+        }
 
     def _distance(self, written: Hashable, dying: Hashable) -> int | None:
         """The distance that is safe in all entries; None if one permits no sharing."""

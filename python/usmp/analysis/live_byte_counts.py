@@ -151,6 +151,11 @@ def _planned_buffers(
     waiting: dict[_Bytes, list[PlacedBuffer]] = {}
     for placed in reversed(plan):
         waiting.setdefault(_Bytes.of(placed), []).append(placed)
+    states = {
+        (str(b.pool_name), int(b.byte_offset)): int(b.size_bytes)
+        for b in plan
+        if b.kind == BufferInfoKind.STATE
+    }
     found: dict[Var, PlacedBuffer] = {}
 
     def on_declaration(statement: tirx.DeclBuffer) -> None:
@@ -159,8 +164,12 @@ def _planned_buffers(
         load = statement.data.args[0]
         if isinstance(load, TensorLoad) and load.source in pools:
             start = int(load.indices[0])
-            span = (start, start + size_bytes(statement.buffer))
-            found[statement.buffer] = waiting[_Bytes(pools[load.source], span)].pop()
+            pool, stop = pools[load.source], start + size_bytes(statement.buffer)
+            known = waiting.get(_Bytes(pool, (start, stop)))
+            if not known:
+                # What lies behind a state; the state is live anyway.
+                known = waiting[_Bytes(pool, (start + states[pool, start], stop))]
+            found[statement.buffer] = known.pop()
 
     for statement in statements:
         tvm_ffi.structural_walk(statement, (tirx.DeclBuffer, on_declaration))

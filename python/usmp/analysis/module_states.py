@@ -11,8 +11,8 @@ from tvm.ir import IRModule
 
 from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.analysis.memory.access import item_bytes
-from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.state_tails import kept_bytes
 from usmp.objects.attributes import STATE_TENSOR_ATTR, STATE_TENSORS_ATTR
 from usmp.objects.executor import executor_of
 from usmp.objects.placed_state import StateTensor
@@ -63,4 +63,4 @@ def flat_tensor(stmt: tirx.AllocBuffer) -> StateTensor:
     """What is known of a state by its allocation alone."""
     name = str(stmt.annotations[STATE_TENSOR_ATTR])
     dtype = str(stmt.buffer.dtype)
-    return StateTensor(name, [size_bytes(stmt.buffer) // item_bytes(dtype)], dtype)
+    return StateTensor(name, [kept_bytes(stmt) // item_bytes(dtype)], dtype)

@@ -9,15 +9,14 @@ with is decided here, by the bytes that live at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
-from math import prod
 
-import tvm
 from tvm import tirx
 
-from usmp.aot.main_calls import MainCalls, OperatorCall, View
+from usmp.aot.live_tensors import LiveBytes
+from usmp.aot.main_calls import MainCalls, OperatorCall, View, elements
+from usmp.aot.state_windows import StateWindows, extend_by_live_bytes, windows
 
 
 @dataclass(frozen=True)
@@ -40,23 +39,29 @@ def elide_copies(
     calls: MainCalls,
     produced: Iterable[tirx.Buffer],
     returned: Iterable[tirx.Buffer],
+    new_values: Mapping[tirx.Buffer, tirx.Buffer],
     wanted: Collection[int] | None = None,
 ) -> list[Copy]:
     """Let tensors share memory with their copies, and drop these copies.
 
     Each tensor is written once, by the operator that computes it, so tensors of equal content can
     have one memory for all of their lives. The exceptions are tensors that an operator writes over
-    in place; those keep their own.
+    in place; those keep their own. A state may be the start of a concat (see
+    `usmp.aot.state_windows`).
 
     Parameters
     ----------
     calls
-        changed in place; its `views` then has those of `produced` that lie in another tensor.
+        changed in place; its `views` then has the states and those of `produced` that lie in
+        another tensor.
     produced
         tensors that calls write and that no one else owns.
     returned
         those that live on after the last call. They do not become views: they are written
         where the caller wants them.
+    new_values
+        each state that may be the start of a concat, with the tensor that holds its value
+        after the run; these tensors are among those returned.
     wanted
         the copies to elide where that is possible, by their positions among the copies; by
         default those that let no more bytes live at once.
@@ -69,8 +74,17 @@ def elide_copies(
     own, kept = set(produced), set(returned)
     copies = [(call, call.group) for call in calls.calls if call.group is not None]
     overwritten = _overwritten(calls, own)
+    found = StateWindows(new_values, own, kept, overwritten)
+    # First, since a window does not lie in another tensor itself.
     if wanted is None:
-        _elide_by_live_bytes(calls, copies, own, kept, overwritten)
+        extend_by_live_bytes(calls, found, [call for call, _ in copies])
+    else:
+        for index in sorted(wanted):
+            found.extend(calls, copies[index][0])
+    throughout = windows(calls, new_values)
+    kept |= throughout
+    if wanted is None:
+        _elide_by_live_bytes(calls, copies, own, kept, throughout, overwritten)
     else:
         for index in sorted(wanted):
             _elide(calls, copies[index][0], own - kept, overwritten)
@@ -83,13 +97,14 @@ def _elide_by_live_bytes(
     copies: list[tuple[OperatorCall, int]],
     own: set[tirx.Buffer],
     kept: set[tirx.Buffer],
+    throughout: set[tirx.Buffer],
     overwritten: set[tirx.Buffer],
 ) -> None:
     groups: dict[int, list[OperatorCall]] = {}
     for call, number in copies:
         groups.setdefault(number, []).append(call)
     positions = {call: position for position, call in enumerate(calls.calls)}
-    live = _LiveBytes.of(calls, own, kept)
+    live = LiveBytes.of(calls, own, kept, throughout)
     peak = live.peak()
     for group in groups.values():
         # Inputs of one concat may save bytes only together.
@@ -114,10 +129,10 @@ def _elide(
     (source, begin), (target, offset) = (calls.root(buffer) for buffer in copy.arguments)
     if copy not in calls.calls or source.same_as(target) or {source, target} & overwritten:
         return None
-    moved = _elements(copy.arguments[0])
-    if source in own and _elements(source) == moved:
+    moved = elements(copy.arguments[0])
+    if source in own and elements(source) == moved:
         inner, view = source, View(target, offset)
-    elif target in own and _elements(target) == moved:
+    elif target in own and elements(target) == moved:
         inner, view = target, View(source, begin)
     else:
         return None
@@ -133,75 +148,9 @@ def _overwritten(calls: MainCalls, own: set[tirx.Buffer]) -> set[tirx.Buffer]:
     for call in calls.calls:
         for buffer in call.written:
             root, begin = calls.root(buffer)
-            end = begin + _elements(buffer)
+            end = begin + elements(buffer)
             written = parts.setdefault(root, [])
             if root not in own or any(begin < stop and start < end for start, stop in written):
                 found.add(root)
             written.append((begin, end))
     return found
-
-
-@dataclass(frozen=True)
-class _LiveBytes:
-    """The bytes of tensors that live through each call.
-
-    Parameters
-    ----------
-    sizes
-        tensors that count -> their bytes.
-    kept
-        those that live on after the last call.
-    mentions
-        tensors that lie in no other one -> the positions of the calls that take them, or what
-        lies in them.
-    changes
-        by position, how many bytes more are live than at the one before.
-    """
-
-    sizes: dict[tirx.Buffer, int]
-    kept: set[tirx.Buffer]
-    mentions: dict[tirx.Buffer, frozenset[int]]
-    changes: list[int]
-
-    @staticmethod
-    def of(calls: MainCalls, own: set[tirx.Buffer], kept: set[tirx.Buffer]) -> _LiveBytes:
-        """Those of the tensors in `own`."""
-        mentions: dict[tirx.Buffer, set[int]] = {}
-        for position, call in enumerate(calls.calls):
-            for buffer in call.arguments:
-                mentions.setdefault(calls.root(buffer)[0], set()).add(position)
-        sizes = {buffer: _size_bytes(buffer) for buffer in mentions.keys() & own}
-        live = _LiveBytes(sizes, kept, {}, [0] * (len(calls.calls) + 1))
-        for buffer, positions in mentions.items():
-            live.mentions[buffer] = frozenset(positions)
-            live._add(buffer, 1)
-        return live
-
-    def merged(self, inner: tirx.Buffer, whole: tirx.Buffer, position: int) -> _LiveBytes:
-        """With `inner` in `whole`, and without the call at `position`. At the gap that it leaves no
-        more is live than at the calls beside it."""
-        after = _LiveBytes(self.sizes, self.kept, dict(self.mentions), list(self.changes))
-        for buffer in (inner, whole):
-            after._add(buffer, -1)
-        after.mentions[whole] = (after.mentions.pop(inner) | after.mentions[whole]) - {position}
-        after._add(whole, 1)
-        return after
-
-    def peak(self) -> int:
-        """The most bytes that live through one call."""
-        return max(accumulate(self.changes))
-
-    def _add(self, buffer: tirx.Buffer, times: int) -> None:
-        positions = self.mentions[buffer]
-        if buffer in self.sizes and positions:
-            last = len(self.changes) - 2 if buffer in self.kept else max(positions)
-            self.changes[min(positions)] += times * self.sizes[buffer]
-            self.changes[last + 1] -= times * self.sizes[buffer]
-
-
-def _size_bytes(buffer: tirx.Buffer) -> int:
-    return _elements(buffer) * int(tvm.DataType(str(buffer.dtype)).itemsize)
-
-
-def _elements(buffer: tirx.Buffer) -> int:
-    return prod(int(extent) for extent in buffer.shape)

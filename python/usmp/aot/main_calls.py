@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import prod
 
 import tvm
 from tvm import tirx
@@ -99,9 +100,10 @@ class MainCalls:
             buffer, offset = view.whole, offset + view.offset
         return buffer, offset
 
-    def declarations(self) -> list[tirx.Stmt]:
-        """What declares the views that calls take; to stand after what they lie in."""
-        used = {buffer for call in self.calls for buffer in call.arguments}
+    def declarations(self, also: Iterable[tirx.Buffer] = ()) -> list[tirx.Stmt]:
+        """What declares the views that calls take, and some others; to stand after what they lie
+        in."""
+        used = {buffer for call in self.calls for buffer in call.arguments} | set(also)
         statements = []
         for buffer in self.views:
             if buffer in used:
@@ -197,6 +199,11 @@ class MainCalls:
         variable = GlobalVar(f"usmp_{key[0]}_{number}")
         self._by_content[key] = variable
         self.functions[variable] = self._made.setdefault(key, func)
+
+
+def elements(buffer: tirx.Buffer) -> int:
+    """How many elements a tensor has."""
+    return prod(int(extent) for extent in buffer.shape)
 
 
 def call_statement(operator: GlobalVar, tensors: Iterable[tirx.Buffer]) -> tirx.Stmt:

@@ -17,23 +17,29 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimType
 
+from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.aot.elide_copies import Copy, elide_copies
 from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
 from usmp.aot.main_calls import MainCalls
+from usmp.aot.state_windows import windows
 from usmp.aot.states import (
     FLAG_NAME,
     copy_to_states,
     flag_tensor,
     set_once,
+    starts_as_zeros,
     write_state_in_place,
 )
 from usmp.objects.attributes import (
     ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
+    EXTENDS_STATES_ATTR,
     INITIAL_STATES_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSORS_ATTR,
+    STATE_BYTES_ATTR,
+    STATE_MEMORY_POOL_ATTR,
     STATE_TENSOR_ATTR,
     STATE_TENSORS_ATTR,
     STATES_FLAG_ATTR,
@@ -110,11 +116,13 @@ class MainVersions:
             buffer: results[state.output] if state.output >= 0 else buffer
             for buffer, state in builder.states.items()
         }
+        self._extended = self._new_values if _may_extend_states(mod) else {}
 
     def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Copy]]:
         """A module, and which copies of tensors it elides; `wanted` as for `elide_copies`."""
         builder = self._builder.version()
-        copies = builder.elide_copies([*self._results, *self._new_values.values()], wanted)
+        returned = [*self._results, *self._new_values.values()]
+        copies = builder.elide_copies(returned, self._extended, wanted)
         func = builder.finish(self._results, self._outputs, self._new_values).with_attrs(
             {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
         )
@@ -318,15 +326,23 @@ class _MainBuilder:
 
     def own(self) -> set[tirx.Buffer]:
         """The tensors that operators write and that no one else owns."""
-        return set(self.allocations) - set(self.constants.values()) - set(self.states)
+        others = {*self.constants.values(), *self.states, *windows(self.calls, self.states)}
+        return set(self.allocations) - others
 
     def elide_copies(
-        self, returned: list[tirx.Buffer], wanted: Collection[int] | None
+        self,
+        returned: list[tirx.Buffer],
+        extended: dict[tirx.Buffer, tirx.Buffer],
+        wanted: Collection[int] | None,
     ) -> list[Copy]:
         """Let tensors be views of others; see `usmp.aot.elide_copies`."""
-        copies = elide_copies(self.calls, self.own(), returned, wanted)
+        copies = elide_copies(self.calls, self.own(), returned, extended, wanted)
         for view in self.own() & self.calls.views.keys():
             del self.allocations[view]
+        for state in [state for state in self.states if state in self.calls.views]:
+            window, allocation = self.calls.views[state].whole, self.allocations.pop(state)
+            notes = {**allocation.annotations, STATE_BYTES_ATTR: size_bytes(state)}
+            self.allocations[window] = tirx.AllocBuffer(window, notes)
         return copies
 
     def finish(
@@ -365,7 +381,8 @@ class _MainBuilder:
             self.calls.copy(result, output)
         now_in = {state: moved.get(value, value) for state, value in new_values.items()}
         copy_to_states(self.calls, now_in, self.allocate_like)
-        views, calls = self.calls.declarations(), self.calls.statements()
+        set_at_first = [b for b, state in self.states.items() if not starts_as_zeros(state)]
+        views, calls = self.calls.declarations(set_at_first), self.calls.statements()
         body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
         return tirx.PrimFunc(self.params, sequence(body))
 
@@ -380,6 +397,12 @@ class _MainBuilder:
 
     def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:
         return self.allocate_flat(f"{buffer.name}_copy", [int(buffer.shape[0])], str(buffer.dtype))
+
+
+def _may_extend_states(mod: IRModule) -> bool:
+    """Not in a pool of states: what lies behind one is no state."""
+    attrs = mod.attrs or {}
+    return bool(attrs.get(EXTENDS_STATES_ATTR, True)) and STATE_MEMORY_POOL_ATTR not in attrs
 
 
 def _flatten(value: Value) -> Iterator[tirx.Buffer]:

@@ -1,7 +1,8 @@
 """What a model keeps between runs: set at first, stored at last.
 
-A state is one buffer of `__tvm_main__`. It holds the value before the run until the value after the
-run is written to it, by the operator that computes it where that is possible, or else by a copy.
+A state is one buffer of `__tvm_main__`, or the start of one (see `state_windows`). It holds the
+value before the run until the value after the run is written to it, by the operator that computes
+it where that is possible, or else by a copy.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def set_once(
     setting: list[tirx.Stmt] = []
     for buffer, state in states.items():
         values = state.initial_value.numpy()
-        if not any(values.tobytes()):
+        if starts_as_zeros(state):
             continue
         if len({value.tobytes() for value in values.reshape(-1)}) == 1:
             operator, sources = calls.fill_function(buffer, values.reshape(-1)[0].item()), []
@@ -60,6 +61,11 @@ def set_once(
     setting.append(tirx.BufferStore(is_set, tirx.const(1, "uint8"), [0]))
     is_first_run = tirx.EQ(is_set[0], tirx.const(0, "uint8"))
     return [tirx.IfThenElse(is_first_run, tirx.SeqStmt(setting), None)]
+
+
+def starts_as_zeros(state: StateInfo) -> bool:
+    """Whether memory that is zero holds the initial value."""
+    return not any(state.initial_value.numpy().tobytes())
 
 
 def write_state_in_place(
@@ -107,11 +113,12 @@ def copy_to_states(
     ----------
     new_values
         each state's buffer with the one that holds its value after the run; these may be
-        the old values of other states.
+        the old values of other states. One that lies in the same tensor as the state begins
+        behind it there, so that the copy, which begins with the first element, may move it.
     allocate
         makes a buffer like another one.
     """
-    pending = {state: value for state, value in new_values.items() if not value.same_as(state)}
+    pending = {s: v for s, v in new_values.items() if calls.root(v) != calls.root(s)}
     while pending:
         sources = set(pending.values())
         state = next((state for state in pending if state not in sources), None)

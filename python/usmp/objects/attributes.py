@@ -34,6 +34,10 @@ STATE_TENSOR_ATTR = "state_tensor"
 """On an AllocBuffer: the name of the state that it holds from one run to the next; it is live
 throughout, and shares its bytes with nothing."""
 
+STATE_BYTES_ATTR = "state_bytes"
+"""Beside that: how many bytes at its start are the state, if not all. What is behind them belongs
+to the run."""
+
 BOARD_ATTR = "board"
 """On the IRModule: the name of the board that it is built for."""
 
@@ -42,6 +46,9 @@ WORKSPACE_MEMORY_POOLS_ATTR = "workspace_memory_pools"
 
 CONSTANT_MEMORY_POOLS_ATTR = "constant_memory_pools"
 """On the IRModule: the user's `ConstantMemoryPools`."""
+
+EXTENDS_STATES_ATTR = "extends_states"
+"""On the IRModule: whether a state may be the start of a larger buffer; it may if missing."""
 
 STATE_MEMORY_POOL_ATTR = "state_memory_pool"
 """On the IRModule: the `WorkspacePoolInfo` that holds the states and nothing else; it may be one of

@@ -294,7 +294,7 @@ def _analyze(prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis
     if entries_of(prepared) == [ONLY_ENTRY]:
         return parts[0].analysis
     packs = not executor_of(prepared).sets_constant_alignment
-    return join_buffers(parts, concurrent_entries(prepared), packs)
+    return join_buffers(parts, concurrent_entries(prepared), packs, options.overlap)
 
 
 def _key(mod: IRModule) -> Hashable:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import tvm
-import tvm_ffi
-from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
@@ -12,14 +10,13 @@ from usmp.algorithms import SearchedPlan
 from usmp.analysis import assign_stmt_pool_allocations, pool_bounds
 from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
-from usmp.analysis.stmt_pool_allocations import identical_constants
-from usmp.analysis.used_overlaps import used_overlaps
-from usmp.objects import BufferInfo, LiveRange, MemoryPlan, PlacedBuffer, PoolAllocation
+from usmp.objects import LiveRange, MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, STATE_LAYOUT_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.placed_buffers import placed_buffers
 from usmp.planning.plan import NoPlan, Plan
 from usmp.planning.session import planning_session
 from usmp.planning.state_layout import check_state_layout, placed_states
@@ -71,25 +68,12 @@ class UnifiedStaticMemoryPlanner(ModulePass):
 
 
 def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> MemoryPlan:
-    stmts = found.analysis.buffer_info_stmts
-    functions = _functions_of_allocations(mod)
-    identical = identical_constants(stmts)
-    overlaps = used_overlaps(found.buffers, found.allocations)
     plan = found.found.plan
     searched = plan if isinstance(plan, SearchedPlan) else None
     return MemoryPlan(
         found.algorithm,
         found.analysis.memory_pressure,
-        [
-            _placed(
-                b,
-                found.allocations[b],
-                functions[stmts[b]],
-                [i.name_hint for i in identical.get(b, ())],
-                {overwritten.name_hint: distance for overwritten, distance in overlaps[b].items()},
-            )
-            for b in found.buffers
-        ],
+        placed_buffers(mod, found),
         options.placement,
         found.found.estimate(),
         pool_bounds(found.buffers, found.allocations, searched.lower_bounds if searched else None),
@@ -104,37 +88,3 @@ def _entry_ranges(mod: IRModule) -> dict[str, LiveRange]:
         return {}
     ranges = entry_ranges(entry_lengths(mod))
     return {entry: LiveRange(start, stop) for entry, (start, stop) in ranges.items()}
-
-
-def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:
-    functions: dict[tirx.AllocBuffer, str] = {}
-    for variable, func in mod.functions.items():
-        name = str(variable.name_hint)
-
-        def on_allocation(stmt: tirx.AllocBuffer, name: str = name) -> None:
-            functions[stmt] = name
-
-        if isinstance(func, tirx.PrimFunc):
-            tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
-    return functions
-
-
-def _placed(
-    buffer: BufferInfo,
-    allocation: PoolAllocation,
-    function: str,
-    identical: list[str],
-    overlaps: dict[str, int],
-) -> PlacedBuffer:
-    return PlacedBuffer(
-        name=buffer.name_hint,
-        function=function,
-        kind=buffer.kind,
-        pool_name=allocation.pool_info.pool_name,
-        byte_offset=allocation.byte_offset,
-        size_bytes=buffer.size_bytes,
-        alignment=buffer.alignment,
-        live_ranges=list(buffer.live_ranges),
-        identical=identical,
-        overlaps=overlaps,
-    )

@@ -13,9 +13,9 @@ import tvm
 from tvm import tirx
 from tvm.target import Target
 
-from support.lowered_main import lower_main
 from support.state_models_random import StateModel
 from support.tir_interpreter import Interpreter, Pointer
+from usmp.aot.main_versions import MainVersions
 from usmp.objects import (
     BufferInfoKind,
     ConstantPoolInfo,
@@ -61,9 +61,16 @@ class Model(StateModel):
         return outputs
 
 
-def planned(model: Model, algorithm: str, io: bool, limits: list[int]) -> tvm.ir.IRModule | None:
-    """The planned module, or None if the pools are too small."""
-    mod = tirx.transform.BindTarget(Target("c"))(lower_main(model.build()))
+def planned(
+    model: Model, algorithm: str, io: bool, limits: list[int], elides: bool
+) -> tvm.ir.IRModule | None:
+    """The planned module, or None if the pools are too small; with all copies elided that can be,
+    or as live bytes decide."""
+    versions = MainVersions(model.build())
+    mod, copies = versions.version()
+    if elides:
+        mod, _ = versions.version(range(len(copies)))
+    mod = tirx.transform.BindTarget(Target("c"))(mod)
     if limits:
         sizes = [PoolInfoProperties(size_hint_bytes=limit) for limit in limits]
         pools = [WorkspacePoolInfo(f"p{i}", [Target("c")], size) for i, size in enumerate(sizes)]
@@ -133,7 +140,8 @@ def test_models_with_states_compute_the_same(io, pools):
         inputs = [np.frombuffer(random.randbytes(4), np.int8) for _ in range(RUNS)]
         limits = [random.choice([1, 4, 20, 40, 80]), random.choice([20, 40]), 200]
         algorithm = ALGORITHMS[seed % len(ALGORITHMS)]
-        mod = planned(model, algorithm, io, limits if pools == "several" else [])
+        elides = random.random() < 0.5
+        mod = planned(model, algorithm, io, limits if pools == "several" else [], elides)
         if mod is not None:
             assert run(mod, inputs) == model.expected(inputs), (seed, algorithm)
             tried[algorithm] += 1

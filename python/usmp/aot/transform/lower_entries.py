@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import tvm
+from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.aot.join_entries import join_entries
 from usmp.aot.transform.lower_main import LowerMain
+from usmp.objects.attributes import EXTENDS_STATES_ATTR, MAIN_FUNCTION_NAME, STATE_BYTES_ATTR
 from usmp.passes import ModulePass, apply_passes
+from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
 from usmp.relax.entries import relax_entries, split_entries
 from usmp.relax.shared_states import share_states
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import nodes_of
 
 
 def _lower_main(_: str) -> Sequence[Pass]:
@@ -29,7 +33,8 @@ class LowerEntries(ModulePass):
     `entries` lists, or else all public Relax functions. Each becomes the PrimFunc
     `__tvm_<entry>__`; equal operators of several entries become one. States of one name are one
     state, which each of them finds as the last one left it; one that no entry changes is a
-    constant. The attribute `concurrent_entries` lists those that may run at once.
+    constant. The attribute `concurrent_entries` lists those that may run at once. Concats lie
+    behind the states that they extend (see `LowerMain`) if the plan of all entries is no larger so.
 
     Parameters
     ----------
@@ -47,15 +52,35 @@ class LowerEntries(ModulePass):
     def __init__(self, passes: Callable[[str], Sequence[Pass]] = _lower_main) -> None:
         self.passes = passes
 
-    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Lower all entries."""
-        names = relax_entries(mod)
-        lowered: dict[str, IRModule] = {}
-        with planning_session():
-            for name, alone in share_states(split_entries(mod, names)).items():
-                passes = Sequential(list(self.passes(name)), name=f"usmp.LowerEntries.{name}")
-                lowered[name] = _naming_entry(name, passes, alone)
-            return join_entries(mod, lowered)
+        entries = share_states(split_entries(mod, relax_entries(mod)))
+        with planning_session() as session:
+            lowered = {name: self._lowered(name, alone) for name, alone in entries.items()}
+            joined = join_entries(mod, lowered)
+            extended = [name for name, alone in lowered.items() if _extends_states(alone)]
+            if not extended or len(entries) == 1:
+                return joined
+            # What lies behind states saves bytes of its own entry, but may divide memory that
+            # another one has large buffers for.
+            plain = {
+                name: self._lowered(name, entries[name].with_attr(EXTENDS_STATES_ATTR, False))
+                for name in extended
+            }
+            choices = [joined, join_entries(mod, lowered | plain)]
+            return choices[session.best(choices, planning_options(context.config))]
+
+    def _lowered(self, name: str, alone: IRModule) -> IRModule:
+        passes = Sequential(list(self.passes(name)), name=f"usmp.LowerEntries.{name}")
+        return _naming_entry(name, passes, alone)
+
+
+def _extends_states(mod: IRModule) -> bool:
+    """Whether a state is the start of a larger buffer."""
+    return any(
+        STATE_BYTES_ATTR in stmt.annotations
+        for stmt in nodes_of(mod[MAIN_FUNCTION_NAME].body, tirx.AllocBuffer)
+    )
 
 
 def _naming_entry(name: str, passes: Sequential, mod: IRModule) -> IRModule:

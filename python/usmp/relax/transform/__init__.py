@@ -9,6 +9,7 @@ from usmp.relax.transform.fuse_operators import FuseOperators
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
 from usmp.relax.transform.fuse_slices import FuseSlices
 from usmp.relax.transform.fuse_tables import FuseTables
+from usmp.relax.transform.fuse_window_slices import FuseWindowSlices
 from usmp.relax.transform.keep_in_place_operators import KeepInPlaceOperators
 from usmp.relax.transform.legalize_operators import LegalizeOperators
 from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions
@@ -28,6 +29,7 @@ __all__ = [
     "FuseRecordedOperators",
     "FuseSlices",
     "FuseTables",
+    "FuseWindowSlices",
     "KeepInPlaceOperators",
     "LegalizeOperators",
     "LowerAcceleratorFunctions",

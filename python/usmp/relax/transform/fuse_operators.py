@@ -13,6 +13,7 @@ from usmp.relax.transform.fold_constants import FoldConstants
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
 from usmp.relax.transform.fuse_slices import FuseSlices
 from usmp.relax.transform.fuse_tables import FuseTables
+from usmp.relax.transform.fuse_window_slices import FuseWindowSlices
 from usmp.relax.transform.keep_in_place_operators import KeepInPlaceOperators
 from usmp.relax.transform.legalize_operators import LegalizeOperators
 from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
@@ -37,6 +38,8 @@ _PASSES = tvm.transform.Sequential(
         FuseTables(),
         # Element-wise operators go into their producers; what is known of them stays.
         FuseRecordedOperators(),
+        # Now each copy is one operator.
+        FuseWindowSlices(),
         relax.transform.DeadCodeElimination(),
     ],
     name="usmp.FuseOperators.passes",

@@ -22,11 +22,12 @@ class FuseRecordedOperators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Fuse the operators of `main`."""
-        return _fuse_recorded_operators(mod)
+        return fuse_grouped_operators(relax.transform.FuseOps()(mod))
 
 
-def _fuse_recorded_operators(mod: IRModule) -> IRModule:
-    grouped = relax.transform.FuseOps()(mod)
+def fuse_grouped_operators(grouped: IRModule) -> IRModule:
+    """The module with one PrimFunc for each function that TVM's FuseOps made, or that is like
+    these: a primitive function, which calls the PrimFuncs that go together."""
     steps = {
         str(variable.name_hint): _steps(grouped, func)
         for variable, func in grouped.functions.items()

@@ -1,0 +1,150 @@
+"""What lies behind a state in its buffer: when it is in use, and who may use it otherwise.
+
+A state may be the start of a larger buffer, of which the rest belongs to the run (see
+`STATE_BYTES_ATTR`): new rows are written behind the state, so that an operator finds both together.
+The state is kept throughout. The rest has content from the first statement that accesses it to the
+last one; before and after, other buffers may have these bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tvm import tirx
+from tvm.ir import Call
+
+from usmp.analysis.memory.addresses import address_of
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.facts import FunctionFacts
+from usmp.analysis.memory.function_liveness import Span
+from usmp.analysis.memory.memories import Memory
+from usmp.objects import BufferInfo
+from usmp.objects.attributes import STATE_BYTES_ATTR
+from usmp.tir.nodes import nodes_of
+
+
+def kept_bytes(stmt: tirx.AllocBuffer) -> int:
+    """How many bytes of an allocation of a state are the state.
+
+    Raises
+    ------
+    ValueError
+        more than there are, or less than one.
+    """
+    size = size_bytes(stmt.buffer)
+    kept = int(stmt.annotations.get(STATE_BYTES_ATTR, size))
+    if kept != size and not 0 < kept < size:
+        raise ValueError(
+            f'the annotation "{STATE_BYTES_ATTR}" of buffer {stmt.buffer.name} must be at least 1 '
+            f"and no more than its {size} bytes, but is {kept}"
+        )
+    return kept
+
+
+def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, Span]:
+    """The positions at which what lies behind a state has content, for each allocation in which
+    something does.
+
+    It is what the statements of the PrimFunc access from the first that may reach beyond the state
+    up to the last; everything, where the buffer is not one of the PrimFunc's own, or its address is
+    kept.
+
+    Raises
+    ------
+    ValueError
+        a state that is not a part of its buffer.
+    """
+    liveness = facts.liveness
+    found: dict[tirx.AllocBuffer, Span] = {}
+    for stmt in liveness.allocations:
+        if STATE_BYTES_ATTR not in stmt.annotations or kept_bytes(stmt) == size_bytes(stmt.buffer):
+            continue
+        memory, kept = stmt.buffer, kept_bytes(stmt)
+        if liveness.functions[stmt] != facts.name or memory in liveness.escaping:
+            found[stmt] = (0, liveness.length)
+            continue
+        spans = [
+            statement.spans[memory]
+            for statement in liveness.statements
+            if memory in statement.spans and _reaches(facts, statement.stmt, memory, kept)
+        ]
+        start = min((start for start, _ in spans), default=0)
+        found[stmt] = (start, max((stop for _, stop in spans), default=start + 1))
+    return found
+
+
+def share_tails(
+    buffers: Sequence[tuple[BufferInfo, tirx.AllocBuffer]],
+    tails: Mapping[tirx.AllocBuffer, Span],
+) -> None:
+    """Let buffers lie behind a state while nothing else is there.
+
+    By the rule for safe overlaps, the buffer of the state starts below such a buffer by the bytes
+    of the state at least.
+
+    Parameters
+    ----------
+    buffers
+        those that are written, each with its allocation.
+    tails
+        as of `state_tails`.
+    """
+    for info, stmt in buffers:
+        if stmt in tails:
+            start, stop = tails[stmt]
+            distances = {
+                other: kept_bytes(stmt)
+                for other, _ in buffers
+                if other is not info
+                and all(live.stop <= start or live.start >= stop for live in other.live_ranges)
+            }
+            info.set_overlaps(dict(info.overlaps.items()) | distances)
+
+
+def _reaches(facts: FunctionFacts, stmt: tirx.Stmt, memory: Memory, kept: int) -> bool:
+    """Whether a statement may access a memory beyond its first bytes."""
+    return any(
+        _mentions(facts, leaf, memory) and not _stays_within(facts, leaf, memory, kept)
+        for leaf in _leaves(stmt)
+    )
+
+
+def _leaves(stmt: tirx.Stmt) -> Iterator[tirx.Stmt | tirx.Expr]:
+    """The statements in branches, with the conditions."""
+    for part in tirx.stmt_list(stmt):
+        if isinstance(part, tirx.IfThenElse):
+            yield part.condition
+            for case in (part.then_case, part.else_case):
+                if case is not None:
+                    yield from _leaves(case)
+        else:
+            yield part
+
+
+def _mentions(facts: FunctionFacts, leaf: tirx.Stmt | tirx.Expr, memory: Memory) -> bool:
+    behind = facts.points_to.memories_behind
+    return any(memory in behind.get(var, ()) for var in nodes_of(leaf, tirx.Var))
+
+
+def _stays_within(
+    facts: FunctionFacts, leaf: tirx.Stmt | tirx.Expr, memory: Memory, kept: int
+) -> bool:
+    """Whether a statement does nothing but call a PrimFunc that uses the first bytes only."""
+    if not (isinstance(leaf, tirx.Evaluate) and isinstance(leaf.value, Call)):
+        return False
+    call = facts.calls.resolve(leaf.value)
+    if call is None or facts.points_to.layouts:
+        return False
+    callee = facts.callees[call.callee]
+    for index, argument in enumerate(call.arguments):
+        addresses = facts.points_to.addresses_of(argument)
+        if not any(address.memory.same_as(memory) for address in addresses):
+            if address_of(argument).computed:
+                return False
+            continue
+        used = callee.used_bytes(index) if index < len(callee.func.params) else None
+        if len(addresses) != 1 or addresses[0].byte_offset is None or used is None:
+            return False
+        if addresses[0].byte_offset + used > kept:
+            return False
+    return True

@@ -1,0 +1,120 @@
+"""Where a plan puts each buffer, as plain data."""
+
+from __future__ import annotations
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.entry_buffers import entry_lengths
+from usmp.analysis.joint_buffers import entry_ranges
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.facts import module_facts
+from usmp.analysis.state_tails import kept_bytes, state_tails
+from usmp.analysis.stmt_pool_allocations import assign_stmt_pool_allocations, identical_constants
+from usmp.analysis.used_overlaps import used_overlaps
+from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer
+from usmp.objects.attributes import STATE_BYTES_ATTR
+from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
+from usmp.planning.plan import Plan
+from usmp.support.unique_names import UniqueNames
+
+
+def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
+    """The buffers of a plan, in program order.
+
+    Where a state is the start of a larger buffer, that buffer is two: the state, and what lies
+    behind it, which is a part of one run.
+
+    Parameters
+    ----------
+    mod
+        the module that was planned.
+    found
+        its plan.
+    """
+    stmts = found.analysis.buffer_info_stmts
+    functions = _functions_of_allocations(mod)
+    identical = identical_constants(stmts)
+    overlaps = used_overlaps(found.buffers, found.allocations)
+    placed: list[tuple[tirx.AllocBuffer, PlacedBuffer]] = []
+    for buffer in found.buffers:
+        stmt, allocation = stmts[buffer], found.allocations[buffer]
+        is_state = buffer.kind == BufferInfoKind.STATE
+        one = PlacedBuffer(
+            name=buffer.name_hint,
+            function=functions[stmt],
+            kind=buffer.kind,
+            pool_name=allocation.pool_info.pool_name,
+            byte_offset=allocation.byte_offset,
+            size_bytes=kept_bytes(stmt) if is_state else buffer.size_bytes,
+            alignment=buffer.alignment,
+            live_ranges=list(buffer.live_ranges),
+            identical=[i.name_hint for i in identical.get(buffer, ())],
+            # What a state may overlap with lies behind it while nothing else does.
+            overlaps={}
+            if is_state
+            else {o.name_hint: distance for o, distance in overlaps[buffer].items()},
+        )
+        placed.append((stmt, one))
+    order = {stmt: position for position, stmt in enumerate(functions)}
+    for stmt, tail in _tails(mod, found, functions):
+        later = (
+            index
+            for index, (other, _) in enumerate(placed)
+            if functions[other] == functions[stmt] and order[other] > order[stmt]
+        )
+        placed.insert(next(later, len(placed)), (stmt, tail))
+    return [one for _, one in placed]
+
+
+def _tails(
+    mod: IRModule, found: Plan, functions: dict[tirx.AllocBuffer, str]
+) -> list[tuple[tirx.AllocBuffer, PlacedBuffer]]:
+    """What lies behind states, each with the allocation that it is a part of."""
+    stmts = found.analysis.buffer_info_stmts
+    if not any(STATE_BYTES_ATTR in stmt.annotations for stmt in stmts.values()):
+        return []
+    allocations = assign_stmt_pool_allocations(stmts, found.allocations)
+    alignments = {stmt: int(info.alignment) for info, stmt in stmts.items()}
+    names = UniqueNames(str(info.name_hint) for info in found.buffers)
+    starts = {name: start for name, (start, _) in entry_ranges(entry_lengths(mod)).items()}
+    tails: list[tuple[tirx.AllocBuffer, PlacedBuffer]] = []
+    for entry in entries_of(mod):
+        spans = state_tails(module_facts(mod).of(entry_function_name(entry)))
+        for stmt, (start, stop) in spans.items():
+            kept, name = kept_bytes(stmt), str(stmt.buffer.name)
+            tail = PlacedBuffer(
+                name=names.unique(name if entry == ONLY_ENTRY else f"{entry}.{name}"),
+                function=functions[stmt],
+                kind=BufferInfoKind.INTERMEDIATE,
+                pool_name=allocations[stmt].pool_info.pool_name,
+                byte_offset=allocations[stmt].byte_offset + kept,
+                size_bytes=size_bytes(stmt.buffer) - kept,
+                alignment=_alignment_at(alignments[stmt], kept),
+                live_ranges=[LiveRange(starts[entry] + start, starts[entry] + stop)],
+                identical=[],
+            )
+            tails.append((stmt, tail))
+    return tails
+
+
+def _alignment_at(alignment: int, offset: int) -> int:
+    """What the address of a byte is a multiple of, for a buffer that is aligned."""
+    while offset % alignment:
+        alignment //= 2
+    return alignment
+
+
+def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:
+    """The PrimFunc of each allocation, in the order of the text."""
+    functions: dict[tirx.AllocBuffer, str] = {}
+    for variable, func in mod.functions.items():
+        name = str(variable.name_hint)
+
+        def on_allocation(stmt: tirx.AllocBuffer, name: str = name) -> None:
+            functions[stmt] = name
+
+        if isinstance(func, tirx.PrimFunc):
+            tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
+    return functions

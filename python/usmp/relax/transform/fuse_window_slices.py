@@ -1,0 +1,141 @@
+"""FuseWindowSlices: what reads a part of a window with a state reads it there."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import Call, GlobalVar, IRModule, TensorLoad, Var
+
+from usmp.objects.attributes import OPERATOR_ATTR, OPERATORS_ATTR
+from usmp.passes import ModulePass
+from usmp.relax.replace_main import with_main_body
+from usmp.relax.states import states_of
+from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.fuse_recorded_operators import fuse_grouped_operators
+from usmp.tir.nodes import nodes_of
+
+_OPAQUE = 8
+"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
+_KNOWN = {"op_pattern", "s_tir", "tirx.noalias", OPERATOR_ATTR, OPERATORS_ATTR}
+"""Attributes that are kept, or that nothing needs after fusion."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.FuseWindowSlices")
+class FuseWindowSlices(ModulePass):
+    """Fuse an operator that only copies elements of a window into the one operator that reads them.
+
+    A window is an `R.concat` that begins with a state that the run changes. It is there as long as
+    the state is (see `usmp.aot.state_windows`), so that a copy of a part of it takes bytes beside
+    it and saves none.
+    All operators are PrimFuncs.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
+    ValueError
+        states that are no parameters and results of `main`.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Fuse what there is to fuse in `main`."""
+        main = main_function(mod)
+        changed = {str(state.name) for state in states_of(main) if state.output >= 0}
+        grouped = _grouped(mod, main, changed) if changed else None
+        return mod if grouped is None else fuse_grouped_operators(grouped)
+
+
+def _grouped(mod: IRModule, main: relax.Function, names: set[str]) -> IRModule | None:
+    """The module in which each reader and its copies are a function to be fused; None if there is
+    none. States have these names."""
+    states = {param for param in main.params if param.name in names}
+    bindings = [binding for block in main.body.blocks for binding in block.bindings]
+    values = {binding.var: binding.value for binding in bindings}
+    windows = {var for var, value in values.items() if _is_window(value, states)}
+    uses = Counter(
+        var for expr in [*values.values(), main.body.body] for var in nodes_of(expr, Var)
+    )
+    copies = {
+        var: value
+        for var, value in values.items()
+        if uses[var] == 1 and _copies_part_of(mod, value, windows)
+    }
+    fused: dict[Var, Call] = {}
+    builder = relax.BlockBuilder(mod)
+    for var, value in values.items():
+        if _is_call(value, "relax.call_tir") and var not in copies and _may_fuse(mod, value):
+            read = [argument for argument in value.args[1].fields if argument in copies]
+            if read:
+                fused[var] = _call_of_group(builder, value, {arg: copies[arg] for arg in read})
+    if not fused:
+        return None
+    taken = {arg for var in fused for arg in values[var].args[1].fields if arg in copies}
+    blocks = [
+        type(block)(
+            [
+                relax.VarBinding(binding.var, fused.get(binding.var, binding.value))
+                if binding.var in fused
+                else binding
+                for binding in block.bindings
+                if binding.var not in taken
+            ]
+        )
+        for block in main.body.blocks
+    ]
+    return with_main_body(builder.get(), relax.SeqExpr(blocks, main.body.body))
+
+
+def _is_call(value: object, name: str) -> bool:
+    return isinstance(value, Call) and getattr(value.op, "name", None) == name
+
+
+def _is_window(value: relax.Expr, states: set[Var]) -> bool:
+    if not _is_call(value, "relax.concat") or not isinstance(value.args[0], relax.Tuple):
+        return False
+    return value.args[0].fields[0] in states
+
+
+def _copies_part_of(mod: IRModule, value: relax.Expr, windows: set[Var]) -> bool:
+    """Whether the value is nothing but elements of a window."""
+    if not _is_call(value, "relax.call_tir") or len(value.args) != 2:
+        return False
+    arguments = value.args[1].fields
+    if len(arguments) != 1 or arguments[0] not in windows:
+        return False
+    stores = nodes_of(mod[value.args[0]].body, tirx.BufferStore)
+    return bool(stores) and all(isinstance(store.value, TensorLoad) for store in stores)
+
+
+def _may_fuse(mod: IRModule, reader: Call) -> bool:
+    """Whether an operator is nothing but its code: fusion drops what attributes say beside that."""
+    attributes = mod[reader.args[0]].attrs or {}
+    return set(attributes.keys()) <= _KNOWN and int(attributes.get("op_pattern", 0)) != _OPAQUE
+
+
+def _call_of_group(builder: relax.BlockBuilder, reader: Call, copies: dict[Var, Call]) -> Call:
+    """The call of a function that makes the copies and then does what the reader does."""
+    outside: list[relax.Expr] = []
+    inside: list[relax.Expr] = []
+    for argument in reader.args[1].fields:
+        outside.append(copies[argument].args[1].fields[0] if argument in copies else argument)
+        inside.append(relax.Var(f"arg{len(inside)}", outside[-1].ty))
+    called = [str(call.args[0].name_hint) for call in [*copies.values(), reader]]
+    names = [name.removeprefix("fused_") for name in called]
+    block: list[relax.VarBinding] = []
+    arguments: list[relax.Expr] = list(inside)
+    for index, argument in enumerate(reader.args[1].fields):
+        if argument in copies:
+            copy = copies[argument]
+            part = relax.DataflowVar(f"part{index}", argument.ty)
+            made = relax.call_tir(copy.args[0], relax.Tuple([inside[index]]), argument.ty)
+            block.append(relax.VarBinding(part, made))
+            arguments[index] = part
+    result = relax.Var("result", reader.ty)
+    made = relax.call_tir(reader.args[0], relax.Tuple(arguments), reader.ty)
+    block.append(relax.VarBinding(result, made))
+    body = relax.SeqExpr([relax.DataflowBlock(block)], result)
+    function = relax.Function(inside, body, reader.ty, attrs=None).with_attr("Primitive", True)
+    variable: GlobalVar = builder.add_func(function, "fused_" + "_".join(names))
+    return Call(variable, outside, ret_ty=reader.ty)
