@@ -470,3 +470,21 @@ def test_a_keyword_spotter(shared_model):
         inputs = reference.random_inputs(seed)
         (value,), (expected,) = module.run(inputs).values(), reference.run(inputs).values()
         assert value.tobytes() == expected.tobytes()
+
+
+def test_models_in_another_order_have_other_marks():
+    """Each model has a state that marks its first run. Taken for that of the other model, the one
+    would lose its state, and the other begin with none."""
+    models = {name: counting(1) for name in ("first", "second")}
+    factory = build(models, state_memory_pool="backup")
+    layout = factory.state_layout
+    marks = [str(s.name) for s in layout.states if str(s.initial_value).startswith("marks ")]
+    assert sorted(marks) == ["states_are_set", "states_are_set_1"]
+    again = build(models, state_memory_pool="backup", state_layout=layout)
+    assert again.state_layout == layout
+    swapped = {name: models[name] for name in ("second", "first")}
+    assert message_of(layout, mod=swapped) == (
+        'the state layout does not fit the model: state "states_are_set" marks the first run of '
+        'other states in the layout than in the model; state "states_are_set_1" marks the first '
+        f"run of other states in the layout than in the model. {RESET}"
+    )

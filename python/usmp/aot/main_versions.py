@@ -392,7 +392,7 @@ class _MainBuilder:
             self.calls,
             self.states,
             lambda state: self.constant(f"{state.name}_initial", state.initial_value),
-            lambda: self.kept(flag_tensor(self.flag_name)),
+            lambda: self.kept(flag_tensor(self.flag_name, self.states.values())),
         )
 
     def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:

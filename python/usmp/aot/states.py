@@ -7,13 +7,12 @@ it where that is possible, or else by a copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-import numpy as np
 from tvm import tirx
 
 from usmp.aot.main_calls import MainCalls, call_statement
-from usmp.objects.placed_state import StateTensor, digest_of
+from usmp.objects.placed_state import StateTensor, digest_of_names
 from usmp.objects.state_info import StateInfo
 
 FLAG_NAME = "states_are_set"
@@ -21,9 +20,10 @@ FLAG_NAME = "states_are_set"
 their initial values."""
 
 
-def flag_tensor(name: str) -> StateTensor:
-    """What is in the state that marks a first run."""
-    return StateTensor(name, [1], "uint8", digest_of(np.zeros(1, np.uint8), [1]))
+def flag_tensor(name: str, states: Iterable[StateInfo]) -> StateTensor:
+    """What is in the state that marks a first run, which sets these states."""
+    marked = [str(state.name) for state in states if not starts_as_zeros(state)]
+    return StateTensor(name, [1], "uint8", digest_of_names(marked))
 
 
 def set_once(

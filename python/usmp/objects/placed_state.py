@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from math import prod
 
@@ -14,6 +15,8 @@ from tvm_ffi.dataclasses import py_class
 from usmp.support.plain_text import shown
 
 _DIGEST_BYTES = 8
+MARKS = "marks "
+"""What the digest of names of states begins with."""
 
 
 @py_class("usmp.StateTensor")
@@ -29,7 +32,8 @@ class StateTensor(tvm_ffi.Object):
     dtype
         element type as numpy writes it.
     initial_value
-        a digest of its value before the first run, see `digest_of`; empty if it is not known.
+        a digest of its value before the first run, see `digest_of`, or of the states whose first
+        run it marks, see `digest_of_names`; empty if it is not known.
     """
 
     name: str
@@ -78,6 +82,13 @@ def digest_of(value: np.ndarray, shape: Sequence[int]) -> str:
     digest = hashlib.sha256(content)
     digest.update(f"{value.dtype} {list(map(int, shape))}".encode())
     return digest.hexdigest()[: 2 * _DIGEST_BYTES]
+
+
+def digest_of_names(states: Iterable[str]) -> str:
+    """What stands for the initial value of a state that marks a first run: which states that run
+    sets, in any order."""
+    digest = hashlib.sha256(json.dumps(sorted(states)).encode())
+    return f"{MARKS}{digest.hexdigest()[: 2 * _DIGEST_BYTES]}"
 
 
 def described_state(state: PlacedState | StateTensor) -> str:

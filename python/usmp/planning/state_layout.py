@@ -10,7 +10,7 @@ from tvm.ir import IRModule
 from usmp.analysis.module_states import ModuleState, flat_tensor, module_states, state_tensors
 from usmp.objects import BufferInfo, BufferInfoKind, PoolAllocation
 from usmp.objects.attributes import STATE_LAYOUT_ATTR, STATE_TENSOR_ATTR
-from usmp.objects.placed_state import PlacedState, described_state
+from usmp.objects.placed_state import MARKS, PlacedState, described_state
 from usmp.support.plain_text import shown
 
 _SHOWN = 4
@@ -139,7 +139,10 @@ def _differences_of(what: str, place: PlacedState, state: ModuleState) -> Iterat
     if before != now:
         yield f"{what} is {before} in the layout, but {now} in the model"
     elif str(place.initial_value) != str(state.tensor.initial_value):
-        yield f"{what} starts with another value in the layout than in the model"
+        does = "starts with another value"
+        if str(state.tensor.initial_value).startswith(MARKS):
+            does = "marks the first run of other states"
+        yield f"{what} {does} in the layout than in the model"
     if place.byte_offset % state.alignment:
         yield (
             f"{what} is at byte {place.byte_offset} in the layout, but the model aligns it to "
