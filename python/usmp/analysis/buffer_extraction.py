@@ -117,10 +117,11 @@ def extract_buffer_info(
     set_conflicts(workspace)
     stmts = dict(buffers)
     _check_states(stmts)
+    tails = state_tails(facts)
     if overlap:
         allocated = [(info, stmts[info]) for info in workspace]
         set_overlaps(allocated, facts.overlap, preserve_inputs)
-        share_tails(allocated, state_tails(facts))
+        share_tails(allocated, tails)
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])
     return BufferInfoAnalysis(stmts, memory_pressure(workspace), pool_pressures(stmts))

@@ -19,7 +19,7 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.function_liveness import Span
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import BufferInfo
-from usmp.objects.attributes import STATE_BYTES_ATTR
+from usmp.objects.attributes import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
 from usmp.tir.nodes import nodes_of
 
 
@@ -29,9 +29,14 @@ def kept_bytes(stmt: tirx.AllocBuffer) -> int:
     Raises
     ------
     ValueError
-        more than there are, or less than one.
+        more than there are, or less than one; or it is no state.
     """
     size = size_bytes(stmt.buffer)
+    if STATE_BYTES_ATTR in stmt.annotations and STATE_TENSOR_ATTR not in stmt.annotations:
+        raise ValueError(
+            f'buffer {stmt.buffer.name} is annotated with "{STATE_BYTES_ATTR}", but holds no '
+            f'state; annotate it with "{STATE_TENSOR_ATTR}" too, the name of the state'
+        )
     kept = int(stmt.annotations.get(STATE_BYTES_ATTR, size))
     if kept != size and not 0 < kept < size:
         raise ValueError(

@@ -193,8 +193,8 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
     """Why the buffers of the table above take more bytes than there are, if they do."""
     peak, pressure = pool["peak_bytes"], pool["memory_pressure_bytes"]
     sentences = []
-    if _overlapping(pool):
-        live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
+    live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
+    if _overlapping(pool) and live > peak:
         sentences.append(
             f"These {live} bytes fit in {peak}, since they overlap: an operator writes its output "
             "where it has read its input for the last time."

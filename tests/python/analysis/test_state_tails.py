@@ -174,3 +174,14 @@ def test_all_of_a_buffer_may_be_the_state():
         if isinstance(s, tirx.AllocBuffer) and s.buffer.name == "w"
     )
     assert kept_bytes(stmt) == 6
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_what_is_no_state_has_no_part_that_is_one(overlap):
+    mod = changed((', "state_tensor": "s"', ""))
+    with pytest.raises(ValueError) as error:
+        infos(mod, overlap=overlap)
+    assert str(error.value) == (
+        'buffer w is annotated with "state_bytes", but holds no state; annotate it with '
+        '"state_tensor" too, the name of the state'
+    )
