@@ -33,7 +33,8 @@ REDUCTIONS: dict[str, Combination] = {
 
 Position = Sequence[tirx.Var]
 Coordinates = Callable[[list[tirx.Buffer], Position], list[tirx.Expr]]
-"""From the buffers of the indices and the place of an update to the place in the result."""
+"""From the buffers of the indices and the place of an update to the place in the result. Variables
+and constants are taken to be inside of it; all else is checked when it runs."""
 
 
 def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
@@ -204,7 +205,7 @@ def _write(
     place: list[tirx.Expr] = []
     conditions: list[tirx.Expr] = []
     for axis, (coordinate, extent) in enumerate(zip(coordinates, output.shape, strict=True)):
-        if isinstance(coordinate, tirx.Var):
+        if isinstance(coordinate, tirx.Var | tirx.IntImm):
             place.append(coordinate)
             continue
         index = Local.of(f"index{axis}", "int64")

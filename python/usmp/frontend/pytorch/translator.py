@@ -16,6 +16,8 @@ from tvm.relax.frontend.torch import exported_program_translator
 
 from usmp.frontend.pytorch.converters import CONVERTERS, Missing, Operator, described, known_value
 from usmp.frontend.pytorch.converters.operator import dtype_of, name_of
+from usmp.frontend.pytorch.converters.scatters import index_put_within
+from usmp.frontend.pytorch.nested_writes import nested_writes
 from usmp.frontend.pytorch.quantizers import quantizer_converters
 from usmp.frontend.pytorch.states import KeptTensor, held_tensors
 from usmp.ops.emit import constant, shape_of
@@ -64,6 +66,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         self._held = {node: value for node, (_, value) in held.items()}
         self._tensors = {n: v for n, (s, v) in held.items() if s.kind != InputKind.PARAMETER}
         self._values: dict[Any, Any] = {}
+        self._nested = nested_writes(program.graph.nodes) if kept else {}
 
     def append_function(self, name: str) -> dict[relax.Var, tvm.runtime.Tensor]:
         """Append the function, whose parameters are the inputs, the kept tensors and then all else
@@ -162,6 +165,9 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         # What nothing reads checks the model; what is wrong with it is not checked here.
         if not node.users:
             return
+        if node in self._nested:
+            self.env[node] = self._written_within(node)
+            return
         value = self._value(node)
         if value is not None:
             self._values[node] = value
@@ -172,6 +178,14 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
             self.env[node] = self._quantizers[node.target.__name__](node, self)
         else:
             self.env[node] = self._converted(node)
+
+    def _written_within(self, node: Any) -> Expr:
+        """A tensor of which a part of a part is replaced."""
+        write = self._nested[node]
+        operator = Operator(write.put, self.block_builder, self._argument)
+        whole = self._argument(write.written.whole)
+        result = index_put_within(operator, whole, write.written.path)
+        return self._checked(node, result, node.meta["val"])
 
     def _value(self, node: Any) -> Any:
         if node.target is torch.ops.aten.sym_size.int:

@@ -50,6 +50,18 @@ class AttendingInRows(Attending):
         return self.attend(x, keys, values, self.mask[position])
 
 
+class AttendingInLayers(Attending):
+    """Keeps those of two layers in one buffer each, and uses the second."""
+
+    def __init__(self, attend) -> None:
+        super().__init__(attend, (2, 1, HEADS, POSITIONS, DEPTH))
+
+    def forward(self, x, position):
+        self.keys[1, :, :, position] = x
+        self.values[1, :, :, position] = -x
+        return self.attend(x, self.keys[1], self.values[1], self.mask[position])
+
+
 def attention(x, keys, values, mask):
     return F.scaled_dot_product_attention(x, keys, values, attn_mask=mask)
 
@@ -93,6 +105,8 @@ CASES = {
     "products": (Attending, written_out, HEADS),
     "products of repeated heads": (Attending, written_out_of_repeated, 2 * HEADS),
     "products of rows": (AttendingInRows, written_out, HEADS),
+    "layers": (AttendingInLayers, attention, HEADS),
+    "products of layers": (AttendingInLayers, written_out, HEADS),
     "einsum": (Attending, written_by_einsum, HEADS),
 }
 

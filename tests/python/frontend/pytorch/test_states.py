@@ -275,13 +275,107 @@ def test_flags():
     compare(module, *[(torch.tensor([run]),) for run in range(RUNS)])
 
 
-def test_one_layer_of_several():
-    def update(module, positions, rows):
-        module.cache[0, 1, positions] = rows
-        return module.cache.sum(-1)
+def in_one_layer(module, positions, rows):
+    module.cache[0, 1, positions] = rows
+    return module.cache.sum(-1)
 
+
+def in_a_column_of_one_layer(module, positions, rows):
+    module.cache[0][:, positions, 1] = rows.T
+    return module.cache.sum(-1)
+
+
+def in_the_last_layer(module, positions, rows):
+    module.cache[:, -1, positions] = rows
+    return module.cache.sum(-1)
+
+
+def in_two_layers(module, positions, rows):
+    module.cache[0][:, positions] = rows
+    module.cache[0, 0][positions] = -rows
+    return module.cache.sum(-1)
+
+
+def in_a_slice_of_all(module, positions, rows):
+    module.cache[:1, :, positions] = rows
+    return module.cache.sum(-1)
+
+
+def before_it_is_read(module, positions, rows):
+    layer = module.cache[0]
+    layer[:, positions] = rows
+    return layer.sum(-1)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        in_one_layer,
+        in_a_column_of_one_layer,
+        in_the_last_layer,
+        in_two_layers,
+        in_a_slice_of_all,
+    ],
+)
+def test_positions_in_one_layer_of_several(update):
     module = Keeping(update, cache=cache())
-    compare(module, *[(torch.tensor([run]), torch.randn(1, 2)) for run in range(RUNS)])
+    runs = [(torch.tensor([run]), torch.randn(1, 2)) for run in range(RUNS)]
+    calls = calls_of(module, *runs[0])
+    assert [name for name in calls if name.startswith(("usmp_copy", "slice_scatter"))] == []
+    compare(module, *runs)
+
+
+def sum_in_one_layer(module, positions, rows):
+    module.cache[0, 1].index_add_(0, positions, rows)
+    return module.cache.sum(-1)
+
+
+def layer_that_is_read_before(module, positions, rows):
+    layer = module.cache[0]
+    before = layer * 2
+    layer[:, positions] = rows
+    return before, layer.sum(-1), module.cache[:, 1]
+
+
+def layer_put_elsewhere(module, positions, rows):
+    layer = module.cache[0, 0].clone()
+    layer[positions] = rows
+    module.cache[0, 1] = layer
+    return module.cache.sum(-1)
+
+
+def layer_of_a_part(module, positions, rows):
+    module.cache[:, :, 1:5][0, 1, positions - 1] = rows
+    return module.cache.sum(-1)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        before_it_is_read,
+        sum_in_one_layer,
+        layer_that_is_read_before,
+        layer_put_elsewhere,
+        layer_of_a_part,
+    ],
+)
+def test_other_updates_of_one_layer(update):
+    module = Keeping(update, cache=cache())
+    compare(module, *[(torch.tensor([run]), torch.randn(1, 2)) for run in range(RUNS - 1)])
+
+
+def test_no_position_in_a_layer_leads_out_of_it():
+    module = Keeping(in_one_layer, cache=torch.zeros(1, 2, 6, 2))
+    factory = usmp.build(import_pytorch(exported(module, torch.tensor([0]), torch.ones(1, 2))))
+
+    def after(position):
+        inputs = {"inputs_0": np.array([position]), "inputs_1": np.ones((1, 2), np.float32)}
+        (output,) = factory.run(inputs).values()
+        return output[0].tolist()
+
+    for position in (6, -7, 2**62, -(2**63), 2**63 - 1):
+        assert after(position) == [[0] * 6, [0] * 6]
+    assert after(-6) == [[0] * 6, [2, 0, 0, 0, 0, 0]]
 
 
 def test_recurrent_layer_that_keeps_its_hidden_state():

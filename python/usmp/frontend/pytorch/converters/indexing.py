@@ -100,7 +100,7 @@ def _index(operator: Operator) -> Expr:
         return _taken(operator, data, index, axis)
     axes = [axis for axis, _ in given]
     extents = shape_of(data)
-    picked = picked_part(data, given)
+    picked = picked_part(extents, given)
 
     def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
@@ -141,21 +141,23 @@ class PickedPart:
         return dict(zip(self.kept, others, strict=True)), i[self.first : self.last]
 
 
-def picked_part(data: Expr, given: Sequence[tuple[int, Expr]]) -> PickedPart:
-    """Which part of `data` the indices pick.
+def picked_part(shape: Sequence[int], given: Sequence[tuple[int, Expr]]) -> PickedPart:
+    """Which part of a tensor the indices pick.
 
     Parameters
     ----------
+    shape
+        of the tensor.
     given
-        axes of `data` and their indices.
+        axes of the tensor and their indices.
     """
     axes = [axis for axis, _ in given]
     extents = np.broadcast_shapes(*(shape_of(index) for _, index in given))
     first = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
-    kept = [axis for axis in range(rank_of(data)) if axis not in axes]
-    others = [shape_of(data)[axis] for axis in kept]
-    shape = (*others[:first], *extents, *others[first:])
-    return PickedPart(shape, first, first + len(extents), kept)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    others = [shape[axis] for axis in kept]
+    picked = (*others[:first], *extents, *others[first:])
+    return PickedPart(picked, first, first + len(extents), kept)
 
 
 def _broadcast(tensor: te.Tensor, indices: tuple[tirx.Var, ...]) -> tirx.Expr:

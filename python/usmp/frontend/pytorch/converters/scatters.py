@@ -125,7 +125,7 @@ def _index_put(operator: Operator) -> Expr:
     if any(dtype_of(index) in ("bool", "uint8") for _, index in given):
         return _put_under_mask(operator, given, reduction)
     axes = [axis for axis, _ in given]
-    picked = picked_part(data, given)
+    picked = picked_part(shape_of(data), given)
 
     def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
         positions, own = picked.positions(tuple(i))
@@ -135,6 +135,45 @@ def _index_put(operator: Operator) -> Expr:
 
     tensors = [data, *(index for _, index in given), operator["values"]]
     return _combined(operator, tensors, picked.shape, coordinates, reduction)
+
+
+def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[int, int]]) -> Expr:
+    """An `index_put` into what is selected from a tensor, as a write into the tensor itself.
+
+    Parameters
+    ----------
+    operator
+        the `index_put`.
+    whole
+        the tensor.
+    selected
+        axis and index of each selection, the one from `whole` first.
+    """
+    shape = [int(extent) for extent in operator.meta("self").shape]
+    indices = list(operator["indices"])
+    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    picked = picked_part(shape, given)
+
+    def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
+        positions, own = picked.positions(tuple(i))
+        for (axis, _), buffer in zip(given, buffers, strict=True):
+            positions[axis] = broadcast_element(buffer, own)
+        place = [positions[axis] for axis in range(len(shape))]
+        for axis, index in reversed(selected):
+            place.insert(axis, tirx.IntImm("int32", index))
+        return place
+
+    if 0 in picked.shape:
+        return whole
+    others = [operator.emit(each) for each in (*(i for _, i in given), operator["values"])]
+    return scattered_in_place(
+        operator.builder,
+        "scatter",
+        [whole, *others],
+        picked.shape,
+        coordinates,
+        REDUCTIONS["update"],
+    )
 
 
 def _put_under_mask(operator: Operator, given: Sequence[tuple[int, Expr]], reduction: str) -> Expr:

@@ -143,6 +143,8 @@ def _slice_scatter(operator: Operator) -> Expr:
     begin, end = _bounds(operator, shape_of(data)[axis])
     source = operator.emit(cast(operator["src"], operator.dtype))
     if operator.is_state(data):
+        if (begin, operator["step"], shape_of(source)) == (0, 1, shape_of(data)):
+            return source
         return overwritten_slice(operator.builder, data, source, axis, begin, operator["step"])
     bounds = (relax.prim_value(value) for value in (begin, end, operator["step"]))
     return relax.op.slice_scatter(data, source, *bounds, axis=axis)

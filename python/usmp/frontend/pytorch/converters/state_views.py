@@ -87,6 +87,15 @@ def _step(value: Call, result: Expr) -> Callable[[Position], Position] | None:
             0 if extent == 1 else index
             for extent, index in zip(shape, place[len(place) - len(shape) :], strict=True)
         ]
+    if name == "relax.take" and isinstance(value.args[1], GenericConst):
+        index = value.args[1].value.numpy()
+        axis = value.attrs.axis
+        if index.ndim or axis is None:
+            return None
+        selected, at = int(index), int(axis) % rank_of(value.args[0])
+        if not 0 <= selected < shape_of(value.args[0])[at]:
+            return None
+        return lambda place: [*place[:at], selected, *place[at:]]
     is_scale = name == "relax.multiply" and isinstance(value.args[1], GenericConst)
     if is_scale and not rank_of(value.args[1]):
         return lambda place: place
