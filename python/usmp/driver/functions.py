@@ -17,6 +17,7 @@ from usmp.driver.pass_config import pass_context
 
 if TYPE_CHECKING:
     import numpy as np
+    from tvm.ir import IRModule
     from tvm.target import Target
 
     from usmp import ConstantMemoryPools, Executor, WorkspaceMemoryPools, WorkspacePoolInfo
@@ -56,7 +57,7 @@ _GONE: dict[str, Mapping[str, str]] = {
 
 
 def load(
-    path: str | Path,
+    path: str | Path | Mapping[str, str | Path],
     model_format: str | None = None,
     *,
     trust: bool = False,
@@ -69,7 +70,8 @@ def load(
     Parameters
     ----------
     path
-        a .tflite, .onnx or .pt2 file.
+        a .tflite, .onnx or .pt2 file; or several .pt2 files by name, methods of one PyTorch
+        module that share what any of them changes.
     model_format
         "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
     trust, max_model_bytes, max_operators
@@ -83,20 +85,22 @@ def load(
         the file cannot be read or imported.
     """
     _refuse(load.__name__, unsupported)
-    if model_format is not None and _ENDINGS.get(model_format) != Path(path).suffix.lower():
-        supported = ", ".join(f"{name} ({ending})" for name, ending in _ENDINGS.items())
-        raise UsageError(
-            f'{path}: the file is not of format "{model_format}"; supported: {supported}'
-        )
+    for file in path.values() if isinstance(path, Mapping) else [path]:
+        if model_format is not None and _ENDINGS.get(model_format) != Path(file).suffix.lower():
+            supported = ", ".join(f"{name} ({ending})" for name, ending in _ENDINGS.items())
+            raise UsageError(
+                f'{file}: the file is not of format "{model_format}"; supported: {supported}'
+            )
     from usmp.frontend import import_model
 
     limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
     given = {name: limit for name, limit in limits.items() if limit is not None}
-    return TVMCModel(import_model(path, trust=trust, **given))
+    mod = import_model(path, trust=trust, **given)
+    return TVMCModel(mod, name=None if isinstance(path, Mapping) else Path(path).stem)
 
 
 def compile(
-    tvmc_model: TVMCModel,
+    tvmc_model: TVMCModel | Sequence[TVMCModel] | Mapping[str, TVMCModel],
     target: str | Target = "c",
     *,
     executor: str | Executor = "aot",
@@ -109,14 +113,17 @@ def compile(
     board: str | None = None,
     state_pool: WorkspacePoolInfo | str | None = None,
     state_layout: StateLayout | str | Path | None = None,
+    concurrent: Sequence[Sequence[str]] = (),
+    shared_state: bool = False,
     **unsupported: object,
 ) -> TVMCPackage:
-    """Compile a model to C with planned memory.
+    """Compile a model to C with planned memory, or several that share it.
 
     Parameters
     ----------
     tvmc_model
-        from `load`.
+        from `load`; or several, by the names of their entries, or in a list: then they are called
+        as their files, or `model0`, `model1` and so on.
     target, executor
         as `usmp.build` takes them.
     package_path
@@ -132,6 +139,8 @@ def compile(
         as `usmp.build` takes them.
     state_pool, state_layout
         the `state_memory_pool` and the `state_layout` of `usmp.build`.
+    concurrent, shared_state
+        as `usmp.build` takes them.
 
     Raises
     ------
@@ -141,25 +150,26 @@ def compile(
         as `usmp.build` raises them.
     """
     _refuse(compile.__name__, unsupported)
-    if not isinstance(tvmc_model, TVMCModel):
-        raise UsageError("tvmc.compile takes a TVMCModel; call tvmc.load with the model's file")
     if output_format != "mlf":
         raise UsageError(f'unknown output format "{output_format}"; supported: mlf')
+    mods, params = _modules(tvmc_model)
     import usmp
 
     options = nullcontext() if pass_context_configs is None else pass_context(pass_context_configs)
     with options:
         factory = usmp.build(
-            tvmc_model.mod,
+            mods,
             target,
             executor,
             workspace_memory_pools=workspace_pools,
             constant_memory_pools=constant_pools,
-            params=tvmc_model.params,
+            params=params,
             module_name=mod_name,
             board=board,
             state_memory_pool=state_pool,
             state_layout=state_layout,
+            concurrent=concurrent,
+            shared_state=shared_state,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")
@@ -173,6 +183,7 @@ def run(
     device: str = "cpu",
     *,
     inputs: Mapping[str, np.ndarray] | None = None,
+    entry: str | None = None,
     fill_mode: str = "random",
     benchmark: bool = False,
     repeat: int = 10,
@@ -189,6 +200,8 @@ def run(
         "cpu", this host.
     inputs
         arrays of inputs, by name.
+    entry
+        which entry to run, if there are several.
     fill_mode
         "random" (always the same), "zeros" or "ones", for inputs that are not given.
     benchmark
@@ -202,7 +215,8 @@ def run(
     BuildError
         no C compiler, or it reports an error.
     ValueError
-        an input is unknown, or of another shape or element type.
+        an input is unknown, or of another shape or element type; there is no entry of this
+        name, or several and no name.
     """
     _refuse(run.__name__, unsupported)
     if not isinstance(tvmc_package, TVMCPackage):
@@ -216,20 +230,61 @@ def run(
         raise UsageError(f'unknown fill mode "{fill_mode}"; supported: {", ".join(FILL_MODES)}')
     if repeat < 1 or number < 1:
         raise UsageError(f"repeat and number must be at least 1, not {repeat} and {number}")
+    from usmp.objects.entries import chosen_entry
+
+    described = tvmc_package.archive.module()
+    entry = chosen_entry(described.name, list(described.entries), entry)
     module = tvmc_package.archive.load()
-    filled = fill_inputs(module.inputs, inputs or {}, fill_mode)
+    filled = fill_inputs(module.entries[entry].inputs, inputs or {}, fill_mode)
     start = time.perf_counter()
-    outputs = module.run(filled)
+    outputs = module.run(filled, entry)
     times = [time.perf_counter() - start]
     if benchmark:
-        times = [_mean_time(module, filled, number) for _ in range(repeat)]
+        times = [_mean_time(module, filled, entry, number) for _ in range(repeat)]
     return TVMCResult(outputs, times)
 
 
-def _mean_time(module: Any, inputs: Mapping[str, np.ndarray], number: int) -> float:
+def _modules(
+    given: TVMCModel | Sequence[TVMCModel] | Mapping[str, TVMCModel],
+) -> tuple[IRModule | dict[str, IRModule], Mapping[str, np.ndarray] | None]:
+    """What `usmp.build` takes: a module and its parameters, or several by name that have theirs."""
+    if isinstance(given, TVMCModel):
+        return given.mod, given.params
+    if isinstance(given, Sequence):
+        models = _by_name(given)
+    else:
+        models = dict(given) if isinstance(given, Mapping) else {}
+    if not models or not all(isinstance(model, TVMCModel) for model in models.values()):
+        raise UsageError("tvmc.compile takes a TVMCModel; call tvmc.load with the model's file")
+    from usmp.relax.bind_params import bind_params
+
+    return {
+        name: bind_params(model.mod, model.params) if model.params else model.mod
+        for name, model in models.items()
+    }, None
+
+
+def _by_name(given: Sequence[TVMCModel]) -> dict[str, TVMCModel]:
+    """Models in a list, by the names of their files if they are from files."""
+    from usmp.objects.entries import entry_name
+    from usmp.support.plain_text import shown
+
+    models: dict[str, TVMCModel] = {}
+    for number, model in enumerate(given):
+        file = getattr(model, "name", None)
+        name = f"model{number}" if file is None else entry_name(file)
+        if name in models:
+            raise UsageError(
+                f'two models are called "{shown(name)}"; give a dictionary of names and models'
+            )
+        models[name] = model
+    return models
+
+
+def _mean_time(module: Any, inputs: Mapping[str, np.ndarray], entry: str, number: int) -> float:
     start = time.perf_counter()
     for _ in range(number):
-        module.run(inputs)
+        module.run(inputs, entry)
     return (time.perf_counter() - start) / number
 
 

@@ -32,11 +32,13 @@ class TVMCModel:
     Parameters
     ----------
     mod
-        a module with a Relax `main`.
+        a module with a Relax `main`, or with several entries.
     params
         values of parameters of `main`, by name.
     model_path
         a file that `save` wrote, in the place of both.
+    name
+        what the model is called where there are several; `load` takes the name of the file.
 
     Raises
     ------
@@ -49,10 +51,12 @@ class TVMCModel:
         mod: IRModule | None = None,
         params: Mapping[str, np.ndarray] | None = None,
         model_path: str | Path | None = None,
+        name: str | None = None,
     ) -> None:
         if (mod is None) == (model_path is None):
             raise UsageError("TVMCModel takes either mod, with params, or model_path")
         self.params = dict(params or {})
+        self.name = name
         self.mod = _load_module(model_path) if model_path is not None else mod
 
     def save(self, model_path: str | Path) -> None:

@@ -13,8 +13,11 @@ from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.tflite_builder import write_model
+from support.tflite_signatures import summing
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
+from usmp.frontend.pytorch.torch_cache import without_torch_cache
 from usmp.runtime import load_archive
 
 
@@ -105,6 +108,70 @@ def test_saved_model_compiles_to_the_same(model, tmp_path):
     assert tvmc.compile(again).archive.files == tvmc.compile(model).archive.files
 
 
+@pytest.mark.cc
+def test_several_models(model, digits_model, tmp_path):
+    other = tmp_path / "2nd-model.tflite"
+    other.write_bytes(digits_model.read_bytes())
+    listed = tvmc.compile([model, tvmc.load(other), tvmc.TVMCModel(model.mod)])
+    assert list(listed.archive.module().entries) == ["digits_int8", "model_2nd_model", "model2"]
+    named = tvmc.compile({"a": model, "b": model}, concurrent=[("a", "b")])
+    mains = named.metadata["modules"]["default"]["memory"]["functions"]["main"]
+    assert [main["concurrent_with"] for main in mains] == [["b"], ["a"]]
+    image = np.ones((1, 8, 8, 1), np.int8)
+    alone = tvmc.run(tvmc.compile(model), inputs={"image": image})
+    for entry in ("a", "b"):
+        result = tvmc.run(named, inputs={"image": image}, entry=entry, benchmark=True, repeat=2)
+        assert np.array_equal(result.get_output("probabilities"), alone.outputs["probabilities"])
+        assert len(result.times.results) == 2
+    with pytest.raises(ValueError) as error:
+        tvmc.run(named)
+    assert str(error.value) == ('model "default" has 2 entries; choose one by its name: "a", "b"')
+
+
+@pytest.mark.cc
+def test_several_models_with_params_and_a_state(tmp_path):
+    """Each has its own values, and with `shared_state` one state."""
+    path = tmp_path / "state.tflite"
+    path.write_bytes(write_model(summing()))
+    summing_model = tvmc.load(path)
+    bias = {"b": np.full((1, 4), 3, np.float32)}
+    adding = {"add": tvmc.TVMCModel(adding_module(), bias), "keep": summing_model}
+    package = tvmc.compile({**adding, "again": summing_model}, shared_state=True)
+    assert tvmc.run(package, fill_mode="ones", entry="add").outputs["y"].tolist() == [[4.0] * 4]
+    states = [
+        main["states"].keys()
+        for main in package.metadata["modules"]["default"]["memory"]["functions"]["main"]
+    ]
+    assert states == [set(), {"v_state"}, {"v_state"}]
+
+
+def adding_module():
+    x, b = (relax.Var(name, relax.TensorType((1, 4), "float32")) for name in "xb")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, b]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.add(x, b))
+        builder.emit_func_output(result)
+    mod = builder.get()
+    main = mod["main"].with_attr("output_names", ["y"])
+    mod.update_func(mod.get_global_var("main"), main)
+    return mod
+
+
+@pytest.mark.models
+def test_methods_of_a_pytorch_module(tmp_path):
+    pytorch = pytest.importorskip("support.pytorch_models")
+    model = pytorch.seeded(pytorch.Perceptron)
+    with without_torch_cache():
+        (tmp_path / "m.pt2").write_bytes(pytorch.exported(model, pytorch.example_of(model)))
+    methods = {"one": tmp_path / "m.pt2", "two": tmp_path / "m.pt2"}
+    package = tvmc.compile(tvmc.load(methods, model_format="pytorch"))
+    assert list(package.archive.module().entries) == ["one", "two"]
+    with pytest.raises(UsageError) as error:
+        tvmc.load(methods, model_format="onnx")
+    assert str(error.value).startswith(f'{tmp_path}/m.pt2: the file is not of format "onnx"')
+
+
 def test_summary_is_the_module(model, capsys):
     text = io.StringIO()
     model.summary(text)
@@ -153,6 +220,18 @@ def test_model_format(digits_model, format_name):
         (
             lambda model: tvmc.compile("a.tflite"),
             "tvmc.compile takes a TVMCModel; call tvmc.load with the model's file",
+        ),
+        (
+            lambda model: tvmc.compile([]),
+            "tvmc.compile takes a TVMCModel; call tvmc.load with the model's file",
+        ),
+        (
+            lambda model: tvmc.compile({"a": model, "b": "b.tflite"}),
+            "tvmc.compile takes a TVMCModel; call tvmc.load with the model's file",
+        ),
+        (
+            lambda model: tvmc.compile([model, model]),
+            'two models are called "digits_int8"; give a dictionary of names and models',
         ),
         (
             lambda model: tvmc.compile(model, package_path="missing/model.tar"),
