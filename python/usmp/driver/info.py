@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.help import add_command
 from usmp.driver.import_options import add_import_options, import_arguments
 from usmp.driver.output import check_readable
+from usmp.driver.plan_archive import ARCHIVE, archived_state_layout
 from usmp.driver.progress import add_quiet_option, stages
 
 if TYPE_CHECKING:
     from usmp.runtime.archived_entry import ArchivedTensor
     from usmp.runtime.archived_module import ArchivedModule
 
-ARCHIVE = ".tar"
-
 _EXAMPLES = """\
   tvmc info model.tflite
       inputs and outputs with their shapes, types, scales and zero points; operators
   tvmc info model.tar
-      the same of an archive, with its memory pools
+      the same of an archive, with its states and memory pools, for each of several entries
   tvmc info model.onnx --format json"""
 
 
@@ -33,8 +32,8 @@ def add_info_parser(commands: Any) -> None:
         "info",
         show_info,
         summary="show what a model or an archive has",
-        description="Show the inputs, outputs and operators of a model, or the inputs, outputs and "
-        "pools of an archive; nothing is compiled.",
+        description="Show the inputs, outputs and operators of a model, or the inputs, outputs, "
+        "states and pools of an archive, for each entry; nothing is compiled.",
         examples=_EXAMPLES,
     )
     parser.add_argument("FILE", help="a .tflite, .onnx or .pt2 file, or an archive (.tar)")
@@ -97,18 +96,36 @@ def _module(module: ArchivedModule) -> dict[str, Any]:
 
 
 def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
-    """Inputs and outputs; of several entries under their names."""
+    """Inputs, outputs and states; of several entries under their names."""
     entries = [
         {
             "entry": entry.name,
             "inputs": [_tensor(tensor) for tensor in entry.inputs.values()],
             "outputs": [_tensor(tensor) for tensor in entry.outputs.values()],
+            "states": states,
         }
-        for entry in module.entries.values()
+        for entry, states in zip(module.entries.values(), _states(module), strict=True)
     ]
     if len(entries) > 1:
         return {"entries": entries}
     return {name: tensors for name, tensors in entries[0].items() if name != "entry"}
+
+
+def _states(module: ArchivedModule) -> list[list[dict[str, Any]]]:
+    """What each entry uses of what is kept between runs, and whether it changes that."""
+    mains = module.metadata["memory"]["functions"]["main"]
+    if len(mains) > 1:
+        return [
+            [
+                {"name": name, "bytes": state["size"], "changed": state["changed"]}
+                for name, state in main["states"].items()
+            ]
+            for main in mains
+        ]
+    # The only entry changes them all: a state that nothing changes is a constant.
+    layout = archived_state_layout(module)
+    states = layout.states if layout else ()
+    return [[{"name": s.name, "bytes": s.size_bytes, "changed": True} for s in states]]
 
 
 def _tensor(tensor: ArchivedTensor) -> dict[str, Any]:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
-from usmp.driver.info import ARCHIVE
 from usmp.driver.output import check_readable
 from usmp.driver.state_options import check_export
 
 if TYPE_CHECKING:
     from usmp.objects import StateLayout
     from usmp.runtime.archived_module import ArchivedModule
+
+ARCHIVE = ".tar"
+"""What the names of archives end with."""
 
 _WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout")
 

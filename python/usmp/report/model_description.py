@@ -29,6 +29,8 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
             if "entry" in entry:
                 _print_line(console, f"inputs and outputs of entry {shown(entry['entry'])}")
             console.print(_tensor_table(entry))
+            if entry.get("states"):
+                _print_line(console, f"States: {', '.join(map(_state, entry['states']))}")
         if module.get("pools"):
             console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))
         if module.get("state_size_bytes"):
@@ -47,6 +49,11 @@ def description_json(description: Mapping[str, Any]) -> str:
 
 def _print_line(console: Console, line: str) -> None:
     console.print(Text(line), soft_wrap=True)
+
+
+def _state(state: Mapping[str, Any]) -> str:
+    changed = "" if state["changed"] else ", only read"
+    return f"{shown(state['name'])} ({state['bytes']} bytes{changed})"
 
 
 def _tensor_table(module: Mapping[str, Any]) -> Table:

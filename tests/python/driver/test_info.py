@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections import Counter
+from pathlib import Path
 
 import onnx
 import pytest
 
 import usmp
+from support.archives import write_tar
 from support.entry_models import entry_model
 from support.onnx_models import residual_cnn
 from support.relax_models import PARAMS, Attention
-from support.tflite_signatures import counter_file
+from support.tflite_builder import Signature, write_model
+from support.tflite_signatures import counter_file, reading, summing
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 
 IMAGE = {
@@ -122,6 +126,7 @@ def test_archive(tvmc, digits_archive):
                 "c_prefix": "tvmgen_default",
                 "inputs": [IMAGE],
                 "outputs": [PROBABILITIES],
+                "states": [],
                 "pools": [
                     {"name": "global_const_workspace", "kind": "constant", "bytes": 26744},
                     {"name": "global_workspace", "kind": "workspace", "bytes": 1248},
@@ -197,13 +202,19 @@ def test_entries_of_an_archive(tvmc, tmp_path):
     x = {"name": "x", "dtype": "float32", "shape": [1, 8], "scale": None, "zero_point": None}
     y = {**x, "name": "y"}
     larger = [3, 8]
+    # Whichever runs first sets the initial value.
+    states = [
+        {"name": "total", "bytes": 32, "changed": True},
+        {"name": "states_are_set", "bytes": 1, "changed": True},
+    ]
     assert module["entries"] == [
-        {"entry": "learn", "inputs": [x], "outputs": [y]},
-        {"entry": "tell", "inputs": [x], "outputs": [y]},
+        {"entry": "learn", "inputs": [x], "outputs": [y], "states": states},
+        {"entry": "tell", "inputs": [x], "outputs": [y], "states": states},
         {
             "entry": "plain",
             "inputs": [{**x, "shape": larger}],
             "outputs": [{**y, "shape": larger}, {**x, "name": "largest", "shape": [3]}],
+            "states": [],
         },
     ]
     assert "inputs" not in module
@@ -211,3 +222,39 @@ def test_entries_of_an_archive(tvmc, tmp_path):
     shown = tvmc("info", path).stdout
     assert shown.count("inputs and outputs of entry ") == 3
     assert "inputs and outputs of entry plain" in shown
+    assert shown.count("States: total (32 bytes), states_are_set (1 bytes)\n") == 2
+
+
+def test_states_of_an_archive(tvmc, tmp_path):
+    """Of one entry, and of one that only reads what another one changes."""
+    path = tmp_path / "step.tflite"
+    path.write_bytes(write_model(summing()))
+    tvmc("compile", path, "-o", "step.tar")
+    (module,) = described(tvmc, "step.tar")["modules"]
+    assert module["states"] == [{"name": "v_state", "bytes": 16, "changed": True}]
+    step, peek = summing(), reading()
+    signatures = [
+        Signature("step", 0, {"x": step.inputs[0]}, {"y": step.outputs[0]}),
+        Signature("peek", 1, {}, {"k": peek.outputs[0]}),
+    ]
+    path.write_bytes(write_model(step, peek, signatures=signatures))
+    tvmc("compile", path, "-o", "both.tar")
+    (module,) = described(tvmc, "both.tar")["modules"]
+    changed = [[state["changed"] for state in entry["states"]] for entry in module["entries"]]
+    assert changed == [[True], [False]]
+    shown = tvmc("info", "both.tar").stdout
+    name = module["entries"][1]["states"][0]["name"]
+    assert f"States: {name} (16 bytes, only read)\n" in shown
+
+
+def test_damaged_state_layout(tvmc, refused, tmp_path):
+    path = tmp_path / "step.tflite"
+    path.write_bytes(write_model(summing()))
+    tvmc("compile", path, "-o", "step.tar")
+    with tarfile.open("step.tar") as tar:
+        files = {entry.name: tar.extractfile(entry).read() for entry in tar}
+    metadata = files["./metadata.json"]
+    assert metadata.count(b'"hash": "0x') == 1
+    files["./metadata.json"] = metadata.replace(b'"hash": "0x', b'"hash": "0y')
+    write_tar(Path("step.tar"), files)
+    assert refused("info", "step.tar").startswith("the archive's state layout is damaged: ")
