@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from usmp.support.plain_text import printable
@@ -20,9 +20,11 @@ CSV_COLUMNS = (
     "size",
     "live_ranges",
     "overlaps",
+    "entries",
 )
 """`offset` and `size` are bytes; `live_ranges` are half-open, as "0-3 5-9"; `overlaps` are
-buffers of which it takes so many bytes while both are live, as "x:64 y:16"."""
+buffers of which it takes so many bytes while both are live, as "x:64 y:16"; `entries` are those in
+which it is live, as "encode step", and of a state those that use it."""
 
 
 _FORMULA = ("=", "+", "-", "@")
@@ -39,10 +41,29 @@ def plan_csv(memory: Mapping[str, Any]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
+    mains = memory["functions"]["main"]
     for pool in memory["pools"]:
         for buffer in pool["buffers"]:
-            writer.writerow(_row(pool, buffer))
+            writer.writerow([*_row(pool, buffer), _cell(" ".join(_entries(buffer, mains)))])
     return text.getvalue()
+
+
+def _entries(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of the entries in which the content of a buffer matters."""
+    if len(mains) == 1:
+        return [mains[0].get("entry", "main")]
+    if buffer["kind"] == "state":
+        return [main["entry"] for main in mains if buffer["name"] in main["states"]]
+    return [
+        main["entry"]
+        for main in mains
+        if any(_meet(live, main["positions"]) for live in buffer["live_ranges"])
+    ]
+
+
+def _meet(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two half-open ranges have a position in common."""
+    return max(one[0], other[0]) < min(one[1], other[1])
 
 
 def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:

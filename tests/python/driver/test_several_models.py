@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -192,6 +194,21 @@ def test_concurrent_may_be_repeated(tvmc, models):
     ]
 
 
+def test_csv_says_of_which_entries_buffers_are(tvmc, models):
+    adding_files(one=REAL, two=REAL)
+    files = ["one.tflite", "two.tflite", "--shared-state", "--workspace-io"]
+    outcome = tvmc("plan", *files, *models("c.tflite"), "--format=csv")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(outcome.stdout)))
+    entries = {kind: {r["entries"] for r in rows if r["kind"] == kind} for kind in KINDS}
+    assert entries == {
+        "input": {"one", "two", "c"},
+        "output": {"one", "two", "c"},
+        "state": {"one two"},
+    }
+
+
+KINDS = ("input", "output", "state")
 _AS_IN = "name two or more entries, each once, as in --concurrent encode,step"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 from usmp.report import CSV_COLUMNS, plan_csv, plan_json
 
 MEMORY = {
     "algorithm": "mine",
+    "functions": {"main": [{"entry": "net"}]},
     "pools": [
         {
             "name": "sram",
@@ -60,15 +63,45 @@ MEMORY = {
 
 def test_csv():
     assert plan_csv(MEMORY) == (
-        "pool,pool_kind,name,kind,function,offset,size,live_ranges,overlaps\n"
-        'sram,workspace,"a,""b""",intermediate,__tvm_main__,0,16,0-3 5-9,scratch:4 y:0:2\n'
-        "sram,workspace,scratch,intermediate,conv2d,16,4,2-3,\n"
-        "flash,constant,weights,constant,__tvm_main__,0,8,0-9,\n"
+        "pool,pool_kind,name,kind,function,offset,size,live_ranges,overlaps,entries\n"
+        'sram,workspace,"a,""b""",intermediate,__tvm_main__,0,16,0-3 5-9,scratch:4 y:0:2,net\n'
+        "sram,workspace,scratch,intermediate,conv2d,16,4,2-3,,net\n"
+        "flash,constant,weights,constant,__tvm_main__,0,8,0-9,,net\n"
     )
 
 
+def entries_of(kind: str, name: str, live: list[list[int]]) -> str:
+    """What the CSV says of the entries of a buffer."""
+    mains = [
+        {"entry": "encode", "positions": [0, 4], "states": {"total": {}}},
+        {"entry": "step", "positions": [4, 9], "states": {}},
+        {"entry": "tell", "positions": [9, 12], "states": {"total": {}}},
+    ]
+    buffer = {**MEMORY["pools"][1]["buffers"][0], "name": name, "kind": kind, "live_ranges": live}
+    pool = {**MEMORY["pools"][0], "buffers": [buffer]}
+    text = plan_csv({"functions": {"main": mains}, "pools": [pool]})
+    (row,) = csv.DictReader(io.StringIO(text))
+    return row["entries"]
+
+
+def test_entries_of_buffers():
+    assert entries_of("intermediate", "total", [[1, 4]]) == "encode"
+    # Beyond the entries is where several of them run at once.
+    assert entries_of("intermediate", "x", [[4, 5], [8, 9], [12, 13]]) == "step"
+    assert entries_of("intermediate", "scratch", [[3, 4], [10, 11]]) == "encode tell"
+    assert entries_of("constant", "weights", [[0, 12]]) == "encode step tell"
+    assert entries_of("state", "total", [[0, 12]]) == "encode tell"
+    assert entries_of("state", "other", [[0, 12]]) == ""
+
+
+def test_an_earlier_archive_has_the_entry_main():
+    memory = {**MEMORY, "functions": {"main": [{}]}}
+    rows = list(csv.DictReader(io.StringIO(plan_csv(memory))))
+    assert {row["entries"] for row in rows} == {"main"}
+
+
 def test_csv_without_buffers_is_its_header():
-    assert plan_csv({"pools": []}) == ",".join(CSV_COLUMNS) + "\n"
+    assert plan_csv({**MEMORY, "pools": []}) == ",".join(CSV_COLUMNS) + "\n"
 
 
 def test_json():
@@ -84,6 +117,6 @@ def test_cells_are_no_commands_of_terminals_and_no_formulas():
         "\u202e": {"shared": 1, "distance": 0},
     }
     pool = {**MEMORY["pools"][1], "name": "-\r", "buffers": [buffer]}
-    assert plan_csv({"pools": [pool]}).splitlines()[1:] == [
-        "'-\\r,constant,'=1+1,constant,\\x1b[2J\\n,0,8,0-9,'@x:4 \\u202e:1"
+    assert plan_csv({**MEMORY, "pools": [pool]}).splitlines()[1:] == [
+        "'-\\r,constant,'=1+1,constant,\\x1b[2J\\n,0,8,0-9,'@x:4 \\u202e:1,net"
     ]
