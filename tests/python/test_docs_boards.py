@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -14,15 +15,22 @@ import pytest
 import usmp
 from conftest import ROOT
 from support.board_programs import require_board, run_program
+from support.quantized_models.variables import VECTOR, delay
 from usmp.boards.board import BOARDS, board_named
+from usmp.boards.board_run import program_memory
 from usmp.boards.elf_sections import read_sections
 from usmp.boards.emulator import build_project
 
 PAGE = (ROOT / "docs/boards.md").read_text()
-_BEFORE, _HEADING, _REST = PAGE.partition("## Two models in one program\n")
-_SECTION, _NEXT_HEADING, _AFTER = _REST.partition("\n## ")
-TWO_MODELS, MAIN = re.fullmatch(r"(.*)```c\n(.*)```\n", _SECTION, re.DOTALL).groups()
+_BEFORE, _HEADING, _REST = PAGE.partition("## Several entries in one program\n")
+ENTRIES, _HEADING, _REST = _REST.partition("## State that outlives a reset\n")
+STATE, _HEADING, _AFTER = _REST.partition("## What the numbers mean\n")
 ONE_MODEL = _BEFORE + _AFTER
+
+
+def block(language: str) -> str:
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```", ENTRIES, re.DOTALL | re.MULTILINE)
+    return text
 
 
 def table(heading: str) -> list[list[str]]:
@@ -31,6 +39,7 @@ def table(heading: str) -> list[list[str]]:
 
 
 def commands(text: str) -> list[list[str]]:
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     blocks = re.findall(r"(?:^    .*\n)+", text, re.MULTILINE)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [shlex.split(line) for line in lines]
@@ -92,29 +101,45 @@ def test_the_commands(tmp_path, digits_model):
 
 
 @pytest.mark.board
-def test_two_models_in_one_program(tmp_path, digits_model, digits_images):
-    """One workspace of the bytes of one model, in the memory named; the outputs of both."""
+def test_several_entries(tmp_path, digits_model, digits_images):
+    """The commands, the Python and the C; both models in the memory of one."""
     board = board_named("mps3-an547")
     require_board(board)
     for name in ("first", "second"):
         shutil.copy(digits_model, tmp_path / f"{name}.tflite")
-    assert carry_out(TWO_MODELS, tmp_path) == 6
+    assert carry_out(ENTRIES, tmp_path) == 4
     project = tmp_path / "project"
-    (project / "main.c").write_text(MAIN)
+    report = (project / "report.txt").read_text()
+    assert re.fullmatch(r"(instructions \d+\n){2}stack_used \d+\nstack_size 16384\n", report)
+    command = [sys.executable, "-c", block("python")]
+    printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert printed.stdout.startswith("['first', 'second', 'first'] [")
+
+    (project / "main.c").write_text(block("c"))
     build_project(project, board, {"OPTIMIZATION": "-O2 -Werror -pedantic"})
     image = digits_images[0][:1]
-    _, outputs = run_program(board, project, image.tobytes())
-    factory = usmp.build(usmp.import_model(digits_model))
+    _, outputs = run_program(board, project, image.tobytes() * 2)
+    factory = usmp.build(usmp.import_model(digits_model), board=board)
     assert outputs == factory.run({"image": image})["probabilities"].tobytes() * 2
-    sections = {s.name: s for s in read_sections((project / "model.elf").read_bytes(), board)}
-    (workspace,) = (p.size_bytes for p in factory.interface.pools if not p.is_constant)
-    assert sections[".pool_dtcm"].size_bytes == workspace
-    assert sections[".constants_flash"].memory == "flash"
-    assert sections[".constants_flash"].size_bytes > 2 * 26000
+    memory = program_memory(read_sections((project / "model.elf").read_bytes(), board), board)
+    constants = [pool.size_bytes for pool in factory.interface.pools if pool.is_constant]
+    assert memory.pools == factory.interface.workspace_size_bytes
+    assert memory.constants <= sum(constants)
+
+
+@pytest.mark.board
+def test_state_that_outlives_a_reset(tmp_path):
+    """tests/python/boards/test_lasting_state.py resets the processor."""
+    require_board(board_named("mps3-an547"))
+    (tmp_path / "stream.tflite").write_bytes(delay(VECTOR, "random"))
+    assert carry_out(STATE, tmp_path) == 2
+    with tarfile.open(tmp_path / "stream.tar") as archive:
+        archive.extractall(tmp_path, filter="data")
+    assert "*(.noinit.sram)" in (tmp_path / "project/board.ld").read_text()
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("path", ["memory-pools.md", "accelerators.md"])
+@pytest.mark.parametrize("path", ["memory-pools.md", "accelerators.md", "state.md"])
 def test_pages_that_are_linked_exist(path):
     assert f"({path}" in PAGE
     assert (Path(ROOT) / "docs" / path).exists()

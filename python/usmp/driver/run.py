@@ -177,18 +177,20 @@ def _run_on_board(
     options: argparse.Namespace, archive: Archive, given: Tensors
 ) -> tuple[Tensors, float]:
     """The same in the emulator, with a report and a comparison."""
-    from usmp.driver.run_on_board import load_board_module, report_run
+    from usmp.driver.run_on_board import check_board, load_board_module, report_run
     from usmp.driver.tensors import fill_inputs, load_tensors
 
+    check_board(archive, options)
+    entry = _entry_of(options, archive)
     expected = load_tensors(options.expected) if options.expected else None
     with stages(options) as stage:
         stage(f"building for {options.board}")
         module = load_board_module(archive, options)
-        inputs = fill_inputs(module.inputs, given, options.fill_mode)
+        inputs = fill_inputs(module.entries[entry].inputs, given, options.fill_mode)
         stage(f"running on {options.board} in the emulator")
         start = time.perf_counter()
-        runs = module.run([inputs], options.timeout)
+        runs = module.run([(entry, inputs)], options.timeout)
         seconds = time.perf_counter() - start
     with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
-        outputs = report_run(archive, module, runs, inputs, expected, options.extra_source)
+        outputs = report_run(archive, module, runs, (entry, inputs), expected, options.extra_source)
     return outputs, seconds

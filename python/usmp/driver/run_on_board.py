@@ -19,18 +19,17 @@ from usmp.support.plain_text import printable
 Tensors = Mapping[str, np.ndarray]
 
 
-def load_board_module(archive: Archive, options: argparse.Namespace) -> EmulatedModule:
-    """Build the project of the archive.
+def check_board(archive: Archive, options: argparse.Namespace) -> None:
+    """Check that the archive was compiled for the board.
 
     Raises
     ------
     UsageError
-        the archive was not compiled for this board.
+        it was compiled for another one or for none, or there is no such board.
     """
     board = board_named(options.board)
     modules = archive.metadata["modules"]
-    metadata = next(iter(modules.values()))
-    compiled = metadata.get("board")
+    compiled = next(iter(modules.values())).get("board")
     if len(modules) != 1 or compiled != board.name:
         what = f"for board {compiled}" if compiled else "for no board"
         if len(modules) != 1:
@@ -38,7 +37,12 @@ def load_board_module(archive: Archive, options: argparse.Namespace) -> Emulated
         raise UsageError(
             f"{options.FILE} is an archive {what}; compile the model with --board {board.name}"
         )
-    archive.module(options.module_name)
+
+
+def load_board_module(archive: Archive, options: argparse.Namespace) -> EmulatedModule:
+    """Build the project of an archive that `check_board` accepts."""
+    metadata = archive.module(options.module_name).metadata
+    board = board_named(options.board)
     return EmulatedModule(archive.files, metadata, board, sources=options.extra_source)
 
 
@@ -46,7 +50,7 @@ def report_run(
     archive: Archive,
     module: EmulatedModule,
     runs: BoardRuns,
-    inputs: Tensors,
+    run: tuple[str, Tensors],
     expected: Tensors | None,
     sources: Sequence[str] = (),
 ) -> dict[str, np.ndarray]:
@@ -55,7 +59,9 @@ def report_run(
     Parameters
     ----------
     runs
-        one run, of these inputs.
+        what the program did.
+    run
+        the entry that it ran, once, and the inputs.
     expected
         outputs to compare with; those of this host if missing.
     sources
@@ -70,7 +76,7 @@ def report_run(
     print_board_report(module.board, runs, module.sections())
     where = "the expected outputs" if expected is not None else "those of this host"
     if expected is None:
-        expected = _host_outputs(archive, inputs, sources)
+        expected = _host_outputs(archive, *run, sources)
     if expected is not None:
         _compare(outputs, expected, module.board, where)
         print(f"The outputs equal {where}.")
@@ -78,11 +84,11 @@ def report_run(
 
 
 def _host_outputs(
-    archive: Archive, inputs: Tensors, sources: Sequence[str]
+    archive: Archive, entry: str, inputs: Tensors, sources: Sequence[str]
 ) -> dict[str, np.ndarray] | None:
     """The outputs of the same code on this host; None, and why, if it cannot be built."""
     try:
-        return archive.load(sources=sources).run(inputs)
+        return archive.load(sources=sources).run(inputs, entry)
     except BuildError as error:
         print(f"The outputs were not compared: {printable(str(error).splitlines()[0])}")
         return None

@@ -12,12 +12,14 @@ import pytest
 import usmp
 from conftest import ROOT
 from support.board_programs import require_board
+from support.entry_models import INITIAL, WEIGHTS, entry_model
 from usmp.boards.board import board_named
 from usmp.codegen.model_library_format import write_archive
 from usmp.runtime import load_archive
 
 pytestmark = pytest.mark.board
 
+DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 BOARDS = "mps2-an385, mps2-an500, mps3-an547, riscv32-virt"
 
 
@@ -26,7 +28,7 @@ def board_archive(tmp_path_factory):
     """The digits model, compiled for the board with Cortex-M3."""
     require_board(board_named("mps2-an385"))
     path = tmp_path_factory.mktemp("board") / "digits.tar"
-    model = usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
+    model = usmp.import_model(DIGITS)
     usmp.build(model, board="mps2-an385").export_model_library_format(path)
     return path
 
@@ -136,6 +138,51 @@ def test_an_archive_of_another_board(refused, board_archive):
 def test_an_archive_of_no_board(refused, digits_archive):
     assert refused("run", digits_archive, "--board", "mps3-an547") == (
         f"{digits_archive} is an archive for no board; compile the model with --board mps3-an547"
+    )
+
+
+@pytest.fixture(scope="session")
+def entries_archive(tmp_path_factory):
+    """Entries that share a state, compiled for the board with Cortex-M3."""
+    require_board(board_named("mps2-an385"))
+    path = tmp_path_factory.mktemp("board") / "entries.tar"
+    usmp.build(entry_model(), board="mps2-an385").export_model_library_format(path)
+    return path
+
+
+def test_one_of_several_entries(tvmc, entries_archive):
+    np.savez("in.npz", x=np.ones((1, 8), np.float32))
+    arguments = ("--entry", "tell", "--inputs", "in.npz", "--outputs", "out.npz")
+    outcome = tvmc("run", entries_archive, "--board", "mps2-an385", *arguments)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    (line,) = (line for line in outcome.stdout.splitlines() if "Instructions" in line)
+    assert re.fullmatch(r'Instructions of a run of entry "tell": \d+', line)
+    assert "The outputs equal those of this host." in outcome.stdout
+    with np.load("out.npz") as outputs:
+        assert list(outputs) == ["y"]
+        np.testing.assert_allclose(outputs["y"], INITIAL.reshape(1, 8) @ WEIGHTS, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ((), 'has 3 entries; choose one by its name: "learn", "tell", "plain"'),
+        (("--entry", "forget"), 'has no entry "forget"; its entries: "learn", "tell", "plain"'),
+    ],
+    ids=["missing", "unknown"],
+)
+def test_an_entry_that_there_is_not(refused, entries_archive, entry, message):
+    arguments = ("run", entries_archive, "--board", "mps2-an385", *entry)
+    assert refused(*arguments) == f'model "default" {message}'
+
+
+def test_an_archive_of_several_modules(refused, tmp_path):
+    mods = {name: usmp.import_model(DIGITS) for name in ("one", "two")}
+    factories = [usmp.build(mod, module_name=name) for name, mod in mods.items()]
+    usmp.export_model_library_format(factories, tmp_path / "two.tar")
+    assert refused("run", tmp_path / "two.tar", "--board", "mps2-an385") == (
+        f"{tmp_path / 'two.tar'} is an archive of 2 models; "
+        "compile the model with --board mps2-an385"
     )
 
 
