@@ -10,6 +10,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
+from support.accelerator_models import TWO_C, Two
 from support.board_programs import build_program, require_board, run_program
 from support.entry_models import INITIAL, WEIGHTS, Entries, calls, entry_model, forgetting_model
 from support.entry_programs import EntriesModel
@@ -145,6 +146,30 @@ def test_an_entry_without_inputs_and_outputs(io):
     half = INITIAL.reshape(1, 8) / 2
     np.testing.assert_allclose(outcome.outputs[1]["y"], half @ WEIGHTS, rtol=1e-5)
     np.testing.assert_allclose(outcome.outputs[5]["y"], (half + x) / 4 @ WEIGHTS, rtol=1e-5)
+
+
+def test_entries_with_functions_of_an_accelerator(tmp_path):
+    """Each gets the one struct of devices; that of `b` fails on large numbers."""
+    require_board(AN385)
+    factory = usmp.build({"a": Two, "b": Two}, "my-npu,c", board=AN385)
+    symbol, fails = "tvmgen_default_my_npu_main_0", "return input0[0] > 100 ? 7 : 0;"
+    for entry in "ab":
+        text = TWO_C.replace(symbol, f"tvmgen_default_{entry}_my_npu_main_0")
+        text = text.replace("return 0;", fails) if entry == "b" else text
+        (tmp_path / f"{entry}.c").write_text(text)
+    metadata = factory.metadata["modules"]["default"]
+    strict = {"OPTIMIZATION": "-O2 -Werror -pedantic"}
+    sources = [tmp_path / "a.c", tmp_path / "b.c"]
+    program = EmulatedModule(factory.files(), metadata, AN385, strict, sources)
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1, -1, 0.5], np.float32)
+    softmax = np.exp(x + y) / np.exp(x + y).sum(axis=1, keepdims=True)
+    given = {"x": x, "y": y}
+    for outputs in program.run([(entry, given) for entry in "abba"]).outputs:
+        np.testing.assert_allclose(outputs["output"], (softmax + x + y).ravel(), rtol=1e-5)
+    large = {"x": x + 101, "y": y}
+    with pytest.raises(EmulatorError) as error:
+        program.run([("a", large), ("b", large), ("a", given)])
+    assert str(error.value).splitlines()[-1] == "error: entry b returned a status other than 0"
 
 
 def test_an_entry_without_a_name():
