@@ -52,6 +52,7 @@ def test_every_annotation_and_algorithm_is_there():
         attributes.LIVE_THROUGHOUT_ATTR,
         attributes.INPUT_TENSOR_ATTR,
         attributes.OUTPUT_TENSOR_ATTR,
+        attributes.STATE_BYTES_ATTR,
         attributes.STATE_TENSOR_ATTR,
     }
     assert set(first_column("Annotations of an AllocBuffer")) == annotations
