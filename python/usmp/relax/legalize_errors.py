@@ -49,6 +49,7 @@ def _alone(mod: IRModule, binding: relax.VarBinding) -> IRModule:
     blocks[0] = relax.DataflowBlock([*blocks[0].bindings, relax.VarBinding(output, binding.var)])
     params = list(relax.analysis.free_vars(binding.value))
     body = relax.SeqExpr(blocks, output)
-    main = relax.Function(params, body, output.ty)
+    # With a symbol, or it would be removed as what nothing calls.
+    main = relax.Function(params, body, output.ty).with_attr("global_symbol", "main")
     functions = {var: f for var, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
     return IRModule({**functions, tvm.ir.GlobalVar("main"): main})
