@@ -74,8 +74,15 @@ def test_pools_are_apart():
     ]
 
 
-@pytest.mark.parametrize("kept", [{"live_throughout": True}, {"state_tensor": "s"}], ids=str)
-def test_what_is_kept_throughout_is_never_dead(kept):
+@pytest.mark.parametrize(
+    ("kept", "also_kept"),
+    [
+        ({"live_throughout": True}, {"live_throughout": True}),
+        ({"state_tensor": "s"}, {"state_tensor": "r"}),
+    ],
+    ids=["throughout", "state"],
+)
+def test_what_is_kept_throughout_is_never_dead(kept, also_kept):
     @I.ir_module
     class Mod:
         @T.prim_func
@@ -86,7 +93,7 @@ def test_what_is_kept_throughout_is_never_dead(kept):
         @T.prim_func
         def __tvm_main__(x: T.Buffer((8,), "int8"), y: T.Buffer((8,), "int8")):
             a = T.alloc_buffer((8,), "int8", annotations=pinned(0))
-            of_main = T.alloc_buffer((8,), "int8", annotations=pinned(32, **kept))
+            of_main = T.alloc_buffer((8,), "int8", annotations=pinned(32, **also_kept))
             Mod.op(x.data)
             T.evaluate(T.call_extern("int32", "f", x.data, a.data))
             Mod.op(a.data)
