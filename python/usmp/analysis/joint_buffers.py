@@ -12,6 +12,7 @@ import tvm
 from tvm import tirx
 
 from usmp.analysis.buffer_extraction import pool_pressures, set_conflicts
+from usmp.analysis.largest_sets import largest_sets
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.function_liveness import Span, merge_spans
 from usmp.analysis.pressure import memory_pressure
@@ -133,7 +134,7 @@ class _Joined:
             for i, j in combinations(range(len(parts)), 2)
             if frozenset((names[i], names[j])) in concurrent
         ]
-        self.together = _largest_sets(len(parts), self.concurrent)
+        self.together = largest_sets(len(parts), self.concurrent)
         self.length = sum(part.length for part in parts)
         self.end = self.length + len(self.together)
         self.buffers = self._buffers()
@@ -399,25 +400,3 @@ def _fullest_position(part: EntryBuffers) -> int:
         if live_bytes > most:
             best, most = position, live_bytes
     return best
-
-
-def _largest_sets(count: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """The sets of entries of which any two may run at once, and which no other such set has."""
-    neighbors: list[set[int]] = [set() for _ in range(count)]
-    for i, j in pairs:
-        neighbors[i].add(j)
-        neighbors[j].add(i)
-    found: list[tuple[int, ...]] = []
-
-    def grow(chosen: tuple[int, ...], candidates: set[int], excluded: set[int]) -> None:
-        # Bron and Kerbosch (1973), algorithm 457.
-        if not candidates and not excluded and len(chosen) > 1:
-            found.append(tuple(sorted(chosen)))
-        for number in sorted(candidates):
-            near = neighbors[number]
-            grow((*chosen, number), candidates & near, excluded & near)
-            candidates = candidates - {number}
-            excluded = excluded | {number}
-
-    grow((), set(range(count)), set())
-    return sorted(found)

@@ -165,10 +165,25 @@ def most_bytes_at_once(
         nonlocal most
         most = max(most, running)
         for index, name in enumerate(others):
-            if running + sum(size_bytes[other] for other in others[index:]) <= most:
+            left = others[index:]
+            if running + sum(size_bytes[other] for other in left) <= most:
+                return
+            if index and running + sum(size_bytes[c[0]] for c in apart(left)) <= most:
                 return
             together = [n for n in others[index + 1 :] if frozenset((n, name)) in concurrent]
             add(running + size_bytes[name], together)
+
+    def apart(names: list[str]) -> list[list[str]]:
+        """Sets of them of which no two may run at once, so that one of each runs; largest first."""
+        sets: list[list[str]] = []
+        for name in names:
+            fits = (s for s in sets if not any(frozenset((n, name)) in concurrent for n in s))
+            found = next(fits, None)
+            if found is None:
+                sets.append([name])
+            else:
+                found.append(name)
+        return sets
 
     add(0, by_size)
     return most

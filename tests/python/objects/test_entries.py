@@ -53,6 +53,16 @@ def test_many_entries_that_all_may_run_at_once_take_no_time():
     assert most_bytes_at_once(sizes, concurrent) == sum(range(200))
 
 
+def test_many_sets_of_entries_that_may_run_at_once_take_no_time():
+    """Of each three entries one runs, so there are 3 ** 20 sets."""
+    concurrent = {
+        frozenset((str(i), str(j)))
+        for i, j in itertools.combinations(range(60), 2)
+        if i // 3 != j // 3
+    }
+    assert most_bytes_at_once({str(i): 7 for i in range(60)}, concurrent) == 20 * 7
+
+
 @pytest.mark.parametrize(
     ("entry", "entries", "prefix"),
     [
