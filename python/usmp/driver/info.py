@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
   tvmc info model.tflite
-      inputs and outputs with their shapes, types, scales and zero points; operators
+      inputs and outputs with their shapes, types, scales and zero points; states; operators
   tvmc info model.tar
-      the same of an archive, with its states and memory pools, for each of several entries
+      the same of an archive, with its memory pools
   tvmc info model.onnx --format json"""
 
 
@@ -32,8 +32,8 @@ def add_info_parser(commands: Any) -> None:
         "info",
         show_info,
         summary="show what a model or an archive has",
-        description="Show the inputs, outputs and operators of a model, or the inputs, outputs, "
-        "states and pools of an archive, for each entry; nothing is compiled.",
+        description="Show the inputs, outputs and states of each entry, and the operators of a "
+        "model or the pools of an archive; nothing is compiled.",
         examples=_EXAMPLES,
     )
     parser.add_argument("FILE", help="a .tflite, .onnx or .pt2 file, or an archive (.tar)")
@@ -71,7 +71,7 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
     from usmp.frontend.describe_model import describe_model
 
     described = asdict(describe_model(options.FILE, **import_arguments(options)))
-    unneeded = ("inputs", "outputs") if described["entries"] else ("entries",)
+    unneeded = ("inputs", "outputs", "states") if described["entries"] else ("entries",)
     return {
         "file": options.FILE,
         **{name: value for name, value in described.items() if name not in unneeded},

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from usmp.frontend.model_file import import_model, read_model_file
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits
@@ -33,6 +34,27 @@ class DescribedTensor:
 
 
 @dataclass(frozen=True)
+class DescribedState:
+    """A tensor that is kept between runs.
+
+    Parameters
+    ----------
+    bytes
+        what it takes.
+    changed
+        whether the entry changes it, or only reads it.
+    """
+
+    name: str
+    bytes: int
+    changed: bool
+
+
+States: TypeAlias = "list[DescribedState] | None"
+"""None if they are not known, since the model cannot be imported."""
+
+
+@dataclass(frozen=True)
 class DescribedEntry:
     """One of several functions that an application will call.
 
@@ -42,11 +64,14 @@ class DescribedEntry:
         its name.
     inputs, outputs
         in its order.
+    states
+        what it keeps between runs, or other entries for it.
     """
 
     entry: str
     inputs: list[DescribedTensor]
     outputs: list[DescribedTensor]
+    states: States
 
 
 @dataclass(frozen=True)
@@ -59,6 +84,8 @@ class ModelDescription:
         of the file, in words.
     inputs, outputs
         in the order of the model; none if it has several entries.
+    states
+        what it keeps between runs; those of several entries are theirs.
     operators
         how often each occurs, by the names that the format has for them; of the most
         frequent first.
@@ -71,6 +98,7 @@ class ModelDescription:
     format: str
     inputs: list[DescribedTensor]
     outputs: list[DescribedTensor]
+    states: States
     operators: dict[str, int]
     signatures: list[str] = field(default_factory=list)
     entries: list[DescribedEntry] = field(default_factory=list)
@@ -107,13 +135,15 @@ def _describe_tflite(content: bytes, folder: Path, limits: Limits) -> ModelDescr
 
     model = check_tflite(content, limits)
     entries = []
+    mod = _imported_state(model, content, limits)
     for signature in signatures_of(model):
         graph = model.Subgraphs(signature.graph)
         inputs, outputs = (
             [_tflite_tensor(TfliteTensor(model, graph, index), name) for name, index in named]
             for named in (inputs_of(model, signature), outputs_of(model, signature))
         )
-        entries.append(DescribedEntry(signature.name, inputs, outputs))
+        states = None if mod is None else _states(mod, signature.name)
+        entries.append(DescribedEntry(signature.name, inputs, outputs, states))
     only = entries[0] if len(entries) == 1 else None
     names = [
         operator_name(model, model.Subgraphs(number).Operators(index))
@@ -126,10 +156,57 @@ def _describe_tflite(content: bytes, folder: Path, limits: Limits) -> ModelDescr
         "TFLite model",
         only.inputs if only else [],
         only.outputs if only else [],
+        only.states if only else [],
         _counted(names),
         signatures,
         [] if only else entries,
     )
+
+
+def _imported_state(model: Any, content: bytes, limits: Limits) -> Any:
+    """The module of a TFLite model that may have state, one without functions if it has none,
+    and None if it cannot be imported."""
+    from tvm.ir import IRModule
+
+    from usmp.frontend.tflite.importer import import_tflite
+    from usmp.frontend.tflite.read import operator_name
+    from usmp.support.errors import UnsupportedModelError
+
+    graphs = [model.Subgraphs(number) for number in range(model.SubgraphsLength())]
+    has_state = any(
+        any(graph.Tensors(index).IsVariable() for index in range(graph.TensorsLength()))
+        or any(
+            operator_name(model, graph.Operators(index)) == "VAR_HANDLE"
+            for index in range(graph.OperatorsLength())
+        )
+        for graph in graphs
+    )
+    if not has_state:
+        return IRModule()
+    try:
+        return import_tflite(content, limits)
+    except UnsupportedModelError:
+        return None
+
+
+def _states(mod: Any, entry: str) -> list[DescribedState]:
+    """The states of a Relax function, if the module has it."""
+    from tvm import DataType
+
+    from usmp.objects.attributes import STATES_ATTR
+
+    def size_bytes(ty: Any) -> int:
+        return prod(int(extent) for extent in ty.shape) * int(DataType(str(ty.dtype)).itemsize)
+
+    functions = {str(variable.name_hint): func for variable, func in mod.functions.items()}
+    if entry not in functions:
+        return []
+    func = functions[entry]
+    types = {str(param.name): param.ty for param in func.params}
+    return [
+        DescribedState(str(s.name), size_bytes(types[str(s.name)]), int(s.output) >= 0)
+        for s in (func.attrs or {}).get(STATES_ATTR, ())
+    ]
 
 
 def _tflite_tensor(tensor: Any, name: str) -> DescribedTensor:
@@ -154,6 +231,7 @@ def _describe_onnx(content: bytes, folder: Path, limits: Limits) -> ModelDescrip
         "ONNX model",
         [_onnx_tensor(i, shapes) for i in model.graph.input if i.name not in initialized],
         [_onnx_tensor(output, shapes) for output in model.graph.output],
+        [],
         _counted([f"{n.domain}.{n.op_type}".lstrip(".") for n in model.graph.node]),
     )
 
@@ -190,6 +268,7 @@ def _describe_relax(mod: Any, file_format: str) -> ModelDescription:
         file_format,
         [_relax_tensor(name, ty) for name, ty in inputs],
         [_relax_tensor(str(name), ty) for name, ty in outputs],
+        _states(mod, "main"),
         _counted(names),
     )
 

@@ -29,7 +29,9 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
             if "entry" in entry:
                 _print_line(console, f"inputs and outputs of entry {shown(entry['entry'])}")
             console.print(_tensor_table(entry))
-            if entry.get("states"):
+            if entry["states"] is None:
+                _print_line(console, "States: not known, since the model cannot be imported")
+            elif entry["states"]:
                 _print_line(console, f"States: {', '.join(map(_state, entry['states']))}")
         if module.get("pools"):
             console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))

@@ -16,7 +16,7 @@ from support.entry_models import entry_model
 from support.onnx_models import residual_cnn
 from support.relax_models import PARAMS, Attention
 from support.tflite_builder import Signature, write_model
-from support.tflite_signatures import counter_file, reading, summing
+from support.tflite_signatures import REAL, counter_file, reading, summing
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 
 IMAGE = {
@@ -47,6 +47,7 @@ def test_tflite(tvmc, digits_model):
         "format": "TFLite model",
         "inputs": [IMAGE],
         "outputs": [PROBABILITIES],
+        "states": [],
         "operators": {
             "CONV_2D": 4,
             "ADD": 1,
@@ -75,15 +76,18 @@ def test_tflite_with_several_signatures(tvmc, tmp_path):
         no_parameters = {"scale": None, "zero_point": None}
         return {"name": name, "dtype": "float32", "shape": [1, 4], **no_parameters}
 
+    def state(changed: bool) -> dict:
+        return {"states": [{"name": "v_state", "bytes": 16, "changed": changed}]}
+
     found = described(tvmc, path)
     assert found["signatures"] == ["step", "peek", "clear", "twice"]
     assert found["entries"] == [
-        {"entry": "step", "inputs": [tensor("by")], "outputs": [tensor("sum")]},
-        {"entry": "peek", "inputs": [], "outputs": [tensor("held")]},
-        {"entry": "clear", "inputs": [], "outputs": []},
-        {"entry": "twice", "inputs": [tensor("x")], "outputs": [tensor("y")]},
+        {"entry": "step", "inputs": [tensor("by")], "outputs": [tensor("sum")], **state(True)},
+        {"entry": "peek", "inputs": [], "outputs": [tensor("held")], **state(False)},
+        {"entry": "clear", "inputs": [], "outputs": [], **state(True)},
+        {"entry": "twice", "inputs": [tensor("x")], "outputs": [tensor("y")], "states": []},
     ]
-    assert {"inputs", "outputs"}.isdisjoint(found)
+    assert {"inputs", "outputs", "states"}.isdisjoint(found)
     lines = tvmc("info", path).stdout.splitlines()
     titles = [line for line in lines if "of entry" in line]
     assert titles == [f"inputs and outputs of entry {key}" for key in found["signatures"]]
@@ -245,6 +249,37 @@ def test_states_of_an_archive(tvmc, tmp_path):
     shown = tvmc("info", "both.tar").stdout
     name = module["entries"][1]["states"][0]["name"]
     assert f"States: {name} (16 bytes, only read)\n" in shown
+
+
+def test_states_of_a_model_that_cannot_be_imported(tvmc, tmp_path):
+    graph = summing()
+    (y,) = graph.outputs
+    graph.operator("CUSTOM", [y], [graph.tensor(REAL.shape, "float32")], custom_code="Mine")
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_model(graph))
+    assert described(tvmc, path)["states"] is None
+    assert "States: not known, since the model cannot be imported\n" in tvmc("info", path).stdout
+
+
+@pytest.mark.models
+def test_states_of_a_pytorch_program(tvmc, tmp_path):
+    pytorch = pytest.importorskip("support.pytorch_models")
+
+    class Counter(pytorch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("total", pytorch.torch.zeros(3))
+
+        def forward(self, x):
+            self.total += x
+            return self.total * 2
+
+    path = tmp_path / "model.pt2"
+    with without_torch_cache():
+        path.write_bytes(pytorch.exported(Counter(), pytorch.torch.ones(3)))
+    found = described(tvmc, path)
+    assert found["states"] == [{"name": "total", "bytes": 12, "changed": True}]
+    assert "States: total (12 bytes)\n" in tvmc("info", path).stdout
 
 
 def test_damaged_state_layout(tvmc, refused, tmp_path):
