@@ -71,7 +71,7 @@ def _completer(command: str, action: argparse.Action) -> Any:
     from argcomplete.completers import ChoicesCompleter, FilesCompleter
 
     if action.dest == "FILE":
-        return FilesCompleter(_ENDINGS[command])
+        return _named_files(FilesCompleter(_ENDINGS[command]))
     if action.dest == "target":
         return ChoicesCompleter(TARGETS)
     if action.dest == "board":
@@ -81,6 +81,18 @@ def _completer(command: str, action: argparse.Action) -> Any:
     if action.dest == "pass_config":
         return _pass_configs
     return None
+
+
+def _named_files(files: Any) -> Any:
+    """What completes [NAME=]FILE, with what completes FILE."""
+
+    def complete(prefix: str, **rest: Any) -> list[str]:
+        name, separator, path = prefix.partition("=")
+        if not separator:
+            return list(files(prefix, **rest))
+        return [f"{name}={file}" for file in files(path, **rest)]
+
+    return complete
 
 
 def _pass_configs(prefix: str, **_: Any) -> list[str]:

@@ -55,6 +55,8 @@ def bash(tmp_path):
         ("tvmc co", {"compile", "completion"}),
         ("tvmc --v", {"--version"}),
         ("tvmc compile ", {"net.tflite", "net.onnx"}),
+        ("tvmc compile net.onnx ", {"net.tflite", "net.onnx"}),
+        ("tvmc compile net.onnx kws=net.t", {"net.tflite"}),
         ("tvmc plan net.t", {"net.tflite", "net.tar"}),
         ("tvmc run ", {"net.tar"}),
         ("tvmc info ", {"net.tflite", "net.onnx", "net.tar"}),
