@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import tvm
 from tvm import relax, tirx
-from tvm.ir import Call, GlobalVar, IRModule
+from tvm.ir import Call, GlobalVar, IRModule, PointerType
 
 from usmp.passes import ModulePass
 from usmp.relax.count_iterations import iterations_of
@@ -23,8 +23,8 @@ some ten seconds."""
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FoldConstants")
 class FoldConstants(ModulePass):
-    """TVM's FoldConstant, but for operators that call C functions, for those that compute for long,
-    and for integer arithmetic that LLVM does not define, as division by zero.
+    """TVM's FoldConstant, but for operators that call C functions or take addresses, for those that
+    compute for long, and for integer arithmetic that LLVM does not define, as division by zero.
 
     TVM compiles what it folds and runs it in this process, but for what NumPy knows to the bit;
     there only the emitted C has these functions, and a division by zero would end it.
@@ -40,7 +40,8 @@ def _fold_constants(mod: IRModule) -> IRModule:
     hidden = {
         variable: func
         for variable, func in mod.functions.items()
-        if isinstance(func, tirx.PrimFunc) and (variable in apart or _calls_c(func))
+        if isinstance(func, tirx.PrimFunc)
+        and (variable in apart or _calls_c(func) or _takes_addresses(func))
     }
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable in hidden:
@@ -54,6 +55,12 @@ def _fold_constants(mod: IRModule) -> IRModule:
 def _calls_c(func: tirx.PrimFunc) -> bool:
     """Whether the function calls another one that is written in C."""
     return any(getattr(call.op, "name", None) in _EXTERNAL for call in nodes_of(func.body, Call))
+
+
+def _takes_addresses(func: tirx.PrimFunc) -> bool:
+    """Whether parameters are addresses, not buffers: TVM would pass it that of a struct, which it
+    then overwrites."""
+    return any(isinstance(param.ty, PointerType) for param in func.params)
 
 
 def _undefined(mod: IRModule) -> set[GlobalVar]:

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from tvm import relax, topi
 from tvm.ir import GenericConst
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
 
 import usmp
 from support.micro import Micro
@@ -157,3 +160,36 @@ def test_what_is_folded_keeps_its_type(dtype):
     constants = nodes_of(folded.body, GenericConst)
     found = [constant.value.numpy() for constant in constants]
     assert any(np.array_equal(each, values.T) and each.dtype == dtype for each in found)
+
+
+ONES = relax.const(np.ones(4, np.int8))
+
+
+@I.ir_module
+class Addresses:
+    """An operator that takes addresses, not buffers."""
+
+    @T.prim_func(private=True)
+    def add(a_ptr: T.handle("int8"), b_ptr: T.handle("int8"), to_ptr: T.handle("int8")):
+        T.func_attr({"op_pattern": 8})
+        a = T.decl_buffer((4,), "int8", data=a_ptr)
+        b = T.decl_buffer((4,), "int8", data=b_ptr)
+        to = T.decl_buffer((4,), "int8", data=to_ptr)
+        for i in range(4):
+            to[i] = a[i] + b[i]
+
+    @R.function
+    def main(x: R.Tensor((4,), "int8")):
+        cls = Addresses
+        with R.dataflow():
+            twos = R.call_tir(cls.add, (ONES, ONES), out_ty=R.Tensor((4,), "int8"))
+            y = R.call_tir(cls.add, (x, twos), out_ty=R.Tensor((4,), "int8"))
+            R.output(y)
+        return y
+
+
+@pytest.mark.cc
+def test_an_operator_that_takes_addresses_is_not_called():
+    """TVM would let it write over a struct of its own, and end in a segmentation fault."""
+    outputs = usmp.build(Addresses).run({"x": np.arange(4, dtype=np.int8)})
+    assert [value.tolist() for value in outputs.values()] == [[2, 3, 4, 5]]
