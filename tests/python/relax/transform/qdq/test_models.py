@@ -112,7 +112,7 @@ steps."""
 @pytest.mark.cc
 @pytest.mark.parametrize("name", PYTORCH_MODELS)
 def test_pytorch(name):
-    models = pytest.importorskip("pytorch_models")
+    models = pytest.importorskip("support.pytorch_models")
     from usmp.frontend.pytorch.importer import import_pytorch
 
     calls, floats, tolerance = PYTORCH_MODELS[name]
