@@ -11,6 +11,7 @@ from tvm.ir import IRModule
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 from usmp.objects.entries import check_entries, entries_of
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
+from usmp.relax.shared_states import check_initial_values
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 
@@ -65,8 +66,7 @@ def import_model(
     def reader(importer: Importer) -> Callable[[bytes, Path], IRModule]:
         def read(content: bytes, folder: Path) -> IRModule:
             mod = importer(content, folder, trust, limits)
-            for entry in entries_of(mod):
-                check_main(mod[entry], limits)
+            _check_entries_of(mod, limits)
             return mod
 
         return read
@@ -134,9 +134,15 @@ def _import_methods(paths: Mapping[str, str | Path], trust: bool, limits: Limits
         from usmp.frontend.pytorch.importer import import_pytorch_methods
 
         mod = import_pytorch_methods(contents, trust, limits)
-    for name in contents:
-        check_main(mod[name], limits)
+    _check_entries_of(mod, limits)
     return mod
+
+
+def _check_entries_of(mod: IRModule, limits: Limits) -> None:
+    functions = {entry: mod[entry] for entry in entries_of(mod)}
+    for function in functions.values():
+        check_main(function, limits)
+    check_initial_values(functions, limits)
 
 
 def _import_tflite(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:

@@ -11,6 +11,7 @@ from tvm.ir import IRModule
 
 from usmp.objects.attributes import INITIAL_STATES_ATTR, STATES_ATTR, STATES_FLAG_ATTR
 from usmp.objects.state_info import StateInfo
+from usmp.relax.limits import Limits
 from usmp.relax.states import initial_array, states_of
 from usmp.relax.static_shapes import main_function
 from usmp.support.unique_names import UniqueNames
@@ -62,6 +63,38 @@ def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
         names = {entry: [str(s.name) for s in known[entry]] for entry in modules}
         _set_together(shared, names, full)
     return shared
+
+
+def check_initial_values(functions: Mapping[str, relax.Function], limits: Limits) -> None:
+    """Check that the first runs of all entries set no more states than there may be operators.
+
+    Each of them sets all that entries have in common with it, so few bytes of a file can ask for
+    much code.
+
+    Parameters
+    ----------
+    functions
+        the entries.
+    limits
+        what the model may ask for.
+
+    Raises
+    ------
+    LimitError
+        there are more.
+    ValueError
+        what `states_of` refuses.
+    """
+    known = {entry: states_of(func) for entry, func in functions.items()}
+    states = {str(state.name): state for own in known.values() for state in own}
+    names = {entry: [str(state.name) for state in own] for entry, own in known.items()}
+    count = sum(
+        len(members)
+        for group, members in _groups(names, states)
+        for own in names.values()
+        if not group.isdisjoint(own)
+    )
+    limits.check_operators("the first runs of its entries set", count, "initial values of states")
 
 
 def _check_same(
@@ -188,18 +221,9 @@ def _set_together(
     modules: dict[str, IRModule], names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
 ) -> None:
     """Give each entry the initial values that it sets for others, and a flag to each group."""
-    groups: list[set[str]] = []
-    for own in names.values():
-        mine = {name for name in own if name in states}
-        met = [group for group in groups if group & mine]
-        groups = [group for group in groups if not group & mine]
-        groups.append(mine.union(*met))
-    starting = {name for name, s in states.items() if np.any(_bytes_of(s))}
-    groups = [group for group in groups if group & starting]
+    groups = _groups(names, states)
     flags = UniqueNames(states)
-    for group in groups:
-        # In the order in which entries name them.
-        members = [name for name in states if name in group & starting]
+    for group, members in groups:
         flag = flags.unique(_FLAG_NAME)
         for entry, own in names.items():
             if not group & set(own):
@@ -209,6 +233,26 @@ def _set_together(
             main = mod["main"].with_attrs({INITIAL_STATES_ATTR: others, STATES_FLAG_ATTR: flag})
             mod.update_func(mod.get_global_var("main"), main)
             modules[entry] = mod
+
+
+def _groups(
+    names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
+) -> list[tuple[set[str], list[str]]]:
+    """The states that entries have in common, directly or through others, each set with those of
+    it that do not start as zeros, in the order in which entries name them; only where there are
+    some."""
+    groups: list[set[str]] = []
+    for own in names.values():
+        mine = {name for name in own if name in states}
+        met = [group for group in groups if group & mine]
+        groups = [group for group in groups if not group & mine]
+        groups.append(mine.union(*met))
+    starting = {name for name, s in states.items() if np.any(_bytes_of(s))}
+    return [
+        (group, [name for name in states if name in group & starting])
+        for group in groups
+        if group & starting
+    ]
 
 
 def _bytes_of(state: StateInfo) -> np.ndarray:

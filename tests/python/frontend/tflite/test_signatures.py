@@ -408,6 +408,29 @@ def test_one_subgraph_in_many_signatures():
     )
 
 
+def test_many_signatures_that_set_the_variables_of_all(tmp_path):
+    """Whichever is the first to run sets them all, so the code would grow with the square."""
+    count = 12
+    once, graphs = Graph("once"), []
+    for number in range(count):
+        assign(once, handle(once, f"v{number}"), once.constant(START.astype(np.float32)))
+        graph = summing(once=count)
+        own, next_one = (handle(graph, f"v{n % count}") for n in (number, number + 1))
+        assign(graph, own, read(graph, next_one))
+        graphs.append(graph)
+    assign(once, handle(once), once.constant(START.astype(np.float32)))
+    signatures = [Signature(f"s{number}", number) for number in range(count)]
+    path = tmp_path / "many.tflite"
+    path.write_bytes(write_model(*graphs, once, signatures=signatures))
+    assert entries_of(usmp.import_model(path, max_operators=156))[-1] == "s11"
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        usmp.import_model(path, max_operators=155)
+    assert str(error.value) == (
+        f"{path}: the first runs of its entries set 156 initial values of states; there may be "
+        "155, which --max-operators (in Python max_operators) can raise"
+    )
+
+
 def test_many_tensors_in_many_signatures():
     graph = summing()
     graph.outputs += graph.outputs * 2000
