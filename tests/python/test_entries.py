@@ -153,7 +153,7 @@ def message(model, **options):
 def test_programs_that_are_refused(tmp_path):
     assert message(Counter, concurrent=[("add", "query")]) == (
         'entries "add" and "query" may run at once, but both use the state "total", which add and '
-        "query may write"
+        "query may write; let them run in turn, or give each a state of its own"
     )
     assert message(Counter, concurrent=[("add", "stop")]) == (
         'concurrent entries add, stop: there is no entry "stop"; the entries are add, clear, query'

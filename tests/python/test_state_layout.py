@@ -193,6 +193,7 @@ def test_a_file(layout, tmp_path):
         build(state_layout=tmp_path / "none")
 
 
+SAME_POOLS = ": compile it with the same pools and state pool as the one that the layout is of"
 RESET = (
     "Without the layout, states get new places, and what old ones hold is lost: the program has to "
     "reset the model"
@@ -229,7 +230,8 @@ RESET = (
         ),
         (
             {"count": {"pool_name": "sram"}},
-            'pool "sram" holds states in the layout, but in the model they may be in backup',
+            'pool "sram" holds states in the layout, but in the model they may be in backup'
+            + SAME_POOLS,
         ),
         (
             {name: {"name": f"{name}_"} for name in NAMES},
@@ -252,14 +254,14 @@ def test_a_board_says_so_too(layout):
     message = message_of(layout, board="mps2-an385", state_memory_pool=small)
     assert message == (
         'the state layout does not fit the model: pool "backup" holds states in the layout, but in '
-        f"the model they may be in psram. {RESET}"
+        f"the model they may be in psram{SAME_POOLS}. {RESET}"
     )
 
 
 def test_pools_that_the_model_does_not_have(layout):
     assert message_of(layout, state_memory_pool=None) == (
         'the state layout does not fit the model: pool "backup" holds states in the layout, but in '
-        f"the model they may be in global_workspace. {RESET}"
+        f"the model they may be in global_workspace{SAME_POOLS}. {RESET}"
     )
 
 

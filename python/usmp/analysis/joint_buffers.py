@@ -276,7 +276,10 @@ class _Joined:
                     writing = [p.entry for p in (one, other) if name in p.written_states]
                     if not writing:
                         continue
-                    what = f'both use the state "{name}", which {" and ".join(writing)} may write'
+                    what = (
+                        f'both use the state "{name}", which {" and ".join(writing)} may write; '
+                        "let them run in turn, or give each a state of its own"
+                    )
                 else:
                     what = f'share the buffer "{name}" of an operator; give each one of its own'
                 raise ValueError(

@@ -128,9 +128,10 @@ def check_concurrent(together: Sequence[Sequence[str]], entries: Sequence[str]) 
         shown_names = ", ".join(shown(name) for name in names)
         for name in names:
             if name not in entries:
+                there_are = "the entries are" if len(entries) > 1 else "the only one is"
                 raise ValueError(
                     f'concurrent entries {shown_names}: there is no entry "{shown(name)}"; '
-                    f"the entries are {', '.join(entries)}"
+                    f"{there_are} {', '.join(entries)}"
                 )
         if len(set(names)) != len(names) or len(names) < 2:
             raise ValueError(

@@ -124,7 +124,8 @@ def _differences(
         if pool not in pools:
             yield (
                 f'pool "{shown(pool)}" holds states in the layout, but in the model they may be in '
-                f"{', '.join(shown(name) for name in pools)}"
+                f"{', '.join(shown(name) for name in pools)}: compile it with the same pools and "
+                "state pool as the one that the layout is of"
             )
     for name in sorted(given.keys() - found.keys()):
         yield f'state "{shown(name)}" is in the layout, but not in the model'

@@ -43,7 +43,7 @@ def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
     known: dict[str, list[StateInfo]] = {}
     for entry, mod in modules.items():
         main = main_function(mod)
-        known[entry] = states_of(main)
+        known[entry] = states_of(main, entry)
         params = {str(param.name): param for param in main.params}
         for state in known[entry]:
             name = str(state.name)

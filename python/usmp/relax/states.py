@@ -8,13 +8,19 @@ import numpy as np
 from tvm import relax
 
 from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.entries import ONLY_ENTRY
 from usmp.objects.executor import is_alignment
 from usmp.objects.state_info import StateInfo
 from usmp.relax.static_shapes import flatten_types, has_static_shape
 
 
-def states_of(main: relax.Function) -> list[StateInfo]:
+def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
     """The states of the Relax `main`, by its attribute `states`.
+
+    Parameters
+    ----------
+    entry
+        what messages call the function, which is `main` only while its entry is by itself.
 
     Raises
     ------
@@ -24,15 +30,15 @@ def states_of(main: relax.Function) -> list[StateInfo]:
     """
     states = (main.attrs or {}).get(STATES_ATTR, ())
     if not isinstance(states, Sequence) or not all(isinstance(s, StateInfo) for s in states):
-        raise ValueError(f'the attribute "{STATES_ATTR}" of main must be a list of StateInfo')
+        raise ValueError(f'the attribute "{STATES_ATTR}" of {entry} must be a list of StateInfo')
     results = flatten_types(main.body.body.ty)
     outputs: set[int] = set()
     for state in states:
         params = [param for param in main.params if param.name == state.name]
         if len(params) != 1 or [s.name for s in states].count(state.name) != 1:
             raise ValueError(
-                f'state "{state.name}" must be the name of one parameter of main; these are '
-                f"{', '.join(param.name for param in main.params) or 'none'}"
+                f'state "{state.name}" must be the name of one parameter of {entry}; these '
+                f"are {', '.join(param.name for param in main.params) or 'none'}"
             )
         shape, dtype = _shape_and_dtype(params[0].ty)
         _check_initial_value(state, shape, dtype)
@@ -40,15 +46,15 @@ def states_of(main: relax.Function) -> list[StateInfo]:
             continue
         if not 0 <= state.output < len(results) or state.output in outputs:
             raise ValueError(
-                f'state "{state.name}" must have a result of main of its own, 0 to '
-                f"{len(results) - 1}, or -1 if main only reads it, but has {state.output}"
+                f'state "{state.name}" must have a result of {entry} of its own, 0 to '
+                f"{len(results) - 1}, or -1 if {entry} only reads it, but has {state.output}"
             )
         outputs.add(int(state.output))
         after = results[state.output]
         if (shape, dtype) != _shape_and_dtype(after):
             raise ValueError(
                 f'state "{state.name}" is {dtype}{shape} before a run, but result {state.output} '
-                f"of main is {after}"
+                f"of {entry} is {after}"
             )
     return list(states)
 

@@ -152,7 +152,8 @@ def message(mod, together=()):
 
 def test_entries_that_may_run_at_once_share_nothing_that_is_written():
     assert message(module(), PAIR) == (
-        'entries "a" and "b" may run at once, but both use the state "s", which a may write'
+        'entries "a" and "b" may run at once, but both use the state "s", which a may write; '
+        "let them run in turn, or give each a state of its own"
     )
     assert message(module(written=False, shared_scratch=True), PAIR) == (
         'entries "a" and "b" may run at once, but share the buffer "scratch" of an operator; give '

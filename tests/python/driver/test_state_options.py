@@ -134,7 +134,8 @@ def test_layouts_that_are_refused(tvmc, refused, model, command):
     )
     assert refused(*given, "--state-pool=backup").startswith(
         'the state layout does not fit the model: pool "global_workspace" holds states in the '
-        "layout, but in the model they may be in backup. "
+        "layout, but in the model they may be in backup: compile it with the same pools and state "
+        "pool as the one that the layout is of. "
     )
 
 

@@ -52,6 +52,9 @@ def test_entries_that_are_refused():
     assert message(Two, concurrent_entries=[["step", "stop"]]) == (
         'concurrent entries step, stop: there is no entry "stop"; the entries are encode, step'
     )
+    assert message(Two, entries=["step"], concurrent_entries=[["step", "encode"]]) == (
+        'concurrent entries step, encode: there is no entry "encode"; the only one is step'
+    )
     assert message(Two, concurrent_entries=[["step"]]) == (
         "concurrent entries step: name two or more, each once"
     )

@@ -118,3 +118,30 @@ def test_a_state_of_two_alignments():
     assert message(a=alone({"s": 0}, ["x"]), b=mod) == (
         'state "s" is aligned to 0 in entry "a", but to 32 in entry "b"; it has one address'
     )
+
+
+def test_messages_call_a_function_by_the_name_of_its_entry():
+    mod = alone({"s": 0}, ["x"])
+    zero = tvm.runtime.tensor(ZERO)
+    for state, said in (
+        (
+            StateInfo("t", 0, zero),
+            'state "t" must be the name of one parameter of mean; these are x, s',
+        ),
+        (
+            StateInfo("s", 7, zero),
+            'state "s" must have a result of mean of its own, 0 to 0, or -1 if mean only reads it, '
+            "but has 7",
+        ),
+    ):
+        main = mod["main"].with_attr("states", [state])
+        changed = tvm.IRModule({tvm.ir.GlobalVar("main"): main})
+        assert message(add=mod, mean=changed) == said
+
+
+def test_the_attribute_of_an_entry_that_is_no_list_of_states():
+    mod = alone({"s": 0}, ["x"])
+    changed = tvm.IRModule({tvm.ir.GlobalVar("main"): mod["main"].with_attr("states", "s")})
+    assert message(add=mod, mean=changed) == (
+        'the attribute "states" of mean must be a list of StateInfo'
+    )

@@ -136,7 +136,12 @@ def _check_is_computed(program: Any, kept: Sequence[KeptTensor]) -> None:
     """
     signature = program.graph_signature
     if not signature.user_inputs and not kept:
-        raise UnsupportedModelError("the model has no inputs")
+        hint = (
+            "; if another method changes its buffers, import both as methods of one program"
+            if signature.buffers
+            else ""
+        )
+        raise UnsupportedModelError(f"the model has no inputs{hint}")
     returned = [name for name in signature.user_outputs if name is not None]
     if not returned and all(tensor.after is None for tensor in kept):
         raise UnsupportedModelError("the model has no outputs")

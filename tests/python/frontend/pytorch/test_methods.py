@@ -124,7 +124,10 @@ def test_a_method_of_nothing():
     methods = contents(Memory())
     del methods["store"]
     methods["tell"] = exported(Tell(None, Memory()))
-    assert message_of(methods) == 'method "tell": the model has no inputs'
+    assert message_of(methods) == (
+        'method "tell": the model has no inputs; if another method changes its buffers, import '
+        "both as methods of one program"
+    )
 
 
 def test_each_method_is_the_function_that_it_is_alone():
