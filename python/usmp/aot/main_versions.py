@@ -7,11 +7,9 @@ in order. Nothing has an address yet; that is the planner's work.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass, field
-from math import prod
-from typing import TypeAlias
 
 import tvm
 from tvm import relax, tirx
@@ -21,6 +19,13 @@ from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.aot.elide_copies import Copy, elide_copies
 from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
 from usmp.aot.main_calls import MainCalls
+from usmp.aot.main_values import (
+    Value,
+    default_output_names,
+    flat_buffer,
+    flatten,
+    tensor_type,
+)
 from usmp.aot.state_windows import windows
 from usmp.aot.states import (
     FLAG_NAME,
@@ -53,9 +58,6 @@ from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames, names_apart
 from usmp.tir.nodes import sequence
-
-Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
-"""What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
 
 
 class MainVersions:
@@ -93,17 +95,17 @@ class MainVersions:
                 inputs.append(info)
         for position, binding in enumerate(bindings(main)):
             builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
-        results = list(_flatten(builder.value_of(main.body.body)))
+        results = list(flatten(builder.value_of(main.body.body)))
         types = flatten_types(main.body.body.ty)
         attrs = main.attrs or {}
         for other in attrs.get(INITIAL_STATES_ATTR, ()):
-            builder.state(str(other.name), _tensor_type(other), other)
+            builder.state(str(other.name), tensor_type(other), other)
         builder.flag_name = str(
             attrs.get(STATES_FLAG_ATTR) or UniqueNames(states).unique(FLAG_NAME)
         )
         kept = {int(state.output) for state in states.values()}
         returned = [index for index in range(len(results)) if index not in kept]
-        names = output_names or _default_output_names(len(returned), {i.name for i in inputs})
+        names = output_names or default_output_names(len(returned), {i.name for i in inputs})
         self._outputs = [
             TensorInfo(name, *shape_and_dtype(types[index], name))
             for name, index in zip(names_apart(names), returned, strict=True)
@@ -170,7 +172,7 @@ class _MainBuilder:
 
     def parameter(self, info: TensorInfo) -> tirx.Buffer:
         """Add a typed pointer parameter and declare the tensor behind it."""
-        buffer = _flat_buffer(self.names.unique(info.name), info.shape, info.dtype)
+        buffer = flat_buffer(self.names.unique(info.name), info.shape, info.dtype)
         pointer = tirx.Var(f"{info.name}_ptr", PointerType(PrimType(info.dtype)))
         self.params.append(pointer)
         self.declarations.append(tirx.DeclBuffer(buffer, data=pointer))
@@ -187,7 +189,7 @@ class _MainBuilder:
 
     def kept(self, tensor: StateTensor, alignment: int = 0) -> tirx.Buffer:
         name = str(tensor.name)
-        buffer = _flat_buffer(self.names.unique(name), list(tensor.shape), str(tensor.dtype))
+        buffer = flat_buffer(self.names.unique(name), list(tensor.shape), str(tensor.dtype))
         self.kept_tensors.append(tensor)
         annotations: dict[str, str | int] = {STATE_TENSOR_ATTR: name}
         if alignment:
@@ -214,7 +216,7 @@ class _MainBuilder:
         """The buffer of a constant; equal constants are stored once."""
         content = (str(data.dtype), data.numpy().tobytes())
         if content not in self.constants:
-            buffer = _flat_buffer(self.names.unique(name), data.shape, data.dtype)
+            buffer = flat_buffer(self.names.unique(name), data.shape, data.dtype)
             self.constants[content] = buffer
             self.allocations[buffer] = tirx.AllocBuffer(buffer, {CONSTANT_DATA_ATTR: data})
         return self.constants[content]
@@ -227,11 +229,11 @@ class _MainBuilder:
         operator = getattr(expr.op, "name", str(expr.op))
         if operator in ("relax.call_tir", "relax.call_tir_inplace"):
             callee = expr.args[0]
-            arguments = list(_flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
+            arguments = list(flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
             if operator == "relax.call_tir_inplace":
                 return self.call_in_place(callee, arguments, expr, var, position)
             result = self.allocate(callee.name_hint, var.ty)
-            self.calls.append(callee, [*arguments, *_flatten(result)], _flatten(result))
+            self.calls.append(callee, [*arguments, *flatten(result)], flatten(result))
             return result
         if operator == "relax.reshape":
             return self.value_of(expr.args[0])
@@ -259,8 +261,8 @@ class _MainBuilder:
         source = self.value_of(call.args[0], f"{name}_constant")
         result = self.allocate(name, var.ty)
         joins = isinstance(source, tuple)
-        parts = _flatten(source if joins else result)
-        (whole,) = _flatten(result if joins else source)
+        parts = flatten(source if joins else result)
+        (whole,) = flatten(result if joins else source)
         for part, offset in zip(parts, offsets, strict=True):
             place = self.calls.part(self.names.unique(f"{whole.name}_part"), whole, offset, part)
             copied, to = (part, place) if joins else (place, part)
@@ -304,7 +306,7 @@ class _MainBuilder:
         if buffer in self.states and self.states[buffer].output < 0:
             return False  # The next run needs it.
         return not any(
-            self.last_uses.get(var, -1) > position and buffer in set(_flatten(value))
+            self.last_uses.get(var, -1) > position and buffer in set(flatten(value))
             for var, value in self.values.items()
         )
 
@@ -320,7 +322,7 @@ class _MainBuilder:
         return self.allocate_flat(name, *shape_and_dtype(ty, name))
 
     def allocate_flat(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
-        buffer = _flat_buffer(self.names.unique(name), shape, dtype)
+        buffer = flat_buffer(self.names.unique(name), shape, dtype)
         self.allocations[buffer] = tirx.AllocBuffer(buffer)
         return buffer
 
@@ -403,30 +405,3 @@ def _may_extend_states(mod: IRModule) -> bool:
     """Not in a pool of states: what lies behind one is no state."""
     attrs = mod.attrs or {}
     return bool(attrs.get(EXTENDS_STATES_ATTR, True)) and STATE_MEMORY_POOL_ATTR not in attrs
-
-
-def _flatten(value: Value) -> Iterator[tirx.Buffer]:
-    if isinstance(value, tuple):
-        for element in value:
-            yield from _flatten(element)
-    else:
-        yield value
-
-
-def _flat_buffer(name: str, shape: tuple[int, ...] | list[int], dtype: str) -> tirx.Buffer:
-    """A one-dimensional buffer; a scalar has one element."""
-    return tirx.decl_buffer((prod(shape),), str(dtype), name)
-
-
-def _tensor_type(state: StateInfo) -> relax.TensorType:
-    """Of a state whose initial value has all of its elements."""
-    value = state.initial_value
-    return relax.TensorType([int(extent) for extent in value.shape], str(value.dtype))
-
-
-def _default_output_names(count: int, taken: set[str]) -> list[str]:
-    """Names for the outputs that no input has."""
-    stem = "output"
-    while any(name.startswith(stem) for name in taken):
-        stem += "_"
-    return [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]
