@@ -225,7 +225,7 @@ def _imported(mod: object, shared_state: bool) -> IRModule:
     """The module, read from its file if it is the path of one; several as one."""
     if isinstance(mod, Mapping):
         return join_models({str(n): _read(model) for n, model in mod.items()}, shared_state)
-    if isinstance(mod, Sequence) and not isinstance(mod, str):
+    if isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
         models = {}
         for number, model in enumerate(mod):
             is_path = isinstance(model, str | Path)

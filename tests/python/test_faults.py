@@ -10,9 +10,9 @@ import usmp
 from support.onnx_models import small_model
 from usmp.codegen.c_function import _FunctionPrinter
 from usmp.driver import tvmc
+from usmp.planning import placed_buffers
 from usmp.relax.transform import fold_constants
 from usmp.support.errors import FaultError
-from usmp.transform import unified_static_memory_planner
 
 REPORT = "; this is a fault of usmp, please report it with the model"
 # What is at fault -> an attribute whose wrong value makes it so, and what the user is told.
@@ -23,7 +23,7 @@ FAULTS = {
         "TypeError: 'NoneType' object is not callable",
     ),
     "planning": (
-        (unified_static_memory_planner, "used_overlaps", dict),
+        (placed_buffers, "used_overlaps", dict),
         "usmp fails to plan the memory: ",
         "TypeError: dict expected at most 1 argument, got 2",
     ),

@@ -166,7 +166,7 @@ def test_one_of_several_entries(tvmc, entries_archive):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ((), 'has 3 entries; choose one by its name: "learn", "tell", "plain"'),
+        ((), 'has 3 entries; choose one with --entry: "learn", "tell", "plain"'),
         (("--entry", "forget"), 'has no entry "forget"; its entries: "learn", "tell", "plain"'),
     ],
     ids=["missing", "unknown"],

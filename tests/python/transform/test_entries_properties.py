@@ -19,7 +19,7 @@ from usmp_solver import ALGORITHMS
 
 pytestmark = pytest.mark.property
 
-SEEDS = 60
+SEEDS = 40
 RUNS = 6
 
 
@@ -55,7 +55,7 @@ def test_entries_in_turn(io, poison):
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 def test_entries_that_interrupt_each_other(io):
     tried = 0
-    for seed in range(2 * SEEDS):
+    for seed in range(SEEDS // 2):
         model, random = EntriesModel(seed), Random(seed)
         pairs = model.concurrent()
         if not pairs:
@@ -76,4 +76,4 @@ def test_entries_that_interrupt_each_other(io):
             found += machine.interrupted(one, first, inner, random.randrange(60))
         # They share no state, so it does not matter which of them is first.
         assert found == model.expected(runs), seed
-    assert tried > SEEDS / 5
+    assert tried >= 3
