@@ -1,4 +1,4 @@
-"""What a build can choose from, by name: targets, algorithms, placements, boards, pass options.
+"""What a build can choose from, by name: targets, cores, algorithms, boards, pass options.
 
 Each name with a line about it; all other modules and the help read them here. Nothing here loads
 TVM, so that help, lists and completions of the command line come at once.
@@ -16,6 +16,19 @@ TARGETS = {
 
 TARGET_OPTIONS = {"c": ("mcpu",), "llvm": ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")}
 """What `--target-c-mcpu` and the like can say of each, as "-mcpu=cortex-m3"."""
+
+CORES = {
+    "cortex-m0": "Armv6-M: products of 32 bits",
+    "cortex-m0plus": "Armv6-M: products of 32 bits",
+    "cortex-m3": "Armv7-M: products of 64 bits",
+    "cortex-m4": "Armv7E-M with the DSP extension: two products of 16 bits at once",
+    "cortex-m7": "Armv7E-M with the DSP extension; runs two instructions in one cycle",
+    "cortex-m23": "Armv8-M Baseline: products of 32 bits",
+    "cortex-m33": "Armv8-M with the DSP extension; without it: +nodsp",
+    "cortex-m55": "Armv8.1-M with vectors of 16 bytes (MVE, Helium); without them: +nomve",
+    "cortex-m85": "Armv8.1-M with vectors of 16 bytes (MVE, Helium); without them: +nomve",
+}
+"""Values of -mcpu that target "c" takes; `usmp.objects.cores` has what operators may use there."""
 
 DEFAULT_ALGORITHM = "auto"
 

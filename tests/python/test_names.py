@@ -8,7 +8,8 @@ from tvm.ir.transform import PassContext
 import usmp_solver
 from usmp.boards import board as boards
 from usmp.driver.pass_config import pass_context
-from usmp.names import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGET_OPTIONS, TARGETS
+from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGET_OPTIONS, TARGETS
+from usmp.objects import cores
 from usmp.objects.targets import parse_targets
 from usmp.planning.options import OPTION_NAMES, planning_options
 
@@ -16,6 +17,10 @@ from usmp.planning.options import OPTION_NAMES, planning_options
 def test_targets():
     assert [parse_targets(target).names for target in TARGETS] == [[name] for name in TARGETS]
     assert set(TARGET_OPTIONS) == set(TARGETS)
+
+
+def test_cores():
+    assert list(cores.CORES) == list(CORES)
 
 
 def test_boards():
