@@ -16,11 +16,13 @@ from usmp.aot.transform import (
     LowerMain,
     LowerOperators,
     ScheduleOperators,
+    SelectKernels,
     TakeDevices,
 )
 from usmp.boards.board import Board, board_named
 from usmp.boards.plan_for_board import PlanForBoard, board_targets
 from usmp.codegen.names import symbol_prefix
+from usmp.objects.cores import PORTABLE, Core, core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
 from usmp.planning.options import planning_options
@@ -123,7 +125,7 @@ def lowering_passes(targets: BuildTargets, module_name: str) -> list[Pass]:
 
 def _entry_passes(targets: BuildTargets, prefix: str) -> list[Pass]:
     return [
-        *operator_passes(targets.accelerators, prefix),
+        *operator_passes(targets.accelerators, prefix, core_of(targets.cpu)),
         # One iteration after the other may use what a loop allocates.
         ConvertForLoopsToSerial(),
         # Pools say which targets may access them.
@@ -132,8 +134,10 @@ def _entry_passes(targets: BuildTargets, prefix: str) -> list[Pass]:
     ]
 
 
-def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pass]:
-    """From Relax to operators that are flat TIR, for any target."""
+def operator_passes(
+    accelerators: Sequence[str], symbol_prefix: str, core: Core = PORTABLE
+) -> list[Pass]:
+    """From Relax to operators that are flat TIR, for a core."""
     return [
         # Later passes would fail with errors that name no operator.
         CheckStaticShapes(),
@@ -154,6 +158,8 @@ def operator_passes(accelerators: Sequence[str], symbol_prefix: str) -> list[Pas
         FuseOperators(),
         # A small file may describe loops that run for hours.
         CheckIterations(),
+        # Those that have one need no schedule.
+        SelectKernels(core),
         # While there are blocks: stages keep no tensors of their own.
         ScheduleOperators(),
         # The analysis reads flat loops and pointers.

@@ -26,6 +26,7 @@ PASSES = [
     "usmp.LowerAcceleratorFunctions",
     "usmp.FuseOperators",
     "usmp.CheckIterations",
+    "usmp.SelectKernels",
     "usmp.ScheduleOperators",
     "usmp.LowerOperators",
     "usmp.TakeDevices",

@@ -17,7 +17,7 @@ from tvm.tirx import FloatImm, IntImm
 from usmp.analysis.integer_ranges import type_range
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c_comparisons import comparison_with_limit
-from usmp.codegen.c_files import C_CONVERSIONS
+from usmp.codegen.c_files import C_CONVERSIONS, C_TENSOR_INTRINSICS
 from usmp.codegen.c_helpers import Helpers, is_helper
 from usmp.codegen.c_literals import float_literal, integer_literal
 from usmp.codegen.c_small_floats import bits_of, conversion_name
@@ -301,7 +301,11 @@ class ExpressionPrinter:
         return _Text(f"isnan({self.print(expr.args[0])}) != 0", _EQUAL)
 
     def _address_of(self, expr: Call) -> _Text:
-        load = expr.args[0]
+        return self._address(expr.args[0])
+
+    def _address(self, load: TensorLoad) -> _Text:
+        if load.source in self.scalars:
+            return _Text(f"&{self._name(load.source)}", _UNARY)
         name, index = self._name(load.source), _only_index(load.source, list(load.indices))
         if isinstance(index, IntImm) and int(index) == 0:
             return _Text(name)
@@ -336,6 +340,17 @@ class ExpressionPrinter:
             types = ", ".join(passed_type(a) for a in expr.args[1:]) or "void"
             self.helpers.extern(function, f"extern {value_type(expr)} {function}({types});")
         return _Text(f"{function}({', '.join(self.print(a) for a in expr.args[1:])})")
+
+    def tensor_intrinsic(self, call: Call) -> str:
+        """The call of a tensor intrinsic, whose loads stand for addresses."""
+        function = extern_function(call)
+        if function not in C_TENSOR_INTRINSICS:
+            raise UnsupportedInC(f"there is no tensor intrinsic {function}")
+        self.helpers.intrinsic(function)
+        passed = (
+            self._address(a) if isinstance(a, TensorLoad) else self._visit(a) for a in call.args[1:]
+        )
+        return f"{function}({', '.join(text.text for text in passed)})"
 
     def _likely(self, expr: Call) -> _Text:
         return self._visit(expr.args[0])

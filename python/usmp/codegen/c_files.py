@@ -21,7 +21,7 @@ def functions_of(name: str) -> dict[str, str]:
     return {found["name"]: found[0] for found in _FUNCTION.finditer(text_of(name))}
 
 
-C_INTRINSICS = functions_of("fixed_point.c")
+C_INTRINSICS = functions_of("fixed_point.c") | functions_of("tensor_intrin_rescale.c")
 """The fixed-point functions that quantized operators call."""
 
 C_ARITHMETIC = (
@@ -30,6 +30,11 @@ C_ARITHMETIC = (
     | functions_of("float_to_integer.c")
 )
 """Operations that C leaves undefined for some operands, as functions that define them."""
+
+C_TENSOR_INTRINSICS = functions_of("tensor_intrin_dot.c") | functions_of(
+    "tensor_intrin_depthwise.c"
+)
+"""The loops of operators that are functions, with bodies for several cores."""
 
 C_CONVERSIONS = functions_of("small_floats.c")
 """From and to the floating-point numbers of 16 bits."""

@@ -21,6 +21,7 @@ from usmp.codegen.variables import scalar_allocations, used_variables, written_o
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.support.tvm_errors import report_faults
 from usmp.tir.nodes import mentions
+from usmp.tir.tensor_intrin import intrinsic_call
 
 _LINE_LENGTH = 100
 _JUMPS = {"tirx.break_loop": "break", "tirx.continue_loop": "continue"}
@@ -222,7 +223,11 @@ class _FunctionPrinter:
             self._line(f"(void)({self.expressions.print(stmt.value)});")
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
-        self._statement(stmt.body)
+        call = intrinsic_call(stmt)
+        if call is None:
+            self._statement(stmt.body)
+        else:
+            self._line(f"{self.expressions.tensor_intrinsic(call)};")
 
     def _branch(self, stmt: tirx.IfThenElse) -> None:
         self._block(f"if ({self.expressions.print(stmt.condition)})", stmt.then_case)

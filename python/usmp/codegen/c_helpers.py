@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from usmp.codegen.c_files import C_ARITHMETIC, C_CONVERSIONS, C_INTRINSICS
+from usmp.codegen.c_files import C_ARITHMETIC, C_CONVERSIONS, C_INTRINSICS, C_TENSOR_INTRINSICS
 from usmp.codegen.c_small_floats import conversion_name
 from usmp.codegen.c_types import UnsupportedInC, c_type
 
-_FUNCTIONS = C_INTRINSICS | C_ARITHMETIC
+_FUNCTIONS = C_INTRINSICS | C_ARITHMETIC | C_TENSOR_INTRINSICS
 
 
 def is_helper(name: str) -> bool:

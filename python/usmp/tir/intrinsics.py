@@ -15,6 +15,11 @@ RESCALE_CHANNEL = "tvmgen_rescale_channel"
 """(int32 accumulator, uint16 low, uint16 middle, uint32 high, int32 record bits, int32 mantissa
 bits, int32 shift bits, int32 shift) -> int32: bias and factor come from a channel's record."""
 
+RESCALE_RECORD = "tvmgen_rescale_record"
+"""(int32 accumulator, int32 multiplier, int32 shift, int32 rounding) -> int32: rescaled twice, and
+the zero point added; of `shift` the lowest byte counts, from 1 to 22, rounding is twice the zero
+point and 1 more, and the accumulator is less than 2**30."""
+
 LEADING_ZEROS = "tvmgen_leading_zeros"
 """(int32 value) -> int32: how many of its highest bits are zero."""
 

@@ -34,6 +34,7 @@ from usmp.analysis.memory.stated_kernel import StatedKernel, stated_access, stat
 from usmp.analysis.memory.statement_walk import StatementWalk
 from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 from usmp.analysis.memory.walk_state import Loop, MemoryState, Outermost
+from usmp.tir.tensor_intrin import intrinsic_call
 
 
 def walk_liveness(
@@ -190,7 +191,7 @@ class _Walk(StatementWalk):
         self.use(stmt.condition)
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
-        if isinstance(stmt.value, tirx.Expr):
+        if isinstance(stmt.value, tirx.Expr) and intrinsic_call(stmt) is None:
             self.use(stmt.value)
         if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
             self._loop([], stmt.body, Loop(self.position, concurrent=True))

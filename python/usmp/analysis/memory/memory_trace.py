@@ -35,6 +35,7 @@ from usmp.analysis.memory.traced_access import (
     TracedStatement,
 )
 from usmp.tir.nodes import nodes_of
+from usmp.tir.tensor_intrin import intrinsic_call
 
 
 def trace_function(
@@ -146,7 +147,7 @@ class _Walk(StatementWalk):
         self._read(self._new_statement(), stmt.condition)
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
-        if isinstance(stmt.value, tirx.Expr):
+        if isinstance(stmt.value, tirx.Expr) and intrinsic_call(stmt) is None:
             self._read(self._new_statement(), stmt.value)
         if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
             self._in_loop(TracedLoop(), stmt.body)

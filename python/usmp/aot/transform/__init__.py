@@ -7,6 +7,7 @@ from usmp.aot.transform.lower_main import LowerMain
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
 from usmp.aot.transform.schedule_operators import ScheduleOperators
+from usmp.aot.transform.select_kernels import SelectKernels
 from usmp.aot.transform.take_devices import TakeDevices
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "LowerOperators",
     "PassBuffersAsPointers",
     "ScheduleOperators",
+    "SelectKernels",
     "TakeDevices",
 ]

@@ -29,6 +29,7 @@ from usmp.tir.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
+    RESCALE_RECORD,
     SIGMOID_INDEX,
     arithmetic_function,
 )
@@ -120,6 +121,16 @@ def _rescale_channel(
     bias = _as("int32", signed_record >> _as("int64", mantissa_bits + shift_bits))
     value = b.let("value", accumulator + bias)
     return _multiply(b, value, multiplier, b.let("shift", shift - _as("int32", less)))
+
+
+def _rescale_record(
+    b: Bindings, accumulator: Expr, multiplier: Expr, shift: Expr, rounding: Expr
+) -> Expr:
+    right = b.let("right", shift & 255)
+    product = _as("int64", accumulator) * _as("int64", multiplier)
+    high = b.let("high", _as("int32", (product + (_int64(1) << _int64(30))) >> _int64(31)))
+    rounded = b.let("rounded", _as("int32", _as("uint32", rounding) << _as("uint32", right)) >> 1)
+    return (high + (high >> 31) + rounded) >> right
 
 
 def _leading_zeros(_: Bindings, value: Expr) -> Expr:
@@ -300,6 +311,7 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: (_multiply_64, ("int64", "int32", "int32")),
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: (_multiply_single_rounding, _THREE),
     RESCALE_CHANNEL: (_rescale_channel, _RECORD),
+    RESCALE_RECORD: (_rescale_record, ("int32",) * 4),
     LEADING_ZEROS: (_leading_zeros, _ONE),
     ONE_OVER_ONE_PLUS: (_one_over_one_plus, _ONE),
     DIVIDE: (_divide, ("int32",) * 4),

@@ -22,6 +22,7 @@ from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.support.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import reason_of
 from usmp.tir.nodes import nodes_of
+from usmp.tir.tensor_intrin import without_intrinsics
 
 _CONVERSION = re.compile(
     r"^define weak [^@\n]*@(__truncsfhf2|__extendhfsf2)\(.*?^}\n", re.MULTILINE | re.DOTALL
@@ -95,7 +96,7 @@ def compile_functions(
     """
     expressions = Expressions(mod.functions)
     rewritten = {
-        variable: expressions.rewrite(_checked(variable.name_hint, func))
+        variable: expressions.rewrite(_checked(variable.name_hint, without_intrinsics(func)))
         for variable, func in mod.functions.items()
     }
     prepared = {}

@@ -25,6 +25,7 @@ from usmp.tir.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
+    RESCALE_RECORD,
     SIGMOID_INDEX,
 )
 
@@ -67,6 +68,9 @@ def arguments(name: str) -> list[np.ndarray]:
         return [draw.between(-(2**47), 2**47 - 1), multiplier, draw.between(-31, 7)]
     if name == MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING:
         return [int32, multiplier, draw.between(-31, 30)]
+    if name == RESCALE_RECORD:
+        shift = draw.between(-(2**23), 2**23 - 1) << 8 | draw.between(1, 22)
+        return [draw.between(1 - 2**30, 2**30 - 1), multiplier, shift, draw.between(-255, 511)]
     if name == ONE_OVER_ONE_PLUS:
         return [draw.between(0, GREATEST)]
     if name == DIVIDE:

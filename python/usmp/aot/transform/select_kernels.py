@@ -1,0 +1,96 @@
+"""SelectKernels: operators become kernels that are written for a core."""
+
+from __future__ import annotations
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule
+
+from usmp.objects.cores import PORTABLE, Core
+from usmp.ops.emit import constant
+from usmp.ops.kernels.kernel import Kernel
+from usmp.ops.kernels.select import select_kernel
+from usmp.passes import ModulePass
+from usmp.tir.identity import identity
+from usmp.tir.nodes import nodes_of
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.SelectKernels")
+class SelectKernels(ModulePass):
+    """Compute operators in tiles and by tensor intrinsics, with constants laid out for them.
+
+    Parameters
+    ----------
+    core
+        that the code is for.
+
+    What is computed stays the same, bit by bit. An operator that no kernel is for, or whose weights
+    are no constants, stays as it is.
+    """
+
+    def __init__(self, core: Core = PORTABLE) -> None:
+        self.core = core
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Replace the calls in all Relax functions."""
+        kernels = _kernels(mod, self.core)
+        if not kernels:
+            return mod
+        calls = _calls_of_operators(mod)
+        unused = {call.args[0] for call in calls if identity(call) in kernels}
+        unused -= {call.args[0] for call in calls if identity(call) not in kernels}
+        kept = {var: func for var, func in mod.functions.items() if var not in unused}
+        builder = relax.BlockBuilder(IRModule(kept, attrs=mod.attrs))
+
+        def replace(call: Call) -> Call:
+            kernel = kernels.get(identity(call))
+            return call if kernel is None else _call_of(builder, call, kernel)
+
+        relax_functions = {v: f for v, f in kept.items() if isinstance(f, relax.Function)}
+        replaced = {
+            variable: tvm_ffi.structural_map(func, (Call, replace))
+            for variable, func in relax_functions.items()
+        }
+        result = builder.get()
+        for variable, func in replaced.items():
+            result.update_func(variable, func)
+        return result.with_attrs(mod.attrs) if mod.attrs else result
+
+
+def _calls_of_operators(mod: IRModule) -> list[Call]:
+    return [
+        call
+        for func in mod.functions.values()
+        if isinstance(func, relax.Function)
+        for call in nodes_of(func.body, Call)
+        if getattr(call.op, "name", "").startswith("relax.call_tir")
+    ]
+
+
+def _kernels(mod: IRModule, core: Core) -> dict[int, Kernel]:
+    """The kernels by the calls that they stand for."""
+    found = {}
+    for call in _calls_of_operators(mod):
+        is_plain = call.op.name == "relax.call_tir" and len(call.args) == 2
+        func = mod[call.args[0]]
+        if not is_plain or not isinstance(call.args[1], relax.Tuple):
+            continue
+        constants = [
+            field.value.numpy() if isinstance(field, GenericConst) else None
+            for field in call.args[1].fields
+        ]
+        kernel = select_kernel(func, constants, core) if isinstance(func, tirx.PrimFunc) else None
+        if kernel is not None:
+            found[identity(call)] = kernel
+    return found
+
+
+def _call_of(builder: relax.BlockBuilder, call: Call, kernel: Kernel) -> Call:
+    fields = call.args[1].fields
+    arguments = [
+        fields[argument] if isinstance(argument, int) else constant(argument)
+        for argument in kernel.arguments
+    ]
+    variable: GlobalVar = builder.add_func(kernel.func, str(call.args[0].name_hint))
+    return relax.call_tir(variable, relax.Tuple(arguments), call.ty_args[0])

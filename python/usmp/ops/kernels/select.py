@@ -1,0 +1,38 @@
+"""Which kernel computes an operator on a core?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from tvm import tirx
+
+from usmp.objects.cores import Core
+from usmp.ops.kernels.dense import dense_kernel
+from usmp.ops.kernels.kernel import Kernel
+from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
+
+Selector = Callable[[tirx.PrimFunc, Sequence[np.ndarray | None], Core], "Kernel | None"]
+
+_KERNELS: tuple[Selector, ...] = (conv2d_kernel, dense_kernel)
+
+
+def select_kernel(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
+) -> Kernel | None:
+    """The kernel for a call of an operator; None if the operator stays as it is.
+
+    Parameters
+    ----------
+    func
+        the operator in block form.
+    constants
+        the arguments of the call that are constants; None for the others.
+    core
+        that it will run on.
+    """
+    for kernel in _KERNELS:
+        found = kernel(func, constants, core)
+        if found is not None:
+            return found
+    return None

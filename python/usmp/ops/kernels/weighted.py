@@ -1,0 +1,218 @@
+"""An operator with constant weights, as kernels compute it: its parts and its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.kernels.rescale_records import RescaleRecords, rescale_records
+from usmp.ops.quantized.accumulators import accumulator_range
+from usmp.ops.quantized.describe import reference_constants
+from usmp.ops.record import QuantizedOp, operators_of
+from usmp.tir.intrinsics import RESCALE_RECORD
+from usmp.tir.nodes import nodes_of
+
+Indices = tuple[tirx.Expr, ...]
+
+
+@dataclass(frozen=True)
+class WeightedOperator:
+    """A PrimFunc that sums products with int8 weights, and the constants that it is called with.
+
+    Parameters
+    ----------
+    func, parts, record
+        the PrimFunc, and what it computes; the record is that of the sum.
+    data, weight
+        its parameters.
+    values
+        the weight, its zero point being 0.
+    bias, multiplier, shift
+        (channels) of int64.
+    ending
+        the parameters that hold these three.
+    """
+
+    func: tirx.PrimFunc
+    parts: OperatorParts
+    record: QuantizedOp
+    data: tirx.Var
+    weight: tirx.Var
+    values: np.ndarray
+    bias: np.ndarray
+    multiplier: np.ndarray
+    shift: np.ndarray
+    ending: tuple[tirx.Var, ...]
+
+    @property
+    def zero_point(self) -> int:
+        """Of the data."""
+        return self.record.inputs[0].zero_point
+
+    def ending_of(self, weight: np.ndarray, folds: bool) -> Ending:
+        """How accumulators begin and end.
+
+        Parameters
+        ----------
+        weight
+            (channels, taps), in which the data's zero point counts.
+        folds
+            whether accumulators are to begin with what the zero point adds over all taps.
+        """
+        records = self._records(weight, folds) if folds else None
+        if records is not None:
+            return Ending(self, records, True)
+        return Ending(self, self._records(weight, False), False)
+
+    def _records(self, weight: np.ndarray, is_folded: bool) -> RescaleRecords | None:
+        quantization = self.record.inputs[0]
+        accumulators = accumulator_range(weight, self.bias, quantization, "int32")
+        first = self.bias
+        if is_folded:
+            wide = weight.astype(np.int64)
+            first = first - self.zero_point * wide.sum(axis=1)
+            # No sum of some of the products may leave 32 bits either.
+            most = np.abs(first) + 256 * np.abs(wide).sum(axis=1)
+            if most.max(initial=0) >= 2**31:
+                return None
+        return rescale_records(first, self.multiplier, self.shift, accumulators)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the accumulators of an operator begin, and what becomes of them.
+
+    Parameters
+    ----------
+    records
+        None if the operator's own expression is kept.
+    is_folded
+        whether accumulators begin with what the zero point adds over all taps.
+    """
+
+    operator: WeightedOperator
+    records: RescaleRecords | None
+    is_folded: bool
+
+    @cached_property
+    def buffer(self) -> tirx.Var | None:
+        """The parameter of the records."""
+        if self.records is None:
+            return None
+        return tirx.decl_buffer(self.records.values.shape, "int32", "records")
+
+    def replaced(
+        self, weight: tirx.Var, values: np.ndarray
+    ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
+        """Parameters and constants in the place of those of the operator's weight and ending.
+
+        Parameters
+        ----------
+        weight, values
+            the weight as the kernel takes it.
+        """
+        if self.records is None or self.buffer is None:
+            return {self.operator.weight: [(weight, values)]}
+        constants = [(weight, values), (self.buffer, self.records.values)]
+        return {self.operator.weight: constants, **{own: [] for own in self.operator.ending}}
+
+    def first(self, channel: tirx.Expr) -> tirx.Expr:
+        """What the accumulators of a channel begin with."""
+        if self.records is None or self.buffer is None:
+            return tirx.IntImm("int32", 0)
+        if self.records.has_wide_bias:
+            return self.buffer[channel, 2]
+        return self.buffer[channel, 1] >> tirx.IntImm("int32", 8)
+
+    @cached_property
+    def _value(self) -> tuple[tirx.Expr, tirx.Var, int]:
+        """The output with a variable in the place of what is rescaled, that, and what is added to
+        round."""
+        parts = self.operator.parts
+        scaled = tirx.Var("scaled", "int32")
+        zero_point, target = _with_zero_point(parts.value, parts.rescale)
+        value = tvm_ffi.structural_map(
+            parts.value, (type(target), lambda node: scaled if node.same_as(target) else node)
+        )
+        return value, scaled, 2 * zero_point + 1
+
+    def store(self, accumulator: tirx.Expr, indices: Indices) -> tirx.Stmt:
+        """Store the output element of an accumulator."""
+        parts = self.operator.parts
+        if self.buffer is None:
+            value = parts.element(accumulator, indices)
+            return tirx.BufferStore(parts.output, value, list(indices))
+        with_variable, scaled, rounding = self._value
+        record = [self.buffer[indices[-1], column] for column in (0, 1)]
+        rescaled = tirx.call_pure_extern(
+            "int32", RESCALE_RECORD, accumulator, *record, tirx.IntImm("int32", rounding)
+        )
+        value = parts.with_indices(with_variable, indices, {scaled: rescaled})
+        return tirx.BufferStore(parts.output, value, list(indices))
+
+
+def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]:
+    """The constant that is added to what is rescaled, and the sum."""
+    for sign, kind in ((1, tirx.Add), (-1, tirx.Sub)):
+        for node in nodes_of(value, kind):
+            if node.a.same_as(call) and isinstance(node.b, tirx.IntImm) and abs(int(node.b)) < 256:
+                return sign * int(node.b), node
+    return 0, call
+
+
+def weighted_operator(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None]
+) -> WeightedOperator | None:
+    """A PrimFunc that begins with a sum of products of int8 data and constant int8 weights.
+
+    Parameters
+    ----------
+    func
+        in block form, with a record.
+    constants
+        by parameter, what it is called with; None for what is no constant.
+    """
+    steps = operators_of(func)
+    if not steps or not steps[0][0].constants:
+        return None
+    record = steps[0][0]
+    types = [quantization.dtype for quantization in record.inputs]
+    if types != ["int8", "int8"] or record.inputs[1].zero_points[0] != 0:
+        return None
+    parts = take_apart(func)
+    if parts is None or parts.rescale is None:
+        return None
+    known = dict(zip(func.params, constants, strict=False))
+    sources = _sources(parts.sum)
+    weights = [source for source in sources if known.get(source) is not None]
+    if len(sources) != 2 or len(weights) != 1:
+        return None
+    (data,) = (source for source in sources if source not in weights)
+    ending = [param for param in func.params if param in _sources(parts.rescale)]
+    used = [known[param] for param in (*weights, *ending) if known.get(param) is not None]
+    if len(used) <= len(ending):
+        return None
+    named = dict(reference_constants(record, used))
+    return WeightedOperator(
+        func,
+        parts,
+        record,
+        data,
+        weights[0],
+        used[0],
+        named["bias"].astype(np.int64),
+        named["multiplier"].astype(np.int64),
+        named["shift"].astype(np.int64),
+        tuple(ending),
+    )
+
+
+def _sources(expr: tirx.Expr) -> list[tirx.Var]:
+    return list(dict.fromkeys(load.source for load in nodes_of(expr, TensorLoad)))
