@@ -13,8 +13,9 @@ from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.boards.board import Board, board_named
-from usmp.boards.plan_for_board import board_targets, check_board_executor
-from usmp.boards.pools import board_constant_pools, board_state_pool, board_workspace_pools
+from usmp.boards.board_targets import board_targets
+from usmp.boards.plan_for_board import check_board_executor
+from usmp.boards.pools import board_pools
 from usmp.codegen.llvm import check_llvm_target
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.frontend import import_model
@@ -87,8 +88,8 @@ def build(
         calls each, and all share one plan. Of several models, in a list or by name, each is an
         entry; those in a list have the names of their files, or `model0`, `model1` and so on.
     target
-        "c", "llvm" with options as "llvm -mcpu=cortex-m3", or several with accelerators, as
-        "accel,c"; see `usmp.objects.targets`.
+        "c", for a Cortex-M as "c -mcpu=cortex-m4", "llvm" with options as "llvm -mcpu=cortex-m3",
+        or several with accelerators, as "accel,c"; see `usmp.objects.targets`.
     executor
         "aot", or an `Executor` with options.
     workspace_memory_pools
@@ -101,8 +102,8 @@ def build(
         prefix of the C symbols, as `tvmgen_<module_name>_run`; "default" by default.
     board
         a board, or its name: pools lie in its memories (the user's have their names), inputs and
-        outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, and the archive
-        gains a project that builds a program for it.
+        outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, the code is for
+        its core, and the archive gains a project that builds a program for it.
     mod_name
         the name that `tvm.relay.build` had for `module_name`; one of the two.
     runtime
@@ -130,10 +131,10 @@ def build(
     UnsupportedModelError
         something in the model has no static C, or its file cannot be read.
     ValueError
-        an unknown target, executor, runtime, algorithm, parameter or board, two pools of
-        one name, pools or memories of a board that are too small, a state pool that leaves no
-        workspace pool for everything else, or a state layout that is damaged or does not fit the
-        model.
+        an unknown target, core, executor, runtime, algorithm, parameter or board, a board and a
+        target for another core, two pools of one name, pools or memories of a board that are too
+        small, a state pool that leaves no workspace pool for everything else, or a state layout
+        that is damaged or does not fit the model.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError
@@ -142,7 +143,8 @@ def build(
         usmp itself fails, which should be reported.
     """
     board = board_named(board) if isinstance(board, str) else board
-    targets = board_targets(board, parse_targets(target))
+    given = parse_targets(target)
+    targets = board_targets(board, given)
     check_llvm_target(targets.cpu)
     executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
     _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
@@ -161,15 +163,9 @@ def build(
     options = planning_options(workspace_io=board is not None)
     if board is not None:
         check_board_executor(board, executor)
-        names = targets.names
-        workspace_memory_pools = board_workspace_pools(
-            board, names, workspace_memory_pools, state_memory_pool
+        workspace_memory_pools, constant_memory_pools, state_memory_pool = board_pools(
+            board, given, workspace_memory_pools, constant_memory_pools, state_memory_pool
         )
-        constant_memory_pools = board_constant_pools(board, names, constant_memory_pools)
-        if state_memory_pool is not None:
-            state_memory_pool = board_state_pool(
-                board, names, state_memory_pool, workspace_memory_pools
-            )
     if state_memory_pool is not None:
         state_memory_pool = choose_state_pool(
             state_memory_pool, workspace_memory_pools, targets.names

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TARGETS = {
-    "c": "plain C99 for any compiler; the default",
+    "c": "C99 for any compiler, the default; -mcpu= says for which Cortex-M (tvmc list cores)",
     "llvm": "an object file behind the same header, with -mtriple= and -mcpu= in the target",
 }
 """Targets that run a model's main function."""
@@ -29,6 +29,16 @@ CORES = {
     "cortex-m85": "Armv8.1-M with vectors of 16 bytes (MVE, Helium); without them: +nomve",
 }
 """Values of -mcpu that target "c" takes; `usmp.objects.cores` has what operators may use there."""
+
+GENERIC_CORE = "generic"
+"""What -mcpu names for portable C where a board would name its core."""
+
+REPLACED_TARGETS = {
+    "cmsis-nn": 'the C has kernels for Cortex-M itself; write "c -mcpu={core}"',
+    "ethos-u": 'write "c -mcpu={core}" to run all operators on the CPU; operators that you run on '
+    "the NPU yourself are those of an accelerator, under another name (docs/accelerators.md)",
+}
+"""Targets of TVM 0.18 that are no more, and what to write in their place."""
 
 DEFAULT_ALGORITHM = "auto"
 

@@ -20,7 +20,8 @@ from usmp.aot.transform import (
     TakeDevices,
 )
 from usmp.boards.board import Board, board_named
-from usmp.boards.plan_for_board import PlanForBoard, board_targets
+from usmp.boards.board_targets import board_targets
+from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.names import symbol_prefix
 from usmp.objects.cores import PORTABLE, Core, core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets

@@ -19,6 +19,7 @@ from conftest import ROOT
 from usmp.driver import tvmc
 from usmp.driver.tvmc import main
 from usmp.names import PASS_OPTIONS
+from usmp.objects.cores import CORES
 from usmp.report import CSV_COLUMNS
 
 BOARD_TOOLS = shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm")
@@ -69,6 +70,16 @@ def folder(tmp_path, monkeypatch, digits_model):
     yield tmp_path
     if tvm_ffi.get_global_func(ALGORITHM, allow_missing=True):
         tvm_ffi.remove_global_func(ALGORITHM)
+
+
+def test_cores():
+    table = [row for row in rows(PAGE) if row[0].startswith("`cortex-")]
+    lacking = {
+        name: re.findall(r"`\+([\w.]+)`", row[2])
+        for row in table
+        for name in re.findall(r"`([\w-]+)`", row[0])
+    }
+    assert lacking == {name: list(core.optional) for name, core in CORES.items()}
 
 
 @pytest.mark.cc

@@ -157,6 +157,12 @@ class Board:
     code_memory: str
     data_memory: str
 
+    @property
+    def core(self) -> str:
+        """What `-mcpu` calls its core in a target "c"; nothing for one that is no Cortex-M."""
+        flag = "-mcpu="
+        return "".join(f.removeprefix(flag) for f in self.cpu_flags if f.startswith(flag))
+
     def memory(self, name: str) -> Memory:
         """The memory of that name.
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
-from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import text_for_board
 from usmp.boards.board import Board
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
-from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
@@ -60,15 +56,6 @@ class PlanForBoard(ModulePass):
                     misfit.does_not_fit, misfit.solution, board.name, board.memory
                 )
                 raise ValueError(text) from error
-
-
-def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:
-    """The targets; "llvm" without -mtriple, which TVM takes for this host, means the board."""
-    if board is None or targets.cpu.kind.name != "llvm":
-        return targets
-    if targets.cpu.attrs.get("mtriple") != Target("llvm").attrs.get("mtriple"):
-        return targets
-    return replace(targets, cpu=parse_targets(f"llvm {board.llvm_options}").cpu)
 
 
 def check_board_executor(board: Board, executor: Executor) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from tvm.target import Target
 
 from usmp.boards.board import Board, constant_section, lasting_section, workspace_section
+from usmp.boards.board_targets import board_targets
 from usmp.objects.pools import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -13,6 +16,65 @@ from usmp.objects.pools import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.objects.targets import BuildTargets, is_target
+
+
+class _Pools(NamedTuple):
+    workspace: WorkspaceMemoryPools
+    constants: ConstantMemoryPools
+    states: WorkspacePoolInfo | None
+
+
+def board_pools(
+    board: Board,
+    given: BuildTargets,
+    workspace: WorkspaceMemoryPools | None = None,
+    constants: ConstantMemoryPools | None = None,
+    states: WorkspacePoolInfo | str | None = None,
+) -> _Pools:
+    """All pools of a program for a board, as `board_workspace_pools` and the others here say.
+
+    Parameters
+    ----------
+    given
+        the targets as the user named them; pools that list the CPU so mean the board's.
+    workspace, constants, states
+        pools of the user.
+
+    Raises
+    ------
+    ValueError
+        see `board_workspace_pools` and `board_constant_pools`.
+    """
+    targets = board_targets(board, given)
+    if workspace is not None:
+        pools = [_on_core(pool, given.cpu, targets.cpu) for pool in workspace.pools]
+        workspace = WorkspaceMemoryPools(pools)
+    if constants is not None:
+        pools = [_on_core(pool, given.cpu, targets.cpu) for pool in constants.pools]
+        constants = ConstantMemoryPools(pools)
+    if isinstance(states, WorkspacePoolInfo):
+        states = _on_core(states, given.cpu, targets.cpu)
+    names = targets.names
+    workspace = board_workspace_pools(board, names, workspace, states)
+    constants = board_constant_pools(board, names, constants)
+    if states is not None:
+        states = board_state_pool(board, names, states, workspace)
+    return _Pools(workspace, constants, states)
+
+
+def _on_core(pool: Any, given: Target, target: Target) -> Any:
+    """The same pool, which lists `target` where it listed `given`."""
+
+    def renamed(listed: Any) -> Any:
+        return target if isinstance(listed, Target) and is_target(listed, given) else listed
+
+    access = {renamed(listed): allowed for listed, allowed in pool.target_access.items()}
+    bursts = {renamed(listed): n for listed, n in pool.target_burst_bytes.items()}
+    properties = pool.properties(target_burst_bytes=bursts)
+    if isinstance(pool, ConstantPoolInfo):
+        return ConstantPoolInfo(pool.pool_name, access, pool.constant_info_array, properties)
+    return WorkspacePoolInfo(pool.pool_name, access, properties)
 
 
 def board_workspace_pools(

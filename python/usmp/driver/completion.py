@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from usmp.driver.help import add_command
-from usmp.names import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
+from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -74,6 +74,8 @@ def _completer(command: str, action: argparse.Action) -> Any:
         return _named_files(FilesCompleter(_ENDINGS[command]))
     if action.dest == "target":
         return ChoicesCompleter(TARGETS)
+    if action.dest == "target_c_mcpu":
+        return ChoicesCompleter(CORES)
     if action.dest == "board":
         return ChoicesCompleter(BOARDS)
     if action.dest == "usmp_algorithm":

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.help import add_command
-from usmp.names import ALGORITHMS, BOARDS, PASS_OPTIONS, TARGETS
+from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -27,7 +27,7 @@ def add_list_parser(commands: Any) -> None:
         commands,
         "list",
         list_choices,
-        summary="show targets, boards, algorithms and pass options",
+        summary="show targets, cores, boards, algorithms and pass options",
         description="Show what a build can choose from.",
         examples=_EXAMPLES,
     )
@@ -79,6 +79,10 @@ def _accelerators() -> list[str]:
     return registered_accelerators()
 
 
+def _cores() -> Rows:
+    return [{"name": name, "description": text} for name, text in CORES.items()]
+
+
 def _boards() -> Rows:
     return [{"name": name, "description": text} for name, text in BOARDS.items()]
 
@@ -114,6 +118,7 @@ def _pass_configs() -> Rows:
 
 SECTIONS = {
     "targets": _targets,
+    "cores": _cores,
     "boards": _boards,
     "algorithms": _algorithms,
     "pass-configs": _pass_configs,

@@ -86,17 +86,22 @@ def core_of(target: Target | None) -> Core:
     Parameters
     ----------
     target
-        of kind "c", with or without -mcpu; for any other kind the core is the portable one, as
-        its compiler chooses instructions itself.
+        the portable core is that of "c" without -mcpu or with -mcpu=generic, and of any other
+        kind, whose compiler chooses instructions itself.
 
     Raises
     ------
     ValueError
         an unknown -mcpu, or a feature that GCC does not take for that core.
     """
-    if target is None or target.kind.name != "c" or not target.attrs.get("mcpu"):
-        return PORTABLE
-    return _named(str(target.attrs["mcpu"]))
+    mcpu = named_core(target) if target is not None and target.kind.name == "c" else None
+    return PORTABLE if mcpu in (None, names.GENERIC_CORE) else _named(mcpu)
+
+
+def named_core(target: Target) -> str | None:
+    """What -mcpu says, or None."""
+    mcpu = target.attrs.get("mcpu")
+    return str(mcpu) if mcpu else None
 
 
 def _named(mcpu: str) -> Core:

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from tvm.target import Target
 
-from usmp.names import TARGET_OPTIONS, TARGETS
+from usmp.names import REPLACED_TARGETS, TARGET_OPTIONS, TARGETS
+from usmp.objects.cores import core_of
 
 _OPTIONS = TARGET_OPTIONS["llvm"]
 """The options that either target takes, as "-mcpu=cortex-m3"."""
@@ -49,7 +50,8 @@ def parse_targets(targets: OneTarget | Sequence[OneTarget] | BuildTargets) -> Bu
     Raises
     ------
     ValueError
-        not one CPU among them, a name or an option that is not known, or a name twice.
+        not one CPU among them, a name, an option or a core that is not known, a name twice, or
+        one of TVM 0.18 that is no more.
     """
     if isinstance(targets, BuildTargets):
         return targets
@@ -149,6 +151,8 @@ def _parse_one(target: OneTarget) -> Target | str:
         raise ValueError(
             f'target "{parsed.kind.name}" is not supported; supported: {", ".join(TARGETS)}'
         )
+    if isinstance(parsed, Target):
+        core_of(parsed)
     return parsed
 
 
@@ -156,6 +160,8 @@ def _parse_text(text: str) -> Target | str:
     kind, *options = text.split() or [""]
     if kind.startswith("{"):
         return _target(text, text)
+    if kind in REPLACED_TARGETS:
+        raise ValueError(f'target "{kind}" is no more: {_replacement(kind, options)}')
     if kind in TARGETS:
         return _target({"kind": kind, **dict(_option(option, text) for option in options)}, text)
     if kind in Target.list_kinds():
@@ -163,6 +169,12 @@ def _parse_text(text: str) -> Target | str:
     if options or not _ACCELERATOR_NAME.fullmatch(kind):
         raise ValueError(f'unknown target "{text}"; supported: {", ".join(TARGETS)}')
     return kind
+
+
+def _replacement(kind: str, options: Sequence[str]) -> str:
+    """What to write for a target of TVM 0.18, with the core that its options named."""
+    cores = [option.partition("=")[2] for option in options if option.startswith("-mcpu=")]
+    return REPLACED_TARGETS[kind].format(core=cores[0] if cores else "cortex-m55")
 
 
 def _target(description: object, text: str) -> Target:

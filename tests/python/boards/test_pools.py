@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tvm.target import Target
 
 from usmp import (
     ConstantMemoryPools,
@@ -12,7 +13,13 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.boards.board import board_named
-from usmp.boards.pools import board_constant_pools, board_state_pool, board_workspace_pools
+from usmp.boards.pools import (
+    board_constant_pools,
+    board_pools,
+    board_state_pool,
+    board_workspace_pools,
+)
+from usmp.objects.targets import parse_targets, target_text
 
 AN547 = board_named("mps3-an547")
 
@@ -125,3 +132,28 @@ def test_the_pool_of_the_states_as_described():
         ("sram", 512, True, ".bss.pool.sram", ["c"]),
     ]
     assert board_state_pool(AN547, ["c"], given, own) == own.pools[1]
+
+
+def test_the_cpu_of_the_user_is_the_core_of_the_board():
+    c, m55 = Target("c"), "c -mcpu=cortex-m55"
+    properties = PoolInfoProperties(target_burst_bytes={c: 4, "accel": 8})
+    dtcm = WorkspacePoolInfo("dtcm", {c: "rw", "accel": "ro"}, properties)
+    flash = ConstantPoolInfo("flash", [Target("llvm"), c])
+    workspace, constants, states = board_pools(
+        AN547,
+        parse_targets("accel,c"),
+        WorkspaceMemoryPools([dtcm]),
+        ConstantMemoryPools([flash]),
+        WorkspacePoolInfo("sram", [c]),
+    )
+    (pool,) = workspace.pools
+    assert texts(pool.target_access) == {m55: "rw", "accel": "ro"}
+    assert texts(pool.target_burst_bytes) == {m55: 4, "accel": 8}
+    assert [target_text(t).split()[0] for t in constants.pools[0].targets] == ["llvm", "c"]
+    assert target_text(constants.pools[0].targets[1]) == m55
+    assert states is not None
+    assert [target_text(t) for t in states.targets] == [m55]
+
+
+def texts(by_target):
+    return {t if isinstance(t, str) else target_text(t): value for t, value in by_target.items()}

@@ -92,7 +92,7 @@ def test_no_source_for_the_functions(tvmc, extension):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["accel", "ethos-u"])
+@pytest.mark.parametrize("name", ["accel", "my-npu"])
 def test_a_note_where_no_patterns_are_registered(tvmc, name):
     done = tvmc(*COMPILE, f"--target={name},c")
     note = f"note: no operator is taken by target {name}: no patterns are registered for it\n"

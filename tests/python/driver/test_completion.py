@@ -61,6 +61,7 @@ def bash(tmp_path):
         ("tvmc run ", {"net.tar"}),
         ("tvmc info ", {"net.tflite", "net.onnx", "net.tar"}),
         ("tvmc compile net.tflite --target-c", {"--target-c-mcpu"}),
+        ("tvmc compile --target-c-mcpu=cortex-m0", {"cortex-m0", "cortex-m0plus"}),
         ("tvmc compile --target ", set(TARGETS)),
         # Bash takes "=" for the end of a word, so that only what follows is offered.
         ("tvmc compile --target=l", {"llvm"}),
@@ -72,7 +73,7 @@ def bash(tmp_path):
         ("tvmc compile --pass-config tir.usmp.algorithm=", set(ALGORITHMS)),
         ("tvmc compile --pass-config tir.usmp.enable=", {"0", "1"}),
         ("tvmc compile --pass-config tir.usmp.custom_algorithm=", set()),
-        ("tvmc list ", {"targets", "boards", "algorithms", "pass-configs"}),
+        ("tvmc list ", {"targets", "cores", "boards", "algorithms", "pass-configs"}),
         ("tvmc completion ", {"bash", "zsh", "fish"}),
     ],
 )

@@ -44,7 +44,13 @@ def test_a_core_by_its_name(name):
 
 @pytest.mark.parametrize(
     "target",
-    [None, Target("c"), Target("llvm"), Target({"kind": "llvm", "mcpu": "cortex-m4"})],
+    [
+        None,
+        Target("c"),
+        Target({"kind": "c", "mcpu": "generic"}),
+        Target("llvm"),
+        Target({"kind": "llvm", "mcpu": "cortex-m4"}),
+    ],
     ids=str,
 )
 def test_portable(target):

@@ -1,0 +1,84 @@
+"""Targets as `--target` and `usmp.build` take them."""
+
+from __future__ import annotations
+
+import pytest
+from tvm.target import Target
+
+from usmp.objects.targets import is_target, parse_targets, target_text
+
+C = Target("c")
+M4 = Target({"kind": "c", "mcpu": "cortex-m4"})
+M33 = Target({"kind": "c", "mcpu": "cortex-m33"})
+
+
+@pytest.mark.parametrize(
+    "text", ["c", "c -mcpu=cortex-m4", "c -mcpu=cortex-m33+nodsp", "c -mcpu=generic"]
+)
+def test_a_target_is_printed_as_it_was_read(text):
+    assert target_text(parse_targets(text).cpu) == text
+
+
+def test_any_cpu_of_llvm():
+    assert parse_targets("llvm -mcpu=cortex-a53").cpu.attrs["mcpu"] == "cortex-a53"
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["c -mcpu=cortex-a53", "accel,c -mcpu=cortex-a53", Target({"kind": "c", "mcpu": "cortex-a53"})],
+    ids=str,
+)
+def test_an_unknown_core(target):
+    with pytest.raises(
+        ValueError, match=r"^target c: unknown -mcpu=cortex-a53; supported: cortex-"
+    ):
+        parse_targets(target)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            "cmsis-nn,c",
+            'target "cmsis-nn" is no more: the C has kernels for Cortex-M itself; write '
+            '"c -mcpu=cortex-m55"',
+        ),
+        (
+            "cmsis-nn",
+            'target "cmsis-nn" is no more: the C has kernels for Cortex-M itself; write '
+            '"c -mcpu=cortex-m55"',
+        ),
+        (
+            ["c", "cmsis-nn -mcpu=cortex-m4"],
+            'target "cmsis-nn" is no more: the C has kernels for Cortex-M itself; write '
+            '"c -mcpu=cortex-m4"',
+        ),
+        (
+            "ethos-u -accelerator_config=ethos-u55-256,c",
+            'target "ethos-u" is no more: write "c -mcpu=cortex-m55" to run all operators on the '
+            "CPU; operators that you run on the NPU yourself are those of an accelerator, under "
+            "another name (docs/accelerators.md)",
+        ),
+    ],
+)
+def test_targets_of_tvm_0_18(target, message):
+    with pytest.raises(ValueError) as error:
+        parse_targets(target)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("listed", "target", "expected"),
+    [
+        (C, C, True),
+        (C, M4, False),
+        (M4, C, False),
+        (M4, M4, True),
+        (M33, M4, False),
+        ("c", M4, True),
+        (C, Target("llvm"), False),
+        (C, Target({"kind": "ext_dev", "keys": ["accel"]}), False),
+    ],
+)
+def test_a_pool_means_a_target(listed, target, expected):
+    assert is_target(listed, target) is expected
