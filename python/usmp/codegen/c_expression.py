@@ -30,7 +30,7 @@ from usmp.codegen.c_types import (
 )
 from usmp.codegen.calls import extern_function, may_have_effects
 from usmp.codegen.value_types import passed_type, pointer_type, value_type
-from usmp.tir.intrinsics import is_low_bits_function
+from usmp.tir.intrinsics import SATURATE_INT8, is_low_bits_function
 from usmp.tir.math_functions import MATH_FUNCTIONS
 
 _ATOM, _UNARY, _MULTIPLY, _ADD, _SHIFT, _COMPARE, _EQUAL, _BIT_AND, _BIT_XOR, _BIT_OR = range(10)
@@ -188,6 +188,10 @@ class ExpressionPrinter:
 
     def _extreme(self, expr: tirx.Min | tirx.Max) -> _Text:
         _check_is_computable(str(expr.ty.dtype), expr)
+        saturated = _saturated_int8(expr)
+        if saturated is not None:
+            self.helpers.intrinsic(SATURATE_INT8)
+            return _Text(f"{SATURATE_INT8}({self.print(saturated)})")
         name, operator = ("min", "<") if isinstance(expr, tirx.Min) else ("max", ">")
         function = self.helpers.extreme(name, str(expr.ty.dtype), operator)
         return _Text(f"{function}({self.print(expr.a)}, {self.print(expr.b)})")
@@ -388,6 +392,20 @@ def _check_is_computable(dtype: str, expr: tirx.Expr) -> None:
         raise UnsupportedInC(
             f"arithmetic of {dtype} has no C99 form: {expr}; convert to float32, and back"
         )
+
+
+def _saturated_int8(expr: tirx.Min | tirx.Max) -> tirx.Expr | None:
+    """What both limits of 8 bits are applied to, for which processors have an instruction."""
+    inner = expr.a
+    is_limited = (
+        isinstance(inner, tirx.Min | tirx.Max)
+        and type(inner) is not type(expr)
+        and str(expr.ty.dtype) == "int32"
+        and all(isinstance(e.b, IntImm) for e in (expr, inner))
+        and {int(expr.b), int(inner.b)} == {-128, 127}
+        and int((expr if isinstance(expr, tirx.Min) else inner).b) == 127
+    )
+    return inner.a if is_limited else None
 
 
 def _only_index(buffer: Var, indices: list[tirx.Expr]) -> tirx.Expr:

@@ -6,7 +6,8 @@ import re
 from importlib.resources import files
 
 _FUNCTION = re.compile(
-    r"^static inline [^;{]*?(?P<name>\w+)\([^)]*\) \{\n.*?^\}$", re.MULTILINE | re.DOTALL
+    r"^(?:static inline|TVMGEN_INLINE) [^;{]*?(?P<name>\w+)\([^)]*\) \{\n.*?^\}$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -31,10 +32,13 @@ C_ARITHMETIC = (
 )
 """Operations that C leaves undefined for some operands, as functions that define them."""
 
-C_TENSOR_INTRINSICS = functions_of("tensor_intrin_dot.c") | functions_of(
-    "tensor_intrin_depthwise.c"
+C_TENSOR_INTRINSICS = (
+    functions_of("tensor_intrin_dot_steps.c")
+    | functions_of("tensor_intrin_dot.c")
+    | functions_of("tensor_intrin_weights_sum.c")
+    | functions_of("tensor_intrin_depthwise.c")
 )
-"""The loops of operators that are functions, with bodies for several cores."""
+"""Inner loops of operators, with bodies for several cores, and the functions that they call."""
 
 C_CONVERSIONS = functions_of("small_floats.c")
 """From and to the floating-point numbers of 16 bits."""

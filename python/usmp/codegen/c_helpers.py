@@ -27,6 +27,11 @@ class Helpers:
     declared: frozenset[str] = frozenset()
     """Functions of the user that the header declares."""
 
+    @property
+    def ask_for_features(self) -> bool:
+        """Whether there are functions that ask for the features of the core."""
+        return any(text.startswith("TVMGEN_INLINE") for text in self.definitions.values())
+
     def extreme(self, name: str, dtype: str, operator: str) -> str:
         """A `min` or `max` that evaluates each operand once."""
         c = c_type(dtype)

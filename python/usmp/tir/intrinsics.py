@@ -20,6 +20,9 @@ RESCALE_RECORD = "tvmgen_rescale_record"
 the zero point added; of `shift` the lowest byte counts, from 1 to 22, rounding is twice the zero
 point and 1 more, and the accumulator is less than 2**30."""
 
+SATURATE_INT8 = "tvmgen_saturate_int8"
+"""(int32 value) -> int32: the nearest number of 8 bits."""
+
 LEADING_ZEROS = "tvmgen_leading_zeros"
 """(int32 value) -> int32: how many of its highest bits are zero."""
 

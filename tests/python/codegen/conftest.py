@@ -91,8 +91,9 @@ def load_functions(print_functions, compile_c):
             line.removesuffix(" {") + ";" for line in _heads(text) if line.startswith("void")
         )
         includes = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
+        macros = text_of("compiler_macros.h") + text_of("tensor_intrin_features.h")
         return compile_c(
-            f"{includes}{text_of('compiler_macros.h')}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n",
+            f"{includes}{macros}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n",
             *flags,
             **options,
         )

@@ -38,7 +38,10 @@ def test_files():
         "static_assert.h",
         "tensor_intrin_depthwise.c",
         "tensor_intrin_dot.c",
+        "tensor_intrin_dot_steps.c",
+        "tensor_intrin_features.h",
         "tensor_intrin_rescale.c",
+        "tensor_intrin_weights_sum.c",
     ]
 
 

@@ -382,3 +382,27 @@ def test_a_primfunc_that_is_called_by_its_name(emit, tmp_path):
     text = emit(Module, *SHARED_TENSORS)
     assert "  tvmgen_default_g(x_ptr, w, f_ptr);" in text[1]
     assert run_program(tmp_path, *text, ["-O2"]) == "20 5\n"
+
+
+def test_functions_with_bodies_for_cores_come_after_the_macros_that_choose(emit, compile_c):
+    @I.ir_module(s_tir=True)
+    class Rescaled:
+        @T.prim_func
+        def __tvm_main__(x_ptr: T.handle("int32"), y_ptr: T.handle("int32")):
+            x = T.decl_buffer((4,), "int32", data=x_ptr)
+            y = T.decl_buffer((4,), "int32", data=y_ptr)
+            for i in range(4):
+                y[i] = T.call_pure_extern(
+                    "int32", "tvmgen_rescale_record", x[i], 1 << 30, i + 1, -255
+                )
+
+    tensors = ([("x", [4], "int32")], [("y", [4], "int32")])
+    header, source = emit(Rescaled, *tensors)
+    heads = [
+        "#define TVMGEN_INLINE ",
+        "TVMGEN_INLINE int32_t tvmgen_rescale_record(",
+        "__tvm_main__(",
+    ]
+    assert sorted(source.index(head) for head in heads) == [source.index(h) for h in heads]
+    assert "TVMGEN_INLINE" not in emit(Shared, *SHARED_TENSORS)[1]
+    compile_c(source, files={"tvmgen_default.h": header})

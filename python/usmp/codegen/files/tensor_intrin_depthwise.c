@@ -1,10 +1,32 @@
-/* One tap of a depthwise convolution, of several channels. */
+/* Products of several channels, each by a weight of its own. */
 #include <stdint.h>
 
-static inline void tvmgen_depthwise_4(const int8_t* x, const int8_t* w, int32_t offset,
+#include "tensor_intrin_features.h"
+
+/* acc[c] += (x[c] + offset) * w[c] of four channels. */
+TVMGEN_INLINE void tvmgen_depthwise_4(const int8_t* x, const int8_t* w, int32_t offset,
                                       int32_t* acc) {
+#if defined(TVMGEN_DSP)
+  const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
+  uint32_t x0, x1, w0, w1;
+  __asm__(
+      "ldr %[x0], %[x]\n\t"
+      "ldr %[w0], %[w]\n\t"
+      "sxtab16 %[x1], %[offsets], %[x0], ror #8\n\t"
+      "sxtab16 %[x0], %[offsets], %[x0]\n\t"
+      "sxtb16 %[w1], %[w0], ror #8\n\t"
+      "sxtb16 %[w0], %[w0]\n\t"
+      "smlabb %[a0], %[x0], %[w0], %[a0]\n\t"
+      "smlabb %[a1], %[x1], %[w1], %[a1]\n\t"
+      "smlatt %[a2], %[x0], %[w0], %[a2]\n\t"
+      "smlatt %[a3], %[x1], %[w1], %[a3]"
+      : [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]), [a3] "+r"(acc[3]), [x0] "=&r"(x0),
+        [x1] "=&r"(x1), [w0] "=&r"(w0), [w1] "=&r"(w1)
+      : [x] "m"(*(const int8_t (*)[4])x), [w] "m"(*(const int8_t (*)[4])w), [offsets] "r"(offsets));
+#else
   acc[0] += (x[0] + offset) * w[0];
   acc[1] += (x[1] + offset) * w[1];
   acc[2] += (x[2] + offset) * w[2];
   acc[3] += (x[3] + offset) * w[3];
+#endif
 }

@@ -1,95 +1,168 @@
-/* Sums of products of 8-bit integers: P pixels by C channels, P and C in the name. */
+/* Sums of products of pixels by channels of weights.
+ *
+ * tvmgen_dot_PxC: acc[p * C + c] += sum of (x[p * x_distance + k] + offset) * w[c * w_distance + k]
+ * over k < n. No sum overflows, -128 <= offset <= 128, and nothing else is read. Where a compiler
+ * has vectors it makes them from a simple loop; elsewhere four columns are a step. */
 #include <stdint.h>
 
-static inline void tvmgen_dot_1x1(const int8_t* x, int32_t x_distance, const int8_t* w,
+#include "tensor_intrin_dot_steps.c"
+#include "tensor_intrin_features.h"
+
+TVMGEN_INLINE void tvmgen_dot_1x1(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x[0 * x_distance + k] + offset) * w[0 * w_distance + k];
-  }
+  int32_t sums[1] = {acc[0]};
   (void)x_distance;
   (void)w_distance;
+#if defined(TVMGEN_VECTORS)
+  for (int32_t k = 0; k < n; ++k) {
+    const int16_t x0 = (int16_t)(x[k] + offset);
+    sums[0] += x0 * w[k];
+  }
+#else
+  for (; n >= 16; n -= 16) {
+    tvmgen_dot_step_1x1(&x, &w, offset, sums);
+    tvmgen_dot_step_1x1(&x, &w, offset, sums);
+    tvmgen_dot_step_1x1(&x, &w, offset, sums);
+    tvmgen_dot_step_1x1(&x, &w, offset, sums);
+  }
+  for (; n >= 4; n -= 4) tvmgen_dot_step_1x1(&x, &w, offset, sums);
+  for (; n > 0; --n, ++x, ++w) tvmgen_dot_column_1x1(x, w, offset, sums);
+#endif
+  acc[0] = sums[0];
 }
 
-static inline void tvmgen_dot_1x2(const int8_t* x, int32_t x_distance, const int8_t* w,
+TVMGEN_INLINE void tvmgen_dot_1x2(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x[0 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[1] += (x[0 * x_distance + k] + offset) * w[1 * w_distance + k];
-  }
+  int32_t sums[2] = {acc[0], acc[1]};
   (void)x_distance;
-  (void)w_distance;
+#if defined(TVMGEN_VECTORS)
+  for (int32_t k = 0; k < n; ++k) {
+    const int16_t x0 = (int16_t)(x[k] + offset);
+    sums[0] += x0 * w[k];
+    sums[1] += x0 * w[w_distance + k];
+  }
+#else
+  for (; n >= 16; n -= 16) {
+    tvmgen_dot_step_1x2(&x, &w, w_distance, offset, sums);
+    tvmgen_dot_step_1x2(&x, &w, w_distance, offset, sums);
+    tvmgen_dot_step_1x2(&x, &w, w_distance, offset, sums);
+    tvmgen_dot_step_1x2(&x, &w, w_distance, offset, sums);
+  }
+  for (; n >= 4; n -= 4) tvmgen_dot_step_1x2(&x, &w, w_distance, offset, sums);
+  for (; n > 0; --n, ++x, ++w) tvmgen_dot_column_1x2(x, w, w_distance, offset, sums);
+#endif
+  acc[0] = sums[0];
+  acc[1] = sums[1];
 }
 
-static inline void tvmgen_dot_1x4(const int8_t* x, int32_t x_distance, const int8_t* w,
+TVMGEN_INLINE void tvmgen_dot_1x4(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x[0 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[1] += (x[0 * x_distance + k] + offset) * w[1 * w_distance + k];
-    acc[2] += (x[0 * x_distance + k] + offset) * w[2 * w_distance + k];
-    acc[3] += (x[0 * x_distance + k] + offset) * w[3 * w_distance + k];
-  }
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   (void)x_distance;
-  (void)w_distance;
+#if defined(TVMGEN_VECTORS)
+  for (int32_t k = 0; k < n; ++k) {
+    const int16_t x0 = (int16_t)(x[k] + offset);
+    sums[0] += x0 * w[k];
+    sums[1] += x0 * w[w_distance + k];
+    sums[2] += x0 * w[2 * w_distance + k];
+    sums[3] += x0 * w[3 * w_distance + k];
+  }
+#else
+  for (; n >= 16; n -= 16) {
+    tvmgen_dot_step_1x4(&x, &w, w_distance, offset, sums);
+    tvmgen_dot_step_1x4(&x, &w, w_distance, offset, sums);
+    tvmgen_dot_step_1x4(&x, &w, w_distance, offset, sums);
+    tvmgen_dot_step_1x4(&x, &w, w_distance, offset, sums);
+  }
+  for (; n >= 4; n -= 4) tvmgen_dot_step_1x4(&x, &w, w_distance, offset, sums);
+  for (; n > 0; --n, ++x, ++w) tvmgen_dot_column_1x4(x, w, w_distance, offset, sums);
+#endif
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
 }
 
-static inline void tvmgen_dot_2x1(const int8_t* x, int32_t x_distance, const int8_t* w,
+TVMGEN_INLINE void tvmgen_dot_2x1(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x[0 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[1] += (x[1 * x_distance + k] + offset) * w[0 * w_distance + k];
-  }
-  (void)x_distance;
+  int32_t sums[2] = {acc[0], acc[1]};
   (void)w_distance;
+#if defined(TVMGEN_VECTORS)
+  for (int32_t k = 0; k < n; ++k) {
+    const int16_t x0 = (int16_t)(x[k] + offset);
+    const int16_t x1 = (int16_t)(x[x_distance + k] + offset);
+    sums[0] += x0 * w[k];
+    sums[1] += x1 * w[k];
+  }
+#else
+  for (; n >= 16; n -= 16) {
+    tvmgen_dot_step_2x1(&x, x_distance, &w, offset, sums);
+    tvmgen_dot_step_2x1(&x, x_distance, &w, offset, sums);
+    tvmgen_dot_step_2x1(&x, x_distance, &w, offset, sums);
+    tvmgen_dot_step_2x1(&x, x_distance, &w, offset, sums);
+  }
+  for (; n >= 4; n -= 4) tvmgen_dot_step_2x1(&x, x_distance, &w, offset, sums);
+  for (; n > 0; --n, ++x, ++w) tvmgen_dot_column_2x1(x, x_distance, w, offset, sums);
+#endif
+  acc[0] = sums[0];
+  acc[1] = sums[1];
 }
 
-static inline void tvmgen_dot_2x2(const int8_t* x, int32_t x_distance, const int8_t* w,
+TVMGEN_INLINE void tvmgen_dot_2x2(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
+#if defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x[0 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[1] += (x[0 * x_distance + k] + offset) * w[1 * w_distance + k];
-    acc[2] += (x[1 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[3] += (x[1 * x_distance + k] + offset) * w[1 * w_distance + k];
+    const int16_t x0 = (int16_t)(x[k] + offset);
+    const int16_t x1 = (int16_t)(x[x_distance + k] + offset);
+    sums[0] += x0 * w[k];
+    sums[1] += x0 * w[w_distance + k];
+    sums[2] += x1 * w[k];
+    sums[3] += x1 * w[w_distance + k];
   }
-  (void)x_distance;
-  (void)w_distance;
+#else
+  for (; n >= 16; n -= 16) {
+    tvmgen_dot_step_2x2(&x, x_distance, &w, w_distance, offset, sums);
+    tvmgen_dot_step_2x2(&x, x_distance, &w, w_distance, offset, sums);
+    tvmgen_dot_step_2x2(&x, x_distance, &w, w_distance, offset, sums);
+    tvmgen_dot_step_2x2(&x, x_distance, &w, w_distance, offset, sums);
+  }
+  for (; n >= 4; n -= 4) tvmgen_dot_step_2x2(&x, x_distance, &w, w_distance, offset, sums);
+  for (; n > 0; --n, ++x, ++w) tvmgen_dot_column_2x2(x, x_distance, w, w_distance, offset, sums);
+#endif
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
 }
 
-static inline void tvmgen_dot_4x1(const int8_t* x, int32_t x_distance, const int8_t* w,
+TVMGEN_INLINE void tvmgen_dot_4x1(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x[0 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[1] += (x[1 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[2] += (x[2 * x_distance + k] + offset) * w[0 * w_distance + k];
-    acc[3] += (x[3 * x_distance + k] + offset) * w[0 * w_distance + k];
-  }
-  (void)x_distance;
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   (void)w_distance;
-}
-
-static inline void tvmgen_weights_sum_1(const int8_t* w, int32_t w_distance, int32_t n,
-                                         int32_t factor, int32_t* acc) {
+#if defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
-    acc[0] += factor * w[0 * w_distance + k];
+    const int16_t x0 = (int16_t)(x[k] + offset);
+    const int16_t x1 = (int16_t)(x[x_distance + k] + offset);
+    const int16_t x2 = (int16_t)(x[2 * x_distance + k] + offset);
+    const int16_t x3 = (int16_t)(x[3 * x_distance + k] + offset);
+    sums[0] += x0 * w[k];
+    sums[1] += x1 * w[k];
+    sums[2] += x2 * w[k];
+    sums[3] += x3 * w[k];
   }
-  (void)w_distance;
-}
-
-static inline void tvmgen_weights_sum_2(const int8_t* w, int32_t w_distance, int32_t n,
-                                         int32_t factor, int32_t* acc) {
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += factor * w[0 * w_distance + k];
-    acc[1] += factor * w[1 * w_distance + k];
+#else
+  for (; n >= 16; n -= 16) {
+    tvmgen_dot_step_4x1(&x, x_distance, &w, offset, sums);
+    tvmgen_dot_step_4x1(&x, x_distance, &w, offset, sums);
+    tvmgen_dot_step_4x1(&x, x_distance, &w, offset, sums);
+    tvmgen_dot_step_4x1(&x, x_distance, &w, offset, sums);
   }
-  (void)w_distance;
-}
-
-static inline void tvmgen_weights_sum_4(const int8_t* w, int32_t w_distance, int32_t n,
-                                         int32_t factor, int32_t* acc) {
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += factor * w[0 * w_distance + k];
-    acc[1] += factor * w[1 * w_distance + k];
-    acc[2] += factor * w[2 * w_distance + k];
-    acc[3] += factor * w[3 * w_distance + k];
-  }
-  (void)w_distance;
+  for (; n >= 4; n -= 4) tvmgen_dot_step_4x1(&x, x_distance, &w, offset, sums);
+  for (; n > 0; --n, ++x, ++w) tvmgen_dot_column_4x1(x, x_distance, w, offset, sums);
+#endif
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
 }

@@ -30,6 +30,7 @@ from usmp.tir.intrinsics import (
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
     RESCALE_RECORD,
+    SATURATE_INT8,
     SIGMOID_INDEX,
     arithmetic_function,
 )
@@ -131,6 +132,10 @@ def _rescale_record(
     high = b.let("high", _as("int32", (product + (_int64(1) << _int64(30))) >> _int64(31)))
     rounded = b.let("rounded", _as("int32", _as("uint32", rounding) << _as("uint32", right)) >> 1)
     return (high + (high >> 31) + rounded) >> right
+
+
+def _saturate_int8(_: Bindings, value: Expr) -> Expr:
+    return tirx.max(tirx.min(value, _int32(127)), _int32(-128))
 
 
 def _leading_zeros(_: Bindings, value: Expr) -> Expr:
@@ -312,6 +317,7 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: (_multiply_single_rounding, _THREE),
     RESCALE_CHANNEL: (_rescale_channel, _RECORD),
     RESCALE_RECORD: (_rescale_record, ("int32",) * 4),
+    SATURATE_INT8: (_saturate_int8, _ONE),
     LEADING_ZEROS: (_leading_zeros, _ONE),
     ONE_OVER_ONE_PLUS: (_one_over_one_plus, _ONE),
     DIVIDE: (_divide, ("int32",) * 4),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tvm import tirx
 
-from usmp.codegen.c_files import C_ARITHMETIC, C_INTRINSICS
+from usmp.codegen.c_files import C_ARITHMETIC, C_INTRINSICS, text_of
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.llvm.intrinsics import DIFFERENCE_64, LLVM_INTRINSICS, PRODUCT_64, SUM_64
 from usmp.tir.intrinsics import (
@@ -26,6 +26,7 @@ from usmp.tir.intrinsics import (
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
     RESCALE_RECORD,
+    SATURATE_INT8,
     SIGMOID_INDEX,
 )
 
@@ -84,7 +85,7 @@ def arguments(name: str) -> list[np.ndarray]:
     if name in (INTERPOLATED_LOGISTIC, INTERPOLATED_TANH):
         low = draw.between(0, 65535)
         return [draw.between(-(2**24), 2**24), low, np.minimum(low + draw.between(0, 512), 65535)]
-    assert name == LEADING_ZEROS
+    assert name in (LEADING_ZEROS, SATURATE_INT8)
     return [int32]
 
 
@@ -117,7 +118,8 @@ def in_c(name: str, columns: list[np.ndarray], folder) -> list[int]:
     passed = ", ".join(f"a{i}[i]" for i in range(len(dtypes)))
     loop = f"for (int i = 0; i < n; ++i) result[i] = {name}({passed});"
     head = f"void all(int n, int32_t* result, {declared})"
-    text = "\n".join(["#include <stdint.h>", *helpers.definitions.values(), f"{head} {{ {loop} }}"])
+    parts = ["#include <stdint.h>", text_of("tensor_intrin_features.h")]
+    text = "\n".join([*parts, *helpers.definitions.values(), f"{head} {{ {loop} }}"])
     (folder / "c.c").write_text(text)
     command = ["gcc", "-std=c99", "-O1", "-shared", "-fPIC", "c.c", "-o", "c.so"]
     subprocess.run(command, cwd=folder, check=True)

@@ -1,0 +1,18 @@
+/* Which instructions the tensor intrinsics use. Define TVMGEN_PORTABLE for none: the portable C
+ * computes the same. Immediate operands need an optimizer, since distances are arguments. */
+#if defined(__GNUC__)
+#define TVMGEN_INLINE static inline __attribute__((__always_inline__))
+#else
+#define TVMGEN_INLINE static inline
+#endif
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && defined(__thumb2__) && \
+    defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN) && !defined(TVMGEN_PORTABLE)
+#define TVMGEN_THUMB2
+#if defined(__ARM_FEATURE_DSP)
+#define TVMGEN_DSP
+#endif
+#endif
+#if defined(__SSE2__) || defined(__ARM_NEON) || defined(__riscv_vector) || \
+    defined(__wasm_simd128__) || defined(__VSX__)
+#define TVMGEN_VECTORS /* of compilers: simple loops become instructions on vectors */
+#endif

@@ -1,0 +1,48 @@
+"""Products of four channels against plain loops, by every body, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+
+CHECK = """
+static void check(void) {
+  static const int32_t offsets[] = {-127, 128, 0, 5};
+  for (int32_t kind = 0; kind < 256; ++kind) {
+    int8_t* const x = buffer(0, 4, kind & 3);
+    int8_t* const w = buffer(1, 4, kind >> 2 & 3);
+    const int32_t offset = offsets[kind >> 4 & 3];
+    int32_t expected[4], actual[4];
+    fill(x, 4, kind & 3);
+    fill(w, 4, kind >> 6);
+    for (int32_t c = 0; c < 4; ++c) {
+      actual[c] = (int32_t)random_word() >> 4;
+      expected[c] = actual[c] + (x[c] + offset) * w[c];
+    }
+    tvmgen_depthwise_4(x, w, offset, actual);
+    for (int32_t c = 0; c < 4; ++c) {
+      if (actual[c] != expected[c]) failure = "depthwise_4";
+    }
+  }
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_depthwise.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_board(board, options, tmp_path):
+    check_on_board("tensor_intrin_depthwise.c", CHECK, board, options, tmp_path)

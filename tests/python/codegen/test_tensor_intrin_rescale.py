@@ -1,0 +1,66 @@
+"""Rescaling by records against TFLite's own steps, by every body, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+
+CHECK = """
+/* SaturatingRoundingDoublingHighMul and RoundingDivideByPOT of gemmlowp. */
+static int32_t rescaled(int32_t value, int32_t multiplier, int32_t right) {
+  const int64_t product = (int64_t)value * multiplier;
+  const int64_t nudge = product >= 0 ? 1 << 30 : 1 - (1 << 30);
+  const int32_t high = (int32_t)((product + nudge) / ((int64_t)1 << 31));
+  const int32_t mask = (int32_t)(((uint32_t)1 << right) - 1);
+  return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0));
+}
+
+static void check_one(int32_t value, int32_t multiplier, int32_t bias) {
+  static const int32_t zero_points[] = {-128, 127, 0, -5};
+  for (int32_t right = 1; right < 23; ++right) {
+    const int32_t zero_point = zero_points[right & 3];
+    const int32_t expected = rescaled(value, multiplier, right) + zero_point;
+    const int32_t shift = (int32_t)((uint32_t)bias << 8 | (uint32_t)right);
+    const int32_t actual = tvmgen_rescale_record(value, multiplier, shift, 2 * zero_point + 1);
+    if (actual != expected) failure = "rescale_record";
+    const int32_t saturated = expected < -128 ? -128 : expected > 127 ? 127 : expected;
+    if (tvmgen_saturate_int8(actual) != saturated) failure = "saturate_int8";
+  }
+}
+
+static void check(void) {
+  static const int32_t values[] = {0, 1, 2, 3, (1 << 30) - 1, (1 << 30) - 2, 1 << 29, 1 << 22};
+  static const int32_t multipliers[] = {1 << 30, (1 << 30) + 1, 0x7fffffff, 0x60000000};
+  for (int32_t i = 0; i < 8; ++i) {
+    for (int32_t j = 0; j < 4; ++j) {
+      check_one(values[i], multipliers[j], 0x7fffff);
+      check_one(-values[i], multipliers[j], -0x800000);
+    }
+  }
+  for (int32_t i = 0; i < 2000; ++i) {
+    const int32_t size = (int32_t)(random_word() % 31);
+    const int32_t value = (int32_t)random_word() >> (1 + size);
+    check_one(value, (1 << 30) + (int32_t)(random_word() >> 2), (int32_t)random_word() >> 8);
+  }
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_rescale.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_board(board, options, tmp_path):
+    check_on_board("tensor_intrin_rescale.c", CHECK, board, options, tmp_path)

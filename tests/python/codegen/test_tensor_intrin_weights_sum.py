@@ -1,0 +1,55 @@
+"""Sums of weights against plain loops, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+
+CASE = """
+static void sums_%(c)s(int32_t n) {
+  static const int32_t factors[] = {-128, 127, 0, 5};
+  for (int32_t kind = 0; kind < 16; ++kind) {
+    const int32_t size = (%(c)s - 1) * 30 + n;
+    int8_t* const w = buffer(0, size, kind & 3);
+    int32_t expected[%(c)s], actual[%(c)s];
+    fill(w, size, kind & 3);
+    for (int32_t c = 0; c < %(c)s; ++c) {
+      actual[c] = expected[c] = (int32_t)random_word() >> 4;
+      for (int32_t k = 0; k < n; ++k) expected[c] += factors[kind >> 2] * w[c * 30 + k];
+    }
+    tvmgen_weights_sum_%(c)s(w, 30, n, factors[kind >> 2], actual);
+    for (int32_t c = 0; c < %(c)s; ++c) {
+      if (actual[c] != expected[c]) failure = "weights_sum_%(c)s";
+    }
+  }
+}
+"""
+
+CHECK = "".join(
+    [
+        *(CASE % {"c": c} for c in (1, 2, 4)),
+        "static void check(void) {\n  for (int32_t n = 0; n < 41; ++n) {\n",
+        *(f"    sums_{c}(n);\n" for c in (1, 2, 4)),
+        "  }\n}\n",
+    ]
+)
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_weights_sum.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_board(board, options, tmp_path):
+    check_on_board("tensor_intrin_weights_sum.c", CHECK, board, options, tmp_path)
