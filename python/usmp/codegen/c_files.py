@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from importlib.resources import files
 
 _FUNCTION = re.compile(
-    r"^(?:static inline|TVMGEN_INLINE) [^;{]*?(?P<name>\w+)\([^)]*\) \{\n.*?^\}$",
+    r"^(?:static inline|TVMGEN_(?:INLINE|MVE_\w+)) [^;{]*?(?P<name>\w+)\([^)]*\) \{\n.*?^\}$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -22,6 +23,14 @@ def functions_of(name: str) -> dict[str, str]:
     return {found["name"]: found[0] for found in _FUNCTION.finditer(text_of(name))}
 
 
+def macros_of(name: str) -> str:
+    """The preprocessor's lines of a file outside of functions, with the comments that belong to
+    them; empty if there are none."""
+    rest = _FUNCTION.sub("", text_of(name))
+    parts = (part for part in re.split(r"\n{2,}", rest) if re.search(r"^#", part, re.MULTILINE))
+    return "".join(f"{part.strip()}\n\n" for part in parts)
+
+
 C_INTRINSICS = functions_of("fixed_point.c") | functions_of("tensor_intrin_rescale.c")
 """The fixed-point functions that quantized operators call."""
 
@@ -32,13 +41,30 @@ C_ARITHMETIC = (
 )
 """Operations that C leaves undefined for some operands, as functions that define them."""
 
+_MVE_FILES = (
+    "tensor_intrin_mve.c",
+    "tensor_intrin_mve_conv2d.c",
+    "tensor_intrin_mve_depthwise.c",
+    "tensor_intrin_mve_elementwise.c",
+    "tensor_intrin_mve_window.c",
+)
+
 C_TENSOR_INTRINSICS = (
     functions_of("tensor_intrin_dot_steps.c")
     | functions_of("tensor_intrin_dot.c")
     | functions_of("tensor_intrin_weights_sum.c")
     | functions_of("tensor_intrin_depthwise.c")
+    | {name: text for file in _MVE_FILES for name, text in functions_of(file).items()}
 )
 """Inner loops of operators, with bodies for several cores, and the functions that they call."""
+
+
+def mve_macros(functions: Collection[str]) -> str:
+    """The macros that these functions need, if some of them are for cores with MVE."""
+    used = [file for file in _MVE_FILES if not functions_of(file).keys().isdisjoint(functions)]
+    needed = dict.fromkeys([_MVE_FILES[0], *used]) if used else ()
+    return "".join(macros_of(file) for file in needed)
+
 
 C_CONVERSIONS = functions_of("small_floats.c")
 """From and to the floating-point numbers of 16 bits."""

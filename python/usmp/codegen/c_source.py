@@ -15,7 +15,7 @@ from usmp.codegen.c_entry_points import (
     print_entry_points,
     print_preamble,
 )
-from usmp.codegen.c_files import text_of
+from usmp.codegen.c_files import mve_macros, text_of
 from usmp.codegen.c_function import parameter_types, print_function, result_type
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_packed import print_packed_source
@@ -49,6 +49,7 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     parts = [
         print_preamble(interface),
         *([text_of("tensor_intrin_features.h")] if helpers.ask_for_features else []),
+        *([macros] if (macros := mve_macros(helpers.definitions)) else []),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
         *(f"{operator}\n" for operator in printed.values()),

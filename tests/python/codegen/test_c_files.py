@@ -10,7 +10,15 @@ import pytest
 
 from support.compilers import require
 from usmp.boards.board import BOARDS
-from usmp.codegen.c_files import C_ARITHMETIC, C_CONVERSIONS, C_INTRINSICS, functions_of, text_of
+from usmp.codegen.c_files import (
+    C_ARITHMETIC,
+    C_CONVERSIONS,
+    C_INTRINSICS,
+    functions_of,
+    macros_of,
+    mve_macros,
+    text_of,
+)
 from usmp.runtime.host import tvm_ffi_include
 from usmp.tir import intrinsics
 from usmp.tir.intrinsics import arithmetic_function, conversion_function
@@ -40,6 +48,11 @@ def test_files():
         "tensor_intrin_dot.c",
         "tensor_intrin_dot_steps.c",
         "tensor_intrin_features.h",
+        "tensor_intrin_mve.c",
+        "tensor_intrin_mve_conv2d.c",
+        "tensor_intrin_mve_depthwise.c",
+        "tensor_intrin_mve_elementwise.c",
+        "tensor_intrin_mve_window.c",
         "tensor_intrin_rescale.c",
         "tensor_intrin_weights_sum.c",
     ]
@@ -69,14 +82,26 @@ def test_compiles_alone(name, compiler):
 
 @pytest.mark.parametrize("name", [n for n in NAMES if functions_of(n)])
 def test_every_function_is_found_whole(name):
-    """What is left without them is comments and blank lines."""
+    """What is left without them is macros, comments and blank lines."""
     rest = text_of(name)
     functions = functions_of(name)
+    for macro in macros_of(name).split("\n\n"):
+        rest = rest.replace(macro, "")
     for definition in functions.values():
         assert rest.count(definition) == 1
         rest = rest.replace(definition, "")
     assert re.sub(r"/\*.*?\*/", "", rest, flags=re.DOTALL).strip() == ""
     assert all(definition.count("\n}") == 1 for definition in functions.values())
+
+
+def test_macros_of_the_files_whose_functions_are_used():
+    first = macros_of("tensor_intrin_mve.c")
+    assert mve_macros(["tvmgen_dot_1x1"]) == ""
+    assert mve_macros(["tvmgen_mve_rescale"]) == first
+    pooling = mve_macros(["tvmgen_mve_average_pool", "tvmgen_mve_rescale"])
+    assert pooling == first + macros_of("tensor_intrin_mve_elementwise.c")
+    assert "static" not in macros_of("tensor_intrin_mve_elementwise.c")
+    assert macros_of("fixed_point.c") == ""
 
 
 def test_every_name_that_operators_call_is_defined():

@@ -33,6 +33,7 @@ HOST_OPTIONS = {
 BOARD_OPTIONS = ("-O2", "-O2 -DTVMGEN_PORTABLE", "-O0", "-Os", "-Og", "-O3 -fno-omit-frame-pointer")
 
 _COMMON = """
+#include <string.h>
 static const char* failure;
 static uint32_t random_word(void) {
   static uint32_t state = 1;
@@ -40,6 +41,18 @@ static uint32_t random_word(void) {
   state ^= state >> 17;
   state ^= state << 5;
   return state;
+}
+static int32_t between(int32_t low, int32_t high) {
+  return low + (int32_t)(random_word() % (uint32_t)(high - low + 1));
+}
+static int32_t clamped(int32_t value, int32_t low, int32_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+/* TFLite's multiplication by multiplier / 2^31 and a shift to the right, each rounded. */
+static int32_t rescaled(int32_t value, int32_t multiplier, int32_t shift) {
+  const int32_t high = (int32_t)(((int64_t)value * multiplier + (1 << 30)) >> 31);
+  const int32_t mask = (int32_t)(((uint32_t)1 << shift) - 1);
+  return (high >> shift) + ((high & mask) > (mask >> 1) + (high < 0));
 }
 /* The least, the largest, these two mixed, or any. */
 static void fill(int8_t* bytes, int32_t size, int32_t kind) {
@@ -56,7 +69,7 @@ _HOST = """
 #include <stdlib.h>
 /* Bytes of their own, with nothing to read behind them, `shift` bytes off alignment. */
 static int8_t* buffer(int32_t which, int32_t size, int32_t shift) {
-  static void* made[2];
+  static void* made[6];
   free(made[which]);
   made[which] = malloc((size_t)(size + shift));
   return (int8_t*)made[which] + shift;
@@ -67,7 +80,7 @@ static void print(const char* text) { puts(text); }
 _BOARD = """
 #include "semihosting.h"
 static int8_t* buffer(int32_t which, int32_t size, int32_t shift) {
-  static int8_t made[2][20000] __attribute__((aligned(8)));
+  static int8_t made[6][20000] __attribute__((aligned(8)));
   (void)size;
   return made[which] + shift;
 }

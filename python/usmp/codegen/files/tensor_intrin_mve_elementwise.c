@@ -1,0 +1,132 @@
+/* Sums of two tensors and means of windows for cores with MVE. */
+#include "tensor_intrin_mve.c"
+
+/* In r0, r1: the terms; r2: y; r4: offset of b; r5, r6: its factor; r8: 2^19; r9: offset of a; r10,
+ * r11: factor of the sum; r12: zero point; q5, q6: limits; q7: 2^left_b. */
+#define TVMGEN_MVE_ADD          \
+  TVMGEN_MVE_ENTER              \
+  "dlstp.32 lr, r3\n"           \
+  "ldr r9, [sp, #144]\n"        \
+  "ldr r3, [sp, #148]\n"        \
+  "mov r4, #1\n"                \
+  "lsl r3, r4, r3\n"            \
+  "vdup.32 q7, r3\n"            \
+  "ldr r4, [sp, #152]\n"        \
+  "ldrd r5, r6, [sp, #156]\n"   \
+  "rsb r6, #0\n"                \
+  "mov r8, #0x80000\n"          \
+  "ldrd r10, r11, [sp, #164]\n" \
+  "rsb r11, #0\n"               \
+  "ldr r12, [sp, #172]\n"       \
+  "ldr r3, [sp, #176]\n"        \
+  "vdup.32 q5, r3\n"            \
+  "ldr r3, [sp, #180]\n"        \
+  "vdup.32 q6, r3\n"            \
+  "1:\n"                        \
+  "vldrb.s32 q1, [r1], #4\n"    \
+  "vmlas.s32 q1, q7, r4\n"      \
+  "vqrdmulh.s32 q1, q1, r5\n"   \
+  "vshr.s32 q2, q1, #31\n"      \
+  "vldrb.s32 q0, [r0], #4\n"    \
+  "vadd.i32 q1, q1, q2\n"       \
+  "vrshl.s32 q1, r6\n"          \
+  "vmla.s32 q1, q0, r8\n"       \
+  "vadd.i32 q1, q1, r9\n"       \
+  "vqrdmulh.s32 q1, q1, r10\n"  \
+  "vshr.s32 q2, q1, #31\n"      \
+  "vadd.i32 q1, q1, q2\n"       \
+  "vrshl.s32 q1, r11\n"         \
+  "vadd.i32 q1, q1, r12\n"      \
+  "vmax.s32 q1, q1, q5\n"       \
+  "vmin.s32 q1, q1, q6\n"       \
+  "vstrb.32 q1, [r2], #4\n"     \
+  "letp lr, 1b\n" TVMGEN_MVE_LEAVE
+
+/* In r0: x; r1: y; r2: rows; r3: columns; r4: row distance, less the columns; r5: channels; r6:
+ * reciprocal; r7: its shift; r8: half of the count; q6, q7: limits. */
+#define TVMGEN_MVE_AVERAGE_POOL \
+  TVMGEN_MVE_ENTER              \
+  "ldrd r4, r5, [sp, #144]\n"   \
+  "mls r4, r3, r5, r4\n"        \
+  "ldrd r6, r7, [sp, #152]\n"   \
+  "rsb r7, #0\n"                \
+  "vdup.16 q5, r6\n"            \
+  "ldrd r8, r9, [sp, #160]\n"   \
+  "vdup.16 q6, r9\n"            \
+  "ldr r9, [sp, #168]\n"        \
+  "vdup.16 q7, r9\n"            \
+  "dlstp.16 lr, r5\n"           \
+  "1:\n"                        \
+  "mov r6, r0\n"                \
+  "mov r10, r2\n"               \
+  "vmov.i32 q0, #0\n"           \
+  "2:\n"                        \
+  "mov r11, r3\n"               \
+  "3:\n"                        \
+  "vldrb.s16 q1, [r6]\n"        \
+  "add r6, r5\n"                \
+  "vadd.i16 q0, q0, q1\n"       \
+  "subs r11, #1\n"              \
+  "bne 3b\n"                    \
+  "add r6, r4\n"                \
+  "subs r10, #1\n"              \
+  "bne 2b\n"                    \
+  "add r0, #8\n"                \
+  "vshr.s16 q1, q0, #15\n"      \
+  "veor q0, q0, q1\n"           \
+  "vsub.i16 q0, q0, q1\n"       \
+  "vadd.i16 q0, q0, r8\n"       \
+  "vmulh.u16 q0, q0, q5\n"      \
+  "vshl.u16 q0, r7\n"           \
+  "veor q0, q0, q1\n"           \
+  "vsub.i16 q0, q0, q1\n"       \
+  "vmax.s16 q0, q0, q6\n"       \
+  "vmin.s16 q0, q0, q7\n"       \
+  "vstrb.16 q0, [r1], #8\n"     \
+  "letp lr, 1b\n" TVMGEN_MVE_LEAVE
+
+/* TFLite's sum of two tensors at other scales. The factor of a is one half at 20 bits below the
+ * point, so that a has 19; b has left_b bits before it is multiplied by factor_b / 2^31 and shifted
+ * right. Each offset is minus the zero point at those bits; both shifts are 1 to 31. */
+TVMGEN_MVE_FUNCTION void tvmgen_mve_add(const int8_t* a, const int8_t* b, int8_t* y, int32_t count,
+                                        int32_t offset_a, int32_t left_b, int32_t offset_b,
+                                        int32_t multiplier_b, int32_t shift_b, int32_t multiplier,
+                                        int32_t shift, int32_t zero_point, int32_t low,
+                                        int32_t high) {
+#if TVMGEN_MVE
+  __asm__(TVMGEN_MVE_ADD);
+#else
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t term = b[i] * (1 << left_b) + offset_b;
+    const int32_t sum =
+        a[i] * (1 << 19) + offset_a + tvmgen_mve_rescale(term, -shift_b & 255, multiplier_b, 0);
+    const int32_t value = tvmgen_mve_rescale(sum, -shift & 255, multiplier, 0) + zero_point;
+    y[i] = (int8_t)(value < low ? low : value > high ? high : value);
+  }
+#endif
+}
+
+/* The mean of up to 256 pixels under a window, halves away from zero: the magnitude of the sum and
+ * half is multiplied by reciprocal / 2^(16 + shift). */
+TVMGEN_MVE_FUNCTION void tvmgen_mve_average_pool(const int8_t* x, int8_t* y, int32_t rows,
+                                                 int32_t columns, int32_t row_distance,
+                                                 int32_t channels, int32_t reciprocal,
+                                                 int32_t shift, int32_t half, int32_t low,
+                                                 int32_t high) {
+#if TVMGEN_MVE
+  __asm__(TVMGEN_MVE_AVERAGE_POOL);
+#else
+  for (int32_t c = 0; c < channels; ++c) {
+    int32_t sum = 0;
+    for (int32_t row = 0; row < rows; ++row) {
+      for (int32_t column = 0; column < columns; ++column) {
+        sum += x[row * row_distance + column * channels + c];
+      }
+    }
+    const uint32_t magnitude = (uint32_t)((sum < 0 ? -sum : sum) + half) * (uint32_t)reciprocal;
+    const int32_t quotient = (int32_t)(magnitude >> 16 >> shift);
+    const int32_t value = sum < 0 ? -quotient : quotient;
+    y[c] = (int8_t)(value < low ? low : value > high ? high : value);
+  }
+#endif
+}

@@ -1,0 +1,114 @@
+"""Convolutions by cores with MVE against plain loops, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+from usmp.boards.board import BOARDS
+
+AN547 = next(board for board in BOARDS if board.name == "mps3-an547")
+
+CHECK = """
+typedef void conv2d(const int8_t*, const int8_t*, const int32_t*, int8_t*, int32_t, int32_t,
+                    int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t);
+
+static int check_conv2d(conv2d* function, int32_t even, int32_t many_rows, int32_t up,
+                        int32_t columns) {
+  const int32_t pixels = even ? 2 * between(1, 3) : between(1, 3);
+  const int32_t channels = even ? 4 * between(1, 3) : between(1, 9);
+  const int32_t rows = many_rows ? between(1, 4) : 1;
+  const int32_t row_distance = between(0, columns + 20), x_distance = between(0, columns + 3);
+  const int32_t y_distance = channels + between(0, 3);
+  const int32_t zero_point = between(-128, 127);
+  const int32_t low = up ? between(zero_point, 127) : between(-128, 127), high = between(low, 127);
+  const int32_t blocks = (columns + 15) / 16, groups = (channels + 3) / 4;
+  const int32_t x_size = (pixels - 1) * x_distance + (rows - 1) * row_distance + columns;
+  const int32_t y_size = (pixels - 1) * y_distance + channels;
+  const int32_t w_size = groups * rows * blocks * 64;
+  int8_t* const x = buffer(0, x_size, between(0, 3));
+  int8_t* const y = buffer(1, y_size, between(0, 3));
+  int8_t* const w = buffer(2, w_size, between(0, 3));
+  int8_t* const plain = buffer(3, channels * rows * columns, 0);
+  int32_t* const records = (int32_t*)(void*)buffer(4, groups * 32, 0);
+  int32_t bias[12], shift[12], multiplier[12];
+  const int32_t extreme = between(0, 3) == 0;
+  for (int32_t i = 0; i < x_size; ++i)
+    x[i] = (int8_t)(extreme ? between(0, 1) * 255 - 128 : between(-128, 127));
+  for (int32_t i = 0; i < y_size; ++i) y[i] = 85;
+  memset(w, 0, (size_t)w_size);
+  memset(records, 0, (size_t)(groups * 32));
+  for (int32_t c = 0; c < channels; ++c) {
+    bias[c] = between(-(1 << 22), 1 << 22);
+    if (between(0, 1)) bias[c] = between(-2000, 2000);
+    shift[c] = between(1, 22);
+    multiplier[c] = 1 << 30 | between(0, (1 << 30) - 1);
+    if (between(0, 3) == 0) multiplier[c] = 1 << 30;
+    records[c / 4 * 8 + c % 4] = (int32_t)((uint32_t)bias[c] << 8 | (uint32_t)(-shift[c] & 255));
+    records[c / 4 * 8 + c % 4 + 4] = multiplier[c];
+    for (int32_t row = 0; row < rows; ++row)
+      for (int32_t k = 0; k < columns; ++k) {
+        const int8_t value = (int8_t)(extreme ? between(0, 1) * 254 - 127 : between(-127, 127));
+        plain[(c * rows + row) * columns + k] = value;
+        w[(((c / 4 * rows + row) * blocks + (k / 16 + 1) % blocks) * 4 + c % 4) * 16 + k % 16] =
+            value;
+      }
+  }
+  function(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows, row_distance,
+           zero_point, low, high);
+  int wrong = 0;
+  for (int32_t p = 0; p < pixels; ++p)
+    for (int32_t c = 0; c < y_distance && p * y_distance + c < y_size; ++c) {
+      int32_t expected = 85;
+      if (c < channels) {
+        int32_t sum = bias[c];
+        for (int32_t row = 0; row < rows; ++row)
+          for (int32_t k = 0; k < columns; ++k)
+            sum +=
+                x[p * x_distance + row * row_distance + k] * plain[(c * rows + row) * columns + k];
+        expected = clamped(rescaled(sum, multiplier[c], shift[c]) + zero_point, low, high);
+      }
+      if (y[p * y_distance + c] != expected) ++wrong;
+    }
+  return wrong;
+}
+
+static void check(void) {
+  static conv2d* const functions[] = {
+      tvmgen_mve_conv2d_2x4,         tvmgen_mve_conv2d_2x4_up,      tvmgen_mve_conv2d_2x4_rows,
+      tvmgen_mve_conv2d_2x4_rows_up, tvmgen_mve_conv2d_1x4,         tvmgen_mve_conv2d_1x4_up,
+      tvmgen_mve_conv2d_1x4_rows,    tvmgen_mve_conv2d_1x4_rows_up,
+  };
+  for (int32_t i = 0; i < 8; ++i) {
+    for (int32_t columns = 1; columns <= 240; columns += columns < 66 ? 1 : 29) {
+      for (int32_t times = 0; times < 3; ++times) {
+        if (check_conv2d(functions[i], i < 4, i / 2 % 2, i % 2, columns)) failure = "conv2d";
+      }
+    }
+  }
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_mve_conv2d.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_a_board_with_vectors(options, tmp_path):
+    check_on_board("tensor_intrin_mve_conv2d.c", CHECK, AN547, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+def test_on_board(board, tmp_path):
+    check_on_board("tensor_intrin_mve_conv2d.c", CHECK, board, "-O2", tmp_path)

@@ -1,0 +1,104 @@
+"""Depthwise convolutions by cores with MVE against plain loops, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+from usmp.boards.board import BOARDS
+
+AN547 = next(board for board in BOARDS if board.name == "mps3-an547")
+
+CHECK = """
+static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
+  const int32_t channels = 4 * between(1, between(0, 5) ? 10 : 50), stride = between(1, 2);
+  const int32_t dilation_y = between(1, 2), dilation_x = between(1, 2);
+  const int32_t height = between(1, 6), width = between(1, 8), pixels = between(1, 7);
+  const int32_t top = between(-3, 3), left = between(-3, 3);
+  const int32_t relu = between(0, 1), input_zero_point = between(-128, 127);
+  const int32_t zero_point = relu ? -128 : between(-128, 127),
+                low = relu ? -128 : between(-128, 127);
+  const int32_t high = relu ? 127 : between(low, 127);
+  const int32_t count = kernel_height * kernel_width, slots = count == 9 ? 9 : count + count % 2;
+  const int32_t chunks = (channels + 15) / 16, x_size = height * width * channels,
+                y_size = pixels * channels;
+  int8_t* const x = buffer(0, x_size, between(0, 3));
+  int8_t* const y = buffer(1, y_size, between(0, 3));
+  int8_t* const w = buffer(2, chunks * slots * 16, between(0, 3));
+  int8_t* const plain = buffer(3, count * channels, 0);
+  int32_t* const records = (int32_t*)(void*)buffer(4, chunks * 128, 0);
+  int32_t* const parameters = (int32_t*)(void*)buffer(5, channels * 12, 0);
+  const int32_t extreme = between(0, 3) == 0;
+  for (int32_t i = 0; i < x_size; ++i)
+    x[i] = (int8_t)(extreme ? between(0, 1) * 255 - 128 : between(-128, 127));
+  memset(w, 0, (size_t)(chunks * slots * 16));
+  memset(records, 0, (size_t)(chunks * 128));
+  for (int32_t c = 0; c < channels; ++c) {
+    int32_t* const p = parameters + 3 * c;
+    p[0] = between(0, 1) ? between(-100, 100) : between(-100000, 100000);
+    p[1] = between(1, 22), p[2] = 1 << 30 | between(0, (1 << 30) - 1);
+    for (int32_t t = 0; t < count; ++t)
+      plain[t * channels + c] = (int8_t)(extreme ? between(0, 1) * 254 - 127 : between(-127, 127));
+    for (int32_t lane = c; lane < chunks * 16; lane += channels) {
+      if (lane != c && 16 % channels) break;
+      int32_t* const r =
+          records + lane / 16 * 32 + ((lane >> 1 & 1) + (lane & 1) * 2) * 8 + lane % 16 / 4;
+      r[0] = (int32_t)((uint32_t)p[0] << 8 | (uint32_t)(-p[1] & 255)), r[4] = p[2];
+      for (int32_t t = 0; t < count; ++t)
+        w[(lane / 16 * slots + t) * 16 + lane % 16] = plain[t * channels + c];
+    }
+  }
+  tvmgen_mve_depthwise(x, w, records, y, height, width, channels, kernel_height, kernel_width,
+                       stride, dilation_y, dilation_x, top, left, pixels, input_zero_point,
+                       zero_point, low, high);
+  int wrong = 0;
+  for (int32_t ox = 0; ox < pixels; ++ox)
+    for (int32_t c = 0; c < channels; ++c) {
+      int32_t sum = parameters[3 * c];
+      for (int32_t t = 0; t < count; ++t) {
+        const int32_t iy = top + t / kernel_width * dilation_y,
+                      ix = left + ox * stride + t % kernel_width * dilation_x;
+        const int32_t value = iy >= 0 && iy < height && ix >= 0 && ix < width
+                                  ? x[(iy * width + ix) * channels + c]
+                                  : input_zero_point;
+        sum += value * plain[t * channels + c];
+      }
+      if (y[ox * channels + c] !=
+          clamped(rescaled(sum, parameters[3 * c + 2], parameters[3 * c + 1]) + zero_point, low,
+                  high))
+        ++wrong;
+    }
+  return wrong;
+}
+
+static void check(void) {
+  for (int32_t i = 0; i < 600; ++i) {
+    if (check_depthwise(i % 3 ? 3 : between(1, 5), i % 3 ? 3 : between(1, 5)))
+      failure = "depthwise";
+  }
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_mve_depthwise.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_a_board_with_vectors(options, tmp_path):
+    check_on_board("tensor_intrin_mve_depthwise.c", CHECK, AN547, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+def test_on_board(board, tmp_path):
+    check_on_board("tensor_intrin_mve_depthwise.c", CHECK, board, "-O2", tmp_path)

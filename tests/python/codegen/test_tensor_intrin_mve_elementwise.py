@@ -1,0 +1,88 @@
+"""Sums and means by cores with MVE against plain loops, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+from usmp.boards.board import BOARDS
+
+AN547 = next(board for board in BOARDS if board.name == "mps3-an547")
+
+CHECK = """
+static void check_add(int32_t n) {
+  const int32_t same = between(0, 1), equal = between(0, 4) == 0;
+  int8_t before[40];
+  int8_t* const a = buffer(0, n, between(0, 3));
+  int8_t* const b = buffer(1, n, between(0, 3));
+  int8_t* const y = same ? a : buffer(2, n, between(0, 3));
+  const int32_t a_zero = between(-128, 127), b_zero = between(-128, 127);
+  const int32_t multiplier_b = equal ? 1 << 30 : between(1 << 30, 2147483646);
+  const int32_t shift_b = equal ? 0 : between(1, 9);
+  const int32_t multiplier = between(1 << 30, 2147483646), shift = between(12, 22);
+  const int32_t zero_point = between(-128, 127), low = between(-128, 127), high = between(low, 127);
+  fill(a, n, between(0, 5)), fill(b, n, between(0, 5));
+  memcpy(before, a, (size_t)n);
+  /* Halves are exact: what needs no shift is shifted left by one more, and right by one. */
+  tvmgen_mve_add(a, b, y, n, -a_zero * (1 << 19), equal ? 21 : 20,
+                 -b_zero * (1 << (equal ? 21 : 20)), multiplier_b, equal ? 1 : shift_b, multiplier,
+                 shift, zero_point, low, high);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t left = rescaled((before[i] - a_zero) * (1 << 20), 1 << 30, 0);
+    const int32_t right = rescaled((b[i] - b_zero) * (1 << 20), multiplier_b, shift_b);
+    const int32_t sum = rescaled(left + right, multiplier, shift) + zero_point;
+    if (y[i] != clamped(sum, low, high)) failure = "add";
+  }
+}
+static void check_average_pool(int32_t rows, int32_t columns) {
+  const int32_t channels = between(1, 20), count = rows * columns;
+  const int32_t row_distance = (columns + between(0, 2)) * channels;
+  const int32_t size = (rows - 1) * row_distance + columns * channels;
+  int8_t* const x = buffer(0, size, between(0, 3));
+  int8_t* const y = buffer(1, channels, between(0, 3));
+  const int32_t low = between(0, 1) ? -128 : between(-128, 127), high = between(low, 127);
+  int32_t shift = 0;
+  while ((65536 << shift) / count < 32768) ++shift;
+  fill(x, size, between(0, 5));
+  tvmgen_mve_average_pool(x, y, rows, columns, row_distance, channels,
+                          ((65536 << shift) + count - 1) / count, shift, count / 2, low, high);
+  for (int32_t c = 0; c < channels; ++c) {
+    int32_t sum = 0;
+    for (int32_t i = 0; i < count; ++i)
+      sum += x[i / columns * row_distance + i % columns * channels + c];
+    sum = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+    if (y[c] != clamped(sum, low, high)) failure = "average_pool";
+  }
+}
+static void check(void) {
+  for (int32_t i = 0; i < 2000; ++i) check_add(between(1, 40));
+  for (int32_t i = 0; i < 700; ++i) {
+    const int32_t rows = i < 256 ? 1 : between(1, 16);
+    check_average_pool(rows, i < 255 ? i + 2 : i == 255 ? 256 : between(2, 16));
+  }
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_mve_elementwise.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_a_board_with_vectors(options, tmp_path):
+    check_on_board("tensor_intrin_mve_elementwise.c", CHECK, AN547, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+def test_on_board(board, tmp_path):
+    check_on_board("tensor_intrin_mve_elementwise.c", CHECK, board, "-O2", tmp_path)

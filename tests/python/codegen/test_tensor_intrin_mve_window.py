@@ -1,0 +1,56 @@
+"""Windows for cores with MVE against plain loops, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+from usmp.boards.board import BOARDS
+
+AN547 = next(board for board in BOARDS if board.name == "mps3-an547")
+
+CHECK = """
+static void check_window(void) {
+  const int32_t height = between(1, 8), width = between(1, 8), channels = between(1, 20);
+  const int32_t rows = between(1, 5), columns = between(1, 5), dilation = between(1, 2);
+  const int32_t top = between(-9, 9), left = between(-9, 9), padding = between(-128, 127);
+  int8_t* const x = buffer(0, height * width * channels, between(0, 3));
+  int8_t* const y = buffer(1, rows * columns * channels, between(0, 3));
+  fill(x, height * width * channels, 3);
+  tvmgen_mve_window(x, y, height, width, channels, rows, columns, dilation, top, left, padding);
+  for (int32_t i = 0; i < rows * columns * channels; ++i) {
+    const int32_t row = top + i / channels / columns * dilation,
+                  column = left + i / channels % columns;
+    const int32_t exists = row >= 0 && row < height && column >= 0 && column < width;
+    if (y[i] != (exists ? x[(row * width + column) * channels + i % channels] : padding))
+      failure = "window";
+  }
+}
+static void check(void) {
+  for (int32_t i = 0; i < 3000; ++i) check_window();
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_mve_window.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_a_board_with_vectors(options, tmp_path):
+    check_on_board("tensor_intrin_mve_window.c", CHECK, AN547, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+def test_on_board(board, tmp_path):
+    check_on_board("tensor_intrin_mve_window.c", CHECK, board, "-O2", tmp_path)
