@@ -22,16 +22,28 @@ static int32_t rescaled(int32_t value, int32_t multiplier, int32_t right) {
   return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0));
 }
 
+static void compare(int32_t expected, int32_t actual) {
+  if (actual != expected) failure = "rescale_record";
+  const int32_t saturated = expected < -128 ? -128 : expected > 127 ? 127 : expected;
+  if (tvmgen_saturate_int8(actual) != saturated) failure = "saturate_int8";
+}
+
+#define COMPARE(zero_point) \
+  compare(exact + (zero_point), \
+          tvmgen_rescale_record(value, multiplier, shift, 2 * (zero_point) + 1))
+
 static void check_one(int32_t value, int32_t multiplier, int32_t bias) {
-  static const int32_t zero_points[] = {-128, 127, 0, -5};
   for (int32_t right = 1; right < 23; ++right) {
-    const int32_t zero_point = zero_points[right & 3];
-    const int32_t expected = rescaled(value, multiplier, right) + zero_point;
+    const int32_t exact = rescaled(value, multiplier, right);
     const int32_t shift = (int32_t)((uint32_t)bias << 8 | (uint32_t)right);
-    const int32_t actual = tvmgen_rescale_record(value, multiplier, shift, 2 * zero_point + 1);
-    if (actual != expected) failure = "rescale_record";
-    const int32_t saturated = expected < -128 ? -128 : expected > 127 ? 127 : expected;
-    if (tvmgen_saturate_int8(actual) != saturated) failure = "saturate_int8";
+    static volatile int32_t unknown = -128;
+    const int32_t zero_point = unknown;
+    COMPARE(zero_point);
+    COMPARE(-128);
+    COMPARE(-1);
+    COMPARE(0);
+    COMPARE(127);
+    unknown = zero_point == 127 ? -128 : zero_point + 1;
   }
 }
 

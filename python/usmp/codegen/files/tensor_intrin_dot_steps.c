@@ -3,7 +3,8 @@
  * Each adds to acc[p * C + c] what pixel p at x + p * x_distance and channel c at
  * w + c * w_distance give, and moves both pointers on. The instructions stand in an order that the
  * Cortex-M7 issues in pairs. Distances that are no constants, or too large for an instruction, take
- * steps of fewer pixels or channels. */
+ * steps of fewer pixels or channels. In C the columns stay in order: GCC would load many of them
+ * first, and keep them on the stack. */
 #include <stdint.h>
 
 #include "tensor_intrin_features.h"
@@ -18,11 +19,36 @@ TVMGEN_INLINE int tvmgen_is_offset(int32_t distance, int32_t factor) {
 #endif
 }
 
+TVMGEN_INLINE void tvmgen_in_order_1(int32_t* acc) {
+#if defined(__GNUC__) && !defined(TVMGEN_VECTORS)
+  __asm__ volatile("" : "+r"(acc[0]) : : "memory");
+#else
+  (void)acc;
+#endif
+}
+
+TVMGEN_INLINE void tvmgen_in_order_2(int32_t* acc) {
+#if defined(__GNUC__) && !defined(TVMGEN_VECTORS)
+  __asm__ volatile("" : "+r"(acc[0]), "+r"(acc[1]) : : "memory");
+#else
+  (void)acc;
+#endif
+}
+
+TVMGEN_INLINE void tvmgen_in_order_4(int32_t* acc) {
+#if defined(__GNUC__) && !defined(TVMGEN_VECTORS)
+  __asm__ volatile("" : "+r"(acc[0]), "+r"(acc[1]), "+r"(acc[2]), "+r"(acc[3]) : : "memory");
+#else
+  (void)acc;
+#endif
+}
+
 TVMGEN_INLINE void tvmgen_dot_column_1x1(const int8_t* x, const int8_t* w, int32_t offset,
                                          int32_t* acc) {
   const int32_t x0 = x[0] + offset;
   const int32_t w0 = w[0];
   acc[0] += x0 * w0;
+  tvmgen_in_order_1(acc);
 }
 
 TVMGEN_INLINE void tvmgen_dot_column_1x2(const int8_t* x, const int8_t* w, int32_t w_distance,
@@ -31,6 +57,7 @@ TVMGEN_INLINE void tvmgen_dot_column_1x2(const int8_t* x, const int8_t* w, int32
   const int32_t w0 = w[0], w1 = w[w_distance];
   acc[0] += x0 * w0;
   acc[1] += x0 * w1;
+  tvmgen_in_order_2(acc);
 }
 
 TVMGEN_INLINE void tvmgen_dot_column_2x1(const int8_t* x, int32_t x_distance, const int8_t* w,
@@ -39,6 +66,7 @@ TVMGEN_INLINE void tvmgen_dot_column_2x1(const int8_t* x, int32_t x_distance, co
   const int32_t w0 = w[0];
   acc[0] += x0 * w0;
   acc[1] += x1 * w0;
+  tvmgen_in_order_2(acc);
 }
 
 TVMGEN_INLINE void tvmgen_dot_column_2x2(const int8_t* x, int32_t x_distance, const int8_t* w,
@@ -49,6 +77,7 @@ TVMGEN_INLINE void tvmgen_dot_column_2x2(const int8_t* x, int32_t x_distance, co
   acc[1] += x0 * w1;
   acc[2] += x1 * w0;
   acc[3] += x1 * w1;
+  tvmgen_in_order_4(acc);
 }
 
 TVMGEN_INLINE void tvmgen_dot_column_1x4(const int8_t* x, const int8_t* w, int32_t w_distance,
@@ -59,6 +88,7 @@ TVMGEN_INLINE void tvmgen_dot_column_1x4(const int8_t* x, const int8_t* w, int32
   acc[1] += x0 * w1;
   acc[2] += x0 * w2;
   acc[3] += x0 * w3;
+  tvmgen_in_order_4(acc);
 }
 
 TVMGEN_INLINE void tvmgen_dot_column_4x1(const int8_t* x, int32_t x_distance, const int8_t* w,
@@ -70,6 +100,7 @@ TVMGEN_INLINE void tvmgen_dot_column_4x1(const int8_t* x, int32_t x_distance, co
   acc[1] += x1 * w0;
   acc[2] += x2 * w0;
   acc[3] += x3 * w0;
+  tvmgen_in_order_4(acc);
 }
 
 TVMGEN_INLINE void tvmgen_dot_step_1x1(const int8_t** x, const int8_t** w, int32_t offset,

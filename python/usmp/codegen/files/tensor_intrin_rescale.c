@@ -3,30 +3,49 @@
 
 #include "tensor_intrin_features.h"
 
-/* TFLite's rescaling, rounded twice, with the zero point added: `shift` has the shift to the right,
- * 1 to 22, in its lowest byte, `rounding` is 2 * zero_point + 1, and |accumulator| < 2^30. Shifts
- * by registers use the lowest byte only. */
-TVMGEN_INLINE int32_t tvmgen_rescale_record(int32_t accumulator, int32_t multiplier, int32_t shift,
-                                            int32_t rounding) {
+/* (2 * a * b + 2^31) >> 32 of |a| < 2^30 and b from 2^30 to 2^31 - 1, for which 2 * b - 2^32 is a
+ * number of 32 bits. */
+TVMGEN_INLINE int32_t tvmgen_multiply_high(int32_t a, int32_t b) {
 #if defined(TVMGEN_DSP)
   int32_t high;
-  __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(accumulator * 2), "r"(multiplier));
-#elif UINTPTR_MAX > UINT32_MAX
-  const int64_t product = (int64_t)accumulator * multiplier;
-  int32_t high = (int32_t)((product + (1 << 30)) >> 31);
-#else
-  const int64_t product = (int64_t)(accumulator * 2) * multiplier;
-  int32_t high = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
-#endif
-  high += high >> 31;
-#if defined(TVMGEN_THUMB2)
-  __asm__("lsl %0, %1, %2" : "=r"(rounding) : "r"(rounding), "r"(shift));
-  high += rounding >> 1;
-  __asm__("asr %0, %1, %2" : "=r"(high) : "r"(high), "r"(shift));
+  __asm__("smmlar %0, %1, %2, %1" : "=r"(high) : "r"(a), "r"((uint32_t)b << 1));
   return high;
+#elif UINTPTR_MAX > UINT32_MAX
+  return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
 #else
-  high += (int32_t)((uint32_t)rounding << (shift & 255)) >> 1;
-  return high >> (shift & 255);
+  const int64_t product = (int64_t)(a * 2) * b;
+  return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+#endif
+}
+
+/* TFLite's rescaling, rounded twice, with the zero point added: `shift` has the shift to the right,
+ * 1 to 22, in its lowest byte, `rounding` is 2 * zero_point + 1, and |accumulator| < 2^30. Shifts
+ * by registers use the lowest byte only, and leave the last bit that they drop in the carry. */
+TVMGEN_INLINE int32_t tvmgen_rescale_record(int32_t accumulator, int32_t multiplier, int32_t shift,
+                                            int32_t rounding) {
+  int32_t value = tvmgen_multiply_high(accumulator, multiplier);
+  value += value >> 31;
+#if defined(TVMGEN_THUMB2)
+  if (__builtin_constant_p(rounding) && rounding > 0 && rounding < 512) {
+    __asm__("asrs %0, %1, %2\n\tadc %0, %0, %3"
+            : "=r"(value)
+            : "r"(value), "r"(shift), "i"(rounding >> 1)
+            : "cc");
+  } else if (__builtin_constant_p(rounding) && rounding < 0 && rounding >= -512) {
+    __asm__("asrs %0, %1, %2\n\tsbc %0, %0, %3"
+            : "=r"(value)
+            : "r"(value), "r"(shift), "i"(~(rounding >> 1))
+            : "cc");
+  } else {
+    __asm__("asrs %0, %1, %2\n\tadc %0, %0, %3"
+            : "=&r"(value)
+            : "r"(value), "r"(shift), "r"(rounding >> 1)
+            : "cc");
+  }
+  return value;
+#else
+  value += (int32_t)((uint32_t)rounding << (shift & 255)) >> 1;
+  return value >> (shift & 255);
 #endif
 }
 
