@@ -59,7 +59,9 @@ PLACEMENTS = (PREFERENCE, COST)
 
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
+    "mps2-an386": "Arm MPS2 with Cortex-M4 and its single-precision FPU",
     "mps2-an500": "Arm MPS2 with Cortex-M7 and its double-precision FPU",
+    "mps2-an505": "Arm MPS2 with IoT Kit: Cortex-M33 with TrustZone, in its secure state",
     "mps3-an547": "Arm MPS3 with Corstone-300: Cortex-M55 with its vector unit",
     "riscv32-virt": "QEMU's RISC-V machine: RV32IMAFC",
 }

@@ -1,13 +1,13 @@
 """Boards: memory map, compiler and emulated machine of each.
 
-Sources: the monitor command `info mtree` of QEMU 7.2, and Arm's application notes AN385, AN500
-and AN547.
+Sources: the monitor command `info mtree` of QEMU 7.2, and Arm's application notes AN385, AN386,
+AN500, AN505 and AN547.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from usmp import names
 
@@ -224,6 +224,15 @@ _MPS2_AN385 = Board(
     data_memory="sram",
 )
 
+_MPS2_AN386 = replace(
+    _MPS2_AN385,
+    name="mps2-an386",
+    description=names.BOARDS["mps2-an386"],
+    cpu_flags=("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
+    llvm_options="-mtriple=thumbv7em-none-eabihf -mcpu=cortex-m4 -mfloat-abi=hard",
+    emulator=_arm_machine("mps2-an386", 0x4002_8000, 25_000_000),
+)
+
 _MPS2_AN500 = Board(
     name="mps2-an500",
     description=names.BOARDS["mps2-an500"],
@@ -233,6 +242,27 @@ _MPS2_AN500 = Board(
     llvm_options="-mtriple=thumbv7em-none-eabihf -mcpu=cortex-m7 -mfloat-abi=hard",
     emulator=_arm_machine("mps2-an500", 0x4002_8000, 25_000_000),
     memories=(*_MPS2_MEMORIES, Memory("psram", 0x6000_0000, 16 * MEBIBYTE, "PSRAM")),
+    workspace_memories=("sram", "psram"),
+    constant_memories=("flash",),
+    code_memory="flash",
+    data_memory="sram",
+)
+
+_MPS2_AN505 = Board(
+    name="mps2-an505",
+    description=names.BOARDS["mps2-an505"],
+    architecture="cortex-m",
+    toolchain=_ARM,
+    cpu_flags=("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
+    llvm_options="-mtriple=thumbv8m.main-none-eabihf -mcpu=cortex-m33 -mfloat-abi=hard",
+    emulator=_arm_machine("mps2-an505", 0x5030_2000, 20_000_000),
+    # Addresses of the secure state, in which the processor starts.
+    memories=(
+        Memory("flash", 0x1000_0000, 4 * MEBIBYTE, "SSRAM1, which holds the program", True),
+        Memory("sram", 0x3800_0000, 4 * MEBIBYTE, "SSRAM2 and SSRAM3"),
+        Memory("isram", 0x3000_0000, 32 * KIBIBYTE, "internal SRAM"),
+        Memory("psram", 0x8000_0000, 16 * MEBIBYTE, "PSRAM"),
+    ),
     workspace_memories=("sram", "psram"),
     constant_memories=("flash",),
     code_memory="flash",
@@ -285,7 +315,14 @@ _RISCV32_VIRT = Board(
     data_memory="sram",
 )
 
-BOARDS: Sequence[Board] = (_MPS2_AN385, _MPS2_AN500, _MPS3_AN547, _RISCV32_VIRT)
+BOARDS: Sequence[Board] = (
+    _MPS2_AN385,
+    _MPS2_AN386,
+    _MPS2_AN500,
+    _MPS2_AN505,
+    _MPS3_AN547,
+    _RISCV32_VIRT,
+)
 
 
 def workspace_section(memory: str) -> str:

@@ -14,15 +14,24 @@ from usmp.boards.board import BOARDS, board_named
 
 
 def test_the_boards():
-    names = ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"]
-    assert [board_named(name) for name in names] == list(BOARDS)
+    cores = {
+        "mps2-an385": "cortex-m3",
+        "mps2-an386": "cortex-m4",
+        "mps2-an500": "cortex-m7",
+        "mps2-an505": "cortex-m33",
+        "mps3-an547": "cortex-m55",
+        "riscv32-virt": "",
+    }
+    assert [board_named(name) for name in cores] == list(BOARDS)
+    assert {board.name: board.core for board in BOARDS} == cores
 
 
 def test_an_unknown_board_is_refused_with_the_known_ones():
     with pytest.raises(ValueError) as error:
-        board_named("mps2-an386")
+        board_named("mps2-an511")
     assert str(error.value) == (
-        'unknown board "mps2-an386"; boards: mps2-an385, mps2-an500, mps3-an547, riscv32-virt'
+        'unknown board "mps2-an511"; boards: mps2-an385, mps2-an386, mps2-an500, mps2-an505, '
+        "mps3-an547, riscv32-virt"
     )
 
 
@@ -65,7 +74,7 @@ def test_pools_leave_room_for_the_program():
 
 
 @pytest.mark.board
-@pytest.mark.parametrize("name", ["mps2-an385", "mps2-an500"])
+@pytest.mark.parametrize("name", ["mps2-an385", "mps2-an386", "mps2-an500"])
 def test_memories_are_those_of_the_emulated_machine(name):
     """QEMU says where its RAM is; a memory may consist of several pieces of it."""
     board = board_named(name)

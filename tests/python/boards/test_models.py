@@ -14,11 +14,18 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 import usmp
-from support.board_programs import Tensors, build_program, require_board, run_models, run_program
+from support.board_programs import (
+    Tensors,
+    build_program,
+    every_board,
+    require_board,
+    run_models,
+    run_program,
+)
 from support.micro import Micro
 from support.quantized_models import CATALOG
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.boards.board import board_named
+from usmp.boards.board import BOARDS, board_named
 from usmp.boards.board_run import program_memory
 from usmp.boards.emulator import EmulatedModule
 
@@ -95,28 +102,37 @@ def test_mlperf_tiny(shared_model, name, board):
         )
 
 
-@pytest.mark.parametrize("board", ["mps2-an500", "riscv32-virt"])
-def test_keyword_spotting_on_the_other_boards(shared_model, board):
-    model = shared_model("mlperf_kws_int8")
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [
+        ("kws", "mps2-an386"),
+        ("resnet8", "mps2-an386"),
+        ("kws", "mps2-an500"),
+        ("ad01", "mps2-an505"),
+        ("strww", "mps2-an505"),
+        ("kws", "riscv32-virt"),
+    ],
+)
+def test_some_models_on_the_other_boards(shared_model, name, board):
+    model = shared_model(f"mlperf_{name}_int8")
     module, reference = emulated(model, board_named(board)), Micro(model)
     inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
-@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"])
+@every_board
 def test_a_float_model(shared_model, board):
     model = shared_model("mlperf_ad01_float")
-    module, reference = emulated(model, board_named(board)), Micro(model)
+    module, reference = emulated(model, board), Micro(model)
     inputs = reference.random_inputs(0)
     (outputs,) = module.run([inputs]).outputs
     for name, value in reference.run(inputs).items():
         np.testing.assert_allclose(outputs[name], value, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"])
+@every_board
 def test_an_object_file_for_the_board(digits_model, board):
     """Target llvm alone means the board's processor."""
-    board = board_named(board)
     require_board(board)
     factory = usmp.build(usmp.import_model(digits_model), target="llvm", board=board)
     assert "codegen/host/lib/default_lib1.o" in factory.files()
@@ -134,15 +150,11 @@ def test_a_streaming_model_keeps_its_state(shared_model, state_pool):
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
-@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt"])
+@every_board
 def test_operators_in_one_program(tmp_path, board):
-    """A part of the catalog; the vector unit of Cortex-M55 gets a part of its own."""
-    board = board_named(board)
+    """A part of the catalog, another one on each board."""
     require_board(board)
-    start = [b for b in ("mps2-an385", "mps2-an500", "mps3-an547", "riscv32-virt")].index(
-        board.name
-    )
-    chosen = [m for m in CATALOG if m.oracle == "micro"][start::40]
+    chosen = [m for m in CATALOG if m.oracle == "micro"][BOARDS.index(board) :: 60]
     models, expected = [], []
     for number, model in enumerate(chosen):
         path = tmp_path / "model.tflite"

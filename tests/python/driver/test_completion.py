@@ -65,7 +65,7 @@ def bash(tmp_path):
         ("tvmc compile --target ", set(TARGETS)),
         # Bash takes "=" for the end of a word, so that only what follows is offered.
         ("tvmc compile --target=l", {"llvm"}),
-        ("tvmc run --board mps2-an5", {"mps2-an500"}),
+        ("tvmc run --board mps2-an5", {"mps2-an500", "mps2-an505"}),
         ("tvmc compile --usmp-algorithm ", set(ALGORITHMS)),
         ("tvmc plan --format ", {"table", "json", "csv"}),
         ("tvmc run --fill-mode ", {"random", "zeros", "ones"}),

@@ -20,7 +20,7 @@ from usmp.runtime import load_archive
 pytestmark = pytest.mark.board
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
-BOARDS = "mps2-an385, mps2-an500, mps3-an547, riscv32-virt"
+BOARDS = "mps2-an385, mps2-an386, mps2-an500, mps2-an505, mps3-an547, riscv32-virt"
 
 
 @pytest.fixture(scope="session")
