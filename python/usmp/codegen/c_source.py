@@ -15,11 +15,12 @@ from usmp.codegen.c_entry_points import (
     print_entry_points,
     print_preamble,
 )
-from usmp.codegen.c_files import mve_macros, text_of
+from usmp.codegen.c_files import mve_macros
 from usmp.codegen.c_function import parameter_types, print_function, result_type
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
+from usmp.codegen.core_features import print_features
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
@@ -48,7 +49,7 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
     parts = [
         print_preamble(interface),
-        *([text_of("tensor_intrin_features.h")] if helpers.ask_for_features else []),
+        *print_features(mod, interface, helpers),
         *([macros] if (macros := mve_macros(helpers.definitions)) else []),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
