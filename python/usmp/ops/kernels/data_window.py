@@ -1,0 +1,53 @@
+"""The window that an operator moves over its data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import tirx
+from tvm.ir import TensorLoad
+from tvm.sym import Analyzer
+
+from usmp.ops.kernels.weighted import WeightedOperator
+from usmp.ops.quantized.window import Window
+from usmp.tir.nodes import nodes_of
+
+
+def data_window(
+    operator: WeightedOperator, kernel: tuple[int, int], channel: tirx.Expr
+) -> Window | None:
+    """How the kernel moves, if the operator reads NHWC data as its record says.
+
+    Parameters
+    ----------
+    kernel
+        height and width.
+    channel
+        of the data that is read.
+    """
+    parameters, output, data = operator.record.parameters, operator.parts.output, operator.data
+    if parameters["layout"] != "NHWC" or len(data.shape) != 4:
+        return None
+    _, height, width, _ = (int(extent) for extent in data.shape)
+    window = Window(
+        (height, width),
+        kernel,
+        _pair(parameters["strides"]),
+        _pair(parameters["dilations"]),
+        _pair(parameters["padding"]),
+        (int(output.shape[1]), int(output.shape[2])),
+    )
+    loads = [load for load in nodes_of(operator.parts.sum, TensorLoad) if load.source.same_as(data)]
+    b, y, x, _, ky, kx, *_ = operator.parts.axes
+    row, column = window.position((y, x), (ky, kx))
+    analyzer = Analyzer()
+    is_known = len(loads) == 1 and all(
+        analyzer.can_prove_equal(index, expected)
+        for index, expected in zip(loads[0].indices, (b, row, column, channel), strict=True)
+    )
+    return window if is_known else None
+
+
+def _pair(values: Any) -> tuple[int, int]:
+    first, second = values
+    return int(first), int(second)

@@ -1,0 +1,247 @@
+"""Depthwise convolutions by pixels, four channels at a time.
+
+Pixels come outermost, in raster order, so that outputs may be written over inputs that are done
+with. The window of a pixel that lies in the data is written out tap by tap, at distances that are
+constants; any other pixel takes the taps that lie in the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import tirx
+
+from usmp.ops.kernels.conv2d import inner_span
+from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.ops.quantized.window import Window
+from usmp.tir.nodes import sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+CHANNELS = 4
+"""Of a tile."""
+
+_MOST_TAPS = 16
+"""Windows of more are loops."""
+
+Indices = tuple[tirx.Expr, ...]
+Tap = Callable[[int | tirx.Expr, int | tirx.Expr], tirx.Stmt]
+
+
+def packed(weight: np.ndarray) -> np.ndarray:
+    """The weight as the loops take it.
+
+    Parameters
+    ----------
+    weight
+        (channels, taps).
+
+    Returns
+    -------
+    np.ndarray
+        (channels * taps): the taps of four channels, channels innermost, then those of the next
+        four, at last those of each channel that is left.
+    """
+    channels, taps = weight.shape
+    whole = channels - channels % CHANNELS
+    tiles = weight[:whole].reshape(-1, CHANNELS, taps).transpose(0, 2, 1)
+    return np.concatenate([tiles.ravel(), weight[whole:].ravel()])
+
+
+@dataclass(frozen=True)
+class Depthwise:
+    """A convolution of each channel of NHWC data by itself, with constant weights.
+
+    Parameters
+    ----------
+    data
+        (batch, height, width, channels) of int8.
+    weight
+        (channels * taps) of int8, packed.
+    window
+        how the kernel moves.
+    zero_point
+        of the data.
+    is_folded
+        whether the accumulators begin with what the zero point adds over all taps.
+    first
+        of a channel: the value that its accumulators begin with.
+    store
+        of an accumulator and the index of its output element: the statement that stores the latter.
+    """
+
+    data: tirx.Var
+    weight: tirx.Var
+    window: Window
+    zero_point: int
+    is_folded: bool
+    first: Callable[[tirx.Expr], tirx.Expr]
+    store: Callable[[tirx.Expr, Indices], tirx.Stmt]
+
+    def loops(self) -> tirx.Stmt:
+        """The loops over all pixels."""
+        rows, columns = inner_span(self.window, 0), inner_span(self.window, 1)
+        height, width = self.window.output
+
+        def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
+            guards = [
+                *([y >= rows.first] if rows.first > 0 else []),
+                *([y < rows.end] if rows.end < height else []),
+                *([x >= columns.first] if columns.first > 0 else []),
+                *([x < columns.end] if columns.end < width else []),
+            ]
+            if not guards:
+                return self._channels(b, y, x, self._inside)
+            edge = self._channels(b, y, x, self._at_edge)
+            if rows.first >= rows.end or columns.first >= columns.end:
+                return edge
+            inside = self._channels(b, y, x, self._inside)
+            return tirx.IfThenElse(tirx.all(*guards), inside, edge)
+
+        def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+            return loop("x", width, lambda x: pixel(b, y, x))
+
+        batch = int(self.data.shape[0])
+        return loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
+
+    def _channels(
+        self,
+        b: tirx.Expr,
+        y: tirx.Expr,
+        x: tirx.Expr,
+        taps: Callable[[tirx.Expr, tirx.Expr, _Tile], tirx.Stmt],
+    ) -> tirx.Stmt:
+        """All channels of a pixel, `taps` of each tile."""
+
+        def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+            acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
+            return [
+                tirx.AllocBuffer(acc),
+                *(tirx.BufferStore(acc, self.first(c + n), [n]) for n in range(number)),
+                taps(y, x, _Tile(self, b, c, number, acc)),
+                *(self.store(acc[n], (b, y, x, c + n)) for n in range(number)),
+            ]
+
+        return loop_by_tiles("c", int(self.data.shape[3]), (CHANNELS, 1), tile)
+
+    def _inside(self, y: tirx.Expr, x: tirx.Expr, tile: _Tile) -> tirx.Stmt:
+        """All taps, which lie in the data."""
+
+        def tap(ky: int | tirx.Expr, kx: int | tirx.Expr) -> tirx.Stmt:
+            return tile.product(self._row(y, ky), self._column(x, kx), ky, kx)
+
+        return self._taps(tap)
+
+    def _at_edge(self, y: tirx.Expr, x: tirx.Expr, tile: _Tile) -> tirx.Stmt:
+        """The taps that lie in the data; others read the zero point."""
+        height, width = self.window.data
+        kernel_height, kernel_width = self.window.kernel
+
+        def row(ky: tirx.Expr) -> tirx.Stmt:
+            position = self._row(y, ky)
+
+            def tap(kx: int | tirx.Expr) -> tirx.Stmt:
+                column = self._column(x, kx)
+                inside = tile.product(position, column, ky, kx)
+                condition = tirx.all(column >= 0, column < width)
+                return tirx.IfThenElse(condition, inside, tile.zero_point(ky, kx))
+
+            def outside(kx: int | tirx.Expr) -> tirx.Stmt | None:
+                return tile.zero_point(ky, kx)
+
+            condition = tirx.all(position >= 0, position < height)
+            zeros = None if tile.reads_no_zero_points else _each(kernel_width, outside)
+            return tirx.IfThenElse(condition, _each(kernel_width, tap), zeros)
+
+        return loop("ky", kernel_height, row)
+
+    def _taps(self, tap: Tap) -> tirx.Stmt:
+        height, width = self.window.kernel
+        if height * width <= _MOST_TAPS:
+            return sequence([tap(ky, kx) for ky in range(height) for kx in range(width)])
+        return loop("ky", height, lambda ky: _each(width, lambda kx: tap(ky, kx)))
+
+    def _row(self, y: tirx.Expr, ky: int | tirx.Expr) -> tirx.Expr:
+        window = self.window
+        return y * window.strides[0] + (ky * window.dilations[0] - window.padding[0])
+
+    def _column(self, x: tirx.Expr, kx: int | tirx.Expr) -> tirx.Expr:
+        window = self.window
+        return x * window.strides[1] + (kx * window.dilations[1] - window.padding[1])
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Some channels of a pixel, from `c` on.
+
+    Parameters
+    ----------
+    acc
+        (number) of int32.
+    """
+
+    depthwise: Depthwise
+    b: tirx.Expr
+    c: tirx.Expr
+    number: int
+    acc: tirx.Var
+
+    @property
+    def _offset(self) -> int:
+        """What is added to each element of the data."""
+        return 0 if self.depthwise.is_folded else -self.depthwise.zero_point
+
+    @property
+    def reads_no_zero_points(self) -> bool:
+        """Whether taps outside of the data add nothing to accumulators."""
+        return not self.depthwise.is_folded or not self.depthwise.zero_point
+
+    def product(
+        self, row: tirx.Expr, column: tirx.Expr, ky: int | tirx.Expr, kx: int | tirx.Expr
+    ) -> tirx.Stmt:
+        """Add what a tap gives."""
+        data = self.depthwise.data
+        values = [data[self.b, row, column, self.c + n].astype("int32") for n in range(self.number)]
+        offset = self._offset
+        moved = [value + tirx.IntImm("int32", offset) if offset else value for value in values]
+        added = self._added([moved[n] * self._weight(ky, kx, n) for n in range(self.number)])
+        if self.number != CHANNELS:
+            return sequence(added)
+        first = [data[self.b, row, column, self.c], self._element(ky, kx, 0)]
+        return tensor_intrin("tvmgen_depthwise_4", [*first, offset, self.acc[0]], added)
+
+    def zero_point(self, ky: int | tirx.Expr, kx: int | tirx.Expr) -> tirx.Stmt | None:
+        """Add what a tap outside of the data gives; None if that is nothing."""
+        if self.reads_no_zero_points:
+            return None
+        factor = self.depthwise.zero_point
+        weights = [self._weight(ky, kx, n) for n in range(self.number)]
+        added = self._added([weight * tirx.IntImm("int32", factor) for weight in weights])
+        if self.number != CHANNELS:
+            return sequence(added)
+        arguments = [self._element(ky, kx, 0), 1, 1, factor, self.acc[0]]
+        return tensor_intrin(f"tvmgen_weights_sum_{CHANNELS}", arguments, added)
+
+    def _weight(self, ky: int | tirx.Expr, kx: int | tirx.Expr, n: int) -> tirx.Expr:
+        return self._element(ky, kx, n).astype("int32")
+
+    def _element(self, ky: int | tirx.Expr, kx: int | tirx.Expr, n: int) -> tirx.Expr:
+        height, width = self.depthwise.window.kernel
+        tap = ky * width + kx
+        element: tirx.Expr = self.depthwise.weight[
+            self.c * (height * width) + tap * self.number + n
+        ]
+        return element
+
+    def _added(self, values: Sequence[tirx.Expr]) -> list[tirx.Stmt]:
+        return [
+            tirx.BufferStore(self.acc, self.acc[n] + value, [n]) for n, value in enumerate(values)
+        ]
+
+
+def _each(width: int, tap: Callable[[int | tirx.Expr], tirx.Stmt | None]) -> tirx.Stmt:
+    """`tap` of each column, in a loop if there are many."""
+    if width > _MOST_TAPS:
+        return loop("kx", width, tap)
+    return sequence([tap(kx) for kx in range(width)])

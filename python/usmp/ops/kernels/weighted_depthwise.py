@@ -1,0 +1,44 @@
+"""The kernels of `depthwise_conv2d` operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tvm import tirx
+
+from usmp.objects.cores import Core
+from usmp.ops.kernels.data_window import data_window
+from usmp.ops.kernels.depthwise import CHANNELS, Depthwise, packed
+from usmp.ops.kernels.kernel import Kernel, kernel
+from usmp.ops.kernels.weighted import weighted_operator
+
+
+def depthwise_kernel(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
+) -> Kernel | None:
+    """A depthwise convolution of NHWC data with as many output channels as input channels."""
+    operator = weighted_operator(func, constants)
+    if operator is None or operator.record.kind != "depthwise_conv2d":
+        return None
+    height, width, channels = operator.values.shape
+    if len(operator.data.shape) != 4 or int(operator.data.shape[3]) != channels:
+        return None
+    window = data_window(operator, (height, width), operator.parts.axes[3])
+    if window is None:
+        return None
+    by_channel = operator.values.reshape(-1, channels).T
+    values = packed(by_channel)
+    weight = tirx.decl_buffer(values.shape, "int8", "weight")
+    ending = operator.ending_of(by_channel, folds=not core.has_dsp)
+    depthwise = Depthwise(
+        operator.data,
+        weight,
+        window,
+        operator.zero_point,
+        ending.is_folded,
+        ending.first,
+        ending.store,
+    )
+    replaced = ending.replaced(weight, values)
+    return kernel(func, depthwise.loops(), replaced, f"1x{CHANNELS}", len(constants))
