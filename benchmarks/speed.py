@@ -1,29 +1,38 @@
-"""How fast the C of quantized models is beside TFLite Micro's reference kernels, on this host.
+"""How fast the C of quantized models is on this host, beside TFLite Micro and LiteRT.
 
-    python benchmarks/speed.py [--flags=-O2] MODEL.tflite ...
+    python benchmarks/speed.py [--flags="-O3 -march=native"] MODEL.tflite ...
 
-Both run the same inputs in turn, in one process and one run; a number is the least CPU time of a
-run. TFLite Micro is the package `tflite-micro`, the C is built with the flags that
-docs/benchmarks.md recommends. Outputs are compared byte for byte on the way.
+All run the same inputs in turn, in one process and one run, on one thread; a number is the least
+CPU time of a run. TFLite Micro is the package `tflite-micro`, with its reference kernels; LiteRT is
+the package `ai-edge-litert`, once with its reference kernels and once with XNNPACK, which is what
+it takes by default. Our outputs are compared byte for byte with TFLite Micro's; those of XNNPACK
+may differ in the last bit.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from random_inputs import random_inputs
 from rich.console import Console
 from rich.table import Table
 from tflite_micro.python.tflite_micro import runtime
 
 import usmp
-from usmp.runtime import HostModule
+from usmp.runtime.host import build_shared_library
 
 ROUNDS = 41
 ARENA_BYTES = 16 << 20
+OURS, MICRO = "C", "TFLM"
+LITERT = {"LiteRT reference": OpResolverType.BUILTIN_REF, "XNNPACK": OpResolverType.AUTO}
 
 
 def main() -> None:
@@ -32,38 +41,76 @@ def main() -> None:
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--flags", default="-O2", help="for the C compiler (-O2)")
     options = parser.parse_args()
+    names = (MICRO, *LITERT)
+    headings = ["outputs", f"{OURS} us", *(f"{n} us" for n in names), *(f"{n} / C" for n in names)]
     table = Table(title=f"CPU time of one run, C built with {options.flags}", title_justify="left")
-    for heading in ("model", "outputs", "TFLM ms", "C ms", "TFLM / C"):
+    for heading in ("model", *headings):
         table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    ratios: list[list[float]] = []
     for path in options.models:
-        table.add_row(path.stem, *compare(path, options.flags.split()))
-    Console(width=100).print(table)
+        same, microseconds = measured(path, options.flags.split())
+        ratios.append([microseconds[name] / microseconds[OURS] for name in names])
+        times = [f"{microseconds[name]:.0f}" for name in (OURS, *names)]
+        verdict = "identical" if same else "DIFFERENT"
+        table.add_row(path.stem, verdict, *times, *(f"{ratio:.2f}" for ratio in ratios[-1]))
+    means = np.exp(np.log(ratios).mean(axis=0))
+    table.add_row("geometric mean", *[""] * (2 + len(names)), *(f"{mean:.2f}" for mean in means))
+    Console(width=150).print(table)
 
 
-def compare(path: Path, flags: list[str]) -> tuple[str, str, str, str]:
-    """Outputs identical or not, both times in ms, and their ratio."""
+def measured(path: Path, flags: list[str]) -> tuple[bool, dict[str, float]]:
+    """Whether our outputs are those of TFLite Micro, and microseconds of a run by name."""
     factory = usmp.build(usmp.import_model(path))
-    module = HostModule(factory.files(), factory.metadata["modules"]["default"], flags)
-    interpreter = runtime.Interpreter.from_bytes(path.read_bytes(), arena_size=ARENA_BYTES)
     inputs = random_inputs(factory)
-    times: tuple[list[float], list[float]] = ([], [])
+    micro = runtime.Interpreter.from_bytes(path.read_bytes(), arena_size=ARENA_BYTES)
+    litert = {name: _litert(path, resolver, inputs) for name, resolver in LITERT.items()}
+    times: dict[str, list[float]] = {name: [] for name in (OURS, MICRO, *LITERT)}
     same = True
-    for _ in range(ROUNDS):
-        for index, value in enumerate(inputs.values()):
-            interpreter.set_input(value, index)
-        start = time.process_time()
-        interpreter.invoke()
-        middle = time.process_time()
-        outputs = module.run(inputs)
-        times[0].append(middle - start)
-        times[1].append(time.process_time() - middle)
-        same &= all(
-            np.array_equal(value, interpreter.get_output(index))
-            for index, value in enumerate(outputs.values())
-        )
-    theirs, ours = (1e3 * min(t) for t in times)
-    verdict = "identical" if same else "DIFFERENT"
-    return verdict, f"{theirs:.3f}", f"{ours:.3f}", f"{theirs / ours:.2f}"
+    with TemporaryDirectory() as directory:
+        library = build_shared_library(factory.files(), [], Path(directory), flags)
+        given = [value.copy() for value in inputs.values()]
+        described = [tensor.info for tensor in factory.interface.outputs]
+        outputs = [np.zeros(list(info.shape), str(info.dtype)) for info in described]
+        run = _call(library, given, outputs)
+        for _ in range(ROUNDS):
+            for index, value in enumerate(inputs.values()):
+                micro.set_input(value, index)
+            times[MICRO].append(_seconds(micro.invoke))
+            for name, invoke in litert.items():
+                times[name].append(_seconds(invoke))
+            times[OURS].append(_seconds(run))
+            same &= all(np.array_equal(o, micro.get_output(i)) for i, o in enumerate(outputs))
+    return same, {name: 1e6 * min(seconds) for name, seconds in times.items()}
+
+
+def _call(
+    library: Path, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+) -> Callable[[], object]:
+    """What calls `tvmgen_default_run` on the arrays, and nothing else."""
+    function = ctypes.CDLL(str(library))["tvmgen_default_run"]
+    structs = [
+        ctypes.byref((ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
+        for arrays in (inputs, outputs)
+    ]
+    return partial(function, *structs)
+
+
+def _litert(
+    path: Path, resolver: OpResolverType, inputs: dict[str, np.ndarray]
+) -> Callable[[], object]:
+    """What runs the model; its inputs are set."""
+    interpreter = Interpreter(str(path), experimental_op_resolver_type=resolver, num_threads=1)
+    interpreter.allocate_tensors()
+    for detail, value in zip(interpreter.get_input_details(), inputs.values(), strict=True):
+        interpreter.set_tensor(detail["index"], value)
+    return interpreter.invoke
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    """The CPU time that it takes."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
 
 
 if __name__ == "__main__":
