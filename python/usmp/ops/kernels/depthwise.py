@@ -7,7 +7,7 @@ constants; any other pixel takes the taps that lie in the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,13 +201,16 @@ class _Tile:
         self, row: tirx.Expr, column: tirx.Expr, ky: int | tirx.Expr, kx: int | tirx.Expr
     ) -> tirx.Stmt:
         """Add what a tap gives."""
-        data = self.depthwise.data
-        values = [data[self.b, row, column, self.c + n].astype("int32") for n in range(self.number)]
-        offset = self._offset
-        moved = [value + tirx.IntImm("int32", offset) if offset else value for value in values]
-        added = self._added([moved[n] * self._weight(ky, kx, n) for n in range(self.number)])
+        data, offset = self.depthwise.data, self._offset
+
+        def term(n: tirx.Expr) -> tirx.Expr:
+            value = data[self.b, row, column, self.c + n].astype("int32")
+            moved = value + tirx.IntImm("int32", offset) if offset else value
+            return moved * self._element(ky, kx, n).astype("int32")
+
+        added = self._added(term)
         if self.number != CHANNELS:
-            return sequence(added)
+            return added
         first = [data[self.b, row, column, self.c], self._element(ky, kx, 0)]
         return tensor_intrin("tvmgen_depthwise_4", [*first, offset, self.acc[0]], added)
 
@@ -216,17 +219,17 @@ class _Tile:
         if self.reads_no_zero_points:
             return None
         factor = self.depthwise.zero_point
-        weights = [self._weight(ky, kx, n) for n in range(self.number)]
-        added = self._added([weight * tirx.IntImm("int32", factor) for weight in weights])
+
+        def term(n: tirx.Expr) -> tirx.Expr:
+            return self._element(ky, kx, n).astype("int32") * tirx.IntImm("int32", factor)
+
+        added = self._added(term)
         if self.number != CHANNELS:
-            return sequence(added)
+            return added
         arguments = [self._element(ky, kx, 0), 1, 1, factor, self.acc[0]]
         return tensor_intrin(f"tvmgen_weights_sum_{CHANNELS}", arguments, added)
 
-    def _weight(self, ky: int | tirx.Expr, kx: int | tirx.Expr, n: int) -> tirx.Expr:
-        return self._element(ky, kx, n).astype("int32")
-
-    def _element(self, ky: int | tirx.Expr, kx: int | tirx.Expr, n: int) -> tirx.Expr:
+    def _element(self, ky: int | tirx.Expr, kx: int | tirx.Expr, n: int | tirx.Expr) -> tirx.Expr:
         height, width = self.depthwise.window.kernel
         tap = ky * width + kx
         element: tirx.Expr = self.depthwise.weight[
@@ -234,10 +237,11 @@ class _Tile:
         ]
         return element
 
-    def _added(self, values: Sequence[tirx.Expr]) -> list[tirx.Stmt]:
-        return [
-            tirx.BufferStore(self.acc, self.acc[n] + value, [n]) for n, value in enumerate(values)
-        ]
+    def _added(self, term: Callable[[tirx.Expr], tirx.Expr]) -> tirx.Stmt:
+        """One statement for all channels: analyses take as long as there are statements."""
+        return loop(
+            "n", self.number, lambda n: tirx.BufferStore(self.acc, self.acc[n] + term(n), [n])
+        )
 
 
 def _each(width: int, tap: Callable[[int | tirx.Expr], tirx.Stmt | None]) -> tirx.Stmt:
