@@ -110,6 +110,7 @@ def test_passes_inside_of_passes_are_seen(softmax):
         "FoldConstants",
         "FuseTables",
         "SkipPadding",
+        "SpecializeRescaling",
         "WidenSmallFloats",
     ):
         assert f"usmp.{name}" in inner

@@ -24,8 +24,10 @@ from usmp.tir.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
+    MULTIPLY_HIGH,
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
+    RESCALE_RECORD,
     SIGMOID_INDEX,
 )
 
@@ -315,8 +317,30 @@ def _rescaled_channel(accumulator: Range, *record: Range) -> Range | None:
     return _rescaled_twice(type_range("int32"), (0, 2**31 - 1), record[-1])
 
 
+def _high_product(value: Range, multiplier: Range) -> Range | None:
+    """Of a value that is less than 2**30, and a multiplier that has no sign."""
+    small = max(value[0], 1 - 2**30), min(value[1], 2**30 - 1)
+    return _scaled(small, (max(multiplier[0], 0), multiplier[1]), 31)
+
+
+def _rescaled_by_record(
+    value: Range, multiplier: Range, shift: Range, rounding: Range
+) -> Range | None:
+    """Shifted by what the lowest byte says, or by 1 and more; half of the rounding is added."""
+    high = _high_product(value, multiplier)
+    if high is None:
+        return None
+    right = shift[0] & 255 if shift[0] == shift[1] else 1
+    return (
+        min(high[0] >> right, 0) - 1 + (rounding[0] >> 1),
+        max(high[1] >> right, 0) + 1 + (rounding[1] >> 1),
+    )
+
+
 _RESCALED: dict[str, Callable[..., Range | None]] = {
     RESCALE_CHANNEL: _rescaled_channel,
+    RESCALE_RECORD: _rescaled_by_record,
+    MULTIPLY_HIGH: _high_product,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER: _rescaled_twice,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: _rescaled_once,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: _rescaled_64,

@@ -18,7 +18,11 @@ bits, int32 shift bits, int32 shift) -> int32: bias and factor come from a chann
 RESCALE_RECORD = "tvmgen_rescale_record"
 """(int32 accumulator, int32 multiplier, int32 shift, int32 rounding) -> int32: rescaled twice, and
 the zero point added; of `shift` the lowest byte counts, from 1 to 22, rounding is twice the zero
-point and 1 more, and the accumulator is less than 2**30."""
+point and 1 more, the accumulator is less than 2**30, and the multiplier at least that."""
+
+MULTIPLY_HIGH = "tvmgen_multiply_high"
+"""(int32 value, int32 multiplier) -> int32: the product over 2**31, rounded to nearest; the value
+is less than 2**30, and the multiplier at least that."""
 
 SATURATE_INT8 = "tvmgen_saturate_int8"
 """(int32 value) -> int32: the nearest number of 8 bits."""

@@ -13,6 +13,7 @@ from usmp.transform.lower_to_flat_tir import LowerToFlatTIR
 from usmp.transform.order_operators import OrderOperators
 from usmp.transform.poison_dead_bytes import PoisonDeadBytes
 from usmp.transform.skip_padding import SkipPadding
+from usmp.transform.specialize_rescaling import SpecializeRescaling
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
 from usmp.transform.widen_small_floats import WidenSmallFloats
 from usmp.transform.zero_elem_offsets import ZeroElemOffsets
@@ -28,6 +29,7 @@ __all__ = [
     "OrderOperators",
     "PoisonDeadBytes",
     "SkipPadding",
+    "SpecializeRescaling",
     "UnifiedStaticMemoryPlanner",
     "WidenSmallFloats",
     "ZeroElemOffsets",

@@ -12,18 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import tvm
 import tvm_ffi
-from tvm import relax, tirx
-from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
+from tvm import tirx
+from tvm.ir import IRModule, Var
 from tvm.tirx import Cast
 
+from usmp.analysis.argument_ranges import argument_ranges
 from usmp.analysis.integer_ranges import (
     IntegerRanges,
     Range,
     bits_of,
-    hull,
     is_integer,
     is_within,
     type_range,
@@ -31,7 +30,6 @@ from usmp.analysis.integer_ranges import (
 from usmp.analysis.local_ranges import find_ranges
 from usmp.passes import ModulePass
 from usmp.tir.intrinsics import arithmetic_function, conversion_function, low_bits_function
-from usmp.tir.nodes import nodes_of
 
 _WRAPPING: dict[type, str] = {tirx.Add: "add", tirx.Sub: "subtract", tirx.Mul: "multiply"}
 _FUNCTIONS: dict[type, str] = {
@@ -43,7 +41,6 @@ _FUNCTIONS: dict[type, str] = {
     tirx.RShift: "shift_right",
 }
 _OF_UNSIGNED = {"floor_divide": "divide", "floor_modulo": "remainder"}
-_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.DefineArithmetic")
@@ -63,13 +60,11 @@ class DefineArithmetic(ModulePass):
 
 def define_arithmetic(mod: IRModule) -> IRModule:
     """Rewrite the PrimFuncs of `mod`, whose Relax `main` has the constants that they get."""
-    constants = _constant_ranges(mod)
+    constants = argument_ranges(mod)
     defined = IRModule(mod.functions, attrs=mod.attrs)
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
-            known = dict(zip(func.params, constants.get(variable, ()), strict=False))
-            ranges = {param: values for param, values in known.items() if values is not None}
-            defined.update_func(variable, _defined(func, ranges))
+            defined.update_func(variable, _defined(func, constants[variable]))
     return defined
 
 
@@ -148,45 +143,3 @@ def _converted(expr: Cast, ranges: IntegerRanges) -> tirx.Expr:
 
 def _low_bits(dtype: str, value: tirx.Expr) -> tirx.Expr:
     return tirx.call_pure_extern(dtype, low_bits_function(dtype), value)
-
-
-def _constant_ranges(mod: IRModule) -> dict[GlobalVar, list[Range | None]]:
-    """For the arguments of each PrimFunc the bounds of their elements, if all calls pass constants
-    of integers."""
-    found: dict[GlobalVar, list[Range | None]] = {}
-    for func in mod.functions.values():
-        if not isinstance(func, relax.Function):
-            continue
-        for call in nodes_of(func.body, Call):
-            if getattr(call.op, "name", None) in _CALLS:
-                _join(found, call.args[0], list(map(_range, _fields(call.args[1]))))
-    return found
-
-
-def _fields(arguments: relax.Expr) -> list[relax.Expr]:
-    return list(arguments.fields) if isinstance(arguments, relax.Tuple) else [arguments]
-
-
-def _range(expr: relax.Expr) -> Range | None:
-    if not isinstance(expr, GenericConst):
-        return None
-    values: np.ndarray = expr.value.numpy()
-    if values.dtype.kind not in "iu" or values.size == 0:
-        return None
-    return int(values.min()), int(values.max())
-
-
-def _join(
-    found: dict[GlobalVar, list[Range | None]], callee: GlobalVar, ranges: list[Range | None]
-) -> None:
-    if callee not in found:
-        found[callee] = ranges
-        return
-    if len(found[callee]) != len(ranges):
-        # Tuples may be passed whole or by their elements.
-        found[callee] = []
-        return
-    found[callee] = [
-        None if a is None or b is None else hull(a, b)
-        for a, b in zip(found[callee], ranges, strict=True)
-    ]

@@ -6,6 +6,7 @@ from tvm.tirx import Cast
 
 from usmp.analysis.integer_ranges import IntegerRanges, type_range
 from usmp.analysis.local_ranges import find_ranges
+from usmp.tir.intrinsics import MULTIPLY_HIGH, RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 
 
@@ -53,3 +54,21 @@ def test_a_product_that_overflows_is_found_after_one_with_a_constant_of_equal_ha
     ranges = IntegerRanges(variables={value: (-(2**30), 2**30 + 1)})
     assert ranges.fits(tirx.Mul(value, tirx.IntImm("int32", -1)))
     assert not ranges.fits(tirx.Mul(value, tirx.IntImm("int32", -2)))
+
+
+def test_bounds_of_what_a_record_rescales():
+    """The values are less than 2**30 there, whatever else is known of them."""
+    value = tirx.Var("value", "int32")
+
+    def bounds(function, *numbers):
+        arguments = (tirx.IntImm("int32", number) for number in numbers)
+        call = tirx.call_pure_extern("int32", function, value, *arguments)
+        return IntegerRanges().of(call), IntegerRanges(variables={value: (-512, 1024)}).of(call)
+
+    half = 2**30
+    assert bounds(MULTIPLY_HIGH, half) == ((-(2**29) - 1, 2**29), (-257, 513))
+    # By 8, to the right, and 3 is added; of the shift the lowest byte counts.
+    assert bounds(RESCALE_RECORD, half, 0x503, 7) == (
+        (-(2**26) - 2 + 3, 2**26 + 1 + 3),
+        (-34 + 3, 65 + 3),
+    )

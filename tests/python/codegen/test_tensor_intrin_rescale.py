@@ -13,15 +13,6 @@ from support.tensor_intrinsic_programs import (
 )
 
 CHECK = """
-/* SaturatingRoundingDoublingHighMul and RoundingDivideByPOT of gemmlowp. */
-static int32_t rescaled(int32_t value, int32_t multiplier, int32_t right) {
-  const int64_t product = (int64_t)value * multiplier;
-  const int64_t nudge = product >= 0 ? 1 << 30 : 1 - (1 << 30);
-  const int32_t high = (int32_t)((product + nudge) / ((int64_t)1 << 31));
-  const int32_t mask = (int32_t)(((uint32_t)1 << right) - 1);
-  return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0));
-}
-
 static void compare(int32_t expected, int32_t actual) {
   if (actual != expected) failure = "rescale_record";
   const int32_t saturated = expected < -128 ? -128 : expected > 127 ? 127 : expected;
@@ -33,6 +24,13 @@ static void compare(int32_t expected, int32_t actual) {
           tvmgen_rescale_record(value, multiplier, shift, 2 * (zero_point) + 1))
 
 static void check_one(int32_t value, int32_t multiplier, int32_t bias) {
+  const int32_t high = tvmgen_multiply_high(value, multiplier);
+  if (high != rescaled(value, multiplier, 0)) failure = "multiply_high";
+  /* The compiler knows the shift, and once the rounding. */
+  volatile int32_t rounding = -255;
+  const int32_t seventh = rescaled(value, multiplier, 7) - 128;
+  compare(seventh, tvmgen_rescale_record(value, multiplier, 0x12307, -255));
+  compare(seventh, tvmgen_rescale_record(value, multiplier, 0x12307, rounding));
   for (int32_t right = 1; right < 23; ++right) {
     const int32_t exact = rescaled(value, multiplier, right);
     const int32_t shift = (int32_t)((uint32_t)bias << 8 | (uint32_t)right);

@@ -11,6 +11,7 @@ from usmp.support.tvm_errors import apply_to_functions
 from usmp.transform.define_arithmetic import DefineArithmetic
 from usmp.transform.lower_to_flat_tir import FLATTEN_LOOPS, TO_LOOPS
 from usmp.transform.skip_padding import SkipPadding
+from usmp.transform.specialize_rescaling import SpecializeRescaling
 from usmp.transform.widen_small_floats import WidenSmallFloats
 from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 
@@ -19,8 +20,9 @@ from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 class LowerOperators(ModulePass):
     """Lower every PrimFunc from blocks and shaped buffers to flat loops over pointers.
 
-    Integer arithmetic is then defined for all operands, small floats are computed in float32, and
-    padding that adds nothing is skipped. A Relax `main` stays as it is.
+    Rescaling by constants takes few steps then, integer arithmetic is defined for all operands,
+    small floats are computed in float32, and padding that adds nothing is skipped. A Relax `main`
+    stays as it is.
 
     Raises
     ------
@@ -32,6 +34,7 @@ class LowerOperators(ModulePass):
         """Apply the passes that do so, in their order."""
         mod = ZeroElemOffsets()(mod)
         mod = apply_to_functions(TO_LOOPS, mod)
+        mod = SpecializeRescaling()(mod)
         # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
         mod = DefineArithmetic()(WidenSmallFloats()(mod))
         mod = apply_to_functions(FLATTEN_LOOPS, mod)

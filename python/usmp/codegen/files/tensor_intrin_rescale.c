@@ -26,20 +26,21 @@ TVMGEN_INLINE int32_t tvmgen_rescale_record(int32_t accumulator, int32_t multipl
   int32_t value = tvmgen_multiply_high(accumulator, multiplier);
   value += value >> 31;
 #if defined(TVMGEN_THUMB2)
+  shift = __builtin_constant_p(shift) ? shift & 255 : shift;
   if (__builtin_constant_p(rounding) && rounding > 0 && rounding < 512) {
     __asm__("asrs %0, %1, %2\n\tadc %0, %0, %3"
             : "=r"(value)
-            : "r"(value), "r"(shift), "i"(rounding >> 1)
+            : "r"(value), "ri"(shift), "i"(rounding >> 1)
             : "cc");
   } else if (__builtin_constant_p(rounding) && rounding < 0 && rounding >= -512) {
     __asm__("asrs %0, %1, %2\n\tsbc %0, %0, %3"
             : "=r"(value)
-            : "r"(value), "r"(shift), "i"(~(rounding >> 1))
+            : "r"(value), "ri"(shift), "i"(~(rounding >> 1))
             : "cc");
   } else {
     __asm__("asrs %0, %1, %2\n\tadc %0, %0, %3"
             : "=&r"(value)
-            : "r"(value), "r"(shift), "r"(rounding >> 1)
+            : "r"(value), "ri"(shift), "r"(rounding >> 1)
             : "cc");
   }
   return value;
@@ -53,6 +54,7 @@ TVMGEN_INLINE int32_t tvmgen_rescale_record(int32_t accumulator, int32_t multipl
 TVMGEN_INLINE int32_t tvmgen_saturate_int8(int32_t value) {
 #if defined(TVMGEN_THUMB2)
   __asm__("ssat %0, #8, %1" : "=r"(value) : "r"(value));
+  if (value < -128 || value > 127) __builtin_unreachable(); /* no conversion to int8_t is needed */
   return value;
 #else
   value = value < 127 ? value : 127;

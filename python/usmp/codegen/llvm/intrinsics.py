@@ -27,6 +27,7 @@ from usmp.tir.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
+    MULTIPLY_HIGH,
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
     RESCALE_RECORD,
@@ -132,6 +133,10 @@ def _rescale_record(
     high = b.let("high", _as("int32", (product + (_int64(1) << _int64(30))) >> _int64(31)))
     rounded = b.let("rounded", _as("int32", _as("uint32", rounding) << _as("uint32", right)) >> 1)
     return (high + (high >> 31) + rounded) >> right
+
+
+def _multiply_high(_: Bindings, value: Expr, multiplier: Expr) -> Expr:
+    return _as("int32", _high_product(_as("int64", value), multiplier))
 
 
 def _saturate_int8(_: Bindings, value: Expr) -> Expr:
@@ -317,6 +322,7 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: (_multiply_single_rounding, _THREE),
     RESCALE_CHANNEL: (_rescale_channel, _RECORD),
     RESCALE_RECORD: (_rescale_record, ("int32",) * 4),
+    MULTIPLY_HIGH: (_multiply_high, ("int32",) * 2),
     SATURATE_INT8: (_saturate_int8, _ONE),
     LEADING_ZEROS: (_leading_zeros, _ONE),
     ONE_OVER_ONE_PLUS: (_one_over_one_plus, _ONE),

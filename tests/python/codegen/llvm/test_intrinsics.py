@@ -23,6 +23,7 @@ from usmp.tir.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
+    MULTIPLY_HIGH,
     ONE_OVER_ONE_PLUS,
     RESCALE_CHANNEL,
     RESCALE_RECORD,
@@ -72,6 +73,8 @@ def arguments(name: str) -> list[np.ndarray]:
     if name == RESCALE_RECORD:
         shift = draw.between(-(2**23), 2**23 - 1) << 8 | draw.between(1, 22)
         return [draw.between(1 - 2**30, 2**30 - 1), multiplier, shift, draw.between(-255, 511)]
+    if name == MULTIPLY_HIGH:
+        return [draw.between(1 - 2**30, 2**30 - 1), multiplier]
     if name == ONE_OVER_ONE_PLUS:
         return [draw.between(0, GREATEST)]
     if name == DIVIDE:

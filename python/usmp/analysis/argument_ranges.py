@@ -1,0 +1,64 @@
+"""Between which bounds do the constants lie that PrimFuncs are called with?"""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
+from tvm.tirx import PrimFunc
+
+from usmp.analysis.integer_ranges import Range, hull
+from usmp.tir.nodes import nodes_of
+
+_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+
+
+def argument_ranges(mod: IRModule) -> dict[GlobalVar, dict[Var, Range]]:
+    """For each PrimFunc, the bounds of the elements of its parameters for which all calls of the
+    Relax functions pass constants of integers."""
+    found: dict[GlobalVar, list[Range | None]] = {}
+    for func in mod.functions.values():
+        if not isinstance(func, relax.Function):
+            continue
+        for call in nodes_of(func.body, Call):
+            if getattr(call.op, "name", None) in _CALLS:
+                _join(found, call.args[0], list(map(_range, _fields(call.args[1]))))
+    return {
+        variable: _known(func, found.get(variable, []))
+        for variable, func in mod.functions.items()
+        if isinstance(func, PrimFunc)
+    }
+
+
+def _known(func: PrimFunc, ranges: list[Range | None]) -> dict[Var, Range]:
+    by_param = zip(func.params, ranges, strict=False)
+    return {param: values for param, values in by_param if values is not None}
+
+
+def _fields(arguments: relax.Expr) -> list[relax.Expr]:
+    return list(arguments.fields) if isinstance(arguments, relax.Tuple) else [arguments]
+
+
+def _range(expr: relax.Expr) -> Range | None:
+    if not isinstance(expr, GenericConst):
+        return None
+    values: np.ndarray = expr.value.numpy()
+    if values.dtype.kind not in "iu" or values.size == 0:
+        return None
+    return int(values.min()), int(values.max())
+
+
+def _join(
+    found: dict[GlobalVar, list[Range | None]], callee: GlobalVar, ranges: list[Range | None]
+) -> None:
+    if callee not in found:
+        found[callee] = ranges
+        return
+    if len(found[callee]) != len(ranges):
+        # Tuples may be passed whole or by their elements.
+        found[callee] = []
+        return
+    found[callee] = [
+        None if a is None or b is None else hull(a, b)
+        for a, b in zip(found[callee], ranges, strict=True)
+    ]
