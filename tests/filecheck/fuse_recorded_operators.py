@@ -18,7 +18,7 @@ class Module:
 
 # CHECK: @T.prim_func(private=True, s_tir=True)
 # CHECK-NEXT: def fused_tir_exp_tir_negative(x: T.Buffer((T.int64(4),), "float32"), compute_intermediate_1: T.Buffer((T.int64(4),), "float32")):
-# CHECK-NEXT:     T.func_attr({"tirx.noalias": True})
+# CHECK-NEXT:     T.func_attr({"operator_steps": [{"kind": "tir_exp", "macs": 0}, {"kind": "tir_negative", "macs": 0}], "tirx.noalias": True})
 # CHECK-NEXT:     # with T.sblock("root"):
 # CHECK-NEXT:     compute_intermediate = T.sblock_alloc_buffer((T.int64(4),))
 # CHECK-NEXT:     for i0 in range(T.int64(4)):

@@ -43,7 +43,7 @@ class Module:
 
 # CHECK: @T.prim_func(private=True, s_tir=True)
 # CHECK-NEXT: def fused_first_column_negative(arg0: T.Buffer((T.int64(3), T.int64(2)), "int8"), y_intermediate: T.Buffer((T.int64(3), T.int64(1)), "int8", elem_offset=0)):
-# CHECK-NEXT:     T.func_attr({"tirx.noalias": True})
+# CHECK-NEXT:     T.func_attr({"operator_steps": [{"kind": "first_column", "macs": 0}, {"kind": "negative", "macs": 0}], "tirx.noalias": True})
 # CHECK-NEXT:     # with T.sblock("root"):
 # CHECK-NEXT:     part_intermediate = T.sblock_alloc_buffer((T.int64(3), T.int64(1)), "int8", elem_offset=0)
 # CHECK-NEXT:     for i, j in T.grid(3, 1):

@@ -26,7 +26,7 @@ class Module:
 #
 # CHECK: @T.prim_func(private=True, s_tir=True)
 # CHECK-NEXT: def relu(x: T.handle("float32", "global"), clamp: T.handle("float32", "global")):
-# CHECK-NEXT:     T.func_attr({"op_pattern": 0, "pool_args": [], "target": T.target({{.*}}"kind": "c"{{.*}})})
+# CHECK-NEXT:     T.func_attr({"op_pattern": 0, "operator_shapes": {"clamp": [4], "x": [4]}, "operator_steps": [{"kind": "relu", "macs": 0}], "pool_args": [], "target": T.target({{.*}}"kind": "c"{{.*}})})
 # CHECK-NEXT:     x_1 = T.decl_buffer((4,), data=x)
 # CHECK-NEXT:     clamp_1 = T.decl_buffer((4,), data=clamp)
 # CHECK-NEXT:     for i0 in range(4):

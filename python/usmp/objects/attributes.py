@@ -95,6 +95,13 @@ OPERATORS_ATTR = "quantized_operators"
 """On a PrimFunc from then on, up to the planned module: the integer operators that it computes, in
 order; for each of them the records of those that share the code."""
 
+OPERATOR_STEPS_ATTR = "operator_steps"
+"""On the PrimFunc of an operator, from fusion on: a map for each of the operators that it computes,
+in order: kind, macs, kernel, strides, dilations (`usmp.ops.operator_steps.OperatorStep`)."""
+
+OPERATOR_SHAPES_ATTR = "operator_shapes"
+"""Beside that: the shapes of its tensors before they became flat, by the names of parameters."""
+
 CODE_HASH_ATTR = "code_hash"
 """On a PrimFunc with `quantized_operator`: the structural hash that it has without its record."""
 

@@ -3,6 +3,7 @@
 from usmp.relax.transform.check_iterations import CheckIterations
 from usmp.relax.transform.check_static_shapes import CheckStaticShapes
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
+from usmp.relax.transform.describe_operators import DescribeOperators
 from usmp.relax.transform.fold_constants import FoldConstants
 from usmp.relax.transform.fold_unchanged_states import FoldUnchangedStates
 from usmp.relax.transform.fuse_operators import FuseOperators
@@ -23,6 +24,7 @@ __all__ = [
     "CheckIterations",
     "CheckStaticShapes",
     "ConvertQDQToIntegers",
+    "DescribeOperators",
     "FoldConstants",
     "FoldUnchangedStates",
     "FuseOperators",

@@ -9,6 +9,7 @@ from tvm.ir import IRModule
 from usmp.passes import ModulePass
 from usmp.relax.legalize_errors import apply_to_operators
 from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.describe_operators import DescribeOperators
 from usmp.relax.transform.fold_constants import FoldConstants
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
 from usmp.relax.transform.fuse_slices import FuseSlices
@@ -41,6 +42,8 @@ _PASSES = tvm.transform.Sequential(
         # Now each copy is one operator.
         FuseWindowSlices(),
         relax.transform.DeadCodeElimination(),
+        # While tensors have shapes.
+        DescribeOperators(),
     ],
     name="usmp.FuseOperators.passes",
 )

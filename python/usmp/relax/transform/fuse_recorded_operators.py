@@ -6,6 +6,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
+from usmp.ops.operator_steps import OperatorStep, steps_of, with_steps
 from usmp.ops.record import Steps, operators_of, with_operators
 from usmp.passes import ModulePass
 from usmp.tir.nodes import nodes_of
@@ -16,8 +17,8 @@ class FuseRecordedOperators(ModulePass):
     """TVM's FuseOps and FuseTIR, and the records of what was fused.
 
     FuseOps makes a Relax function of the operators that go together, and FuseTIR one PrimFunc of
-    that, without the attributes of those that it comes from. The attribute `quantized_operators` of
-    a fused PrimFunc has the steps of those that it computes, in their order.
+    that, without the attributes of those that it comes from. The attributes `quantized_operators`
+    and `operator_steps` of a fused PrimFunc have the steps of those that it computes, in order.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -28,8 +29,8 @@ class FuseRecordedOperators(ModulePass):
 def fuse_grouped_operators(grouped: IRModule) -> IRModule:
     """The module with one PrimFunc for each function that TVM's FuseOps made, or that is like
     these: a primitive function, which calls the PrimFuncs that go together."""
-    steps = {
-        str(variable.name_hint): _steps(grouped, func)
+    called = {
+        str(variable.name_hint): _called(grouped, func)
         for variable, func in grouped.functions.items()
         if isinstance(func, relax.Function) and func.attrs and "Primitive" in func.attrs
     }
@@ -37,18 +38,27 @@ def fuse_grouped_operators(grouped: IRModule) -> IRModule:
     recorded = IRModule(fused.functions, attrs=fused.attrs)
     for variable, func in fused.functions.items():
         # FuseTIR calls the PrimFunc as the function was called.
-        known = steps.get(str(variable.name_hint))
-        if known and isinstance(func, tirx.PrimFunc):
-            recorded.update_func(variable, with_operators(func, known))
+        names = called.get(str(variable.name_hint))
+        if names is not None and isinstance(func, tirx.PrimFunc):
+            func = with_operators(func, _records(grouped, names))
+            recorded.update_func(variable, with_steps(func, _steps(grouped, names)))
     return recorded
 
 
-def _steps(mod: IRModule, function: relax.Function) -> Steps:
-    """What the PrimFuncs compute that a function calls, in order."""
-    steps: Steps = ()
-    for block in function.body.blocks:
-        for binding in block.bindings:
-            for call in nodes_of(binding.value, Call):
-                if getattr(call.op, "name", None) == "relax.call_tir":
-                    steps += operators_of(mod[call.args[0]])
-    return steps
+def _called(mod: IRModule, function: relax.Function) -> list[str]:
+    """The names of the PrimFuncs that a function calls, in order."""
+    return [
+        str(call.args[0].name_hint)
+        for block in function.body.blocks
+        for binding in block.bindings
+        for call in nodes_of(binding.value, Call)
+        if getattr(call.op, "name", None) == "relax.call_tir"
+    ]
+
+
+def _records(mod: IRModule, names: list[str]) -> Steps:
+    return tuple(step for name in names for step in operators_of(mod[name]))
+
+
+def _steps(mod: IRModule, names: list[str]) -> list[OperatorStep]:
+    return [step for name in names for step in steps_of(mod[name], name)]

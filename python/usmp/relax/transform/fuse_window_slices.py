@@ -8,7 +8,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, TensorLoad, Var
 
-from usmp.objects.attributes import OPERATOR_ATTR, OPERATORS_ATTR
+from usmp.objects.attributes import OPERATOR_ATTR, OPERATOR_STEPS_ATTR, OPERATORS_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.states import states_of
@@ -18,7 +18,10 @@ from usmp.tir.nodes import nodes_of
 
 _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
-_KNOWN = {"op_pattern", "s_tir", "tirx.noalias", OPERATOR_ATTR, OPERATORS_ATTR}
+_KNOWN = {
+    *("op_pattern", "s_tir", "tirx.noalias"),
+    *(OPERATOR_ATTR, OPERATORS_ATTR, OPERATOR_STEPS_ATTR),
+}
 """Attributes that are kept, or that nothing needs after fusion."""
 
 
