@@ -17,6 +17,7 @@ from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import check_board_executor
 from usmp.boards.pools import board_pools
 from usmp.codegen.llvm import check_llvm_target
+from usmp.codegen.names import symbol_prefix
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.frontend import import_model
 from usmp.objects import (
@@ -76,8 +77,10 @@ def build(
     `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io`,
     `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
     by default; false lets no output overwrite what its operator has read of a dying input),
-    `tir.usmp.order_operators` (true by default; false keeps the importer's order) and
-    `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
+    `tir.usmp.order_operators` (true by default; false keeps the importer's order),
+    `tir.usmp.profile` (true calls a function before and after each operator, see
+    `usmp.transform.CallOperatorHooks`) and `tir.usmp.poison_dead_bytes` (a debug build, see
+    `usmp.transform.PoisonDeadBytes`).
 
     Parameters
     ----------
@@ -188,7 +191,13 @@ def build(
             lower = lower_entries if several_entries else lowering_passes
             mod = _applied(lower(targets, module_name), mod)
         with _planning(options):
-            plan = planning_passes(targets.cpu, board, compare_workspace_io, several_entries)
+            plan = planning_passes(
+                targets.cpu,
+                board,
+                compare_workspace_io,
+                several_entries,
+                symbol_prefix(module_name),
+            )
             mod = _applied(plan, mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
 

@@ -127,5 +127,8 @@ PASS_OPTIONS = {
     "tir.usmp.poison_dead_bytes": PassOption(
         "bool", _SWITCH, "0", "1 for debugging: the code overwrites dead bytes after each operator"
     ),
+    "tir.usmp.profile": PassOption(
+        "bool", _SWITCH, "0", "1 calls functions of the application before and after each operator"
+    ),
 }
 """The planner's own; C++ registers them with their types (`src/usmp/pass_config.cc`)."""

@@ -40,6 +40,7 @@ from usmp.relax.transform import (
     PartitionForAccelerators,
 )
 from usmp.transform import (
+    CallOperatorHooks,
     CompareWorkspaceIO,
     ConvertForLoopsToSerial,
     OrderOperators,
@@ -60,8 +61,8 @@ def get_pipeline(
 
     The module may have the attributes `executor`, `workspace_memory_pools`,
     `constant_memory_pools`, `state_memory_pool` and `state_layout`, which `usmp.build` sets.
-    Options are those of the current `PassContext`, when the passes run; that of
-    `tir.usmp.poison_dead_bytes` is read here. For a board `usmp.build` also sets
+    Options are those of the current `PassContext`, when the passes run; `tir.usmp.profile` and
+    `tir.usmp.poison_dead_bytes` are read here. For a board `usmp.build` also sets
     `tir.usmp.use_workspace_io` and the pools in its memories.
     Within a `usmp.planning.session.planning_session`, what one pass found of the module is there
     for the next.
@@ -96,7 +97,13 @@ def get_pipeline(
     return Sequential(
         [
             *lowering(targets, module_name),
-            *planning_passes(targets.cpu, board, compare_workspace_io, several_entries),
+            *planning_passes(
+                targets.cpu,
+                board,
+                compare_workspace_io,
+                several_entries,
+                symbol_prefix(module_name),
+            ),
         ],
         name="usmp.Pipeline",
     )
@@ -175,8 +182,12 @@ def planning_passes(
     board: Board | None,
     compare_workspace_io: bool,
     several_entries: bool = False,
+    prefix: str = "tvmgen_default",
 ) -> list[Pass]:
-    """From there to planned TIR: lower `main`, order its calls, plan the memory."""
+    """From there to planned TIR: lower `main`, order its calls, plan the memory.
+
+    `prefix` is that of the C symbols.
+    """
     return [
         # Here because it plans its candidates: which tensors are views of others.
         *([] if several_entries else [LowerMain(target)]),
@@ -188,6 +199,8 @@ def planning_passes(
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
         # A debug build: a wrong plan shows as a wrong result.
         *([PoisonDeadBytes()] if planning_options().poison_dead_bytes else []),
+        # Last, so that nothing comes between an operator and its hooks.
+        *([CallOperatorHooks(prefix)] if planning_options().profile else []),
     ]
 
 

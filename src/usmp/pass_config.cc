@@ -52,6 +52,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.overlap");
   RegisterOption<bool>("tir.usmp.order_operators");
   RegisterOption<bool>("tir.usmp.poison_dead_bytes");
+  RegisterOption<bool>("tir.usmp.profile");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
   RegisterOption<ffi::String>("tir.usmp.placement");
   RegisterOption<ffi::String>("tir.usmp.time_budget");

@@ -76,6 +76,8 @@ def written(digits_model) -> Iterator[dict]:
     digits = usmp.import_model(digits_model)
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
         yield usmp.build(digits).metadata
+    with PassContext(config={"tir.usmp.profile": True}):
+        yield usmp.build(digits).metadata
     yield usmp.build(digits, compare_workspace_io=True).metadata
     yield usmp.build(digits, board="mps2-an385").metadata
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from usmp.codegen.accelerators import accelerator_parts, devices_parameter
 from usmp.codegen.c_macros import STATIC_ASSERT, print_macros
+from usmp.codegen.c_operator_hooks import declare_operator_hooks
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
@@ -26,6 +27,7 @@ def print_header(interface: Interface) -> str:
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *print_macros(interface),
         *([] if interface.is_packed else _declarations(interface)),
+        *declare_operator_hooks(interface),
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif  /* {guard} */\n",
     ]
     return "\n".join(parts)

@@ -10,10 +10,11 @@ from usmp.codegen.pool_parameter import PoolParameter
 
 
 def entry_point_symbols(interface: Interface) -> list[str]:
-    """The functions that an application may call."""
+    """The functions that an application may call or define."""
     names = ("run", "reset", "map_inputs", "map_outputs")
     prefixes = dict.fromkeys([interface.prefix, *(entry.prefix for entry in interface.entries)])
-    return [f"{prefix}_{name}" for prefix in prefixes for name in names]
+    functions = [f"{prefix}_{name}" for prefix in prefixes for name in names]
+    return [*functions, *interface.operator_hooks]
 
 
 def taken_symbols(interface: Interface) -> list[str]:

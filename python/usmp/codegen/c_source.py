@@ -18,6 +18,11 @@ from usmp.codegen.c_entry_points import (
 from usmp.codegen.c_files import mve_macros
 from usmp.codegen.c_function import parameter_types, print_function, result_type
 from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_operator_hooks import (
+    define_operator_hooks,
+    noinline_macro,
+    seen_by_hooks,
+)
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.core_features import print_features
@@ -43,16 +48,20 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     facts = facts_of_functions(functions)
     order = functions_of_entries(facts, interface)
     c_names = function_symbols(interface, order)
-    helpers = Helpers(declared=frozenset(str(f.symbol) for f in interface.accelerator_functions))
+    declared = [str(function.symbol) for function in interface.accelerator_functions]
+    helpers = Helpers(declared=frozenset([*declared, *interface.operator_hooks]))
     printed = {name: print_function(facts.of(name), c_names, helpers) for name in order}
     bodies = [printed.pop(entry.function) for entry in interface.entries]
     mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
+    printed = seen_by_hooks(interface, printed)
     parts = [
         print_preamble(interface),
         *print_features(mod, interface, helpers),
         *([macros] if (macros := mve_macros(helpers.definitions)) else []),
+        *noinline_macro(interface),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
+        *define_operator_hooks(interface),
         *(f"{operator}\n" for operator in printed.values()),
     ]
     if not interface.is_packed:
@@ -73,9 +82,8 @@ def _main_function(known: FunctionFacts, c_names: Mapping[str, str]) -> MainFunc
 def print_main_caller(interface: Interface, mains: Sequence[MainFunction]) -> str:
     """The source that calls the functions of the entries, which are in another object file, as the
     interface says."""
-    if interface.is_packed:
-        return print_packed_source(interface, mains)
-    return print_entry_point_source(interface, mains)
+    printed = print_packed_source if interface.is_packed else print_entry_point_source
+    return "\n".join([printed(interface, mains), *define_operator_hooks(interface)])
 
 
 def functions_of_entries(facts: ModuleFacts, interface: Interface) -> list[str]:

@@ -11,9 +11,10 @@ from usmp.codegen.accelerator_functions import accelerator_functions, device_nam
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, read_entries
 from usmp.codegen.names import sanitise_all, symbol_prefix
+from usmp.codegen.operator_calls import OperatorCall, operator_calls
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, PlacedBuffer
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
 from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.state_layout import StateLayout, state_layout_of
@@ -32,8 +33,9 @@ class Interface:
     `entries` are the functions that an application calls; `states` are the buffers whose bytes are
     kept from one run to the next; `is_packed` says that the model is called through TVM's packed
     functions, not from C; `accelerator_functions` are what the application defines; `state_layout`
-    says where each state is, if there are some. Pools, states and devices are the same for all
-    entries.
+    says where each state is, if there are some; `operator_hooks` are functions that the application
+    may define, which are called before and after each of the `operators`. Pools, states and devices
+    are the same for all entries.
     """
 
     module_name: str
@@ -43,6 +45,8 @@ class Interface:
     is_packed: bool = False
     accelerator_functions: Sequence[AcceleratorFunction] = ()
     state_layout: StateLayout | None = None
+    operator_hooks: Sequence[str] = ()
+    operators: Sequence[OperatorCall] = ()
 
     @property
     def has_only_main(self) -> bool:
@@ -141,6 +145,8 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         executor.is_packed,
         functions,
         state_layout_of(mod, module_name),
+        [str(hook) for hook in mod.attrs.get(OPERATOR_HOOKS_ATTR, ())],
+        operator_calls(mod),
     )
 
 

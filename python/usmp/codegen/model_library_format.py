@@ -115,6 +115,8 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "c_prefix": interface.prefix,
                 "float_operators": _float_operators(mod),
                 **_accelerator_metadata(interface),
+                "operators": [call.as_json() for call in interface.operators],
+                **_operator_hooks(interface),
                 "memory": {
                     "functions": {
                         "main": [_entry_memory(interface, e, plan) for e in interface.entries],
@@ -161,6 +163,12 @@ def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
         return {}
     functions = [function_metadata(function) for function in interface.accelerator_functions]
     return {"devices": interface.devices, "accelerator_functions": functions}
+
+
+def _operator_hooks(interface: Interface) -> dict[str, list[str]]:
+    """The functions that are called before and after each operator, if the C calls some."""
+    hooks = list(interface.operator_hooks)
+    return {"operator_hooks": hooks} if hooks else {}
 
 
 def _entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan) -> dict[str, Any]:

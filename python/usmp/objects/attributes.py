@@ -102,6 +102,10 @@ in order: kind, macs, kernel, strides, dilations (`usmp.ops.operator_steps.Opera
 OPERATOR_SHAPES_ATTR = "operator_shapes"
 """Beside that: the shapes of its tensors before they became flat, by the names of parameters."""
 
+OPERATOR_HOOKS_ATTR = "operator_hooks"
+"""On a planned IRModule: the C functions that are called before and after each operator, with its
+number (`usmp.transform.CallOperatorHooks`)."""
+
 CODE_HASH_ATTR = "code_hash"
 """On a PrimFunc with `quantized_operator`: the structural hash that it has without its record."""
 

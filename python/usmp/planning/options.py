@@ -42,6 +42,8 @@ class PlanningOptions:
         whether the order of the operators may change.
     poison_dead_bytes
         whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
+    profile
+        whether hooks are called around operators, see `usmp.transform.CallOperatorHooks`.
 
     Raises
     ------
@@ -59,6 +61,7 @@ class PlanningOptions:
     overlap: bool = True
     order_operators: bool = True
     poison_dead_bytes: bool = False
+    profile: bool = False
 
     def __post_init__(self) -> None:
         check_placement(self.placement)

@@ -310,4 +310,10 @@ def _unwatched() -> AbstractContextManager[Watch]:
 
 def _what_matters(options: PlanningOptions) -> PlanningOptions:
     """The options, less what is done before or after there is a plan."""
-    return replace(options, use_workspace_io=False, order_operators=True, poison_dead_bytes=False)
+    return replace(
+        options,
+        use_workspace_io=False,
+        order_operators=True,
+        poison_dead_bytes=False,
+        profile=False,
+    )

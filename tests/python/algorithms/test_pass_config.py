@@ -9,6 +9,7 @@ BOOL_OPTIONS = [
     "tir.usmp.overlap",
     "tir.usmp.poison_dead_bytes",
     "tir.usmp.preserve_inputs",
+    "tir.usmp.profile",
     "tir.usmp.use_workspace_io",
 ]
 STRING_OPTIONS = [

@@ -38,6 +38,7 @@ def test_defaults():
         overlap=True,
         order_operators=True,
         poison_dead_bytes=False,
+        profile=False,
     )
     assert planning_options({}, workspace_io=True).use_workspace_io
 
@@ -52,6 +53,7 @@ def test_all_of_them():
         "tir.usmp.overlap": False,
         "tir.usmp.order_operators": False,
         "tir.usmp.poison_dead_bytes": True,
+        "tir.usmp.profile": True,
     }
     options = planning_options(config, workspace_io=True)
     assert options.config() == config

@@ -27,6 +27,7 @@ from usmp.tir.tensor_intrin import without_intrinsics
 _CONVERSION = re.compile(
     r"^define weak [^@\n]*@(__truncsfhf2|__extendhfsf2)\(.*?^}\n", re.MULTILINE | re.DOTALL
 )
+_MAY_THROW = re.compile(r"^(attributes #\d+ = \{ )(?!.*\bnounwind\b)", re.MULTILINE)
 _EXPORT = re.compile(r"^(define (?:[a-z_]+ )*)dllexport ", re.MULTILINE)
 
 
@@ -154,10 +155,17 @@ def _is_bfloat16(variable: Var) -> bool:
 def _object_file(module: tvm.runtime.Module) -> bytes:
     with temporary_folder() as directory:
         path = directory / "module.ll"
-        path.write_text(_without_exports(module.inspect_source("ll")), encoding="utf-8")
+        ir = _without_exceptions(_without_exports(module.inspect_source("ll")))
+        path.write_text(ir, encoding="utf-8")
         load = tvm.get_global_func("ffi.Module.load_from_file.ll")
         load(str(path), "ll").write_to_file(str(path.with_suffix(".o")), "o")
         return path.with_suffix(".o").read_bytes()
+
+
+def _without_exceptions(ir: str) -> str:
+    """LLVM's text of a module whose functions throw nothing, as those of C that they call: else
+    they would need tables for unwinding, and the code that reads these."""
+    return _MAY_THROW.sub(r"\1nounwind ", ir)
 
 
 def _without_exports(ir: str) -> str:

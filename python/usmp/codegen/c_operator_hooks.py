@@ -1,0 +1,72 @@
+"""The functions that an application may define to see each operator begin and end."""
+
+from __future__ import annotations
+
+from usmp.codegen.c_files import text_of
+from usmp.codegen.c_text import comment, quoted
+from usmp.codegen.interface import Interface
+from usmp.codegen.operator_calls import OperatorCall, OperatorTensor
+
+_PARAMETER = "int32_t operator_index"
+
+
+def declare_operator_hooks(interface: Interface) -> list[str]:
+    """Their part of the header; nothing without them."""
+    if not interface.operator_hooks:
+        return []
+    module = f"TVM module {quoted(interface.module_name)}"
+    count = comment(f"How many operators {module} calls, in all entries")
+    macro = f"#define {interface.macro_prefix}_OPERATOR_COUNT {len(interface.operators)}\n"
+    text = comment(
+        f"Called before and after each operator of {module}, with its number. Both do",
+        "nothing unless the application defines them, which it must if the compiler knows no weak",
+        "functions. The operators:",
+        *(f"{n}: {_described(interface, call)}" for n, call in enumerate(interface.operators)),
+    )
+    declarations = "\n".join(f"void {hook}({_PARAMETER});" for hook in interface.operator_hooks)
+    return [f"{count}\n{macro}", f"{text}\n{declarations}\n"]
+
+
+def define_operator_hooks(interface: Interface) -> list[str]:
+    """Functions that do nothing, for the source; none without hooks."""
+    if not interface.operator_hooks:
+        return []
+    lines = [
+        "#if defined(__GNUC__) || defined(__clang__)",
+        *(
+            f"__attribute__((weak)) void {hook}({_PARAMETER}) {{ (void)operator_index; }}"
+            for hook in interface.operator_hooks
+        ),
+        "#endif\n",
+    ]
+    return ["\n".join(lines)]
+
+
+def seen_by_hooks(interface: Interface, printed: dict[str, str]) -> dict[str, str]:
+    """The printed functions by name; those that operators are stay functions of their own, so that
+    all they do is done between their hooks."""
+    if not interface.operator_hooks:
+        return printed
+    operators = {name for call in interface.operators for name in call.functions}
+    return {
+        name: f"TVMGEN_NOINLINE {text}" if name in operators else text
+        for name, text in printed.items()
+    }
+
+
+def noinline_macro(interface: Interface) -> list[str]:
+    """What `seen_by_hooks` needs before it."""
+    return [text_of("noinline_macro.h")] if interface.operator_hooks else []
+
+
+def _described(interface: Interface, call: OperatorCall) -> str:
+    """An operator in a line: its functions, inputs, outputs."""
+    name = " ".join(call.functions)
+    if len(interface.entries) > 1:
+        name = f"{name} of entry {quoted(call.entry)}"
+    inputs, outputs = (", ".join(map(_tensor, tensors)) for tensors in (call.inputs, call.outputs))
+    return f"{name}, {inputs} -> {outputs}"
+
+
+def _tensor(tensor: OperatorTensor) -> str:
+    return tensor.dtype + "".join(f"[{extent}]" for extent in tensor.shape)

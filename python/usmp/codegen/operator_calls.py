@@ -1,0 +1,141 @@
+"""The operators that the entries of a planned module run: what each computes, on what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+from tvm.ir import Call, IRModule, PointerType
+
+from usmp.analysis.memory.facts import FunctionFacts, module_facts
+from usmp.analysis.operator_statements import operator_statements
+from usmp.objects import ConstantPoolInfo
+from usmp.objects.attributes import OPERATOR_SHAPES_ATTR, POOL_ARGS_ATTR
+from usmp.objects.entries import entries_of, entry_function_name
+from usmp.ops.operator_steps import OperatorStep, steps_of
+from usmp.tir.nodes import nodes_of
+
+
+@dataclass(frozen=True)
+class OperatorTensor:
+    """A tensor that an operator takes or gives.
+
+    Parameters
+    ----------
+    dtype
+        its element type.
+    shape
+        its extents; one, if only the number of elements is known.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Both by name."""
+        return {"dtype": self.dtype, "shape": list(self.shape)}
+
+
+@dataclass(frozen=True)
+class OperatorCall:
+    """A statement of the main function of an entry that runs operators, mostly one.
+
+    Parameters
+    ----------
+    entry
+        name of the entry.
+    functions
+        names of the PrimFuncs that it calls.
+    steps
+        what these compute, in order.
+    inputs, outputs
+        their tensors, without constants and scratch memory; what is changed is an output.
+    """
+
+    entry: str
+    functions: list[str]
+    steps: list[OperatorStep]
+    inputs: list[OperatorTensor]
+    outputs: list[OperatorTensor]
+
+    @property
+    def macs(self) -> int | None:
+        """Its multiply-accumulates; None if they are not known."""
+        counts = [step.macs for step in self.steps]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    def as_json(self) -> dict[str, Any]:
+        """What metadata.json says of it."""
+        known = {} if self.macs is None else {"macs": self.macs}
+        return {
+            "entry": self.entry,
+            "functions": self.functions,
+            "steps": [step.as_json() for step in self.steps],
+            "inputs": [tensor.as_json() for tensor in self.inputs],
+            "outputs": [tensor.as_json() for tensor in self.outputs],
+            **known,
+        }
+
+
+def operator_calls(mod: IRModule) -> list[OperatorCall]:
+    """The operators of a planned module as its entries run them, one entry after the other.
+
+    The index in this list is the number that `usmp.transform.CallOperatorHooks` gives to an
+    operator.
+    """
+    facts = module_facts(mod)
+    return [
+        _operator_call(facts.of(entry_function_name(entry)), entry, calls)
+        for entry in entries_of(mod)
+        for calls in operator_statements(
+            mod[entry_function_name(entry)], facts.of(entry_function_name(entry)).calls
+        ).values()
+    ]
+
+
+def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> OperatorCall:
+    found = OperatorCall(entry, [], [], [], [])
+    constant = _constant_pools(main.func)
+    for call in calls:
+        called = main.calls.resolve(call)
+        assert called is not None
+        callee = main.callees[called.callee]
+        found.functions.append(called.callee)
+        found.steps.extend(steps_of(callee.func, called.callee))
+        shapes = _shapes(callee.func)
+        arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
+        for index, (param, argument) in enumerate(arguments):
+            memories = {a.memory for a in main.points_to.addresses_of(argument)}
+            if param not in shapes or memories & constant:
+                continue
+            tensor = OperatorTensor(str(param.ty.element_type.dtype), shapes[param])
+            is_written = index in callee.written_parameters
+            (found.outputs if is_written else found.inputs).append(tensor)
+    return found
+
+
+def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:
+    """The parameters that are constant pools; pools come last."""
+    pools = list((main.attrs or {}).get(POOL_ARGS_ATTR, ()))
+    params = list(main.params)[len(main.params) - len(pools) :]
+    return {
+        param
+        for param, pool in zip(params, pools, strict=True)
+        if isinstance(pool.pool_info, ConstantPoolInfo)
+    }
+
+
+def _shapes(func: tirx.PrimFunc) -> dict[tirx.Var, tuple[int, ...]]:
+    """The shapes of the tensors that a PrimFunc takes, as they were before they became flat."""
+    pointers = {p.name: p for p in func.params if isinstance(p.ty, PointerType)}
+    described = (func.attrs or {}).get(OPERATOR_SHAPES_ATTR)
+    if described is not None:
+        known = {str(name): tuple(int(e) for e in shape) for name, shape in described.items()}
+        return {pointers[name]: shape for name, shape in known.items() if name in pointers}
+    return {
+        declared.data: tuple(int(extent) for extent in declared.buffer.shape)
+        for declared in nodes_of(func.body, tirx.DeclBuffer)
+        if declared.data in pointers.values()
+        and all(isinstance(extent, tirx.IntImm) for extent in declared.buffer.shape)
+    }
