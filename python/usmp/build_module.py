@@ -78,9 +78,10 @@ def build(
     `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
     by default; false lets no output overwrite what its operator has read of a dying input),
     `tir.usmp.order_operators` (true by default; false keeps the importer's order),
-    `tir.usmp.profile` (true calls a function before and after each operator, see
-    `usmp.transform.CallOperatorHooks`) and `tir.usmp.poison_dead_bytes` (a debug build, see
-    `usmp.transform.PoisonDeadBytes`).
+    `tir.usmp.prune_constant_channels` (true by default; false computes channels of integer
+    operators that are constant or that nothing reads, too), `tir.usmp.profile` (true calls a
+    function before and after each operator, see `usmp.transform.CallOperatorHooks`) and
+    `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
 
     Parameters
     ----------

@@ -112,6 +112,9 @@ PASS_OPTIONS = {
     "tir.usmp.order_operators": PassOption(
         "bool", _SWITCH, "1", "0 runs the operators in the order in which the model has them"
     ),
+    "tir.usmp.prune_constant_channels": PassOption(
+        "bool", _SWITCH, "1", "0 keeps channels that are constant or that nothing reads"
+    ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"
     ),

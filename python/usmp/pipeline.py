@@ -38,6 +38,7 @@ from usmp.relax.transform import (
     NormalizeCopies,
     NormalizeTakeIndices,
     PartitionForAccelerators,
+    PruneConstantChannels,
 )
 from usmp.transform import (
     CallOperatorHooks,
@@ -159,6 +160,8 @@ def operator_passes(
         NormalizeCopies(),
         # What is quantized computes in integers; in float it is larger and slower.
         ConvertQDQToIntegers(),
+        # Whoever computes them, accelerators too: fewer channels are less work.
+        PruneConstantChannels(),
         # Accelerators choose before operators are fused: their patterns are of single ones.
         PartitionForAccelerators(accelerators),
         LowerAcceleratorFunctions(accelerators, symbol_prefix),

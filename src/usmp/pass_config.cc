@@ -53,6 +53,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.order_operators");
   RegisterOption<bool>("tir.usmp.poison_dead_bytes");
   RegisterOption<bool>("tir.usmp.profile");
+  RegisterOption<bool>("tir.usmp.prune_constant_channels");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
   RegisterOption<ffi::String>("tir.usmp.placement");
   RegisterOption<ffi::String>("tir.usmp.time_budget");

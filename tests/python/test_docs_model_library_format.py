@@ -19,7 +19,7 @@ from support.state_models import streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata
-from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, OPERATOR_ORDER_ATTR
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, OPERATOR_ORDER_ATTR, PRUNED_CHANNELS_ATTR
 
 pytestmark = pytest.mark.cc
 
@@ -38,6 +38,15 @@ BY_NAME = {
     "estimated_access_cycles_by_pool": "<pool>",
 }
 """What stands in the place of names."""
+
+
+PRUNED = {
+    "channels": 1,
+    "weights_size_bytes_before": 9,
+    "weights_size_bytes": 6,
+    "macs_before": 18,
+    "macs": 12,
+}
 
 
 def documented() -> set[str]:
@@ -89,6 +98,7 @@ def written(digits_model) -> Iterator[dict]:
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
     live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}
     scratch = scratch.with_attr(OPERATOR_ORDER_ATTR, live)
+    scratch = scratch.with_attr(PRUNED_CHANNELS_ATTR, PRUNED)
     yield metadata(scratch, interface_of(scratch, "net"))
 
 

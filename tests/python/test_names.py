@@ -49,6 +49,7 @@ def test_values_and_defaults_of_pass_options_are_taken(name):
 
 
 def test_defaults_are_those_that_planning_has():
-    assert {*OPTION_NAMES, "tir.usmp.enable"} == set(PASS_OPTIONS)
+    others = {"tir.usmp.enable", "tir.usmp.prune_constant_channels"}
+    assert {*OPTION_NAMES, *others} == set(PASS_OPTIONS)
     given = [f"{name}={o.default}" for name, o in PASS_OPTIONS.items() if o.default is not None]
     assert planning_options(pass_context(given).config) == planning_options({})

@@ -13,7 +13,7 @@ PEAKS = {
     "mlperf_resnet8_int8": (32768, 49152),
     "mlperf_strww_int8": (3840, 6656),
     "mlperf_vww_96_int8": (36880, 55296),
-    "mcunet_vww_int8": (76816, 96000),
+    "mcunet_vww_int8": (76800, 96000),
     "mlperf_ad01_float": (3072, 3072),
     "mlperf_resnet8_float": (131072, 196608),
     "mlperf_vww_96_float": (147488, 221184),

@@ -22,6 +22,7 @@ PASSES = [
     "usmp.NormalizeTakeIndices",
     "usmp.NormalizeCopies",
     "usmp.ConvertQDQToIntegers",
+    "usmp.PruneConstantChannels",
     "usmp.PartitionForAccelerators",
     "usmp.LowerAcceleratorFunctions",
     "usmp.FuseOperators",

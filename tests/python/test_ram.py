@@ -21,7 +21,7 @@ def ram(model, options=None, **arguments) -> dict[str, int]:
 
 RAM = {
     # workspace, inputs and outputs, state, all with inputs and outputs in the workspace
-    "tflm_hello_world_int8": (32, 2, 0, 32),
+    "tflm_hello_world_int8": (28, 2, 0, 28),
     "mlperf_kws_int8": (9792, 502, 0, 9792),
     "mlperf_vww_96_int8": (36880, 27650, 0, 36880),
     "mww_okay_nabu_v2_int8": (3873, 121, 3473, 3873),

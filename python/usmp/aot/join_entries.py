@@ -18,6 +18,7 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     OPERATOR_ORDER_ATTR,
     OPERATORS_ATTR,
+    PRUNED_CHANNELS_ATTR,
 )
 from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.ops.record import QuantizedOp, operators_of, with_operators
@@ -146,14 +147,19 @@ def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:
     """What is said of the entries, said of all of them."""
     attrs: dict[str, object] = {}
     counted: dict[str, int] = {}
+    pruned: dict[str, int] = {}
     orders: list[Mapping[str, int]] = []
     for mod in modules:
+        for name, count in (mod.attrs or {}).get(PRUNED_CHANNELS_ATTR, {}).items():
+            pruned[str(name)] = pruned.get(str(name), 0) + int(count)
         for name, count in (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {}).items():
             counted[str(name)] = counted.get(str(name), 0) + int(count)
         if OPERATOR_ORDER_ATTR in (mod.attrs or {}):
             orders.append(mod.attrs[OPERATOR_ORDER_ATTR])
     if counted:
         attrs[FLOAT_OPERATORS_ATTR] = counted
+    if pruned:
+        attrs[PRUNED_CHANNELS_ATTR] = pruned
     if orders:
         # The most that any entry needs; of one with a single order nothing is known here.
         attrs[OPERATOR_ORDER_ATTR] = {

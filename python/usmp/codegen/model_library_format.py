@@ -37,6 +37,7 @@ from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     MEMORY_PLAN_ATTR,
     OPERATOR_ORDER_ATTR,
+    PRUNED_CHANNELS_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
 )
 from usmp.objects.entries import most_bytes_at_once
@@ -114,6 +115,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "external_dependencies": [],
                 "c_prefix": interface.prefix,
                 "float_operators": _float_operators(mod),
+                **_pruned_channels(mod),
                 **_accelerator_metadata(interface),
                 "operators": [call.as_json() for call in interface.operators],
                 **_operator_hooks(interface),
@@ -154,6 +156,14 @@ def _float_operators(mod: IRModule) -> dict[str, int]:
     """How many operators of a quantized graph are computed in float, by name."""
     counted = (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
     return {str(name): int(counted[name]) for name in sorted(counted, key=str)}
+
+
+def _pruned_channels(mod: IRModule) -> dict[str, dict[str, int]]:
+    """What was removed of channels that are constant or not read, if anything was."""
+    said = (mod.attrs or {}).get(PRUNED_CHANNELS_ATTR)
+    if said is None:
+        return {}
+    return {"pruned_channels": {str(name): int(said[name]) for name in sorted(said, key=str)}}
 
 
 def _accelerator_metadata(interface: Interface) -> dict[str, Any]:

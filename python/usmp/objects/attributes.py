@@ -153,6 +153,12 @@ and outputs in the workspace too."""
 MEMORY_PLAN_ATTR = "memory_plan"
 """After planning, on the IRModule: the `MemoryPlan`."""
 
+PRUNED_CHANNELS_ATTR = "pruned_channels"
+"""On the IRModule, where channels were removed that are constant or that nothing reads: how many
+`channels` convolutions and matrix products write less, and of all of these the bytes of the weights
+and the products that a run adds up, before and after: `weights_size_bytes_before`,
+`weights_size_bytes`, `macs_before`, `macs`."""
+
 FLOAT_OPERATORS_ATTR = "float_operators"
 """On the IRModule: name -> how many operators of a quantized graph are computed in float, because
 no integer operator was recognized."""

@@ -96,8 +96,25 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             markup=False,
             emoji=False,
         )
+    if "pruned_channels" in metadata:
+        console.print(_pruned(metadata["pruned_channels"]), markup=False, emoji=False)
     if "ram" in memory:  # Earlier archives lack it.
         _print_total(metadata, console)
+
+
+def _pruned(said: Mapping[str, int]) -> str:
+    """What was removed because it changes no result."""
+    sizes = f"{said['weights_size_bytes_before']} -> {said['weights_size_bytes']}"
+    macs = f"{_shortened(said['macs_before'])} -> {_shortened(said['macs'])}"
+    return (
+        f"Removed {said['channels']} channels that are constant or not read: weights {sizes} "
+        f"bytes, {macs} MACs (tir.usmp.prune_constant_channels=0 keeps them)."
+    )
+
+
+def _shortened(count: int) -> str:
+    """A count, in millions if it has as many."""
+    return f"{count / 1e6:.1f} M" if count >= 1e6 else str(count)
 
 
 def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None:

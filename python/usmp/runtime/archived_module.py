@@ -143,6 +143,10 @@ class ArchivedModule:
         )
 
 
+_PRUNED = ("weights_size_bytes", "macs")
+"""What is said of the weights before and after channels were removed."""
+
+
 def read_module(name: str, metadata: Any) -> ArchivedModule:
     """Read what metadata.json says of one module.
 
@@ -162,6 +166,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     floats = read_value(metadata, "float_operators", lambda value: isinstance(value, dict), where)
     if not all(is_count(count) for count in floats.values()):
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
+    _check_pruned_channels(metadata, where)
     read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
     prefix = read_value(metadata, "c_prefix", _is_prefix, where)
     entries = read_entries(mains, prefix, where)
@@ -205,6 +210,15 @@ def _check_ram(memory: Mapping[str, Any], where: str) -> None:
         read_value(ram, size, is_count, f"the RAM of {where}")
     if "size_bytes_with_workspace_io" in ram:
         read_value(ram, "size_bytes_with_workspace_io", is_count, f"the RAM of {where}")
+
+
+def _check_pruned_channels(metadata: Mapping[str, Any], where: str) -> None:
+    """Check that it says in numbers which channels were removed, if any were."""
+    if "pruned_channels" not in metadata:
+        return
+    said = metadata["pruned_channels"]
+    for key in ("channels", *(f"{what}{when}" for what in _PRUNED for when in ("_before", ""))):
+        read_value(said, key, is_count, f"the removed channels of {where}")
 
 
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:

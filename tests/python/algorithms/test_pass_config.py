@@ -10,6 +10,7 @@ BOOL_OPTIONS = [
     "tir.usmp.poison_dead_bytes",
     "tir.usmp.preserve_inputs",
     "tir.usmp.profile",
+    "tir.usmp.prune_constant_channels",
     "tir.usmp.use_workspace_io",
 ]
 STRING_OPTIONS = [

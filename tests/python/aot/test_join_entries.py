@@ -105,10 +105,16 @@ def test_entries_that_may_run_at_once_do_not_share_what_allocates():
 
 
 def test_attributes_of_the_module_stay_and_those_of_entries_are_joined():
-    a = A.with_attrs({"float_operators": {"add": 1, "mul": 2}})
+    a = A.with_attrs(
+        {
+            "float_operators": {"add": 1, "mul": 2},
+            "pruned_channels": {"channels": 1, "macs": 5},
+        }
+    )
     b = B.with_attrs(
         {
             "float_operators": {"add": 3},
+            "pruned_channels": {"channels": 2, "macs": 10},
             "operator_order": {
                 "importer_live_bytes": 9,
                 "live_bytes": 8,
@@ -120,6 +126,7 @@ def test_attributes_of_the_module_stay_and_those_of_entries_are_joined():
     assert list(mod.attrs["entries"]) == ["a", "b"]
     assert mod.attrs["executor"] == "kept"
     assert dict(mod.attrs["float_operators"].items()) == {"add": 4, "mul": 2}
+    assert dict(mod.attrs["pruned_channels"].items()) == {"channels": 3, "macs": 15}
     assert dict(mod.attrs["operator_order"].items()) == {
         "importer_live_bytes": 9,
         "live_bytes": 8,

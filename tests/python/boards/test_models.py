@@ -46,7 +46,7 @@ POOLS = {
     "kws": Pools(9792, 25880),
     "resnet8": Pools(32768, 79732),
     "strww": Pools(3840, 51448),
-    "vww_96": Pools(36880, 225828),
+    "vww_96": Pools(36880, 36516),
 }
 
 

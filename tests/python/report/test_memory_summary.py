@@ -41,6 +41,7 @@ def summary(
     ended_by: str | None = None,
     interface_api: str = "c",
     with_workspace_io: int | None = None,
+    pruned_channels: dict[str, int] | None = None,
 ) -> list[str]:
     """The lines of the summary, spaces squeezed, rules and empty lines left out."""
     tensor = {"pool": "sram"} if io_in_pool else {}
@@ -65,6 +66,8 @@ def summary(
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False)
     metadata = {"model_name": "net", "interface_api": interface_api, "memory": memory}
+    if pruned_channels is not None:
+        metadata["pruned_channels"] = pruned_channels
     print_memory_summary(metadata, console)
     lines = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
     return [line for line in lines if line and set(line) != {"─"}]
@@ -289,13 +292,36 @@ def test_an_end_that_another_run_may_not_have_is_told(ended_by, told):
     assert lines[lines.index("a 0 1") + 1 :] == told
 
 
+PRUNED = {
+    "channels": 1724,
+    "weights_size_bytes_before": 208112,
+    "weights_size_bytes": 29066,
+    "macs_before": 7489664,
+    "macs": 999999,
+}
+
+
+def test_removed_channels_are_told():
+    lines = summary(
+        pool("sram", "workspace", 1, 1, ("a", 1)),
+        io_in_pool=True,
+        width=200,
+        pruned_channels=PRUNED,
+    )
+    assert lines[lines.index("a 0 1") + 1 : -2] == [
+        "Removed 1724 channels that are constant or not read: weights 208112 -> 29066 bytes, "
+        "7.5 M -> 999999 MACs (tir.usmp.prune_constant_channels=0 keeps them)."
+    ]
+
+
 NAME = "\x1b[31m\x9b2J[red]:smile:\r\u202e"
 CYCLES = ("_by_preference", "_by_cost", "_lower_bound")
 KEYS = set(
     """model_name memory algorithm pools functions main placement policy float_operators name kind
     peak_bytes memory_pressure_bytes lower_bound_bytes optimal live_at_peak buffers offset size
     overlaps shared distance io_size_bytes state_size_bytes inputs interface_api ram size_bytes
-    workspace_size_bytes constants_size_bytes""".split()
+    workspace_size_bytes constants_size_bytes pruned_channels channels weights_size_bytes
+    weights_size_bytes_before macs macs_before""".split()
 ) | {f"estimated_access_cycles{end}" for end in ("", *CYCLES)}
 PLAIN = "\\x1b[31m\\x9b2J[red]:smile:\\r\\u202e"
 
@@ -328,6 +354,7 @@ def test_no_name_controls_the_terminal():
     }
     metadata = {"model_name": "net", "memory": memory, "float_operators": {"softmax": 1}}
     metadata["interface_api"] = "c"
+    metadata["pruned_channels"] = PRUNED
     stream = io.StringIO()
     print_memory_summary(hostile(metadata), Console(file=stream, width=300, highlight=False))
     text = stream.getvalue()

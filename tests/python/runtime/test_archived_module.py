@@ -134,6 +134,11 @@ _POOLS = "modules/default/memory/pools"
             {"x": "y"},
             'module "default" has no valid "float_operators"',
         ),
+        (
+            "modules/default/pruned_channels",
+            {"channels": 1},
+            'the removed channels of module "default" has no valid "weights_size_bytes_before"',
+        ),
         (f"{_MAIN}/0/inputs/x/shape", None, f'{_X} has no valid "shape"'),
         (f"{_MAIN}/0/inputs/x/shape", [1, -4], f'{_X} has no valid "shape"'),
         (f"{_MAIN}/0/inputs/x/shape", [1, "4"], f'{_X} has no valid "shape"'),

@@ -59,6 +59,13 @@ def _sum_or_difference(
     limits: OutputLimits,
     combine: Combination,
 ) -> relax.Expr:
+    factors, left_shift = factors_of_sum(quantizations)
+    function = _at_common_scale(quantizations, factors, left_shift, limits, combine)
+    return elementwise(builder, _record(kind, quantizations, limits), function, [left, right])
+
+
+def factors_of_sum(quantizations: Quantizations) -> tuple[Factors, int]:
+    """The factors of a sum or difference, and how many bits its terms have below the point."""
     first, second, output = quantizations
     twice = 2.0 * max(first.scale, second.scale)
     # Bits below the point of the terms: the greatest number for which the sum does not overflow.
@@ -68,8 +75,7 @@ def _sum_or_difference(
         quantize_multiplier(second.scale / twice),
         quantize_multiplier(twice / (float(1 << left_shift) * output.scale)),
     )
-    function = _at_common_scale(quantizations, factors, left_shift, limits, combine)
-    return elementwise(builder, _record(kind, quantizations, limits), function, [left, right])
+    return factors, left_shift
 
 
 def _record(kind: str, quantizations: Quantizations, limits: OutputLimits) -> QuantizedOp:

@@ -26,6 +26,7 @@ import numpy as np
 
 from usmp.ops.quantized.accumulators import AccumulatorRange
 from usmp.ops.quantized.rescale import Rescale
+from usmp.ops.quantized.rescaled_arrays import rescaled_twice
 
 _RECORD_BITS = (48, 56)
 _MANTISSA_BITS = 30
@@ -78,8 +79,8 @@ def pack_channels(
     shift = np.array([f.shift for f in rescale.factors], np.int64)
     low = rescale.limits.minimum - rescale.zero_point
     high = rescale.limits.maximum - rescale.zero_point
-    first = np.clip(_rescaled(accumulators.least, multiplier, shift), low, high)
-    last = np.clip(_rescaled(accumulators.greatest, multiplier, shift), low, high)
+    first = np.clip(rescaled_twice(accumulators.least, multiplier, shift), low, high)
+    last = np.clip(rescaled_twice(accumulators.greatest, multiplier, shift), low, high)
     constant = first == last
     biases = np.zeros(len(shift), np.int64) if bias is None else bias.astype(np.int64)
     greatest = int(shift[~constant].max(initial=-31))
@@ -151,7 +152,9 @@ class _Factors:
     def at_the_ends(self, multiplier: np.ndarray) -> np.ndarray:
         """The outputs of the least and the greatest accumulators: (2, channels)."""
         ends = np.stack([self.accumulators.least, self.accumulators.greatest])
-        outputs: np.ndarray = np.clip(_rescaled(ends, multiplier, self.shift), self.low, self.high)
+        outputs: np.ndarray = np.clip(
+            rescaled_twice(ends, multiplier, self.shift), self.low, self.high
+        )
         return outputs
 
     @cached_property
@@ -167,14 +170,14 @@ class _Factors:
         factor, exponent = self.multiplier[:, None], self.shift[:, None]
         least, greatest = self.accumulators.least[:, None], self.accumulators.greatest[:, None]
         levels = np.arange(self.low + 1, self.high + 1)[None, :]
-        is_level = (_rescaled(least, factor, exponent) < levels) & (
-            _rescaled(greatest, factor, exponent) >= levels
+        is_level = (rescaled_twice(least, factor, exponent) < levels) & (
+            rescaled_twice(greatest, factor, exponent) >= levels
         )
         below = np.broadcast_to(least, is_level.shape).copy()
         above = np.broadcast_to(greatest, is_level.shape).copy()
         while ((above - below) > 1)[is_level].any():
             middle = (below + above) >> 1
-            reached = _rescaled(middle, factor, exponent) >= levels
+            reached = rescaled_twice(middle, factor, exponent) >= levels
             above = np.where(reached, middle, above)
             below = np.where(reached, below, middle)
         return above, np.broadcast_to(levels, is_level.shape), is_level
@@ -193,19 +196,9 @@ def _shorten(factors: _Factors, mantissa_bits: int) -> np.ndarray | None:
     for offset in _NEARBY:
         candidate = np.clip(nearest + offset, one, 2 * one - 1)
         factor, shift = (candidate << dropped)[:, None], factors.shift[:, None]
-        at = _rescaled(thresholds, factor, shift) >= levels
-        before = _rescaled(thresholds - 1, factor, shift) < levels
+        at = rescaled_twice(thresholds, factor, shift) >= levels
+        before = rescaled_twice(thresholds - 1, factor, shift) < levels
         same = ((at & before) | ~is_level).all(axis=1)
         same &= (factors.at_the_ends(candidate << dropped) == ends).all(axis=0)
         found = np.where((found < 0) & same, candidate - one, found)
     return found if (found >= 0).all() else None
-
-
-def _rescaled(value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """`fixed_point.QuantizedMultiplier.apply` of arrays of int64, before the clamp."""
-    left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
-    shifted = (value << left).astype(np.int32).astype(np.int64)
-    high = (shifted * multiplier + (1 << 30)) >> 31
-    mask = (1 << right) - 1
-    rounded: np.ndarray = (high >> right) + ((high & mask) > (mask >> 1) + (high < 0))
-    return rounded

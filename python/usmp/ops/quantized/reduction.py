@@ -34,7 +34,7 @@ def mean(
     """
     factor = quantize_multiplier(before.scale / after.scale)
     count = math.prod(shape_of(data)[axis] for axis in set(axes))
-    return _scaled_sum(builder, "mean", data, axes, before, after, _divided(factor, count))
+    return _scaled_sum(builder, "mean", data, axes, before, after, divided(factor, count))
 
 
 def reduce_sum(
@@ -55,7 +55,7 @@ def reduce_sum(
     return _scaled_sum(builder, "sum", data, axes, before, after, factor)
 
 
-def _divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
+def divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
     """The factor over `count`, with as many bits as fit."""
     shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
     return QuantizedMultiplier((factor.multiplier << shift) // count, factor.shift - shift)

@@ -18,6 +18,7 @@ from usmp.relax.transform.make_parameter_names_unique import MakeParameterNamesU
 from usmp.relax.transform.normalize_copies import NormalizeCopies
 from usmp.relax.transform.normalize_take_indices import NormalizeTakeIndices
 from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
+from usmp.relax.transform.prune_constant_channels import PruneConstantChannels
 from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "NormalizeCopies",
     "NormalizeTakeIndices",
     "PartitionForAccelerators",
+    "PruneConstantChannels",
     "PushSliceThroughConcat",
 ]

@@ -1,0 +1,59 @@
+"""What a factor makes of arrays of accumulators, as the functions of the emitted C do it.
+
+These are `usmp.ops.quantized.fixed_point.multiply` in NumPy, for what is computed at compile time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from usmp.ops.quantized.fixed_point import Rounding
+
+
+def rescaled(
+    value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: Rounding
+) -> np.ndarray:
+    """Accumulators times factors, rounded, before zero point and clamp: int64.
+
+    Parameters
+    ----------
+    value
+        int64, within the type of the rounding's accumulators.
+    multiplier, shift
+        int64, of the same shape, or one that is broadcast to it.
+    """
+    if rounding is Rounding.TWICE:
+        return rescaled_twice(value, multiplier, shift)
+    if rounding is Rounding.ONCE:
+        return _rounded_shift(value * multiplier, 31 - shift)
+    reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
+    return _rounded_shift(value * reduced, 15 - shift)
+
+
+def rescaled_twice(value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """`QuantizedMultiplier.apply` of arrays of int64, before zero point and clamp."""
+    left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
+    shifted = (value << left).astype(np.int32).astype(np.int64)
+    high = (shifted * multiplier + (1 << 30)) >> 31
+    mask = (1 << right) - 1
+    rounded: np.ndarray = (high >> right) + ((high & mask) > (mask >> 1) + (high < 0))
+    return rounded
+
+
+def never_wraps(
+    value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: Rounding
+) -> np.ndarray:
+    """Whether accumulators of at most this magnitude stay within the types on the way, also when a
+    zero point is added to the result: bool. Then no greater accumulator gives less."""
+    room = 2.0**31 - 2.0**16
+    if rounding is Rounding.TWICE:
+        greatest = np.abs(value) * 2.0 ** np.maximum(shift, 0)
+    else:
+        greatest = np.abs(value) * multiplier.astype(np.float64) * 2.0 ** (shift - 31.0)
+    within: np.ndarray = greatest < room
+    return within
+
+
+def _rounded_shift(value: np.ndarray, right: np.ndarray) -> np.ndarray:
+    shifted: np.ndarray = (value + (np.int64(1) << (right - 1))) >> right
+    return shifted

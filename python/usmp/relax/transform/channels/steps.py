@@ -1,0 +1,95 @@
+"""The operators of a function of which it is known what they do with channels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import Call, IRModule
+
+from usmp.ops.record import operator_of
+from usmp.relax.transform.channels import reductions, weighted
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.elementwise import MAKERS, TABLES, elementwise_of_integers, table
+from usmp.relax.transform.channels.movement import MOVEMENTS
+from usmp.relax.transform.channels.step import Known, RecordedCall, Step, is_integer, is_static
+from usmp.tir.nodes import nodes_of
+
+_RECORDED: dict[str, Callable[[Known, RecordedCall], Step | None]] = {
+    **dict.fromkeys(MAKERS, elementwise_of_integers),
+    **dict.fromkeys(TABLES, table),
+    **dict.fromkeys(("mean", "reduce_max", "reduce_min", "sum"), reductions.reduction),
+    "average_pool": reductions.average_pool,
+    "conv2d": weighted.convolution,
+    "depthwise_conv2d": weighted.depthwise,
+    "fully_connected": weighted.fully_connected,
+    "max_pool": reductions.max_pool,
+}
+"""By kind of operator."""
+
+
+@dataclass
+class Steps:
+    """What is known of a function.
+
+    Parameters
+    ----------
+    steps
+        variable -> the operator that it is the result of, in order.
+    calls
+        call of an operator -> its variable.
+    whole
+        variables of which all channels are needed.
+    """
+
+    steps: dict[tvm.ir.Var, Step] = field(default_factory=dict)
+    calls: dict[Call, tvm.ir.Var] = field(default_factory=dict)
+    whole: set[tvm.ir.Var] = field(default_factory=set)
+
+
+def steps_of(
+    mod: IRModule, function: relax.Function, refused: Collection[tvm.ir.Var] = ()
+) -> Steps:
+    """Read a function.
+
+    Parameters
+    ----------
+    refused
+        variables of which the operator stays as it is.
+    """
+    found = Steps()
+    known: dict[tvm.ir.Var, ChannelRanges] = {}
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            step = None
+            if isinstance(binding, relax.VarBinding) and binding.var not in refused:
+                step = _step(mod, known, binding.value)
+            if step is None:
+                found.whole.update(nodes_of(binding.value, tvm.ir.Var))
+                continue
+            known[binding.var] = step.output
+            found.steps[binding.var] = step
+            found.calls[binding.value] = binding.var
+    found.whole.update(nodes_of(function.body.body, tvm.ir.Var))
+    return found
+
+
+def _step(mod: IRModule, known: Known, value: relax.Expr) -> Step | None:
+    """What an operator does with channels; None if that is not known."""
+    name = getattr(getattr(value, "op", None), "name", None)
+    if not isinstance(value, Call) or not is_static(value) or not is_integer(value):
+        return None
+    if name in MOVEMENTS:
+        return MOVEMENTS[name](known, value)
+    if name != "relax.call_tir" or len(value.args) != 2:
+        return None
+    func = mod.functions.get(value.args[0])
+    record = operator_of(func) if isinstance(func, tirx.PrimFunc) else None
+    if record is None or record.kind not in _RECORDED:
+        return None
+    recorded = RecordedCall(value, record, func)
+    if not all(is_static(argument) for argument in recorded.arguments):
+        return None
+    return _RECORDED[record.kind](known, recorded)

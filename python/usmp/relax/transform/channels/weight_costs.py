@@ -1,0 +1,53 @@
+"""What the operators with constant weights of a function take: channels, bytes, products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tvm.ir import Call, GenericConst, IRModule
+
+from usmp.ops.emit import shape_of
+from usmp.ops.record import operator_of
+from usmp.relax.static_shapes import main_function
+from usmp.tir.nodes import nodes_of
+
+_WEIGHTED = ("conv2d", "depthwise_conv2d", "fully_connected")
+
+
+@dataclass(frozen=True)
+class WeightCosts:
+    """Of all convolutions and matrix products with constant weights.
+
+    Parameters
+    ----------
+    channels
+        that they write.
+    weight_bytes
+        of their weights, without biases and factors.
+    macs
+        products that a run adds up.
+    """
+
+    channels: int = 0
+    weight_bytes: int = 0
+    macs: int = 0
+
+
+def weight_costs(mod: IRModule) -> WeightCosts:
+    """Of the Relax `main`."""
+    channels = weight_bytes = macs = 0
+    for call in nodes_of(main_function(mod).body, Call):
+        if getattr(call.op, "name", None) != "relax.call_tir":
+            continue
+        record = operator_of(mod[call.args[0]])
+        if record is None or record.kind not in _WEIGHTED:
+            continue
+        weight = call.args[1].fields[1]
+        if isinstance(weight, GenericConst):
+            outputs = int(record.constants["channels"])
+            values = weight.value.numpy()
+            channels += outputs
+            weight_bytes += values.nbytes
+            macs += prod(shape_of(call)) * (values.size // outputs)
+    return WeightCosts(channels, weight_bytes, macs)

@@ -1,0 +1,151 @@
+"""PruneConstantChannels: channels that are constant, or that nothing reads, are not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import Call, GlobalVar, IRModule
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from usmp.objects.attributes import PRUNED_CHANNELS_ATTR
+from usmp.passes import ModulePass
+from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.channels.faithful import is_faithful
+from usmp.relax.transform.channels.needed import kept_channels, kept_of
+from usmp.relax.transform.channels.steps import Steps, steps_of
+from usmp.relax.transform.channels.weight_costs import WeightCosts, weight_costs
+from usmp.tir.nodes import nodes_of
+
+OPTION = "tir.usmp.prune_constant_channels"
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.PruneConstantChannels")
+class PruneConstantChannels(ModulePass):
+    """Remove channels of integer tensors in `main` that are constant, or that nothing reads.
+
+    Which integers a channel can hold follows from weights, biases, limits and the type of the
+    inputs. The share that a constant channel has in a convolution or matrix product becomes part of
+    its biases; a convolution that reaches beside the data, where a channel counts as its zero
+    point, reads on a channel that has another value. Operators between go by the channels that are
+    left, and outputs of the model keep theirs. Each result is the same, to the bit.
+
+    The attribute `pruned_channels` of the module says what was removed. With
+    `tir.usmp.prune_constant_channels` 0 the module stays as it is.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
+    """
+
+    def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
+        """Rewrite `main`."""
+        return _pruned(mod) if context.config.get(OPTION, True) else mod
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """What is to be removed.
+
+    Parameters
+    ----------
+    found
+        what the operators do with channels.
+    kept
+        variable -> the channels that stay.
+    """
+
+    found: Steps
+    kept: Mapping[tvm.ir.Var, np.ndarray]
+
+    def is_whole(self, var: tvm.ir.Var) -> bool:
+        """Whether a tensor keeps all channels."""
+        return len(self.kept[var]) == self.found.steps[var].output.count
+
+    def changed(self) -> list[tvm.ir.Var]:
+        """The results of operators that read or write fewer channels."""
+        return [
+            var
+            for var, step in self.found.steps.items()
+            if not self.is_whole(var)
+            or any(o in self.kept and not self.is_whole(o) for o in step.operands)
+        ]
+
+
+def _pruned(mod: IRModule) -> IRModule:
+    main = main_function(mod)
+    refused: set[tvm.ir.Var] = set()
+    while True:
+        found = steps_of(mod, main, refused)
+        changes = _Changes(found, kept_channels(found) if found.steps else {})
+        changed = changes.changed()
+        unknown = {var for var in changed if not is_faithful(found.steps[var])}
+        if not unknown:
+            break
+        refused |= unknown
+    return _rewritten(mod, main, changes, changed) if changed else mod
+
+
+def _rewritten(
+    mod: IRModule, main: relax.Function, changes: _Changes, changed: list[tvm.ir.Var]
+) -> IRModule:
+    rewriter = _Rewriter(_without_callees(mod, main, changes, changed), changes, changed)
+    rewritten = rewriter.visit_expr(main)
+    variable = mod.get_global_var("main")
+    pruned = rewriter.builder_.get()
+    pruned.update_func(variable, rewritten)
+    if mod.attrs:
+        pruned = pruned.with_attrs(mod.attrs)
+    pruned = relax.transform.DeadCodeElimination()(pruned)
+    said = _said(weight_costs(mod), weight_costs(pruned))
+    return pruned.with_attr(PRUNED_CHANNELS_ATTR, said)
+
+
+def _without_callees(
+    mod: IRModule, main: relax.Function, changes: _Changes, changed: list[tvm.ir.Var]
+) -> IRModule:
+    """The module without what only operators call that are made anew: these take its names."""
+    anew = set(changed)
+    replaced = {call for call, var in changes.found.calls.items() if var in anew}
+    others = [func for func in mod.functions.values() if not func.same_as(main)]
+    values = [b.value for block in main.body.blocks for b in block.bindings]
+    kept = [*others, *(value for value in values if value not in replaced)]
+    used = {variable for expr in kept for variable in nodes_of(expr, GlobalVar)}
+    callees = {variable for call in replaced for variable in nodes_of(call, GlobalVar)}
+    functions = {v: f for v, f in mod.functions.items() if v in used or v not in callees}
+    return IRModule(functions, attrs=mod.attrs)
+
+
+def _said(before: WeightCosts, after: WeightCosts) -> dict[str, int]:
+    """What the attribute says."""
+    return {
+        "channels": before.channels - after.channels,
+        "weights_size_bytes_before": before.weight_bytes,
+        "weights_size_bytes": after.weight_bytes,
+        "macs_before": before.macs,
+        "macs": after.macs,
+    }
+
+
+@mutator
+class _Rewriter(PyExprMutator):  # type: ignore[misc]
+    """Makes each operator anew that reads or writes fewer channels."""
+
+    def __init__(self, mod: IRModule, changes: _Changes, changed: list[tvm.ir.Var]) -> None:
+        super().__init__(mod)
+        self.changes = changes
+        self.changed = set(changed)
+
+    def visit_call_(self, call: Call) -> relax.Expr:
+        """The operator without the channels that are removed."""
+        found, kept = self.changes.found, self.changes.kept
+        var = found.calls.get(call)
+        if var is None or var not in self.changed:
+            return self.visit_expr_post_order(call)
+        step = found.steps[var]
+        operands = [self.visit_expr(operand) for operand in step.operands]
+        return step.rebuild(self.builder_, operands, kept_of(step, var, kept))
