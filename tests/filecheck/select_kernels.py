@@ -21,7 +21,7 @@ class Module:
 
 # CHECK: @T.prim_func(private=True, s_tir=True)
 # CHECK-NEXT: def fully_connected(lv: T.Buffer((T.int64(1), T.int64(4)), "int8"), weight: T.Buffer((8,), "int8"), records: T.Buffer((2, 2), "int32"), output: T.Buffer((T.int64(1), T.int64(2)), "int8")):
-# CHECK-NEXT:     T.func_attr({"code_hash": 3996617442803149974, "op_pattern": 4, "quantized_operator": {"constants": {"channels": 2, "has_bias": False, "multiplier": 1073741824, "shift": -2}, "inputs": [{"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}, {"axis": 0, "dtype": "int8", "scales": [0.25], "zero_points": [0]}], "kind": "fully_connected", "outputs": [{"axis": 0, "dtype": "int8", "scales": [1.0], "zero_points": [-1]}], "parameters": {"clamp": [-128, 127], "input_zero_point": 3, "output_zero_point": -1, "rounding": "twice", "weight_zero_point": 0}}, "tirx.noalias": True})
+# CHECK-NEXT:     T.func_attr({"code_hash": 3996617442803149974, "op_pattern": 4, "operator_shapes": {"B": [2, 4], "lv": [1, 4], "output": [1, 2]}, "operator_steps": [{"kind": "fully_connected", "macs": 8}], "quantized_operator": {"constants": {"channels": 2, "has_bias": False, "multiplier": 1073741824, "shift": -2}, "inputs": [{"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}, {"axis": 0, "dtype": "int8", "scales": [0.25], "zero_points": [0]}], "kind": "fully_connected", "outputs": [{"axis": 0, "dtype": "int8", "scales": [1.0], "zero_points": [-1]}], "parameters": {"clamp": [-128, 127], "input_zero_point": 3, "output_zero_point": -1, "rounding": "twice", "weight_zero_point": 0}}, "tirx.noalias": True})
 # CHECK-NEXT:     acc = T.alloc_local((2,), "int32")
 # CHECK-NEXT:     acc[0] = records[0, 1] >> 8
 # CHECK-NEXT:     acc[1] = records[1, 1] >> 8
