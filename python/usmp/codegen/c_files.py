@@ -7,7 +7,9 @@ from collections.abc import Collection
 from importlib.resources import files
 
 _FUNCTION = re.compile(
-    r"^(?:static inline|TVMGEN_(?:INLINE|MVE_\w+)) [^;{]*?(?P<name>\w+)\([^)]*\) \{\n.*?^\}$",
+    r"^(?P<guard>#if [^\n]*\n)?"
+    r"(?:static inline|TVMGEN_(?:INLINE|MVE_\w+)) [^;{]*?(?P<name>\w+)\([^)]*\) \{\n.*?^\}$"
+    r"(?(guard)\n#endif$)",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -19,7 +21,8 @@ def text_of(name: str) -> str:
 
 
 def functions_of(name: str) -> dict[str, str]:
-    """The inline functions of a file: name -> definition, without the comment above it."""
+    """The inline functions of a file: name -> definition, without the comment above it, with an #if
+    directly around it."""
     return {found["name"]: found[0] for found in _FUNCTION.finditer(text_of(name))}
 
 
@@ -51,6 +54,7 @@ _MVE_FILES = (
 
 C_TENSOR_INTRINSICS = (
     functions_of("tensor_intrin_dot_steps.c")
+    | functions_of("tensor_intrin_dot_vectors.c")
     | functions_of("tensor_intrin_dot.c")
     | functions_of("tensor_intrin_weights_sum.c")
     | functions_of("tensor_intrin_depthwise.c")

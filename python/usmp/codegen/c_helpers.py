@@ -30,7 +30,7 @@ class Helpers:
     @property
     def ask_for_features(self) -> bool:
         """Whether there are functions that ask for the features of the core."""
-        return any(text.startswith("TVMGEN_INLINE") for text in self.definitions.values())
+        return any("TVMGEN_INLINE" in text for text in self.definitions.values())
 
     def extreme(self, name: str, dtype: str, operator: str) -> str:
         """A `min` or `max` that evaluates each operand once."""

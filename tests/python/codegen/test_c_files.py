@@ -47,6 +47,7 @@ def test_files():
         "tensor_intrin_depthwise.c",
         "tensor_intrin_dot.c",
         "tensor_intrin_dot_steps.c",
+        "tensor_intrin_dot_vectors.c",
         "tensor_intrin_features.h",
         "tensor_intrin_mve.c",
         "tensor_intrin_mve_conv2d.c",
@@ -92,6 +93,12 @@ def test_every_function_is_found_whole(name):
         rest = rest.replace(definition, "")
     assert re.sub(r"/\*.*?\*/", "", rest, flags=re.DOTALL).strip() == ""
     assert all(definition.count("\n}") == 1 for definition in functions.values())
+
+
+def test_an_if_around_a_function_belongs_to_it():
+    definition = functions_of("tensor_intrin_dot_vectors.c")["tvmgen_folded"]
+    assert definition.startswith("#if defined(TVMGEN_AVX2)\nTVMGEN_INLINE tvmgen_sums4 ")
+    assert definition.endswith("\n}\n#endif")
 
 
 def test_macros_of_the_files_whose_functions_are_used():

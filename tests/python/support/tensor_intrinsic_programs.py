@@ -24,8 +24,10 @@ HOST_OPTIONS = {
     "gcc": ("gcc", "-O0"),
     "gcc-sanitizers": ("gcc", *SANITIZERS),
     "gcc-without-vectors": ("gcc", *SANITIZERS, "-U__SSE2__"),
+    "gcc-avx2-sanitizers": ("gcc", *SANITIZERS, "-mavx2"),
     "gcc-native": ("gcc", "-O3", "-march=native"),
     "clang-sanitizers": ("clang", *SANITIZERS),
+    "clang-avx2": ("clang", "-O1", "-mavx2"),
     "clang-native": ("clang", "-O3", "-march=native"),
 }
 """Without __SSE2__, the bodies are those for compilers that have no vectors."""

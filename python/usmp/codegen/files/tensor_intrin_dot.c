@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "tensor_intrin_dot_steps.c"
+#include "tensor_intrin_dot_vectors.c"
 #include "tensor_intrin_features.h"
 
 TVMGEN_INLINE void tvmgen_dot_1x1(const int8_t* x, int32_t x_distance, const int8_t* w,
@@ -13,7 +14,9 @@ TVMGEN_INLINE void tvmgen_dot_1x1(const int8_t* x, int32_t x_distance, const int
   int32_t sums[1] = {acc[0]};
   (void)x_distance;
   (void)w_distance;
-#if defined(TVMGEN_VECTORS)
+#if defined(TVMGEN_X86)
+  tvmgen_dot_vectors_1(x, w, n, offset, sums);
+#elif defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
     const int16_t x0 = (int16_t)(x[k] + offset);
     sums[0] += x0 * w[k];
@@ -35,7 +38,9 @@ TVMGEN_INLINE void tvmgen_dot_1x2(const int8_t* x, int32_t x_distance, const int
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
   int32_t sums[2] = {acc[0], acc[1]};
   (void)x_distance;
-#if defined(TVMGEN_VECTORS)
+#if defined(TVMGEN_X86)
+  tvmgen_dot_vectors_2(x, x, w, w + w_distance, n, offset, sums);
+#elif defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
     const int16_t x0 = (int16_t)(x[k] + offset);
     sums[0] += x0 * w[k];
@@ -59,7 +64,10 @@ TVMGEN_INLINE void tvmgen_dot_1x4(const int8_t* x, int32_t x_distance, const int
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
   int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   (void)x_distance;
-#if defined(TVMGEN_VECTORS)
+#if defined(TVMGEN_X86)
+  tvmgen_dot_vectors_4(x, x, x, x, w, w + w_distance, w + 2 * w_distance, w + 3 * w_distance, n,
+                       offset, sums);
+#elif defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
     const int16_t x0 = (int16_t)(x[k] + offset);
     sums[0] += x0 * w[k];
@@ -87,7 +95,9 @@ TVMGEN_INLINE void tvmgen_dot_2x1(const int8_t* x, int32_t x_distance, const int
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
   int32_t sums[2] = {acc[0], acc[1]};
   (void)w_distance;
-#if defined(TVMGEN_VECTORS)
+#if defined(TVMGEN_X86)
+  tvmgen_dot_vectors_2(x, x + x_distance, w, w, n, offset, sums);
+#elif defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
     const int16_t x0 = (int16_t)(x[k] + offset);
     const int16_t x1 = (int16_t)(x[x_distance + k] + offset);
@@ -111,7 +121,10 @@ TVMGEN_INLINE void tvmgen_dot_2x1(const int8_t* x, int32_t x_distance, const int
 TVMGEN_INLINE void tvmgen_dot_2x2(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
   int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
-#if defined(TVMGEN_VECTORS)
+#if defined(TVMGEN_X86)
+  tvmgen_dot_vectors_4(x, x, x + x_distance, x + x_distance, w, w + w_distance, w, w + w_distance,
+                       n, offset, sums);
+#elif defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
     const int16_t x0 = (int16_t)(x[k] + offset);
     const int16_t x1 = (int16_t)(x[x_distance + k] + offset);
@@ -140,7 +153,10 @@ TVMGEN_INLINE void tvmgen_dot_4x1(const int8_t* x, int32_t x_distance, const int
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
   int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   (void)w_distance;
-#if defined(TVMGEN_VECTORS)
+#if defined(TVMGEN_X86)
+  tvmgen_dot_vectors_4(x, x + x_distance, x + 2 * x_distance, x + 3 * x_distance, w, w, w, w, n,
+                       offset, sums);
+#elif defined(TVMGEN_VECTORS)
   for (int32_t k = 0; k < n; ++k) {
     const int16_t x0 = (int16_t)(x[k] + offset);
     const int16_t x1 = (int16_t)(x[x_distance + k] + offset);
