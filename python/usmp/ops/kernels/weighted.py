@@ -15,9 +15,13 @@ from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
 from usmp.ops.kernels.rescale_records import RescaleRecords, rescale_records
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.describe import reference_constants
+from usmp.ops.quantized.fixed_point import Rounding
 from usmp.ops.record import QuantizedOp, operators_of
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
+
+_ROUNDING = Rounding.TWICE.name.lower()
+"""How kernels rescale."""
 
 Indices = tuple[tirx.Expr, ...]
 
@@ -185,6 +189,9 @@ def weighted_operator(
     record = steps[0][0]
     types = [quantization.dtype for quantization in record.inputs]
     if types != ["int8", "int8"] or record.inputs[1].zero_points[0] != 0:
+        return None
+    if record.parameters["rounding"] != _ROUNDING:
+        # What is rescaled as kernels do it is the result of an operator that was fused to it.
         return None
     parts = take_apart(func)
     if parts is None or parts.rescale is None:

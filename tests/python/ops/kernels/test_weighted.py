@@ -1,0 +1,46 @@
+"""Which operators are sums of products that are rescaled as kernels do it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+from tvm.ir import Call, GenericConst
+
+from usmp.ops import quantized
+from usmp.ops.kernels.weighted import weighted_operator
+from usmp.ops.quantized import (
+    Layout,
+    OutputLimits,
+    Quantization,
+    QuantizedMultiplier,
+    Rescale,
+    Rounding,
+    Window,
+)
+from usmp.relax.transform import FuseOperators
+from usmp.tir.nodes import nodes_of
+
+FINE, COARSE = (Quantization("int8", (scale,), (0,)) for scale in (0.1, 0.3))
+LIMITS = OutputLimits("int8", -128, 127)
+WINDOW = Window((3, 3), (1, 1), (1, 1), (1, 1), (0, 0), (3, 3))
+
+
+@pytest.mark.parametrize(("rounding", "is_one"), [(Rounding.TWICE, True), (Rounding.ONCE, False)])
+def test_only_the_rescaling_of_the_sum_counts_not_that_of_a_fused_operator(rounding, is_one):
+    rescale = Rescale((QuantizedMultiplier(3 << 29, -5),), FINE, LIMITS, rounding)
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1, 3, 3, 4), "int8"))
+    weight = np.arange(8, dtype=np.int8).reshape(2, 1, 1, 4)
+    bias = np.array([3, 4], np.int32)
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            ends = (WINDOW, FINE, rescale, Layout("NHWC"), FINE)
+            y = builder.emit(quantized.conv2d(builder, x, weight, bias, *ends))
+            z = builder.emit_output(quantized.relu(builder, y, FINE, COARSE, LIMITS))
+        builder.emit_func_output(z)
+    mod = FuseOperators()(builder.get())
+    (call,) = (c for c in nodes_of(mod["main"].body, Call) if c.op.name == "relax.call_tir")
+    constants = [a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1]]
+    found = weighted_operator(mod[call.args[0]], constants)
+    assert (found is not None) == is_one
