@@ -105,6 +105,8 @@ def test_compile_and_run(folder, capfd):
         "searched.tar",
         "two.tar",
         "board.tar",
+        "profiled.tar",
+        "profile.json",
         "mine.tar",
         "both.tar",
         "concurrent.tar",

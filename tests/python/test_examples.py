@@ -143,3 +143,12 @@ def test_09_pytorch_methods(tmp_path):
         "workspace: 10240 bytes, optimal: True",
         "57 steps, differences from PyTorch below 1e-5: True",
     ]
+
+
+@pytest.mark.board
+def test_10_profile(tmp_path):
+    require_board(board_named("mps2-an385"))
+    lines = printed("10_profile.py", tmp_path)
+    assert len(lines) == 10
+    assert words(lines)[3][:6] == ["conv2d", "1x1", "+", "add", "16384", "MACs"]
+    assert re.fullmatch(r"conv2d3 takes \d\d% of the instructions", lines[-1])

@@ -69,6 +69,9 @@ class BoardRuns:
         of the whole program.
     entries
         the entry of each run; empty if there is only one.
+    operators
+        instructions of each operator of the module in each run; empty unless the C was made to
+        tell (`tir.usmp.profile`).
     """
 
     outputs: list[dict[str, np.ndarray]]
@@ -76,6 +79,7 @@ class BoardRuns:
     stack_used_bytes: int
     stack_size_bytes: int
     entries: Sequence[str] = ()
+    operators: Sequence[Sequence[int]] = ()
 
 
 def program_memory(sections: Sequence[Section], board: Board) -> ProgramMemory:

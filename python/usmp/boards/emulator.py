@@ -164,6 +164,7 @@ class EmulatedModule:
             numbers["stack_used"][0],
             numbers["stack_size"][0],
             order if len(self.entries) > 1 else (),
+            _by_run(numbers.get("operator", []), len(order)),
         )
 
     def sections(self) -> list[Section]:
@@ -241,6 +242,14 @@ def require_program(program: str, packages: str, error: type[RuntimeError]) -> N
     """Raise `error`, which says how to install it, if a program is not there."""
     if shutil.which(program) is None:
         raise error(f"{program} is not installed; apt-get install {packages}")
+
+
+def _by_run(numbers: list[int], runs: int) -> list[list[int]]:
+    """Numbers of several runs, as many of each; nothing if there are none."""
+    each = len(numbers) // max(runs, 1)
+    if each * runs != len(numbers):
+        raise ValueError("report.txt is of other runs")
+    return [numbers[run * each : (run + 1) * each] for run in range(runs)] if numbers else []
 
 
 def _numbers(report: str) -> dict[str, list[int]]:

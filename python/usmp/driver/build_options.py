@@ -30,6 +30,7 @@ _SHORT = {
     "usmp_time_budget": "tir.usmp.time_budget",
     "usmp_preserve_inputs": "tir.usmp.preserve_inputs",
     "workspace_io": "tir.usmp.use_workspace_io",
+    "profile": "tir.usmp.profile",
 }
 """Options of the command that stand for pass options."""
 
@@ -113,6 +114,13 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
         default=None,
         help="the same as --pass-config tir.usmp.use_workspace_io=1: inputs and outputs are placed "
         "in the workspace too, where they share bytes with other buffers",
+    )
+    passes.add_argument(
+        "--profile",
+        action="store_true",
+        default=None,
+        help="the same as --pass-config tir.usmp.profile=1: the code calls functions before and "
+        "after each operator, for tvmc run --profile or for functions of your own",
     )
     add_pool_options(parser)
     add_state_options(parser)

@@ -49,7 +49,7 @@ _GONE: dict[str, Mapping[str, str]] = {
         "hostname": _NO_REMOTE,
         "port": _NO_REMOTE,
         "rpc_key": _NO_REMOTE,
-        "profile": "the C has no profiler; use that of your toolchain",
+        "profile": "compile with tir.usmp.profile, and call usmp.runtime.profile_on_host",
         "end_to_end": "times are those of the model alone",
     },
 }

@@ -13,15 +13,17 @@ from usmp.driver.board_options import add_board_options
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.output import check_output
+from usmp.driver.profile import add_profile_options, check_profile_options, report_profile
 from usmp.driver.progress import add_quiet_option, stages
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from usmp.runtime import Archive
+    from usmp.runtime import Archive, Profile
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 Infos: TypeAlias = Mapping[str, Mapping[str, Any]]
+Result: TypeAlias = "tuple[Tensors, float, Profile | None]"
 
 FILL_MODES = ("random", "zeros", "ones")
 
@@ -37,7 +39,9 @@ _EXAMPLES = """\
   tvmc run both.tar --entry kws --inputs features.npy
       one of several models, or of several entries of one (tvmc info shows their names)
   tvmc run board.tar --board mps2-an385
-      in the emulator, of what tvmc compile --board mps2-an385 made: instructions, stack, memory"""
+      in the emulator, of what tvmc compile --board mps2-an385 made: instructions, stack, memory
+  tvmc run profiled.tar --profile
+      time by operator, of what tvmc compile --profile made; with --board instructions"""
 
 
 def add_run_parser(commands: Any) -> None:
@@ -91,6 +95,7 @@ def add_run_parser(commands: Any) -> None:
         metavar="FILE.c",
         help="C with the functions of the model's accelerators; may be repeated",
     )
+    add_profile_options(parser.add_argument_group("profile"))
     add_board_options(parser.add_argument_group("boards"))
     add_quiet_option(parser)
 
@@ -109,14 +114,17 @@ def run_model(options: argparse.Namespace) -> None:
         _check_output(options, path_of(value, list(outputs_of)), list(inputs))
     files = output_files(options.outputs, outputs_of)
     given = read_inputs(options.inputs, inputs)
+    check_profile_options(options, archive)
     run = _run_on_board if options.board else _run_on_host
-    outputs, seconds = run(options, archive, given)
+    outputs, seconds, profile = run(options, archive, given)
     if files:
         write_outputs(files, outputs)
     else:
         print_tensors(outputs)
     if options.print_time:
         print(f"Run time: {seconds * 1000:.3f} ms")
+    if profile is not None:
+        report_profile(profile, options)
 
 
 def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
@@ -156,27 +164,33 @@ def _check_output(options: argparse.Namespace, path: str, inputs: Sequence[str])
         check_output(path, options.expected, "the outputs", "the expected outputs")
 
 
-def _run_on_host(
-    options: argparse.Namespace, archive: Archive, given: Tensors
-) -> tuple[Tensors, float]:
-    """The outputs, and the seconds that they took."""
+def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
+    """The outputs, the seconds that they took, and the time by operator if it is asked for."""
     from usmp.driver.tensors import fill_inputs
 
     entry = _entry_of(options, archive)
     with stages(options) as stage:
         stage("building")
-        module = archive.load(options.module_name, options.extra_source)
+        profiler = None
+        if options.profile:
+            profiler = archive.profiler(options.module_name, options.extra_source)
+            module = profiler.module
+        else:
+            module = archive.load(options.module_name, options.extra_source)
         inputs = fill_inputs(module.entries[entry].inputs, given, options.fill_mode)
         stage("running")
         start = time.perf_counter()
         outputs = module.run(inputs, entry)
-        return outputs, time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        if profiler is None:
+            return outputs, seconds, None
+        stage("measuring")
+        return outputs, seconds, profiler.measure(inputs, entry)
 
 
-def _run_on_board(
-    options: argparse.Namespace, archive: Archive, given: Tensors
-) -> tuple[Tensors, float]:
+def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
     """The same in the emulator, with a report and a comparison."""
+    from usmp.boards.profile_board import profile_of_runs
     from usmp.driver.run_on_board import check_board, load_board_module, report_run
     from usmp.driver.tensors import fill_inputs, load_tensors
 
@@ -193,4 +207,6 @@ def _run_on_board(
         seconds = time.perf_counter() - start
     with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
         outputs = report_run(archive, module, runs, (entry, inputs), expected, options.extra_source)
-    return outputs, seconds
+    if not options.profile:
+        return outputs, seconds, None
+    return outputs, seconds, profile_of_runs(archive.module().metadata, runs, entry)

@@ -3,6 +3,20 @@
 from usmp.runtime.archive import Archive, load_archive
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.host import HostEntry, HostModule
+from usmp.runtime.operator_profile import NotProfiled, OperatorProfile, Profile
+from usmp.runtime.profile_host import HostProfiler, profile_on_host
 from usmp.runtime.read_tar import ArchiveError
 
-__all__ = ["Archive", "ArchiveError", "BuildError", "HostEntry", "HostModule", "load_archive"]
+__all__ = [
+    "Archive",
+    "ArchiveError",
+    "BuildError",
+    "HostEntry",
+    "HostModule",
+    "HostProfiler",
+    "NotProfiled",
+    "OperatorProfile",
+    "Profile",
+    "load_archive",
+    "profile_on_host",
+]

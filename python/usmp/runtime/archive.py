@@ -13,6 +13,7 @@ from typing import Any
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.runtime.archived_module import ArchivedModule, read_module
 from usmp.runtime.host import HostModule
+from usmp.runtime.profile_host import HostProfiler
 from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
 from usmp.runtime.read_tar import ArchiveError, read_tar
 from usmp.runtime.write_files import write_files
@@ -72,6 +73,21 @@ class Archive:
         """
         module = self.module(name)
         return HostModule(_files_of(module, self.files), module.metadata, sources=sources)
+
+    def profiler(self, name: str | None = None, sources: Sequence[str | Path] = ()) -> HostProfiler:
+        """Build a model for this host with a clock around each of its operators.
+
+        The parameters are those of `load`.
+
+        Raises
+        ------
+        NotProfiled
+            it was compiled without `--profile`.
+        ValueError, BuildError
+            as `load` raises them.
+        """
+        module = self.module(name)
+        return HostProfiler(_files_of(module, self.files), module.metadata, sources=sources)
 
     def extract(self, directory: str | Path) -> None:
         """Write all files under `directory`, which is made if it is not there.

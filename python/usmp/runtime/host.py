@@ -94,6 +94,11 @@ class HostModule:
         self._pool_memory = [self._provide(pool) for pool in self._pools]
 
     @property
+    def library(self) -> ctypes.CDLL:
+        """The loaded library, with all external functions and variables of its C."""
+        return self._library
+
+    @property
     def inputs(self) -> dict[str, dict[str, Any]]:
         """The inputs of the only entry; `ValueError` if there are several."""
         return self.entries[chosen_entry(self.name, list(self.entries))].inputs

@@ -10,6 +10,11 @@ from usmp.boards.project.lasting_state import (
     state_check,
 )
 from usmp.boards.project.main_program import addresses, run_call, size_macro
+from usmp.boards.project.operators_file import (
+    operators_begin,
+    operators_include,
+    operators_report,
+)
 from usmp.codegen.c_text import c_string, comment
 from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface
@@ -34,7 +39,7 @@ def print_main_of_entries(interface: Interface, board: Board) -> str:
 #include <string.h>
 
 #include "measure.h"
-#include "report.h"
+{operators_include(interface)}#include "report.h"
 #include "semihosting.h"
 #include "{prefix}.h"
 
@@ -181,7 +186,7 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
             "  }",
         ]
     lines += [
-        f"{before_run(interface)}  measure_begin();",
+        f"{before_run(interface)}{operators_begin(interface)}  measure_begin();",
         f"  const int32_t status = {run_call(interface, entry)};",
         "  const uint64_t instructions = measure_end();",
         "  if (status != 0) {",
@@ -195,5 +200,7 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
             '    return failed("outputs.bin", " cannot be written");',
             "  }",
         ]
-    lines += ['  report(files->report, "instructions", instructions);', "  return 0;", "}\n"]
+    lines.append('  report(files->report, "instructions", instructions);')
+    lines.append(f"{operators_report(interface, 'files->report')}  return 0;")
+    lines.append("}\n")
     return "\n".join(lines)

@@ -11,6 +11,11 @@ from usmp.boards.project.lasting_state import (
     layout_variable,
     state_check,
 )
+from usmp.boards.project.operators_file import (
+    operators_begin,
+    operators_include,
+    operators_report,
+)
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 
@@ -26,7 +31,7 @@ def print_main(interface: Interface, board: Board) -> str:
  *  - report.txt, which says what the runs took, is not needed.
  */
 #include "measure.h"
-#include "report.h"
+{operators_include(interface)}#include "report.h"
 #include "semihosting.h"
 #include "{prefix}.h"
 {layout_variable(interface)}{_arrays(interface)}
@@ -41,7 +46,7 @@ int main(void) {{
 
 {state_check(interface)}  /* One run for each set of inputs; without the file, one run on zeros. */
   while (inputs_file < 0 ? runs == 0 : {_more_inputs(interface)}) {{
-{before_run(interface, "    ")}    measure_begin();
+{before_run(interface, "    ")}{operators_begin(interface, "    ")}    measure_begin();
     const int32_t status = {run_call(interface, entry)};
     const uint64_t instructions = measure_end();
     if (status != 0) {{
@@ -53,7 +58,7 @@ int main(void) {{
       return 1;
     }}
     report(report_file, "instructions", instructions);
-    ++runs;
+{operators_report(interface, "report_file", "    ")}    ++runs;
   }}
   if (runs == 0) {{
     semihosting_print("error: inputs.bin holds no whole set of inputs\\n");

@@ -10,6 +10,7 @@ from usmp.boards.project.linker_script import print_linker_script
 from usmp.boards.project.main_of_entries import print_main_of_entries
 from usmp.boards.project.main_program import print_main
 from usmp.boards.project.makefile import print_makefile
+from usmp.boards.project.operators_file import operator_files
 from usmp.codegen.interface import Interface
 
 _FILES = Path(__file__).parent / "files"
@@ -29,6 +30,7 @@ def project_files(interface: Interface, board: Board) -> dict[str, bytes]:
     texts["board.h"] = _board_header(board)
     texts["board.ld"] = print_linker_script(board, lasting_memories(interface))
     main = print_main if len(interface.entries) == 1 else print_main_of_entries
+    texts |= operator_files(interface)
     texts["main.c"] = main(interface, board)
     return {f"{PROJECT_FOLDER}/{name}": text.encode() for name, text in sorted(texts.items())}
 

@@ -7,29 +7,36 @@
 #define COUNTER FPGAIO(0x18u)
 #define PRESCALE FPGAIO(0x1cu)
 
-/* The emulator is started with 1024 ns for an instruction. */
-#define INSTRUCTIONS(microseconds) (((microseconds) * 1000u + 512u) / 1024u)
+#define TICKS_PER_MICROSECOND (BOARD_FPGAIO_HZ / 1000000u)
 
-static uint32_t begin, begin_100_hz;
-static uint32_t overhead;
+static struct moment begin;
+static uint64_t overhead;
 
-static void begin_now(void) {
-  begin_100_hz = CLOCK_100_HZ;
-  begin = COUNTER;
+void moment_now(struct moment* moment) {
+  moment->high = CLOCK_100_HZ;
+  moment->low = COUNTER;
+}
+
+uint64_t ticks_since(const struct moment* moment) {
+  const uint32_t low = COUNTER - moment->low;
+  /* The slow clock says how often the counter, of 32 bits, began anew. */
+  const uint64_t roughly = (uint64_t)(CLOCK_100_HZ - moment->high) * (BOARD_FPGAIO_HZ / 100u);
+  const uint64_t high = (roughly - low + 0x80000000u) >> 32;
+  return (high << 32) + low;
+}
+
+/* The emulator is started with 1024 ns for an instruction: more than 20 ticks, so that the nearest
+ * number of instructions is the right one. */
+uint64_t instructions_of(uint64_t ticks) {
+  return (ticks * 1000u + 512u * TICKS_PER_MICROSECOND) / (1024u * TICKS_PER_MICROSECOND);
 }
 
 void measure_begin(void) {
-  PRESCALE = BOARD_FPGAIO_HZ / 1000000u - 1u;
+  PRESCALE = 0;
   overhead = 0;
-  begin_now();
-  overhead = (uint32_t)measure_end();
-  begin_now();
+  moment_now(&begin);
+  overhead = measure_end();
+  moment_now(&begin);
 }
 
-uint64_t measure_end(void) {
-  const uint32_t low = COUNTER - begin;
-  /* The slow clock says how often the counter, of 32 bits, began anew. */
-  const uint64_t roughly = (uint64_t)(CLOCK_100_HZ - begin_100_hz) * 10000u;
-  const uint64_t high = (roughly - low + 0x80000000u) >> 32;
-  return INSTRUCTIONS((high << 32) + low) - overhead;
-}
+uint64_t measure_end(void) { return instructions_of(ticks_since(&begin)) - overhead; }

@@ -1,23 +1,36 @@
 /* Instructions by the counter that every RISC-V processor has. */
 #include "measure.h"
 
-static uint64_t begin;
-static uint32_t overhead;
+static struct moment begin;
+static uint64_t overhead;
 
-static uint64_t retired(void) {
+void moment_now(struct moment* moment) {
   uint32_t low, high, again;
   do {
     __asm__ volatile("csrr %0, minstreth\ncsrr %1, minstret\ncsrr %2, minstreth"
                      : "=&r"(high), "=&r"(low), "=&r"(again));
   } while (high != again);
-  return (uint64_t)high << 32 | low;
+  moment->low = low;
+  moment->high = high;
 }
+
+static uint64_t retired(const struct moment* moment) {
+  return (uint64_t)moment->high << 32 | moment->low;
+}
+
+uint64_t ticks_since(const struct moment* moment) {
+  struct moment now;
+  moment_now(&now);
+  return retired(&now) - retired(moment);
+}
+
+uint64_t instructions_of(uint64_t ticks) { return ticks; }
 
 void measure_begin(void) {
   overhead = 0;
-  begin = retired();
-  overhead = (uint32_t)measure_end();
-  begin = retired();
+  moment_now(&begin);
+  overhead = measure_end();
+  moment_now(&begin);
 }
 
-uint64_t measure_end(void) { return retired() - begin - overhead; }
+uint64_t measure_end(void) { return ticks_since(&begin) - overhead; }

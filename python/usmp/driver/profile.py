@@ -1,0 +1,121 @@
+"""`tvmc run --profile`: what each operator takes, as a table and as a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.output import check_output, written
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from usmp.runtime import Archive, OperatorProfile, Profile
+
+_WIDTH = 200
+"""Columns of a table that no terminal shows."""
+
+
+def add_profile_options(parser: Any) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="print what each operator takes, of a model that was compiled with --profile: its "
+        "time, or with --board its instructions, also for each multiply-accumulate",
+    )
+    parser.add_argument(
+        "--profile-json",
+        metavar="FILE",
+        help="write the same to a file, as JSON; with --profile or without",
+    )
+
+
+def check_profile_options(options: argparse.Namespace, archive: Archive) -> None:
+    """Refuse what could not be done later, before anything is built.
+
+    Raises
+    ------
+    UsageError
+        the file cannot be written.
+    NotProfiled
+        the model was compiled without `--profile`.
+    """
+    from usmp.runtime.operator_profile import check_has_hooks
+
+    if options.profile_json is not None:
+        options.profile = True
+        check_output(options.profile_json, options.FILE, "the profile", "the archive")
+    if options.profile:
+        check_has_hooks(archive.module(options.module_name).metadata)
+
+
+def report_profile(profile: Profile, options: argparse.Namespace) -> None:
+    """Print the table, and write the file if one is asked for."""
+    if options.profile_json is not None:
+        text = json.dumps(profile.as_json(), indent=2) + "\n"
+        with written(options.profile_json), open(options.profile_json, "w") as file:
+            file.write(text)
+    if not options.quiet:
+        print_profile(profile)
+
+
+def print_profile(profile: Profile, console: Console | None = None) -> None:
+    """Print a row for each operator, and one for all of them."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from usmp.support.plain_text import shown
+
+    if console is None:
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console = Console(highlight=False, width=_WIDTH)
+    name = "time [us]" if profile.unit == "ns" else profile.unit
+    title = f'Operators of entry "{shown(profile.entry)}"'
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, show_footer=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("operator", footer="all", overflow="fold")
+    for heading in ("computes", "takes", "gives"):
+        table.add_column(heading, overflow="fold")
+    figures = (
+        ("MACs", str(profile.macs)),
+        (name, _cost(profile.unit, profile.cost)),
+        ("share", ""),
+        ("per MAC", _per_mac(profile.unit, profile.cost / profile.macs if profile.macs else None)),
+    )
+    for heading, footer in figures:
+        table.add_column(Text(heading), footer=footer, justify="right", no_wrap=True)
+    for operator in profile.operators:
+        table.add_row(*(Text(shown(cell)) for cell in _row(profile, operator)))
+    console.print(table)
+    if profile.unit == "ns":
+        console.print(f"Times are medians of {profile.runs} runs; per MAC they are nanoseconds.")
+
+
+def _row(profile: Profile, operator: OperatorProfile) -> list[str]:
+    share = operator.cost / profile.cost if profile.cost else 0.0
+    return [
+        str(operator.index),
+        " ".join(operator.functions),
+        " + ".join(operator.kinds),
+        ", ".join(map(str, operator.inputs)),
+        ", ".join(map(str, operator.outputs)),
+        "?" if operator.macs is None else str(operator.macs),
+        _cost(profile.unit, operator.cost),
+        f"{share:.1%}",
+        _per_mac(profile.unit, operator.cost_per_mac),
+    ]
+
+
+def _cost(unit: str, cost: float) -> str:
+    return f"{cost / 1000:.2f}" if unit == "ns" else f"{cost:.0f}"
+
+
+def _per_mac(unit: str, cost: float | None) -> str:
+    if cost is None:
+        return "-"
+    return f"{cost:.3f}" if unit == "ns" else f"{cost:.2f}"

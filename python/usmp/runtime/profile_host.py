@@ -1,0 +1,174 @@
+"""Time by operator on this host, by the hooks that a profiled model calls."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from usmp.runtime.c_compiler import DEFAULT_FLAGS
+from usmp.runtime.extra_sources import check_sources
+from usmp.runtime.host import HostModule
+from usmp.runtime.operator_profile import Profile, check_has_hooks, profile_of
+from usmp.support.temporary_folder import temporary_folder
+
+_LEAST_RUNS, _MOST_RUNS = 5, 1000
+_SECONDS = 1.0
+"""How long runs go on if nobody says how many."""
+
+_HOOKS = """#define _POSIX_C_SOURCE 199309L
+#include <stdint.h>
+#include <time.h>
+#include "{prefix}.h"
+
+enum {{ OPERATORS = {macros}_OPERATOR_COUNT, TRIALS = 1000 }};
+
+uint64_t usmp_operator_ns[OPERATORS + 1];
+static uint64_t begun;
+
+static uint64_t now(void) {{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}}
+
+void {begin}(int32_t operator_index) {{
+  (void)operator_index;
+  begun = now();
+}}
+
+void {end}(int32_t operator_index) {{
+  usmp_operator_ns[operator_index] += now() - begun;
+}}
+
+/* The least time between two hooks with nothing in between. */
+uint64_t usmp_hook_ns(void);
+uint64_t usmp_hook_ns(void) {{
+  uint64_t least = UINT64_MAX;
+  for (int trial = 0; trial < TRIALS; ++trial) {{
+    usmp_operator_ns[OPERATORS] = 0;
+    {begin}(OPERATORS);
+    {end}(OPERATORS);
+    if (usmp_operator_ns[OPERATORS] < least) least = usmp_operator_ns[OPERATORS];
+  }}
+  return least;
+}}
+"""
+
+
+class HostProfiler:
+    """A model whose operators are timed by hooks, which read this host's clock.
+
+    Parameters
+    ----------
+    files
+        the files of an archive, or of `AOTExecutorFactoryModule.files`: path -> content.
+    metadata
+        the parsed metadata of one of its modules, which was built with `tir.usmp.profile`.
+    flags, sources
+        as for `HostModule`.
+
+    Raises
+    ------
+    NotProfiled
+        the model was built without `tir.usmp.profile`.
+    BuildError
+        as `HostModule` raises it.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        metadata: Mapping[str, Any],
+        flags: Sequence[str] = DEFAULT_FLAGS,
+        sources: Sequence[str | Path] = (),
+    ) -> None:
+        check_has_hooks(metadata)
+        check_sources(metadata, sources)
+        self._metadata = metadata
+        with temporary_folder() as directory:
+            hooks = directory / "profile_hooks.c"
+            hooks.write_text(_hooks(metadata))
+            self.module = HostModule(files, metadata, flags, [hooks, *sources])
+        library, count = self.module.library, len(metadata["operators"])
+        # One element more is for the hooks' own time.
+        self._counts = (ctypes.c_uint64 * (count + 1)).in_dll(library, "usmp_operator_ns")
+        self._hook_ns = library["usmp_hook_ns"]
+        self._hook_ns.restype = ctypes.c_uint64
+
+    def measure(
+        self, inputs: Mapping[str, np.ndarray], entry: str | None = None, runs: int | None = None
+    ) -> Profile:
+        """Run the model several times, and say what each operator takes.
+
+        Parameters
+        ----------
+        inputs
+            an array for each input of the entry.
+        entry
+            its name; the only one by default.
+        runs
+            how many; as many as a second has by default, 5 at least and 1000 at most. One that
+            finds nothing in caches comes before them.
+
+        Returns
+        -------
+        Profile
+            In nanoseconds: the median over the runs, less what the hooks themselves take.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            as `HostModule.run` raises them; less than one run.
+        """
+        if runs is not None and runs < 1:
+            raise ValueError(f"a profile needs at least one run, not {runs}")
+        between = int(self._hook_ns())
+        self.module.run(inputs, entry)
+        measured: list[list[int]] = []
+        until = time.perf_counter() + _SECONDS
+        while len(measured) < (runs or _LEAST_RUNS) or (
+            runs is None and len(measured) < _MOST_RUNS and time.perf_counter() < until
+        ):
+            ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
+            self.module.run(inputs, entry)
+            measured.append(self._counts[:-1])
+        medians = np.maximum(np.median(np.array(measured), axis=0) - between, 0.0)
+        return profile_of(self._metadata, entry, "ns", medians.tolist(), len(measured))
+
+
+def profile_on_host(
+    files: Mapping[str, bytes],
+    metadata: Mapping[str, Any],
+    inputs: Mapping[str, np.ndarray],
+    entry: str | None = None,
+    *,
+    runs: int | None = None,
+    flags: Sequence[str] = DEFAULT_FLAGS,
+    sources: Sequence[str | Path] = (),
+) -> Profile:
+    """Time by operator on this host: a `HostProfiler`, and what it measures.
+
+    Parameters
+    ----------
+    files, metadata, flags, sources
+        as `HostProfiler` takes them.
+    inputs, entry, runs
+        as its `measure` takes them.
+
+    Raises
+    ------
+    NotProfiled, BuildError, ValueError, RuntimeError
+        as these raise them.
+    """
+    return HostProfiler(files, metadata, flags, sources).measure(inputs, entry, runs)
+
+
+def _hooks(metadata: Mapping[str, Any]) -> str:
+    begin, end = metadata["operator_hooks"]
+    prefix = metadata["c_prefix"]
+    return _HOOKS.format(prefix=prefix, macros=prefix.upper(), begin=begin, end=end)

@@ -1,0 +1,114 @@
+"""`tvmc compile --profile` and `tvmc run --profile`."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from support.board_programs import require_board
+from usmp.boards.board import board_named
+from usmp.driver.profile import print_profile
+from usmp.runtime.operator_profile import OperatorProfile, OperatorTensor, Profile
+
+X = OperatorTensor("int8", (1, 4))
+PROFILE = Profile(
+    "default",
+    "main",
+    "ns",
+    7,
+    (
+        OperatorProfile(3, "main", ("conv",), ("conv2d 3x3 s2", "add"), (X, X), (X,), 1000, 3000.0),
+        OperatorProfile(4, "main", ("[b]mine",), ("accel",), (X,), (X,), None, 1000.0),
+        OperatorProfile(5, "main", ("mean",), ("mean",), (X,), (X,), 0, 0.0),
+    ),
+)
+
+
+def printed(profile):
+    text = io.StringIO()
+    print_profile(profile, Console(file=text, width=150, highlight=False))
+    return [line.split() for line in text.getvalue().splitlines() if line.strip(" ─")]
+
+
+def test_the_table_of_times():
+    assert printed(PROFILE) == [
+        ["Operators", "of", "entry", '"main"'],
+        ["operator", "computes", "takes", "gives", "MACs", "time", "[us]", "share", "per", "MAC"],
+        "3 conv conv2d 3x3 s2 + add int8[1,4], int8[1,4] int8[1,4] 1000 3.00 75.0% 3.000".split(),
+        "4 [b]mine accel int8[1,4] int8[1,4] ? 1.00 25.0% -".split(),
+        "5 mean mean int8[1,4] int8[1,4] 0 0.00 0.0% -".split(),
+        ["all", "1000", "4.00", "4.000"],
+        "Times are medians of 7 runs; per MAC they are nanoseconds.".split(),
+    ]
+
+
+def test_the_table_of_instructions():
+    counted = Profile("default", "main", "instructions", 1, PROFILE.operators[:1])
+    assert printed(counted)[1:] == [
+        "operator computes takes gives MACs instructions share per MAC".split(),
+        "3 conv conv2d 3x3 s2 + add int8[1,4], int8[1,4] int8[1,4] 1000 3000 100.0% 3.00".split(),
+        ["all", "1000", "3000", "3.00"],
+    ]
+
+
+def test_a_profile_without_operators():
+    assert printed(Profile("default", "main", "instructions", 1, ()))[-1] == ["all", "0", "0", "-"]
+
+
+@pytest.mark.cc
+def test_a_run_on_this_host(tvmc, digits_model):
+    assert tvmc("compile", digits_model, "--profile", "-o", "model.tar").status == 0
+    outcome = tvmc("run", "model.tar", "--profile")
+    lines = outcome.stdout.splitlines()
+    assert (outcome.status, lines[0]) == (0, "probabilities: int8[1, 10]")
+    rows = [line.split() for line in lines if "depthwise_conv2d" in line]
+    assert [row[:7] for row in rows] == [
+        "2 depthwise_conv2d depthwise_conv2d 3x3 int8[1,4,4,32] int8[1,4,4,32] 4608".split()
+    ]
+    written = tvmc("run", "model.tar", "--profile-json", "profile.json", "-q")
+    assert written.stdout.splitlines() == lines[:2]
+    with open("profile.json") as file:
+        profile = json.load(file)
+    assert (profile["unit"], profile["macs"], len(profile["operators"])) == ("ns", 399488, 9)
+    # An archive with hooks runs as any other.
+    assert tvmc("run", "model.tar").stdout.splitlines() == lines[:2]
+
+
+@pytest.mark.cc
+def test_faults(tvmc, digits_archive, digits_model):
+    outcome = tvmc("run", digits_archive, "--profile")
+    assert outcome.status == 1
+    assert "does not say when its operators begin and end; compile the model" in outcome.stderr
+    assert tvmc("run", digits_archive, "--profile-json", "p.json").status == 1
+    tvmc("compile", digits_model, "--profile", "-o", "model.tar", "-q")
+    outcome = tvmc("run", "model.tar", "--profile-json", "model.tar")
+    assert "the profile would overwrite the archive" in outcome.stderr
+    outcome = tvmc("run", "model.tar", "--profile-json", "missing/p.json")
+    assert (outcome.status, outcome.stdout) == (1, "")
+
+
+@pytest.mark.cc
+def test_the_flag_and_the_option_are_one(tvmc, digits_model):
+    setting = ("--pass-config", "tir.usmp.profile=0")
+    outcome = tvmc("compile", digits_model, "--profile", *setting)
+    assert outcome.status == 1
+    assert "--profile and --pass-config tir.usmp.profile=0 contradict" in outcome.stderr
+
+
+@pytest.mark.board
+def test_a_run_on_a_board(tvmc, digits_model):
+    require_board(board_named("mps2-an385"))
+    tvmc("compile", digits_model, "--profile", "--board", "mps2-an385", "-o", "b.tar", "-q")
+    outcome = tvmc("run", "b.tar", "--board", "mps2-an385", "--profile", "--profile-json", "p.json")
+    assert outcome.status == 0
+    lines = outcome.stdout.splitlines()
+    assert "The outputs equal those of this host." in lines
+    (heading,) = (line for line in lines if "per MAC" in line)
+    assert "instructions" in heading
+    with open("p.json") as file:
+        profile = json.load(file)
+    (whole,) = (int(line.split()[-1]) for line in lines if line.startswith("Instructions of a run"))
+    assert 0.999 * whole < profile["cost"] < whole

@@ -1,0 +1,139 @@
+"""Time by operator on this host: hooks are called, and see the operators alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+from tvm.script import ir as I
+from tvm.script import tirx as T
+
+import usmp
+from conftest import ROOT
+from support.accelerator_models import CONV2D, EXAMPLE_C, registered
+from support.entry_models import entry_model
+from support.planner_views import plan
+from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.objects import TensorInfo
+from usmp.objects.attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
+from usmp.runtime import BuildError, HostProfiler, NotProfiled, load_archive, profile_on_host
+from usmp.transform import CallOperatorHooks
+
+pytestmark = pytest.mark.cc
+
+DIGITS = ROOT / "examples/digits/digits_int8.tflite"
+IMAGE = {"image": np.ones((1, 8, 8, 1), np.int8)}
+
+
+def profiled(model, *arguments, **options):
+    with PassContext(config={"tir.usmp.profile": True}):
+        return usmp.build(model, *arguments, **options)
+
+
+def metadata_of(factory):
+    return factory.metadata["modules"][factory.module_name]
+
+
+@I.ir_module
+class Unequal:
+    """Three operators; the second one takes a thousand times the time of the first."""
+
+    @T.prim_func
+    def little(a: T.handle("float32"), b: T.handle("float32")):
+        T.func_attr({"target": T.target("c")})
+        A = T.decl_buffer((64,), "float32", data=a)
+        B = T.decl_buffer((64,), "float32", data=b)
+        for i in range(64):
+            B[i] = T.exp(A[i])
+
+    @T.prim_func
+    def much(a: T.handle("float32"), b: T.handle("float32")):
+        T.func_attr({"target": T.target("c")})
+        A = T.decl_buffer((64,), "float32", data=a)
+        B = T.decl_buffer((64,), "float32", data=b)
+        for j in range(1000):
+            for i in range(64):
+                B[i] = T.exp(A[i] + T.Cast("float32", j))
+
+    @T.prim_func
+    def __tvm_main__(x: T.handle("float32"), y: T.handle("float32")):
+        T.func_attr({"target": T.target("c")})
+        c = T.alloc_buffer((64,), "float32")
+        d = T.alloc_buffer((64,), "float32")
+        Unequal.little(x, c.data)
+        Unequal.much(c.data, d.data)
+        Unequal.little(d.data, y)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("c",), ("llvm",), ("c", usmp.Executor("aot", {"interface-api": "packed"}))],
+    ids=["c", "llvm", "packed"],
+)
+def test_a_profile_of_digits(arguments):
+    factory = profiled(DIGITS, *arguments)
+    profiler = HostProfiler(factory.files(), metadata_of(factory))
+    expected = usmp.build(DIGITS).run(IMAGE)["probabilities"]
+    np.testing.assert_array_equal(profiler.module.run(IMAGE)["probabilities"], expected)
+    profile = profiler.measure(IMAGE, runs=20)
+    assert (profile.unit, profile.runs, len(profile.operators)) == ("ns", 20, 9)
+    slowest = max(profile.operators, key=lambda operator: operator.cost)
+    assert slowest.functions == ("conv2d3",)
+    assert 1_000 < profile.cost < 1e9
+
+
+def test_times_are_those_of_the_operators():
+    described = {
+        name: [TensorInfo(tensor, [64], "float32")]
+        for name, tensor in ((INPUT_TENSORS_ATTR, "x"), (OUTPUT_TENSORS_ATTR, "y"))
+    }
+    mod = IRModule(Unequal.functions)
+    main = mod["__tvm_main__"].with_attrs(described)
+    mod.update_func(mod.get_global_var("__tvm_main__"), main)
+    factory = AOTExecutorFactoryModule(CallOperatorHooks()(plan(mod)), "default")
+    inputs = {"x": np.ones(64, np.float32)}
+    little, much, again = profile_on_host(
+        factory.files(), metadata_of(factory), inputs, runs=20
+    ).operators
+    assert much.cost > 100 * max(little.cost, again.cost)
+    assert little.functions == again.functions == ("little",)
+
+
+def test_runs_last_about_a_second_unless_they_are_counted():
+    factory = profiled(DIGITS)
+    profiler = HostProfiler(factory.files(), metadata_of(factory))
+    assert 5 <= profiler.measure(IMAGE).runs <= 1000
+    assert profiler.measure(IMAGE, runs=1).runs == 1
+    with pytest.raises(ValueError, match="at least one run, not 0"):
+        profiler.measure(IMAGE, runs=0)
+
+
+def test_each_entry_has_a_profile():
+    factory = profiled(entry_model())
+    profiler = HostProfiler(factory.files(), metadata_of(factory))
+    x = {"x": np.ones((1, 8), np.float32)}
+    learn, tell = (profiler.measure(x, entry, 3) for entry in ("learn", "tell"))
+    assert {o.entry for o in learn.operators} == {"learn"}
+    assert not {o.index for o in learn.operators} & {o.index for o in tell.operators}
+
+
+def test_functions_of_an_accelerator_are_operators():
+    with registered(CONV2D):
+        factory = profiled(DIGITS, "accel,c", module_name="digits")
+    files, metadata = factory.files(), metadata_of(factory)
+    with pytest.raises(BuildError, match="give the C file that defines them"):
+        HostProfiler(files, metadata)
+    profile = profile_on_host(files, metadata, IMAGE, runs=2, sources=[EXAMPLE_C])
+    on_accelerator = [o for o in profile.operators if o.macs is None]
+    assert on_accelerator
+    assert all(operator.cost > 0 for operator in on_accelerator)
+
+
+def test_an_archive_has_a_profiler(tmp_path):
+    path = tmp_path / "digits.tar"
+    profiled(DIGITS).export_model_library_format(path)
+    assert len(load_archive(path).profiler().measure(IMAGE, runs=1).operators) == 9
+    usmp.build(DIGITS).export_model_library_format(path)
+    with pytest.raises(NotProfiled, match="compile the model with --profile"):
+        load_archive(path).profiler()

@@ -1,0 +1,80 @@
+"""What docs/profiling.md shows: its commands and its Python run, its C compiles for Cortex-M."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from conftest import ROOT
+from support.board_programs import require_board
+from support.compilers import require
+from usmp.boards.board import board_named
+from usmp.driver.tvmc import main
+
+PAGE = (ROOT / "docs/profiling.md").read_text()
+CORES = ("cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
+
+
+def block(language):
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    return text
+
+
+@pytest.mark.board
+def test_commands(tmp_path, monkeypatch, digits_model, capfd):
+    require_board(board_named("mps2-an385"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.tflite").symlink_to(digits_model)
+    commands = re.findall(r"^    tvmc (.*)$", PAGE, re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        assert main(command.split()) == 0, capfd.readouterr().err
+    shown = block("text").splitlines()
+    printed = [line.split() for line in capfd.readouterr().out.splitlines()]
+    # Times differ, and so do instructions from one compiler to another.
+    for row in (line.split()[:6] for line in shown if line.strip()):
+        assert row in [line[:6] for line in printed]
+    assert (tmp_path / "profile.json").exists()
+
+
+@pytest.mark.cc
+def test_the_python_runs(tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run(
+        [sys.executable, "-c", block("python")],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 9
+    assert lines[3].startswith("('fused_conv2d2_add',) ('conv2d 1x1', 'add') 16384 ")
+    assert lines[3].endswith(" ns")
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("core", CORES)
+def test_the_hooks_compile(tmp_path, digits_model, core):
+    compiler = "arm-none-eabi-gcc"
+    require(compiler)
+    with PassContext(config={"tir.usmp.profile": True}):
+        factory = usmp.build(digits_model)
+    (tmp_path / "tvmgen_default.h").write_text(factory.header)
+    (tmp_path / "model.c").write_text(factory.source)
+    (tmp_path / "hooks.c").write_text(block("c"))
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-mthumb"]
+    command = [compiler, f"-mcpu={core}", *strict, "-r", "-nostdlib", "hooks.c", "model.c"]
+    subprocess.run([*command, "-o", "both.o"], cwd=tmp_path, check=True)
+    nm = subprocess.run(
+        ["arm-none-eabi-nm", "both.o"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    kinds = {line.split()[-1]: line.split()[-2] for line in nm.stdout.splitlines()}
+    # Strong, not weak: the application's have taken their place.
+    assert kinds["tvmgen_default_operator_begin"] == "T"
+    assert kinds["tvmgen_default_operator_end"] == "T"
