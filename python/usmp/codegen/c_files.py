@@ -56,6 +56,7 @@ C_TENSOR_INTRINSICS = (
     functions_of("tensor_intrin_dot_steps.c")
     | functions_of("tensor_intrin_dot_vectors.c")
     | functions_of("tensor_intrin_dot.c")
+    | functions_of("tensor_intrin_window.c")
     | functions_of("tensor_intrin_weights_sum.c")
     | functions_of("tensor_intrin_depthwise.c")
     | {name: text for file in _MVE_FILES for name, text in functions_of(file).items()}

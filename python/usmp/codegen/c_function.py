@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from tvm import tirx
@@ -21,6 +22,7 @@ from usmp.codegen.variables import scalar_allocations, used_variables, written_o
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.support.tvm_errors import report_faults
 from usmp.tir.nodes import mentions
+from usmp.tir.own_function import own_function_name
 from usmp.tir.tensor_intrin import intrinsic_call
 
 _LINE_LENGTH = 100
@@ -85,6 +87,10 @@ class _FunctionPrinter:
         self.expressions = ExpressionPrinter(
             self.names, self.scalars, functions, helpers, facts.calls
         )
+        self.types: dict[str, str] = {}
+        """Of the parameters and variables that are declared so far, but not scalars that change."""
+        self.own_functions: list[str] = []
+        """What the function calls; they come before it."""
         self.lines: list[str] = []
         self.indent = 1
 
@@ -92,17 +98,15 @@ class _FunctionPrinter:
         types = parameter_types(self.func, self.facts.written_parameters)
         declared = []
         for param, type_name in zip(self.func.params, types, strict=True):
-            self.names[param] = self.scope.unique(param.name)
-            declared.append(f"{type_name} {self.names[param]}")
+            name = self.names[param] = self.scope.unique(param.name)
+            self.types[name] = type_name
+            declared.append(f"{type_name} {name}")
         for param in self.func.params:
             if param not in self.used:
                 self._line(f"(void){self.names[param]};")
         self._statement(self.func.body)
-        start = f"static {result_type(self.func)} {self.c_name}("
-        head = f"{start}{', '.join(declared) or 'void'}) {{"
-        if len(head) > _LINE_LENGTH:
-            head = f"{start}\n    " + ",\n    ".join(declared) + ") {"
-        return "\n".join([head, *self.lines, "}"])
+        head = _head(f"static {result_type(self.func)}", self.c_name, declared)
+        return "\n".join([*self.own_functions, head, *self.lines, "}"])
 
     def _line(self, text: str) -> None:
         self.lines.append("  " * self.indent + text)
@@ -149,6 +153,7 @@ class _FunctionPrinter:
         extents = [extent for extent in buffer.shape if isinstance(extent, IntImm)]
         if len(extents) != 1:
             raise UnsupportedInC(f"buffer {buffer.name} is not of constant size")
+        self.types[name] = f"{memory_type(str(buffer.dtype))}*"
         self._line(f"{memory_type(str(buffer.dtype))} {name}[{max(int(extents[0]), 1)}];")
 
     def _silence(self, buffer: Var) -> None:
@@ -167,6 +172,7 @@ class _FunctionPrinter:
             return
         pointer = self._pointer(stmt.buffer, str(stmt.buffer.dtype), stmt.data)
         name = self.names[stmt.buffer] = self.scope.unique(stmt.buffer.name)
+        self.types[name] = pointer[0]
         self._line(f"{pointer[0]} {name} = {pointer[1]};")
 
     def _pointer(self, view: Var, dtype: str, data: tirx.Expr) -> tuple[str, str]:
@@ -195,6 +201,7 @@ class _FunctionPrinter:
         else:
             type_name = f"const {c_type(str(stmt.var.ty.dtype))}"
         name = self.names[stmt.var] = self.scope.unique(stmt.var.name)
+        self.types[name] = type_name
         self._line(f"{type_name} {name} = {value};")
 
     def _store(self, stmt: tirx.BufferStore) -> None:
@@ -223,11 +230,34 @@ class _FunctionPrinter:
             self._line(f"(void)({self.expressions.print(stmt.value)});")
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
-        call = intrinsic_call(stmt)
-        if call is None:
-            self._statement(stmt.body)
-        else:
+        call, function = intrinsic_call(stmt), own_function_name(stmt)
+        if call is not None:
             self._line(f"{self.expressions.tensor_intrinsic(call)};")
+        elif function is not None:
+            self._own_function(function, stmt.body)
+        else:
+            self._statement(stmt.body)
+
+    def _own_function(self, name: str, body: tirx.Stmt) -> None:
+        """A function of the variables that its statements mention, and a call of it; the statements
+        themselves if they may change some of these."""
+        known = dict(self.types)
+        changing = {self.names[scalar] for scalar in self.scalars if scalar in self.names}
+        outer, self.lines = self.lines, []
+        indent, self.indent = self.indent, 1
+        self._statement(body)
+        inner, self.lines, self.indent = self.lines, outer, indent
+        words = set(re.findall(r"\w+", "\n".join(inner)))
+        if words & changing:
+            self.lines += ["  " * (indent - 1) + line for line in inner]
+            return
+        passed = [variable for variable in known if variable in words]
+        function = self.scope.unique(f"{self.c_name}_{name}")
+        declared = [f"{known[variable]} {variable}" for variable in passed]
+        head = _head("static TVMGEN_NOINLINE void", function, declared)
+        self.expressions.helpers.has_own_functions = True
+        self.own_functions.append("\n".join([head, *inner, "}\n"]))
+        self._line(f"{function}({', '.join(passed)});")
 
     def _branch(self, stmt: tirx.IfThenElse) -> None:
         self._block(f"if ({self.expressions.print(stmt.condition)})", stmt.then_case)
@@ -249,6 +279,7 @@ class _FunctionPrinter:
         advance = f"++{name}"
         if stmt.step is not None:
             advance = f"{name} += {self._loop_constant(f'{name}_step', stmt.step)}"
+        self.types[name] = index
         self._block(f"for ({index} {name} = {start}; {name} < {stop}; {advance})", stmt.body)
 
     def _loop_constant(self, name: str, value: tirx.Expr) -> str:
@@ -292,6 +323,15 @@ class _FunctionPrinter:
         tirx.Break: _break,
         tirx.Continue: _continue,
     }
+
+
+def _head(begin: str, name: str, declared: Sequence[str]) -> str:
+    """The first lines of a definition."""
+    start = f"{begin} {name}("
+    head = f"{start}{', '.join(declared) or 'void'}) {{"
+    return (
+        head if len(head) <= _LINE_LENGTH else f"{start}\n    " + ",\n    ".join(declared) + ") {"
+    )
 
 
 def _require_flat(buffer: Var) -> None:

@@ -56,6 +56,7 @@ def test_files():
         "tensor_intrin_mve_window.c",
         "tensor_intrin_rescale.c",
         "tensor_intrin_weights_sum.c",
+        "tensor_intrin_window.c",
     ]
 
 

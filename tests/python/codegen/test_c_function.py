@@ -218,3 +218,48 @@ def test_every_function_of_a_module_is_printed(print_functions):
     assert print_functions(IRModule({"one": one, "two": two})) == (
         "static void one(int32_t x) {\n  (void)x;\n}\nstatic void two(int32_t y) {\n  (void)y;\n}"
     )
+
+
+def test_statements_in_a_function_of_their_own(print_functions):
+    @T.prim_func
+    def f(x: T.handle("int32"), y: T.handle("int32")):
+        X = T.decl_buffer((8,), "int32", data=x)
+        Y = T.decl_buffer((8,), "int32", data=y)
+        for i in range(2):
+            with T.attr("row", "usmp.own_function", 1):
+                for j in range(4):
+                    Y[i * 4 + j] = X[i * 4 + j]
+
+    assert print_functions(f).split("\n") == [
+        "static TVMGEN_NOINLINE void f_row(const int32_alias* x, int32_alias* y, int32_t i) {",
+        "  for (int32_t j = 0; j < 4; ++j) {",
+        "    y[i * 4 + j] = x[i * 4 + j];",
+        "  }",
+        "}",
+        "",
+        "static void f(const int32_alias* x, int32_alias* y) {",
+        "  for (int32_t i = 0; i < 2; ++i) {",
+        "    f_row(x, y, i);",
+        "  }",
+        "}",
+    ]
+
+
+def test_statements_that_change_a_variable_stay(body_of):
+    @T.prim_func
+    def f(y: T.handle("int32")):
+        Y = T.decl_buffer((1,), "int32", data=y)
+        total = T.alloc_buffer((1,), "int32")
+        total[0] = 1
+        for _ in range(2):
+            with T.attr("more", "usmp.own_function", 1):
+                total[0] = total[0] * 3
+        Y[0] = total[0]
+
+    assert body_of(f) == [
+        "  int32_t total = 1;",
+        "  for (int32_t _ = 0; _ < 2; ++_) {",
+        "    total *= 3;",
+        "  }",
+        "  y[0] = total;",
+    ]

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.ops.kernels.dot_products import Run, dot_products, weight_sums
+from usmp.ops.kernels.dot_products import Run, dot_products, weight_sums, window_products
 from usmp.ops.kernels.loops import loop, loop_by_tiles
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
+from usmp.tir.own_function import own_function
 
 Indices = tuple[tirx.Expr, ...]
 
@@ -101,8 +102,11 @@ def convolution(conv: Convolution, pixels: int, channels: int) -> tirx.Stmt:
 
     def of_tile(b: tirx.Var, y: tirx.Var, tile: tirx.Var) -> tirx.Stmt:
         x = tile * pixels + origin
-        whole = loop_by_tiles(
-            "c", conv.outputs, (channels, 1), lambda c, n: _tile(conv, b, y, x, c, pixels, n)
+        whole = own_function(
+            "tile",
+            loop_by_tiles(
+                "c", conv.outputs, (channels, 1), lambda c, n: _tile(conv, b, y, x, c, pixels, n)
+            ),
         )
         if covers:
             return whole
@@ -146,21 +150,35 @@ def _tile(
     """Some channels of pixels whose windows lie in the data."""
     window = conv.window
     acc = tirx.decl_buffer((pixels * channels,), "int32", "acc", scope="local")
-    width = window.kernel[1]
-    joined = window.dilations[1] == 1
-    runs, n = (1, width * conv.channels) if joined else (width, conv.channels)
+    height, width = window.kernel
+    zero = tirx.IntImm("int32", 0)
 
-    def run(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+    def runs(kx: tirx.Expr, ky: tirx.Expr) -> Run:
         row = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
         column = x * window.strides[1] - window.padding[1] + kx * window.dilations[1]
-        distance = window.strides[1] * conv.channels
-        first = (b, row, column, tirx.IntImm("int32", 0))
-        data = Run(conv.data, first, distance)
-        return dot_products(data, _weight(conv, c, ky, kx), n, conv.offset, acc, (pixels, channels))
+        return Run(conv.data, (b, row, column, zero), window.strides[1] * conv.channels)
 
+    tile = (pixels, channels)
+    if window.dilations[1] == 1:
+        products = window_products(
+            runs(zero, zero),
+            (1, window.dilations[0]),
+            _weight(conv, c, zero, zero),
+            (height, width * conv.channels),
+            conv.offset,
+            acc,
+            tile,
+        )
+    else:
+
+        def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+            weight = _weight(conv, c, ky, kx)
+            return dot_products(runs(kx, ky), weight, conv.channels, conv.offset, acc, tile)
+
+        products = loop("ky", height, lambda ky: loop("kx", width, lambda kx: tap(ky, kx)))
     return [
         *_begin(conv, acc, c, pixels, channels),
-        loop("ky", window.kernel[0], lambda ky: loop("kx", runs, lambda kx: run(ky, kx))),
+        products,
         *_end(conv, acc, (b, y, x, c), pixels, channels),
     ]
 
@@ -244,7 +262,8 @@ def _joined_edge(
             *_end(conv, acc, (*pixel, c), 1, number),
         ]
 
-    return sequence([*binds, loop_by_tiles("c", conv.outputs, (channels, 1), body)])
+    all_channels = loop_by_tiles("c", conv.outputs, (channels, 1), body)
+    return sequence([*binds, own_function("edge", all_channels)])
 
 
 def _separate_edge(

@@ -17,6 +17,7 @@ from usmp.ops.kernels.conv2d import inner_span
 from usmp.ops.kernels.loops import loop, loop_by_tiles
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
+from usmp.tir.own_function import own_function
 from usmp.tir.tensor_intrin import tensor_intrin
 
 CHANNELS = 4
@@ -91,12 +92,12 @@ class Depthwise:
                 *([x >= columns.first] if columns.first > 0 else []),
                 *([x < columns.end] if columns.end < width else []),
             ]
-            if not guards:
-                return self._channels(b, y, x, self._inside)
-            edge = self._channels(b, y, x, self._at_edge)
+            edge = own_function("edge", self._channels(b, y, x, self._at_edge))
             if rows.first >= rows.end or columns.first >= columns.end:
                 return edge
-            inside = self._channels(b, y, x, self._inside)
+            inside = own_function("inside", self._channels(b, y, x, self._inside))
+            if not guards:
+                return inside
             return tirx.IfThenElse(tirx.all(*guards), inside, edge)
 
         def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:

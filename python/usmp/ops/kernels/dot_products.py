@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from tvm import tirx
 
 from usmp.tir.nodes import sequence
@@ -58,6 +59,15 @@ def dot_products(
         numbers of pixels and channels.
     """
     pixels, channels = tile
+    arguments = [data.first, data.distance, weight.first, weight.distance, n, offset, acc[0]]
+    body = _products(data, weight, n, offset, acc, tile)
+    return tensor_intrin(f"tvmgen_dot_{pixels}x{channels}", arguments, body)
+
+
+def _products(
+    data: Run, weight: Run, n: tirx.Expr | int, offset: int, acc: tirx.Var, tile: tuple[int, int]
+) -> tirx.Stmt:
+    pixels, channels = tile
     k = tirx.Var("k", "int32")
     updates = []
     for p in range(pixels):
@@ -67,8 +77,53 @@ def dot_products(
                 left = left + tirx.IntImm("int32", offset)
             index = p * channels + c
             updates.append(_added(acc, index, left * weight.at(c, k).astype("int32")))
-    arguments = [data.first, data.distance, weight.first, weight.distance, n, offset, acc[0]]
-    return tensor_intrin(f"tvmgen_dot_{pixels}x{channels}", arguments, _loop(k, n, updates))
+    return _loop(k, n, updates)
+
+
+def window_products(
+    data: Run,
+    row: tuple[int, int],
+    weight: Run,
+    shape: tuple[int, int],
+    offset: int,
+    acc: tirx.Var,
+    tile: tuple[int, int],
+) -> tirx.Stmt:
+    """acc[p, c] += sum of (data[p, r, k] + offset) * weight[c, r * n + k] over r < rows, k < n.
+
+    Parameters
+    ----------
+    data
+        the first rows of the windows of the pixels p.
+    row
+        the axis of the data that rows follow each other on, and how far apart they are there.
+    weight
+        runs of the channels c.
+    shape
+        rows and n.
+    acc
+        (pixels * channels) of int32.
+    tile
+        numbers of pixels and channels.
+    """
+    rows, n = shape
+    if rows == 1:
+        return dot_products(data, weight, n, offset, acc, tile)
+    axis, distance = row
+    r = tirx.Var("r", "int32")
+    indices = list(data.indices)
+    indices[axis] = indices[axis] + r * distance
+    (begin,) = weight.indices
+    of_row = Run(weight.buffer, (begin + r * n,), weight.distance)
+    products = _products(
+        Run(data.buffer, tuple(indices), data.distance), of_row, n, offset, acc, tile
+    )
+    body = tirx.For(r, 0, rows, tirx.ForKind.SERIAL, products)
+    x_row = distance * int(np.prod([int(extent) for extent in data.buffer.shape[axis + 1 :]]))
+    arguments = [data.first, data.distance, x_row, weight.first, weight.distance]
+    pixels, channels = tile
+    symbol = f"tvmgen_window_{pixels}x{channels}"
+    return tensor_intrin(symbol, [*arguments, rows, n, offset, acc[0]], body)
 
 
 def weight_sums(

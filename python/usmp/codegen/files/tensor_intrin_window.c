@@ -1,0 +1,92 @@
+/* Sums of products of windows by channels of weights.
+ *
+ * tvmgen_window_PxC: acc[p * C + c] += sum over rows r and columns k < n of
+ * (x[p * x_distance + r * x_row + k] + offset) * w[c * w_distance + r * n + k]. No sum overflows,
+ * -128 <= offset <= 128, and nothing else is read. */
+#include <stdint.h>
+
+#include "tensor_intrin_dot.c"
+#include "tensor_intrin_features.h"
+
+TVMGEN_INLINE void tvmgen_window_1x1(const int8_t* x, int32_t x_distance, int32_t x_row,
+                                     const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
+                                     int32_t offset, int32_t* acc) {
+  int32_t sums[1] = {acc[0]};
+  (void)x_distance;
+  (void)w_distance;
+  for (; rows > 0; --rows, x += x_row) {
+    const int8_t* p = x;
+    tvmgen_dot_run_1x1(&p, &w, n, offset, sums);
+  }
+  acc[0] = sums[0];
+}
+
+TVMGEN_INLINE void tvmgen_window_1x2(const int8_t* x, int32_t x_distance, int32_t x_row,
+                                     const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
+                                     int32_t offset, int32_t* acc) {
+  int32_t sums[2] = {acc[0], acc[1]};
+  (void)x_distance;
+  for (; rows > 0; --rows, x += x_row) {
+    const int8_t* p = x;
+    tvmgen_dot_run_1x2(&p, &w, w_distance, n, offset, sums);
+  }
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+}
+
+TVMGEN_INLINE void tvmgen_window_1x4(const int8_t* x, int32_t x_distance, int32_t x_row,
+                                     const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
+                                     int32_t offset, int32_t* acc) {
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
+  (void)x_distance;
+  for (; rows > 0; --rows, x += x_row) {
+    const int8_t* p = x;
+    tvmgen_dot_run_1x4(&p, &w, w_distance, n, offset, sums);
+  }
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
+}
+
+TVMGEN_INLINE void tvmgen_window_2x1(const int8_t* x, int32_t x_distance, int32_t x_row,
+                                     const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
+                                     int32_t offset, int32_t* acc) {
+  int32_t sums[2] = {acc[0], acc[1]};
+  (void)w_distance;
+  for (; rows > 0; --rows, x += x_row) {
+    const int8_t* p = x;
+    tvmgen_dot_run_2x1(&p, x_distance, &w, n, offset, sums);
+  }
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+}
+
+TVMGEN_INLINE void tvmgen_window_2x2(const int8_t* x, int32_t x_distance, int32_t x_row,
+                                     const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
+                                     int32_t offset, int32_t* acc) {
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
+  for (; rows > 0; --rows, x += x_row) {
+    const int8_t* p = x;
+    tvmgen_dot_run_2x2(&p, x_distance, &w, w_distance, n, offset, sums);
+  }
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
+}
+
+TVMGEN_INLINE void tvmgen_window_4x1(const int8_t* x, int32_t x_distance, int32_t x_row,
+                                     const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
+                                     int32_t offset, int32_t* acc) {
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
+  (void)w_distance;
+  for (; rows > 0; --rows, x += x_row) {
+    const int8_t* p = x;
+    tvmgen_dot_run_4x1(&p, x_distance, &w, n, offset, sums);
+  }
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
+}

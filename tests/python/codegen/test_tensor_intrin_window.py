@@ -1,0 +1,74 @@
+"""Products of windows against plain loops, by every body, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+
+TILES = [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (4, 1)]
+
+CASE = """
+static void window_%(name)s(void) {
+  static const int32_t offsets[] = {-127, 128, 0, 5};
+  for (int32_t kind = 0; kind < 16; ++kind) {
+    const int32_t x_size = (%(p)s - 1) * 6 + (%(rows)s - 1) * %(x_row)s + %(n)s;
+    const int32_t w_size = %(c)s * %(rows)s * %(n)s;
+    int8_t* const x = buffer(0, x_size, kind & 3);
+    int8_t* const w = buffer(1, w_size, kind >> 2);
+    int32_t expected[%(p)s * %(c)s], actual[%(p)s * %(c)s];
+    fill(x, x_size, kind & 3);
+    fill(w, w_size, kind >> 2);
+    for (int32_t i = 0; i < %(p)s * %(c)s; ++i) {
+      const int32_t p = i / %(c)s, c = i %% %(c)s;
+      actual[i] = expected[i] = (int32_t)random_word() >> 4;
+      for (int32_t r = 0; r < %(rows)s; ++r) {
+        for (int32_t k = 0; k < %(n)s; ++k) {
+          const int32_t value = x[p * 6 + r * %(x_row)s + k] + offsets[kind & 3];
+          expected[i] += value * w[(c * %(rows)s + r) * %(n)s + k];
+        }
+      }
+    }
+    tvmgen_window_%(p)sx%(c)s(x, 6, %(x_row)s, w, %(rows)s * %(n)s, %(rows)s, %(n)s,
+                              offsets[kind & 3], actual);
+    for (int32_t i = 0; i < %(p)s * %(c)s; ++i) {
+      if (actual[i] != expected[i]) failure = "window_%(name)s";
+    }
+  }
+}
+"""
+
+WINDOWS = [(3, 9, 40), (2, 22, 22)]
+"""Rows, elements of a row, and distances between rows."""
+
+
+def cases() -> str:
+    """A function `check` of all tiles."""
+    functions = []
+    calls = []
+    for p, c in TILES:
+        for rows, n, x_row in WINDOWS:
+            name = f"{p}x{c}_{n}"
+            values = {"p": p, "c": c, "rows": rows, "n": n, "x_row": x_row, "name": name}
+            functions.append(CASE % values)
+            calls.append(f"  window_{name}();")
+    return "\n".join([*functions, "static void check(void) {", *calls, "}"])
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_window.c", cases(), options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_board(board, options, tmp_path):
+    check_on_board("tensor_intrin_window.c", cases(), board, options, tmp_path)
