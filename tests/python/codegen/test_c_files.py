@@ -54,6 +54,7 @@ def test_files():
         "tensor_intrin_mve_depthwise.c",
         "tensor_intrin_mve_elementwise.c",
         "tensor_intrin_mve_window.c",
+        "tensor_intrin_pool.c",
         "tensor_intrin_rescale.c",
         "tensor_intrin_weights_sum.c",
         "tensor_intrin_window.c",

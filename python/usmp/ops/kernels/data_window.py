@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from tvm import tirx
 from tvm.ir import TensorLoad
 from tvm.sym import Analyzer
 
-from usmp.ops.kernels.weighted import WeightedOperator
+from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.quantized.window import Window
+from usmp.ops.record import QuantizedOp
 from usmp.tir.nodes import nodes_of
 
 
+class WindowedOperator(Protocol):
+    """An operator that reads its data through a window, and its record."""
+
+    @property
+    def parts(self) -> OperatorParts:
+        """What it computes."""
+
+    @property
+    def record(self) -> QuantizedOp:
+        """How it says that the window moves."""
+
+    @property
+    def data(self) -> tirx.Var:
+        """The parameter that is read."""
+
+
 def data_window(
-    operator: WeightedOperator, kernel: tuple[int, int], channel: tirx.Expr
+    operator: WindowedOperator, kernel: tuple[int, int], channel: tirx.Expr
 ) -> Window | None:
     """How the kernel moves, if the operator reads NHWC data as its record says.
 
@@ -32,9 +49,9 @@ def data_window(
     window = Window(
         (height, width),
         kernel,
-        _pair(parameters["strides"]),
-        _pair(parameters["dilations"]),
-        _pair(parameters["padding"]),
+        pair(parameters["strides"]),
+        pair(parameters["dilations"]),
+        pair(parameters["padding"]),
         (int(output.shape[1]), int(output.shape[2])),
     )
     loads = [load for load in nodes_of(operator.parts.sum, TensorLoad) if load.source.same_as(data)]
@@ -48,6 +65,7 @@ def data_window(
     return window if is_known else None
 
 
-def _pair(values: Any) -> tuple[int, int]:
+def pair(values: Any) -> tuple[int, int]:
+    """A parameter of height and width."""
     first, second = values
     return int(first), int(second)

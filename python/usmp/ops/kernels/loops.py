@@ -10,9 +10,9 @@ from tvm import tirx
 from usmp.tir.nodes import sequence
 
 
-def loop(name: str, extent: int, body: Callable[[tirx.Expr], tirx.Stmt]) -> tirx.Stmt:
-    """`body` of 0 up to `extent` - 1; without a loop if that is once."""
-    if extent == 1:
+def loop(name: str, extent: tirx.Expr | int, body: Callable[[tirx.Expr], tirx.Stmt]) -> tirx.Stmt:
+    """`body` of 0 up to `extent` - 1; without a loop if that is known to be once."""
+    if isinstance(extent, int) and extent == 1:
         return body(tirx.IntImm("int32", 0))
     index = tirx.Var(name, "int32")
     return tirx.For(index, 0, extent, tirx.ForKind.SERIAL, body(index))

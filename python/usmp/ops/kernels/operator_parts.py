@@ -27,8 +27,10 @@ class OperatorParts:
     ----------
     axes
         variables of the reduction's block: those of the accumulator, then those that are reduced.
+    reduction
+        how the accumulator takes a value: `tirx.Add` or `tirx.Max`.
     sum
-        what is added to the accumulator.
+        what is added to the accumulator, or compared with it.
     accumulator
         the buffer of the accumulators.
     indices
@@ -40,6 +42,7 @@ class OperatorParts:
     """
 
     axes: tuple[tirx.Var, ...]
+    reduction: type[tirx.Add] | type[tirx.Max]
     sum: tirx.Expr
     accumulator: tirx.Var
     indices: tuple[tirx.Var, ...]
@@ -101,7 +104,7 @@ def substituted(expr: tirx.Expr, known: Mapping[tirx.Var, tirx.Expr]) -> tirx.Ex
 
 
 def take_apart(func: tirx.PrimFunc) -> OperatorParts | None:
-    """The parts of a PrimFunc in block form; None if it is not one sum and then element-wise."""
+    """The parts of a PrimFunc in blocks; None if it is not one reduction and then element-wise."""
     if not isinstance(func.body, s_tir.SBlockRealize):
         return None
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
@@ -126,7 +129,7 @@ def _parts(
     indices = [iter_var.var for iter_var in last.iter_vars]
     loads = [load for load in nodes_of(store.value, TensorLoad) if load.source == update.buffer]
     is_plain = (
-        isinstance(update.value, tirx.Add)
+        type(update.value) in (tirx.Add, tirx.Max)
         and isinstance(update.value.a, TensorLoad)
         and update.value.a.source.same_as(update.buffer)
         and _are(update.indices, [iter_var.var for iter_var in kept])
@@ -139,7 +142,9 @@ def _parts(
         return None
     axes = tuple(iter_var.var for iter_var in reduction.iter_vars)
     added = update.value.b
-    return OperatorParts(axes, added, update.buffer, tuple(indices), store.value, store.buffer)
+    return OperatorParts(
+        axes, type(update.value), added, update.buffer, tuple(indices), store.value, store.buffer
+    )
 
 
 def _are(indices: Sequence[tirx.Expr], variables: Sequence[tirx.Var]) -> bool:

@@ -10,12 +10,20 @@ from tvm import tirx
 from usmp.objects.cores import Core
 from usmp.ops.kernels.dense import dense_kernel
 from usmp.ops.kernels.kernel import Kernel
+from usmp.ops.kernels.mean import mean_kernel
+from usmp.ops.kernels.pooling import pool_kernel
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
 from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
 
 Selector = Callable[[tirx.PrimFunc, Sequence[np.ndarray | None], Core], "Kernel | None"]
 
-_KERNELS: tuple[Selector, ...] = (conv2d_kernel, depthwise_kernel, dense_kernel)
+_KERNELS: tuple[Selector, ...] = (
+    conv2d_kernel,
+    depthwise_kernel,
+    dense_kernel,
+    pool_kernel,
+    mean_kernel,
+)
 
 
 def select_kernel(

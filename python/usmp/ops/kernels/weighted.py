@@ -194,7 +194,7 @@ def weighted_operator(
         # What is rescaled as kernels do it is the result of an operator that was fused to it.
         return None
     parts = take_apart(func)
-    if parts is None or parts.rescale is None:
+    if parts is None or parts.reduction is not tirx.Add or parts.rescale is None:
         return None
     known = dict(zip(func.params, constants, strict=False))
     sources = _sources(parts.sum)

@@ -1,0 +1,86 @@
+"""The kernels of sums and means over axes that follow each other, such as those of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from usmp.objects.cores import Core
+from usmp.ops.kernels.kernel import Kernel, kernel
+from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
+from usmp.ops.record import operators_of
+from usmp.tir.nodes import nodes_of
+
+
+def mean_kernel(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
+) -> Kernel | None:
+    """Four channels at a time, which are all axes behind those that are summed."""
+    steps = operators_of(func)
+    if len(steps) != 1 or steps[0][0].kind not in ("mean", "sum"):
+        return None
+    parts = take_apart(func)
+    data = None if parts is None else _summed(parts)
+    if parts is None or data is None:
+        return None
+    extents = [int(extent) for extent in data.shape]
+    reduced_axes: Any = steps[0][0].parameters["axes"]
+    axes = sorted(set(map(int, reduced_axes)))
+    first, end = axes[0], axes[-1] + 1
+    if axes != list(range(first, end)) or end == len(extents):
+        return None
+    outer, inner = prod(extents[:first]), prod(extents[end:])
+    count = prod(extents[first:end])
+    body = loop("b", outer, lambda b: _channels(parts, data, b, count, inner))
+    return kernel(func, body, {}, f"1x{CHANNELS}", len(constants))
+
+
+def _summed(parts: OperatorParts) -> tirx.Var | None:
+    """The data, if its elements are summed in 32 bits and nothing else is read."""
+    value = parts.sum
+    is_element = isinstance(value, tirx.Cast) and isinstance(value.value, TensorLoad)
+    if not is_element or parts.reduction is not tirx.Add:
+        return None
+    loads = nodes_of(parts.value, TensorLoad)
+    if not all(load.source.same_as(parts.accumulator) for load in loads):
+        return None
+    data: tirx.Var = value.value.source
+    return data if (str(data.dtype), str(parts.accumulator.dtype)) == ("int8", "int32") else None
+
+
+def _channels(
+    parts: OperatorParts, data: tirx.Var, b: tirx.Expr, count: int, inner: int
+) -> tirx.Stmt:
+    """The sums of `count` times `inner` elements over the first of these."""
+
+    def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+        acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
+
+        def pixel(k: tirx.Expr, n: int) -> tirx.Expr:
+            taken: tirx.Expr = data[_flat(data, (b * count + k) * inner + c + n)]
+            return taken
+
+        def store(n: int) -> tirx.Stmt:
+            indices = _flat(parts.output, b * inner + c + n)
+            return tirx.BufferStore(parts.output, parts.element(acc[n], indices), indices)
+
+        return [
+            tirx.AllocBuffer(acc),
+            *beginnings(parts.reduction, acc),
+            reduced(parts.reduction, pixel, inner, count, acc),
+            *(store(n) for n in range(number)),
+        ]
+
+    return loop_by_tiles("c", inner, (CHANNELS, 1), tile)
+
+
+def _flat(buffer: tirx.Var, index: tirx.Expr) -> list[tirx.Expr]:
+    """The indices of an element by its number among all."""
+    return [*(tirx.IntImm("int32", 0) for _ in buffer.shape[1:]), index]

@@ -1,0 +1,183 @@
+"""The kernels of pooling: sums or maxima of four channels at a time.
+
+Pixels come outermost, in raster order, so that outputs may be written over inputs that are done
+with. Of a window that reaches out of the data, the pixels inside are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import Call, TensorLoad
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.objects.cores import Core
+from usmp.ops.kernels.conv2d import Span, inner_span
+from usmp.ops.kernels.data_window import data_window, pair
+from usmp.ops.kernels.kernel import Kernel, kernel
+from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
+from usmp.ops.quantized.window import Window
+from usmp.ops.record import QuantizedOp, operators_of
+from usmp.tir.nodes import sequence
+
+_NEUTRAL = {tirx.Add: 0, tirx.Max: -(2**31)}
+"""What padding must be."""
+
+
+Indices = tuple[tirx.Expr, ...]
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Some taps of a row or column of the window."""
+
+    begin: tirx.Expr
+    extent: tirx.Expr | int
+
+
+@dataclass(frozen=True)
+class _PooledOperator:
+    """A PrimFunc that reduces int8 data under a window."""
+
+    parts: OperatorParts
+    record: QuantizedOp
+    data: tirx.Var
+
+
+def pool_kernel(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
+) -> Kernel | None:
+    """An average or greatest value of int8 under a window that moves over NHWC data."""
+    steps = operators_of(func)
+    if not steps or steps[0][0].kind not in ("average_pool", "max_pool"):
+        return None
+    record, parts = steps[0][0], take_apart(func)
+    data = None if parts is None else _pooled(parts)
+    if parts is None or data is None:
+        return None
+    operator = _PooledOperator(parts, record, data)
+    window = data_window(operator, pair(record.parameters["kernel"]), parts.axes[3])
+    if window is None or window.dilations != (1, 1):
+        return None
+    return kernel(func, _Pooling(parts, data, window).loops(), {}, f"1x{CHANNELS}", len(constants))
+
+
+def _pooled(parts: OperatorParts) -> tirx.Var | None:
+    """The data, if elements of int8 are reduced in 32 bits and padding changes nothing."""
+    value = parts.sum
+    if isinstance(value, Call) and is_op(value, "prim.if_then_else"):
+        _, value, outside = value.args
+        neutral = _NEUTRAL[parts.reduction]
+        if not isinstance(outside, tirx.IntImm) or int(outside) != neutral:
+            return None
+    is_element = isinstance(value, tirx.Cast) and isinstance(value.value, TensorLoad)
+    if not is_element or len(parts.axes) != 6 or str(parts.accumulator.dtype) != "int32":
+        return None
+    data: tirx.Var = value.value.source
+    return data if str(data.dtype) == "int8" else None
+
+
+@dataclass(frozen=True)
+class _Pooling:
+    """A reduction of (batch, height, width, channels) data under a window."""
+
+    parts: OperatorParts
+    data: tirx.Var
+    window: Window
+
+    def loops(self) -> tirx.Stmt:
+        """The loops over all pixels."""
+        window = self.window
+        rows, columns = (inner_span(window, side) for side in (0, 1))
+        height, width = window.output
+
+        def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
+            guard = [*_within(y, rows, height), *_within(x, columns, width)]
+            inside = self._whole((b, y, x))
+            if not guard:
+                return inside
+            edge = self._edge(b, y, x)
+            if rows.first >= rows.end or columns.first >= columns.end:
+                return edge
+            return tirx.IfThenElse(tirx.all(*guard), inside, edge)
+
+        def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+            return loop("x", width, lambda x: pixel(b, y, x))
+
+        batch = int(self.data.shape[0])
+        return loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
+
+    def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
+        """A pixel, from the taps that lie in the data."""
+        binds: list[tirx.Stmt] = []
+        spans = []
+        for side, index in enumerate((y, x)):
+            first, taps = self._first(side, index), self.window.kernel[side]
+            begin, end = (tirx.Var(f"{name}_{'yx'[side]}", "int32") for name in ("begin", "end"))
+            inside = tirx.IntImm("int32", self.window.data[side]) - first
+            binds += [
+                tirx.Bind(begin, tirx.min(tirx.max(tirx.IntImm("int32", 0) - first, 0), taps)),
+                tirx.Bind(end, tirx.max(tirx.min(inside, taps), begin)),
+            ]
+            spans.append(_Span(begin, end - begin))
+        return sequence([*binds, self._channels((b, y, x), *spans)])
+
+    def _first(self, side: int, index: tirx.Expr) -> tirx.Expr:
+        """The row or column of the data that the first tap is at."""
+        return index * self.window.strides[side] - self.window.padding[side]
+
+    def _whole(self, pixel: Indices) -> tirx.Stmt:
+        """A pixel, from all taps."""
+        rows, columns = (_Span(tirx.IntImm("int32", 0), taps) for taps in self.window.kernel)
+        if self.window.kernel[1] == self.window.data[1] and not self.window.padding[1]:
+            # The rows follow each other.
+            taps = self.window.kernel[0] * self.window.kernel[1]
+            rows, columns = _Span(rows.begin, 1), _Span(columns.begin, taps)
+        return self._channels(pixel, rows, columns)
+
+    def _channels(self, pixel: Indices, rows: _Span, columns: _Span) -> tirx.Stmt:
+        """All channels of a pixel, from some rows and columns of taps."""
+
+        def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+            acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
+
+            def row(ky: tirx.Expr) -> tirx.Stmt:
+                return self._row((*pixel, c), rows.begin + ky, columns, acc)
+
+            return [
+                tirx.AllocBuffer(acc),
+                *beginnings(self.parts.reduction, acc),
+                loop("ky", rows.extent, row),
+                *(self._store(acc[n], (*pixel, c + n)) for n in range(number)),
+            ]
+
+        return loop_by_tiles("c", int(self.data.shape[3]), (CHANNELS, 1), tile)
+
+    def _row(self, element: Indices, ky: tirx.Expr, columns: _Span, acc: tirx.Var) -> tirx.Stmt:
+        """The taps of a row, of as many channels as there are accumulators."""
+        b, y, x, c = element
+        row, column = self._first(0, y) + ky, self._first(1, x) + columns.begin
+
+        def tap(k: tirx.Expr, n: int) -> tirx.Expr:
+            taken: tirx.Expr = self.data[b, row, column + k, c + n]
+            return taken
+
+        distance = int(self.data.shape[3])
+        return reduced(self.parts.reduction, tap, distance, columns.extent, acc)
+
+    def _store(self, accumulator: tirx.Expr, indices: Indices) -> tirx.Stmt:
+        value = self.parts.element(accumulator, indices)
+        return tirx.BufferStore(self.parts.output, value, list(indices))
+
+
+def _within(index: tirx.Expr, span: Span, extent: int) -> list[tirx.Expr]:
+    """The conditions that an index less than `extent` lies in the span."""
+    return [
+        *([index >= span.first] if span.first > 0 else []),
+        *([index < span.end] if span.end < extent else []),
+    ]
