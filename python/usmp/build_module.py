@@ -79,9 +79,11 @@ def build(
     by default; false lets no output overwrite what its operator has read of a dying input),
     `tir.usmp.order_operators` (true by default; false keeps the importer's order),
     `tir.usmp.prune_constant_channels` (true by default; false computes channels of integer
-    operators that are constant or that nothing reads, too), `tir.usmp.profile` (true calls a
-    function before and after each operator, see `usmp.transform.CallOperatorHooks`) and
-    `tir.usmp.poison_dead_bytes` (a debug build, see `usmp.transform.PoisonDeadBytes`).
+    operators that are constant or that nothing reads, too), `tir.usmp.optimize` (the memory that
+    fewer instructions may take, "ram" by default, see `usmp.transform.ChooseSchedules`),
+    `tir.usmp.profile` (true calls a function before and after each operator, see
+    `usmp.transform.CallOperatorHooks`) and `tir.usmp.poison_dead_bytes` (a debug build, see
+    `usmp.transform.PoisonDeadBytes`).
 
     Parameters
     ----------

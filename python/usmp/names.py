@@ -57,6 +57,11 @@ PREFERENCE, COST = "preference", "cost"
 PLACEMENTS = (PREFERENCE, COST)
 """Values of `tir.usmp.placement`, the default first."""
 
+RAM, BALANCED, SPEED = "ram", "balanced", "speed"
+
+OPTIMIZE = (RAM, BALANCED, SPEED)
+"""Values of `tir.usmp.optimize`, the default first."""
+
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
     "mps2-an386": "Arm MPS2 with Cortex-M4 and its single-precision FPU",
@@ -114,6 +119,12 @@ PASS_OPTIONS = {
     ),
     "tir.usmp.prune_constant_channels": PassOption(
         "bool", _SWITCH, "1", "0 keeps channels that are constant or that nothing reads"
+    ),
+    "tir.usmp.optimize": PassOption(
+        "str",
+        OPTIMIZE,
+        RAM,
+        "fewer instructions: as far as they take no memory, at most 5 %, or any that fits",
     ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"

@@ -42,6 +42,7 @@ from usmp.relax.transform import (
 )
 from usmp.transform import (
     CallOperatorHooks,
+    ChooseSchedules,
     CompareWorkspaceIO,
     ConvertForLoopsToSerial,
     OrderOperators,
@@ -187,7 +188,7 @@ def planning_passes(
     several_entries: bool = False,
     prefix: str = "tvmgen_default",
 ) -> list[Pass]:
-    """From there to planned TIR: lower `main`, order its calls, plan the memory.
+    """From there to planned TIR: lower `main`, order its calls, choose tiles, plan the memory.
 
     `prefix` is that of the C symbols.
     """
@@ -198,6 +199,8 @@ def planning_passes(
         *([CompareWorkspaceIO()] if compare_workspace_io else []),
         # Few bytes are to be live at once.
         *([] if several_entries else [OrderOperators()]),
+        # Of all entries, for they share operators and memory.
+        ChooseSchedules(),
         # Every allocation becomes an offset into a pool.
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
         # A debug build: a wrong plan shows as a wrong result.

@@ -56,6 +56,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.prune_constant_channels");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
   RegisterOption<ffi::String>("tir.usmp.placement");
+  RegisterOption<ffi::String>("tir.usmp.optimize");
   RegisterOption<ffi::String>("tir.usmp.time_budget");
 }
 

@@ -105,6 +105,13 @@ OPERATOR_SHAPES_ATTR = "operator_shapes"
 OPERATOR_HOOKS_ATTR = "operator_hooks"
 """On a planned IRModule: the C functions that are called before and after each operator, with its
 number (`usmp.transform.CallOperatorHooks`)."""
+SCHEDULE_ATTR = "schedule"
+"""On the PrimFunc of a kernel: the tiles that it computes in, and about how many instructions it
+takes (`usmp.objects.schedule.Schedule`)."""
+
+FASTER_SCHEDULES_ATTR = "faster_schedules"
+"""Beside that, until `usmp.ChooseSchedules`: PrimFuncs with the same parameters that compute the
+same in larger tiles, the fastest first."""
 
 CODE_HASH_ATTR = "code_hash"
 """On a PrimFunc with `quantized_operator`: the structural hash that it has without its record."""

@@ -11,7 +11,7 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
-from usmp.names import DEFAULT_ALGORITHM, PREFERENCE
+from usmp.names import DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
 from usmp.support.durations import parse_duration
 
 _PREFIX = "tir.usmp."
@@ -40,6 +40,8 @@ class PlanningOptions:
         whether an output may overwrite what its operator has read of a dying input.
     order_operators
         whether the order of the operators may change.
+    optimize
+        what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
     poison_dead_bytes
         whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
     profile
@@ -48,7 +50,7 @@ class PlanningOptions:
     Raises
     ------
     ValueError
-        an algorithm or placement that is not known; a time budget that is no duration, or
+        an algorithm, placement or goal that is not known; a time budget that is no duration, or
         that the algorithm does not take.
     """
 
@@ -60,11 +62,17 @@ class PlanningOptions:
     preserve_inputs: bool = False
     overlap: bool = True
     order_operators: bool = True
+    optimize: str = RAM
     poison_dead_bytes: bool = False
     profile: bool = False
 
     def __post_init__(self) -> None:
         check_placement(self.placement)
+        if self.optimize not in OPTIMIZE:
+            raise ValueError(
+                f'unknown goal "{self.optimize}" in tir.usmp.optimize; '
+                f"supported: {', '.join(OPTIMIZE)}"
+            )
         self.find_algorithm()
 
     @property

@@ -25,6 +25,7 @@ from usmp.analysis.function_targets import function_targets
 from usmp.analysis.joint_buffers import join_buffers
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
+from usmp.names import RAM
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -314,6 +315,7 @@ def _what_matters(options: PlanningOptions) -> PlanningOptions:
         options,
         use_workspace_io=False,
         order_operators=True,
+        optimize=RAM,
         poison_dead_bytes=False,
         profile=False,
     )

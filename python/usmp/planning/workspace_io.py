@@ -9,6 +9,7 @@ from tvm.ir import IRModule
 from usmp.names import PREFERENCE
 from usmp.planning.candidates import in_orders
 from usmp.planning.options import PlanningOptions
+from usmp.planning.schedules import scheduled
 from usmp.planning.session import PlanningSession
 
 
@@ -32,7 +33,9 @@ def ram_with_workspace_io(
     options = replace(options, use_workspace_io=True)
     try:
         modules = in_orders(session, mod, options).modules
-        peaks = session.peaks(modules[session.best(modules, options)], options)
+        ordered = modules[session.best(modules, options)]
+        found = scheduled(session, ordered, options)
+        peaks = session.peaks(ordered, options) if found is None else found.peaks
     except ValueError:
         return None
     return None if peaks is None else sum(peaks)

@@ -5,6 +5,7 @@ from typing import Any
 from usmp.support.renamed import warn_renamed
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.call_operator_hooks import CallOperatorHooks
+from usmp.transform.choose_schedules import ChooseSchedules
 from usmp.transform.compare_workspace_io import CompareWorkspaceIO
 from usmp.transform.convert_for_loops_to_serial import ConvertForLoopsToSerial
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
@@ -22,6 +23,7 @@ from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 __all__ = [
     "AssignPoolInfo",
     "CallOperatorHooks",
+    "ChooseSchedules",
     "CompareWorkspaceIO",
     "ConvertForLoopsToSerial",
     "ConvertPoolAllocationsToOffsets",

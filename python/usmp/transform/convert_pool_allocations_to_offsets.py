@@ -19,6 +19,7 @@ from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo, Pool
 from usmp.objects.attributes import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
+    FASTER_SCHEDULES_ATTR,
     INPUT_TENSOR_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     OUTPUT_TENSOR_ATTR,
@@ -193,8 +194,10 @@ class _Converter:
             func.ret_type,
             func.attrs,
         )
-        # Two buffers may share bytes now, at one time or at several.
-        return planned.without_attr("tirx.noalias").with_attr(POOL_ARGS_ATTR, pool_args)
+        # Two buffers may share bytes now, at one time or at several; there is nothing to choose.
+        for name in ("tirx.noalias", FASTER_SCHEDULES_ATTR):
+            planned = planned.without_attr(name)
+        return planned.with_attr(POOL_ARGS_ATTR, pool_args)
 
     @cached_property
     def _placed(self) -> dict[str, list[tuple[tirx.AllocBuffer, int]]]:

@@ -16,6 +16,7 @@ BOOL_OPTIONS = [
 STRING_OPTIONS = [
     "tir.usmp.algorithm",
     "tir.usmp.custom_algorithm",
+    "tir.usmp.optimize",
     "tir.usmp.placement",
     "tir.usmp.time_budget",
 ]

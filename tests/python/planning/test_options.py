@@ -37,6 +37,7 @@ def test_defaults():
         preserve_inputs=False,
         overlap=True,
         order_operators=True,
+        optimize="ram",
         poison_dead_bytes=False,
         profile=False,
     )
@@ -52,6 +53,7 @@ def test_all_of_them():
         "tir.usmp.preserve_inputs": True,
         "tir.usmp.overlap": False,
         "tir.usmp.order_operators": False,
+        "tir.usmp.optimize": "speed",
         "tir.usmp.poison_dead_bytes": True,
         "tir.usmp.profile": True,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
+from usmp.aot.faster_schedules import with_schedules
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
 from usmp.passes import ModulePass
 from usmp.support.tvm_errors import apply_to_functions
@@ -22,7 +23,8 @@ class LowerOperators(ModulePass):
 
     Rescaling by constants takes few steps then, integer arithmetic is defined for all operands,
     small floats are computed in float32, and padding that adds nothing is skipped. A Relax `main`
-    stays as it is.
+    stays as it is. The same is done to faster schedules of PrimFuncs (see
+    `usmp.objects.schedule`).
 
     Raises
     ------
@@ -32,11 +34,15 @@ class LowerOperators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Apply the passes that do so, in their order."""
-        mod = ZeroElemOffsets()(mod)
-        mod = apply_to_functions(TO_LOOPS, mod)
-        mod = SpecializeRescaling()(mod)
-        # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
-        mod = DefineArithmetic()(WidenSmallFloats()(mod))
-        mod = apply_to_functions(FLATTEN_LOOPS, mod)
-        mod = SkipPadding()(mod)
-        return PassBuffersAsPointers()(mod)
+        return with_schedules(_lowered, mod)
+
+
+def _lowered(mod: IRModule) -> IRModule:
+    mod = ZeroElemOffsets()(mod)
+    mod = apply_to_functions(TO_LOOPS, mod)
+    mod = SpecializeRescaling()(mod)
+    # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
+    mod = DefineArithmetic()(WidenSmallFloats()(mod))
+    mod = apply_to_functions(FLATTEN_LOOPS, mod)
+    mod = SkipPadding()(mod)
+    return PassBuffersAsPointers()(mod)

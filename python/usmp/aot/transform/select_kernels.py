@@ -20,13 +20,15 @@ from usmp.tir.nodes import nodes_of
 class SelectKernels(ModulePass):
     """Compute operators in tiles and by tensor intrinsics, with constants laid out for them.
 
+    What is computed stays the same, bit by bit. An operator that no kernel is for, or whose weights
+    are no constants, stays as it is. Of several schedules a kernel has the one that takes the
+    least memory; the others are in its attribute `faster_schedules` (see `ChooseSchedules`).
+
     Parameters
     ----------
     core
         that the code is for.
 
-    What is computed stays the same, bit by bit. An operator that no kernel is for, or whose weights
-    are no constants, stays as it is.
     """
 
     def __init__(self, core: Core = PORTABLE) -> None:

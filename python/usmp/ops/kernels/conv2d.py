@@ -7,7 +7,7 @@ any other pixel is computed by itself, from the taps that lie in the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tvm import tirx
@@ -19,6 +19,9 @@ from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
 
 Indices = tuple[tirx.Expr, ...]
+
+SINGLE_CHANNELS = (4, 2, 1)
+"""Of tiles of one pixel."""
 
 
 @dataclass(frozen=True)
@@ -84,40 +87,66 @@ def inner_span(window: Window, side: int) -> Span:
     return Span(min(first, window.output[side]), max(end, min(first, window.output[side])))
 
 
-def convolution(conv: Convolution, pixels: int, channels: int) -> tirx.Stmt:
+@dataclass(frozen=True)
+class RowTiles:
+    """Tiles of pixels in a row.
+
+    Parameters
+    ----------
+    origin
+        the column that the first one begins with; below 0, so that one begins with the first
+        column whose window lies in the data.
+    number
+        of tiles.
+    inner
+        those whose windows all lie in the data, if the row's do.
+    """
+
+    origin: int
+    number: int
+    inner: Span
+
+
+def row_tiles(window: Window, pixels: int) -> RowTiles:
+    """The tiles of a row, of some pixels each."""
+    columns = inner_span(window, 1)
+    origin = columns.first % pixels - pixels if columns.first % pixels else 0
+    number = -(-(window.output[1] - origin) // pixels)
+    inner = Span((columns.first - origin) // pixels, (columns.end - origin) // pixels)
+    return RowTiles(origin, number, inner)
+
+
+def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
     """The loops of a convolution.
 
     Parameters
     ----------
-    pixels, channels
+    pixels
         of a tile.
+    channels
+        of tiles, the greatest number first, and 1 at the end (see `loop_by_tiles`).
     """
     window = conv.window
-    rows, columns = inner_span(window, 0), inner_span(window, 1)
-    # Tiles begin with the first column that needs no guard.
-    origin = columns.first % pixels - pixels if columns.first % pixels else 0
-    tiles = -(-(window.output[1] - origin) // pixels)
-    inner = Span((columns.first - origin) // pixels, (columns.end - origin) // pixels)
-    covers = inner == Span(0, tiles) and rows == Span(0, window.output[0])
+    rows, row = inner_span(window, 0), row_tiles(window, pixels)
+    inner = row.inner
+    covers = inner == Span(0, row.number) and rows == Span(0, window.output[0])
 
     def of_tile(b: tirx.Var, y: tirx.Var, tile: tirx.Var) -> tirx.Stmt:
-        x = tile * pixels + origin
+        x = tile * pixels + row.origin
         whole = own_function(
             "tile",
             loop_by_tiles(
-                "c", conv.outputs, (channels, 1), lambda c, n: _tile(conv, b, y, x, c, pixels, n)
+                "c", conv.outputs, channels, lambda c, n: _tile(conv, b, y, x, c, pixels, n)
             ),
         )
         if covers:
             return whole
-        single = loop(
-            "p", pixels, lambda p: _if_inside(window, x + p, _edge(conv, channels, b, y, x + p))
-        )
+        single = loop("p", pixels, lambda p: _if_inside(window, x + p, _edge(conv, b, y, x + p)))
         guard = [
             *_at_least(y, rows.first),
             *_below(y, rows.end, window.output[0]),
             *_at_least(tile, inner.first),
-            *_below(tile, inner.end, tiles),
+            *_below(tile, inner.end, row.number),
         ]
         if inner.first >= inner.end or rows.first >= rows.end:
             return single
@@ -129,7 +158,7 @@ def convolution(conv: Convolution, pixels: int, channels: int) -> tirx.Stmt:
         lambda b: loop(
             "y",
             window.output[0],
-            lambda y: loop("tile", tiles, lambda tile: of_tile(b, y, tile)),
+            lambda y: loop("tile", row.number, lambda tile: of_tile(b, y, tile)),
         ),
     )
 
@@ -207,19 +236,17 @@ def _end(
             yield conv.store(acc[p * channels + n], (b, y, x + p, c + n))
 
 
-def _edge(conv: Convolution, channels: int, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
+def _edge(conv: Convolution, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
     """All channels of a pixel, from the taps that lie in the data."""
     window = conv.window
     top = y * window.strides[0] - window.padding[0]
     left = x * window.strides[1] - window.padding[1]
     if window.dilations[1] == 1:
-        return _joined_edge(conv, channels, (b, y, x), top, left)
-    return _separate_edge(conv, channels, (b, y, x), top, left)
+        return _joined_edge(conv, (b, y, x), top, left)
+    return _separate_edge(conv, (b, y, x), top, left)
 
 
-def _joined_edge(
-    conv: Convolution, channels: int, pixel: Indices, top: tirx.Expr, left: tirx.Expr
-) -> tirx.Stmt:
+def _joined_edge(conv: Convolution, pixel: Indices, top: tirx.Expr, left: tirx.Expr) -> tirx.Stmt:
     """The taps of a row that lie in the data follow each other: they are one run."""
     window, b = conv.window, pixel[0]
     width = window.kernel[1]
@@ -262,13 +289,11 @@ def _joined_edge(
             *_end(conv, acc, (*pixel, c), 1, number),
         ]
 
-    all_channels = loop_by_tiles("c", conv.outputs, (channels, 1), body)
+    all_channels = loop_by_tiles("c", conv.outputs, SINGLE_CHANNELS, body)
     return sequence([*binds, own_function("edge", all_channels)])
 
 
-def _separate_edge(
-    conv: Convolution, channels: int, pixel: Indices, top: tirx.Expr, left: tirx.Expr
-) -> tirx.Stmt:
+def _separate_edge(conv: Convolution, pixel: Indices, top: tirx.Expr, left: tirx.Expr) -> tirx.Stmt:
     """The taps of a row are apart: each is a run of its own."""
     window, b = conv.window, pixel[0]
     zero = tirx.IntImm("int32", 0)
@@ -300,7 +325,7 @@ def _separate_edge(
             *_end(conv, acc, (*pixel, c), 1, number),
         ]
 
-    return loop_by_tiles("c", conv.outputs, (channels, 1), body)
+    return loop_by_tiles("c", conv.outputs, SINGLE_CHANNELS, body)
 
 
 def _where(

@@ -9,9 +9,11 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.costs import costs_of
 from usmp.ops.kernels.dot_products import Run, dot_products
-from usmp.ops.kernels.kernel import Kernel, kernel
-from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.weighted import Ending, WeightedOperator, weighted_operator
 from usmp.tir.nodes import nodes_of
 
@@ -28,8 +30,21 @@ def dense_kernel(
     ending = operator.ending_of(operator.values, folds=not core.has_dsp)
     flat = tirx.decl_buffer((operator.values.size,), "int8", "weight")
     replaced = ending.replaced(flat, operator.values.ravel())
-    body = _rows(operator, ending, flat)
-    return kernel(func, body, replaced, "1x4", len(constants))
+    tile = tile_text(operator.values.shape[0], _CHANNELS)
+    schedule = Schedule(tile, _instructions(operator, core))
+    tiled = TiledBody(_rows(operator, ending, flat), schedule)
+    return kernel(func, [tiled], replaced, len(constants))
+
+
+def _instructions(operator: WeightedOperator, core: Core) -> int:
+    """About how many instructions it takes."""
+    rows, depth = (int(extent) for extent in operator.data.shape)
+    outputs, costs = operator.values.shape[0], costs_of(core)
+    sums = sum(
+        count * (costs.pixel + costs.sums((1, size), 1, depth))
+        for size, count in tile_counts(outputs, _CHANNELS)
+    )
+    return int(rows * (sums + outputs * costs.output))
 
 
 def _is_plain(operator: WeightedOperator) -> bool:

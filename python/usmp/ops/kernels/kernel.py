@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import tirx
 
+from usmp.objects.schedule import Schedule, with_faster_schedules, with_schedule
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -16,23 +18,27 @@ class Kernel:
     Parameters
     ----------
     func
-        the PrimFunc.
+        the PrimFunc, with its schedule and those that are faster (see `usmp.objects.schedule`).
     arguments
         what it takes before its outputs: the number of an argument of the operator, or a constant.
-    schedule
-        how it computes, in a few words.
     """
 
     func: tirx.PrimFunc
     arguments: tuple[int | np.ndarray, ...]
-    schedule: str
+
+
+@dataclass(frozen=True)
+class TiledBody:
+    """The body of a kernel, and how it computes."""
+
+    body: tirx.Stmt
+    schedule: Schedule
 
 
 def kernel(
     func: tirx.PrimFunc,
-    body: tirx.Stmt,
+    bodies: Sequence[TiledBody],
     replaced: Mapping[tirx.Var, Sequence[tuple[tirx.Var, np.ndarray]]],
-    schedule: str,
     count: int,
 ) -> Kernel:
     """A kernel with the parameters of the operator that it stands for.
@@ -41,12 +47,11 @@ def kernel(
     ----------
     func
         the operator.
-    body
-        of the kernel.
+    bodies
+        ways to compute it; at the end the one whose outputs may lie over most of its inputs: the
+        smallest tiles. Others are left out if they are not faster.
     replaced
         by parameter of the operator that the kernel lacks: parameters and constants in its place.
-    schedule
-        how it computes.
     count
         arguments that a call of the operator has.
     """
@@ -57,5 +62,16 @@ def kernel(
         params += [param] if others is None else [buffer for buffer, _ in others]
         if number < count:
             arguments += [number] if others is None else [values for _, values in others]
-    made = tirx.PrimFunc(params, body).with_attrs(dict(func.attrs))
-    return Kernel(made, tuple(arguments), schedule)
+    attributes = dict(func.attrs)
+    smallest, *faster = (
+        with_schedule(tirx.PrimFunc(params, tiled.body).with_attrs(attributes), tiled.schedule)
+        for tiled in [bodies[-1], *_faster(bodies)]
+    )
+    return Kernel(with_faster_schedules(smallest, faster), tuple(arguments))
+
+
+def _faster(bodies: Sequence[TiledBody]) -> list[TiledBody]:
+    """Those that are faster than the last one, the fastest first."""
+    *others, smallest = ((tiled.schedule.instructions or 0, tiled) for tiled in bodies)
+    faster = [other for other in others if other[0] < smallest[0]]
+    return [tiled for _, tiled in sorted(faster, key=lambda other: other[0])]

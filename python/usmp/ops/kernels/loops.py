@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from tvm import tirx
@@ -33,12 +33,29 @@ def loop_by_tiles(
     """
     parts = []
     begin = 0
-    for size in sizes:
-        count = (extent - begin) // size
-        if count:
-            parts.append(loop(name, count, partial(_tile, body, begin, size)))
+    for size, count in tile_counts(extent, sizes):
+        parts.append(loop(name, count, partial(_tile, body, begin, size)))
         begin += count * size
     return sequence(parts)
+
+
+def tile_counts(extent: int, sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Size and number of the tiles of `loop_by_tiles`, of each size that there are some of."""
+    for size in sizes:
+        count, extent = divmod(extent, size)
+        if count:
+            yield size, count
+
+
+def tile_text(channels: int, sizes: Sequence[int]) -> str:
+    """What most tiles of some channels are called in reports."""
+    largest, _ = next(tile_counts(channels, sizes))
+    return counted(largest, "channel")
+
+
+def counted(number: int, what: str) -> str:
+    """As "1 pixel", "2 pixels"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _tile(

@@ -8,16 +8,23 @@ import numpy as np
 from tvm import tirx
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.conv2d import Convolution, convolution
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.conv2d import SINGLE_CHANNELS, Convolution, convolution
+from usmp.ops.kernels.convolution_costs import convolution_instructions
+from usmp.ops.kernels.costs import Costs, costs_of
 from usmp.ops.kernels.data_window import data_window
-from usmp.ops.kernels.kernel import Kernel, kernel
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import counted, tile_text
 from usmp.ops.kernels.weighted import weighted_operator
+
+_TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, SINGLE_CHANNELS))
+"""Numbers of pixels, and of channels."""
 
 
 def conv2d_kernel(
     func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
 ) -> Kernel | None:
-    """A convolution of NHWC data without groups, by tiles of two pixels and two channels."""
+    """A convolution of NHWC data without groups, by tiles of one or two pixels."""
     operator = weighted_operator(func, constants)
     if operator is None or operator.record.kind != "conv2d":
         return None
@@ -44,4 +51,11 @@ def conv2d_kernel(
         ending.store,
     )
     replaced = ending.replaced(flat, weight.ravel())
-    return kernel(func, convolution(conv, 2, 2), replaced, "2x2", len(constants))
+    bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in _TILES]
+    return kernel(func, bodies, replaced, len(constants))
+
+
+def _tiled(conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs) -> TiledBody:
+    tile = f"{counted(pixels, 'pixel')} x {tile_text(conv.outputs, channels)}"
+    schedule = Schedule(tile, convolution_instructions(conv, pixels, channels, costs))
+    return TiledBody(convolution(conv, pixels, channels), schedule)

@@ -8,9 +8,13 @@ import numpy as np
 from tvm import tirx
 
 from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.convolution_costs import depthwise_instructions
+from usmp.ops.kernels.costs import costs_of
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.depthwise import CHANNELS, Depthwise, packed
-from usmp.ops.kernels.kernel import Kernel, kernel
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import tile_text
 from usmp.ops.kernels.weighted import weighted_operator
 
 
@@ -41,4 +45,6 @@ def depthwise_kernel(
         ending.store,
     )
     replaced = ending.replaced(weight, values)
-    return kernel(func, depthwise.loops(), replaced, f"1x{CHANNELS}", len(constants))
+    instructions = depthwise_instructions(depthwise, costs_of(core))
+    schedule = Schedule(f"1 pixel x {tile_text(channels, (CHANNELS, 1))}", instructions)
+    return kernel(func, [TiledBody(depthwise.loops(), schedule)], replaced, len(constants))

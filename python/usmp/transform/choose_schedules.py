@@ -1,0 +1,39 @@
+"""ChooseSchedules: operators take the fastest of their schedules that memory allows."""
+
+from __future__ import annotations
+
+import tvm
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.passes import ModulePass
+from usmp.planning.check_unplanned import check_unplanned
+from usmp.planning.options import planning_options
+from usmp.planning.schedules import scheduled
+from usmp.planning.session import planning_session
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.ChooseSchedules")
+class ChooseSchedules(ModulePass):
+    """Give each PrimFunc with faster schedules the fastest one within what memory may be taken.
+
+    Kernels compute several pixels at once; the more, the fewer bytes of their input their output
+    may lie over. `tir.usmp.optimize` in the PassContext says which peaks are within it: `ram`,
+    those of the smallest tiles; `balanced`, 5 % above them; `speed`, all that fit the pools.
+    Choices are planned as the planner will (see `usmp.planning.schedules`). Functions without
+    faster schedules, which `usmp.SelectKernels` leaves in the attribute `faster_schedules`, stay as
+    they are.
+
+    Raises
+    ------
+    ValueError
+        a module that is planned already or has no entry, or one that the planner refuses; options
+        that it refuses.
+    """
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
+        """Replace the PrimFuncs, or return the module itself."""
+        check_unplanned(mod)
+        with planning_session() as session:
+            found = scheduled(session, mod, planning_options(context.config))
+        return mod if found is None else found.mod

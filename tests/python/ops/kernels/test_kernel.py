@@ -1,0 +1,34 @@
+"""Schedules of kernels."""
+
+from __future__ import annotations
+
+from tvm import tirx
+from tvm.script import tirx as T
+
+from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
+from usmp.ops.kernels.kernel import TiledBody, kernel
+
+
+@T.prim_func
+def operator(x: T.Buffer((4,), "int8"), y: T.Buffer((4,), "int8")):
+    y[0] = x[0]
+
+
+def bodies(*instructions):
+    return [TiledBody(tirx.Evaluate(count), Schedule(f"{count}", count)) for count in instructions]
+
+
+def test_the_last_one_is_taken_and_those_that_are_faster_are_kept():
+    func = kernel(operator, bodies(30, 10, 20, 50, 25), {}, 1).func
+    assert schedule_of(func) == Schedule("25", 25)
+    assert [schedule_of(other) for other in faster_schedules(func)] == [
+        Schedule("10", 10),
+        Schedule("20", 20),
+    ]
+    assert [int(f.body.value) for f in (func, *faster_schedules(func))] == [25, 10, 20]
+    assert all(f.params[0].same_as(operator.params[0]) for f in (func, *faster_schedules(func)))
+
+
+def test_one_schedule_is_no_choice():
+    func = kernel(operator, bodies(10), {}, 1).func
+    assert (schedule_of(func), faster_schedules(func)) == (Schedule("10", 10), ())
