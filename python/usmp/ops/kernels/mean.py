@@ -11,8 +11,9 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.kernel import Kernel, kernel
-from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
 from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
 from usmp.ops.record import operators_of
@@ -39,7 +40,8 @@ def mean_kernel(
     outer, inner = prod(extents[:first]), prod(extents[end:])
     count = prod(extents[first:end])
     body = loop("b", outer, lambda b: _channels(parts, data, b, count, inner))
-    return kernel(func, body, {}, f"1x{CHANNELS}", len(constants))
+    tiled = TiledBody(body, Schedule(tile_text(inner, (CHANNELS, 1))))
+    return kernel(func, [tiled], {}, len(constants))
 
 
 def _summed(parts: OperatorParts) -> tirx.Var | None:

@@ -15,10 +15,11 @@ from tvm.ir import Call, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.conv2d import Span, inner_span
 from usmp.ops.kernels.data_window import data_window, pair
-from usmp.ops.kernels.kernel import Kernel, kernel
-from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
 from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
 from usmp.ops.quantized.window import Window
@@ -64,7 +65,9 @@ def pool_kernel(
     window = data_window(operator, pair(record.parameters["kernel"]), parts.axes[3])
     if window is None or window.dilations != (1, 1):
         return None
-    return kernel(func, _Pooling(parts, data, window).loops(), {}, f"1x{CHANNELS}", len(constants))
+    tile = f"1 pixel x {tile_text(int(data.shape[3]), (CHANNELS, 1))}"
+    tiled = TiledBody(_Pooling(parts, data, window).loops(), Schedule(tile))
+    return kernel(func, [tiled], {}, len(constants))
 
 
 def _pooled(parts: OperatorParts) -> tirx.Var | None:
