@@ -23,6 +23,9 @@ Indices = tuple[tirx.Expr, ...]
 SINGLE_CHANNELS = (4, 2, 1)
 """Of tiles of one pixel."""
 
+_PATCH_BYTES = 128
+"""The most that windows at the border are copied to, on the stack."""
+
 
 @dataclass(frozen=True)
 class Convolution:
@@ -141,7 +144,12 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
         )
         if covers:
             return whole
-        single = loop("p", pixels, lambda p: _if_inside(window, x + p, _edge(conv, b, y, x + p)))
+        if window.dilations[1] == 1 and pixels * conv.taps <= _PATCH_BYTES:
+            single = _patched(conv, (b, y, x), pixels, channels)
+        else:
+            single = loop(
+                "p", pixels, lambda p: _if_inside(window, x + p, _edge(conv, b, y, x + p))
+            )
         guard = [
             *_at_least(y, rows.first),
             *_below(y, rows.end, window.output[0]),
@@ -212,6 +220,52 @@ def _tile(
     ]
 
 
+def _patched(conv: Convolution, pixel: Indices, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
+    """All channels of a tile from a copy of its windows, zero points where there is no data."""
+    window, (b, y, x) = conv.window, pixel
+    patch = tirx.decl_buffer((pixels * conv.taps,), "int8", "patch", scope="local")
+    height, n = window.kernel[0], window.kernel[1] * conv.channels
+    zero = tirx.IntImm("int32", 0)
+
+    def row(p: tirx.Expr, ky: tirx.Expr) -> tirx.Stmt:
+        position = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
+        left = ((x + p) * window.strides[1] - window.padding[1]) * conv.channels
+        begin = p * conv.taps + ky * n
+
+        def copied(k: tirx.Expr) -> tirx.Stmt:
+            inside = tirx.all(left + k >= 0, left + k < window.data[1] * conv.channels)
+            value = conv.data[b, position, zero, left + k]
+            outside = tirx.IntImm("int8", conv.zero_point)
+            return tirx.BufferStore(patch, tirx.if_then_else(inside, value, outside), [begin + k])
+
+        def filled(k: tirx.Expr) -> tirx.Stmt:
+            return tirx.BufferStore(patch, tirx.IntImm("int8", conv.zero_point), [begin + k])
+
+        is_row = tirx.all(position >= 0, position < window.data[0])
+        return tirx.IfThenElse(is_row, loop("k", n, copied), loop("k", n, filled))
+
+    def body(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+        acc = tirx.decl_buffer((pixels * number,), "int32", "acc", scope="local")
+        weight = _weight(conv, c, zero, zero)
+        tile = (pixels, number)
+        products = dot_products(
+            Run(patch, (zero,), conv.taps), weight, conv.taps, conv.offset, acc, tile
+        )
+        ends = [
+            _if_inside(window, x + p, sequence(_end_of(conv, acc, p, (b, y, x + p, c), number)))
+            for p in range(pixels)
+        ]
+        return [*_begin(conv, acc, c, pixels, number), products, *ends]
+
+    return sequence(
+        [
+            tirx.AllocBuffer(patch),
+            loop("p", pixels, lambda p: loop("ky", height, lambda ky: row(p, ky))),
+            own_function("patch", loop_by_tiles("c", conv.outputs, channels, body)),
+        ]
+    )
+
+
 def _weight(conv: Convolution, c: tirx.Expr, ky: tirx.Expr, kx: tirx.Expr) -> Run:
     height, width = conv.window.kernel
     begin = ((c * height + ky) * width + kx) * conv.channels
@@ -232,8 +286,16 @@ def _end(
 ) -> Iterator[tirx.Stmt]:
     b, y, x, c = first
     for p in range(pixels):
-        for n in range(channels):
-            yield conv.store(acc[p * channels + n], (b, y, x + p, c + n))
+        yield from _end_of(conv, acc, p, (b, y, x + p, c), channels)
+
+
+def _end_of(
+    conv: Convolution, acc: tirx.Var, p: int, first: Indices, channels: int
+) -> Iterator[tirx.Stmt]:
+    """Store the channels of a pixel."""
+    b, y, x, c = first
+    for n in range(channels):
+        yield conv.store(acc[p * channels + n], (b, y, x, c + n))
 
 
 def _edge(conv: Convolution, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from tvm import tirx
+from tvm.ir import TensorLoad, Var
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
@@ -15,7 +17,10 @@ from usmp.ops.kernels.costs import Costs, costs_of
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, tile_text
+from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.weighted import weighted_operator
+from usmp.ops.quantized.window import Window
+from usmp.tir.nodes import nodes_of
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, SINGLE_CHANNELS))
 """Numbers of pixels, and of channels."""
@@ -34,6 +39,9 @@ def conv2d_kernel(
     window = data_window(operator, (height, width), operator.parts.axes[-1])
     if window is None or int(operator.data.shape[3]) != inputs:
         return None
+    if _is_of_single_pixels(window, operator.parts):
+        pixels = window.data[0] * window.data[1]
+        window = replace(window, data=(1, pixels), output=(1, pixels))
     weight = operator.values.reshape(outputs, -1)
     ending = operator.ending_of(weight, folds=not core.has_dsp)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
@@ -59,3 +67,30 @@ def _tiled(conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs
     tile = f"{counted(pixels, 'pixel')} x {tile_text(conv.outputs, channels)}"
     schedule = Schedule(tile, convolution_instructions(conv, pixels, channels, costs))
     return TiledBody(convolution(conv, pixels, channels), schedule)
+
+
+def _is_of_single_pixels(window: Window, parts: OperatorParts) -> bool:
+    """Whether each output pixel is made of the pixel there, so that all can count as one row."""
+    _, y, x, _ = parts.indices
+    extents = [int(extent) for extent in parts.output.shape[1:3]]
+
+    def is_of_its_pixel(load: TensorLoad) -> bool:
+        if not {y, x} & set(nodes_of(load, Var)):
+            return True
+        return (
+            len(load.indices) == 4
+            and [int(extent) for extent in load.source.shape[1:3]] == extents
+            and all(a.same_as(b) for a, b in zip(load.indices[:3], parts.indices, strict=False))
+        )
+
+    # What else depends on the place is not known.
+    loads = nodes_of(parts.value, TensorLoad)
+    places = [v for load in loads for v in nodes_of(load, Var) if v in (y, x)]
+    if len(places) != sum(v in (y, x) for v in nodes_of(parts.value, Var)):
+        return False
+    return (
+        window.kernel == window.strides == (1, 1)
+        and window.padding == (0, 0)
+        and window.data == window.output
+        and all(map(is_of_its_pixel, loads))
+    )

@@ -10,6 +10,7 @@ from tvm.ir import IRModule
 from support.tir_arithmetic import wrap
 from support.tir_interpreter import Interpreter, Pointer
 from usmp.aot.transform import LowerOperators
+from usmp.ops.kernels import conv2d
 from usmp.ops.kernels.conv2d import Convolution, Span, convolution, inner_span
 from usmp.ops.quantized.window import Window
 
@@ -53,7 +54,7 @@ def computed(
     data: np.ndarray,
     weight: np.ndarray,
     bias: np.ndarray,
-    tile: tuple[int, int],
+    tile: tuple[int, tuple[int, ...]],
     is_folded: bool,
 ) -> np.ndarray:
     """What the loops of the TIR compute."""
@@ -87,7 +88,7 @@ def computed(
 
 
 @pytest.mark.parametrize("is_folded", [False, True], ids=["", "folded"])
-@pytest.mark.parametrize("tile", [(1, 1), (2, 2), (4, 1)], ids=str)
+@pytest.mark.parametrize("tile", [(1, (1,)), (2, (2, 1)), (1, (4, 2, 1)), (4, (1,))], ids=str)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_every_output_is_its_sum(name, tile, is_folded):
     """Reading outside of the data is an error of the interpreter."""
@@ -101,12 +102,19 @@ def test_every_output_is_its_sum(name, tile, is_folded):
     assert np.array_equal(got, expected(window, data, weight, bias))
 
 
+@pytest.mark.parametrize("is_folded", [False, True], ids=["", "folded"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_that_are_not_copied_at_the_border(name, is_folded, monkeypatch):
+    monkeypatch.setattr(conv2d, "_PATCH_BYTES", 0)
+    test_every_output_is_its_sum(name, (2, (2, 1)), is_folded)
+
+
 def test_batches():
     window = WINDOWS["same"]
     data = np.arange(2 * 4 * 5, dtype=np.int8).reshape(2, 4, 5, 1)
     weight = np.arange(9, dtype=np.int8).reshape(1, 3, 3, 1)
     bias = np.zeros(1, np.int32)
-    got = computed(window, data, weight, bias, (2, 2), True)
+    got = computed(window, data, weight, bias, (2, (2, 1)), True)
     assert np.array_equal(got, expected(window, data, weight, bias))
 
 
