@@ -8,6 +8,7 @@ from typing import Any
 
 from usmp.objects.entries import ONLY_ENTRY, chosen_entry
 from usmp.runtime.read_metadata import DamagedMetadata, is_count, is_list_of, is_text, read_value
+from usmp.support.plain_text import shown
 
 
 class NotProfiled(ValueError):
@@ -118,12 +119,35 @@ def check_has_hooks(metadata: Mapping[str, Any]) -> None:
     ------
     NotProfiled
         it does not.
+    DamagedMetadata
+        they are not those of the module, or its operators are not described.
     """
-    if not metadata.get("operator_hooks"):
+    if "operator_hooks" not in metadata:
         raise NotProfiled(
             "the archive's C does not say when its operators begin and end; compile the model with "
             "--profile (in Python under PassContext(config={'tir.usmp.profile': True}))"
         )
+    hooks = [f"{metadata['c_prefix']}_operator_{when}" for when in ("begin", "end")]
+    read_value(metadata, "operator_hooks", lambda value: value == hooks, _where(metadata))
+    described_operators(metadata)
+
+
+def described_operators(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What metadata.json says of the operators of a module.
+
+    Raises
+    ------
+    DamagedMetadata
+        it does not describe them.
+    """
+    operators: list[dict[str, Any]] = read_value(
+        metadata, "operators", is_list_of(_is_operator), _where(metadata)
+    )
+    return operators
+
+
+def _where(metadata: Mapping[str, Any]) -> str:
+    return f'module "{shown(str(metadata["model_name"]))}"'
 
 
 def profile_of(
@@ -156,9 +180,9 @@ def profile_of(
         str(main.get("entry", ONLY_ENTRY)) for main in metadata["memory"]["functions"]["main"]
     ]
     entry = chosen_entry(name, entries, entry)
-    described = read_value(metadata, "operators", is_list_of(_is_operator), f'module "{name}"')
+    described = described_operators(metadata)
     if len(described) != len(costs):
-        raise DamagedMetadata(f'module "{name}" has other "operators" than its code')
+        raise DamagedMetadata(f'{_where(metadata)} has other "operators" than its code')
     operators = tuple(
         _operator(index, operator, cost)
         for index, (operator, cost) in enumerate(zip(described, costs, strict=True))

@@ -27,7 +27,9 @@ _HOOKS = """#define _POSIX_C_SOURCE 199309L
 
 enum {{ OPERATORS = {macros}_OPERATOR_COUNT, TRIALS = 1000 }};
 
+/* One element more is for the hooks' own time. */
 uint64_t usmp_operator_ns[OPERATORS + 1];
+const uint64_t usmp_operator_count = OPERATORS;
 static uint64_t begun;
 
 static uint64_t now(void) {{
@@ -76,6 +78,8 @@ class HostProfiler:
     ------
     NotProfiled
         the model was built without `tir.usmp.profile`.
+    DamagedMetadata
+        the metadata does not describe the operators.
     BuildError
         as `HostModule` raises it.
     """
@@ -94,8 +98,8 @@ class HostProfiler:
             hooks = directory / "profile_hooks.c"
             hooks.write_text(_hooks(metadata))
             self.module = HostModule(files, metadata, flags, [hooks, *sources])
-        library, count = self.module.library, len(metadata["operators"])
-        # One element more is for the hooks' own time.
+        library = self.module.library
+        count = ctypes.c_uint64.in_dll(library, "usmp_operator_count").value
         self._counts = (ctypes.c_uint64 * (count + 1)).in_dll(library, "usmp_operator_ns")
         self._hook_ns = library["usmp_hook_ns"]
         self._hook_ns.restype = ctypes.c_uint64

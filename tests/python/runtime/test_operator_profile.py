@@ -132,6 +132,18 @@ def test_a_model_without_hooks_is_refused(digits):
         check_has_hooks(usmp.build(DIGITS).metadata["modules"]["default"])
 
 
+@pytest.mark.parametrize("hooks", [[], None, "begin", ["system", "tvmgen_default_operator_end"]])
+def test_other_hooks_are_refused(digits, hooks):
+    """Their names are written into C."""
+    with pytest.raises(DamagedMetadata, match='module "default" has no valid "operator_hooks"'):
+        check_has_hooks({**digits, "operator_hooks": hooks})
+
+
+def test_hooks_without_operators_are_refused(digits):
+    with pytest.raises(DamagedMetadata, match='module "default" has no valid "operators"'):
+        check_has_hooks({**digits, "operators": None})
+
+
 def test_other_costs_than_operators_are_refused(digits):
     with pytest.raises(DamagedMetadata, match='has other "operators" than its code'):
         profile_of(digits, None, "ns", [0.0] * 8, 1)

@@ -18,6 +18,7 @@ from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
 from usmp.runtime import BuildError, HostProfiler, NotProfiled, load_archive, profile_on_host
+from usmp.runtime.read_metadata import DamagedMetadata
 from usmp.transform import CallOperatorHooks
 
 pytestmark = pytest.mark.cc
@@ -128,6 +129,15 @@ def test_functions_of_an_accelerator_are_operators():
     on_accelerator = [o for o in profile.operators if o.macs is None]
     assert on_accelerator
     assert all(operator.cost > 0 for operator in on_accelerator)
+
+
+def test_operators_that_the_code_does_not_have_are_refused():
+    """How many are counted is what the code says."""
+    factory = profiled(DIGITS)
+    metadata = metadata_of(factory)
+    metadata["operators"] = [*metadata["operators"], metadata["operators"][0]]
+    with pytest.raises(DamagedMetadata, match='has other "operators" than its code'):
+        profile_on_host(factory.files(), metadata, IMAGE, runs=1)
 
 
 def test_an_archive_has_a_profiler(tmp_path):
