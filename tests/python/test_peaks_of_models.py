@@ -16,8 +16,8 @@ PEAKS = {
     "mcunet_vww_int8": (76800, 96000),
     "mlperf_ad01_float": (3072, 3072),
     "mlperf_resnet8_float": (131072, 196608),
-    "mlperf_vww_96_float": (147488, 221184),
-    "mobilenet_v1_025_128_float": (262176, 393216),
+    "mlperf_vww_96_float": (147456, 221184),
+    "mobilenet_v1_025_128_float": (262144, 393216),
 }
 """Bytes of the workspace with overlap, and without."""
 

@@ -24,6 +24,7 @@ from usmp.support.tvm_errors import report_faults
 from usmp.tir.nodes import mentions
 from usmp.tir.own_function import own_function_name
 from usmp.tir.tensor_intrin import intrinsic_call
+from usmp.tir.unrolled_loops import unrolled_iterations
 
 _LINE_LENGTH = 100
 _JUMPS = {"tirx.break_loop": "break", "tirx.continue_loop": "continue"}
@@ -236,7 +237,8 @@ class _FunctionPrinter:
         elif function is not None:
             self._own_function(function, stmt.body)
         else:
-            self._statement(stmt.body)
+            for part in unrolled_iterations(stmt) or [stmt.body]:
+                self._statement(part)
 
     def _own_function(self, name: str, body: tirx.Stmt) -> None:
         """A function of the variables that its statements mention, and a call of it; the statements

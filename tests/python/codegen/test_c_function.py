@@ -84,6 +84,28 @@ def test_loops(body_of):
     ]
 
 
+def test_a_loop_that_is_unrolled(body_of):
+    @T.prim_func
+    def f(a: T.handle("int32"), b: T.handle("int32"), n: T.int32):
+        A = T.decl_buffer((4,), "int32", data=a)
+        B = T.decl_buffer((64,), "int32", data=b)
+        with T.attr(0, "pragma_unroll_explicit", 1):
+            for i in range(3):
+                A[i] = A[i] + B[n * 3 + i]
+        with T.attr(0, "pragma_unroll_explicit", 1):
+            for j in range(n):
+                A[j] = 0
+
+    assert body_of(f) == [
+        "  a[0] += b[n * 3];",
+        "  a[1] += b[n * 3 + 1];",
+        "  a[2] += b[n * 3 + 2];",
+        "  for (int32_t j = 0; j < n; ++j) {",
+        "    a[j] = 0;",
+        "  }",
+    ]
+
+
 def test_the_extent_of_a_loop_is_read_once(load_functions):
     @T.prim_func
     def f(a: T.handle("int32")):

@@ -8,14 +8,31 @@ from functools import partial
 from tvm import tirx
 
 from usmp.tir.nodes import sequence
+from usmp.tir.unrolled_loops import unrolled
 
 
-def loop(name: str, extent: tirx.Expr | int, body: Callable[[tirx.Expr], tirx.Stmt]) -> tirx.Stmt:
+def loop(
+    name: str,
+    extent: tirx.Expr | int,
+    body: Callable[[tirx.Expr], tirx.Stmt],
+    dtype: str = "int32",
+) -> tirx.Stmt:
     """`body` of 0 up to `extent` - 1; without a loop if that is known to be once."""
     if isinstance(extent, int) and extent == 1:
-        return body(tirx.IntImm("int32", 0))
-    index = tirx.Var(name, "int32")
+        return body(tirx.IntImm(dtype, 0))
+    index = tirx.Var(name, dtype)
     return tirx.For(index, 0, extent, tirx.ForKind.SERIAL, body(index))
+
+
+def unrolled_loop(
+    name: str, extent: int, body: Callable[[tirx.Expr], tirx.Stmt], dtype: str = "int32"
+) -> tirx.Stmt:
+    """The same, which C writes as `extent` statements.
+
+    Analyses see one statement, and take as long as there are statements.
+    """
+    stmt = loop(name, extent, body, dtype)
+    return unrolled(stmt) if isinstance(stmt, tirx.For) and extent > 1 else stmt
 
 
 def loop_by_tiles(
@@ -23,6 +40,7 @@ def loop_by_tiles(
     extent: int,
     sizes: Sequence[int],
     body: Callable[[tirx.Expr, int], list[tirx.Stmt]],
+    dtype: str = "int32",
 ) -> tirx.Stmt:
     """`body` of the first element and number of elements of each tile.
 
@@ -34,7 +52,7 @@ def loop_by_tiles(
     parts = []
     begin = 0
     for size, count in tile_counts(extent, sizes):
-        parts.append(loop(name, count, partial(_tile, body, begin, size)))
+        parts.append(loop(name, count, partial(_tile, body, begin, size), dtype))
         begin += count * size
     return sequence(parts)
 

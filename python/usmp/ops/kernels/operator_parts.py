@@ -29,6 +29,8 @@ class OperatorParts:
         variables of the reduction's block: those of the accumulator, then those that are reduced.
     reduction
         how the accumulator takes a value: `tirx.Add` or `tirx.Max`.
+    extents
+        of these axes.
     sum
         what is added to the accumulator, or compared with it.
     accumulator
@@ -43,6 +45,7 @@ class OperatorParts:
 
     axes: tuple[tirx.Var, ...]
     reduction: type[tirx.Add] | type[tirx.Max]
+    extents: tuple[int, ...]
     sum: tirx.Expr
     accumulator: tirx.Var
     indices: tuple[tirx.Var, ...]
@@ -141,9 +144,17 @@ def _parts(
     if not is_plain:
         return None
     axes = tuple(iter_var.var for iter_var in reduction.iter_vars)
+    extents = tuple(int(iter_var.dom.extent) for iter_var in reduction.iter_vars)
     added = update.value.b
     return OperatorParts(
-        axes, type(update.value), added, update.buffer, tuple(indices), store.value, store.buffer
+        axes,
+        type(update.value),
+        extents,
+        added,
+        update.buffer,
+        tuple(indices),
+        store.value,
+        store.buffer,
     )
 
 

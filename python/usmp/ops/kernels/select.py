@@ -8,6 +8,7 @@ import numpy as np
 from tvm import tirx
 
 from usmp.objects.cores import Core
+from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
 from usmp.ops.kernels.dense import dense_kernel
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.mean import mean_kernel
@@ -23,6 +24,7 @@ _KERNELS: tuple[Selector, ...] = (
     dense_kernel,
     pool_kernel,
     mean_kernel,
+    channel_tiles_kernel,
 )
 
 

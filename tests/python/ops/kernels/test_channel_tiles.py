@@ -1,0 +1,115 @@
+"""Sums of products in tiles have the very bits of those one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+from tvm import s_tir, te, tirx, topi
+from tvm.ir import IRModule
+
+from usmp.objects.cores import PORTABLE
+from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
+from usmp.tir.nodes import nodes_of
+from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
+
+
+def nhwc(channels: int, stride: int, padding: int):
+    data = te.placeholder((2, 5, 6, 3), "float32", "data")
+    weight = te.placeholder((3, 3, 3, channels), "float32", "weight")
+    sums = topi.nn.conv2d_nhwc(data, weight, stride, padding, 1, out_dtype="float32")
+    return [data, weight], sums
+
+
+def nchw(width: int, padding: int):
+    data = te.placeholder((1, 3, 4, width), "float32", "data")
+    weight = te.placeholder((2, 3, 3, 3), "float32", "weight")
+    return [data, weight], topi.nn.conv2d_nchw(data, weight, 1, padding, 1)
+
+
+def integers(data_type: str, sum_type: str):
+    data = te.placeholder((3, 7), data_type, "data")
+    weight = te.placeholder((5, 7), "int8", "weight")
+    k = te.reduce_axis((0, 7), "k")
+
+    def term(i, j):
+        return (data[i, k].astype(sum_type) + 3) * weight[j, k].astype(sum_type)
+
+    return [data, weight], te.compute((3, 5), lambda i, j: te.sum(term(i, j), k))
+
+
+def depthwise():
+    data = te.placeholder((1, 5, 5, 10), "float32", "data")
+    weight = te.placeholder((3, 3, 10, 1), "float32", "weight")
+    return [data, weight], topi.nn.depthwise_conv2d_nhwc(data, weight, 1, "SAME", 1)
+
+
+def matrices():
+    left, right = (te.placeholder(s, "float32", "m") for s in ((2, 4, 6), (2, 9, 6)))
+    return [left, right], topi.nn.batch_matmul(left, right)
+
+
+CASES = {
+    "padded": nhwc(19, 1, 1),
+    "nothing padded": nhwc(8, 1, 0),
+    "stride": nhwc(2, 2, 1),
+    "all padded": nhwc(4, 1, 4),
+    "nchw": nchw(21, 1),
+    "nchw, nothing padded": nchw(13, 0),
+    "depthwise": depthwise(),
+    "matrices": matrices(),
+    "uint8": integers("uint8", "int32"),
+    "int16": integers("int16", "int64"),
+}
+
+
+def in_blocks(inputs, sums) -> tirx.PrimFunc:
+    """As operators are after fusion: the sums, and something element-wise after them."""
+    result = te.compute(sums.shape, lambda *i: tirx.max(sums(*i) * sums(*i), sums(*i)), "result")
+    return te.create_prim_func([*inputs, result])
+
+
+def computed(func: tirx.PrimFunc) -> np.ndarray:
+    """On random numbers."""
+    generator = np.random.default_rng(3)
+    arrays = []
+    for buffer in func.params:
+        shape, dtype = [int(extent) for extent in buffer.shape], str(buffer.dtype)
+        if dtype == "float32":
+            values = generator.standard_normal(shape).astype(dtype)
+        else:
+            limits = np.iinfo(dtype)
+            values = generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+        arrays.append(tvm.runtime.tensor(values))
+    named = func.with_attr("global_symbol", "main")
+    tvm.compile(IRModule({"main": named}), target="llvm")["main"](*arrays)
+    return arrays[-1].numpy()
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_every_bit(case):
+    func = in_blocks(*case)
+    kernel = channel_tiles_kernel(func, [None] * len(case[0]), PORTABLE)
+    assert kernel.arguments == (0, 1)
+    assert not nodes_of(kernel.func.body, s_tir.SBlock)
+    assert UNROLL_EXPLICIT in [str(n.attr_key) for n in nodes_of(kernel.func.body, tirx.AttrStmt)]
+    np.testing.assert_array_equal(computed(func), computed(kernel.func))
+
+
+def test_no_guard_is_asked_where_nothing_is_padded():
+    kernel = channel_tiles_kernel(in_blocks(*nhwc(8, 1, 1)), [None, None], PORTABLE)
+    (branch,) = nodes_of(kernel.func.body, tirx.IfThenElse)
+    guards = [
+        [c for c in nodes_of(part, tvm.ir.Call) if c.op.name == "prim.if_then_else"]
+        for part in (branch.then_case, branch.else_case)
+    ]
+    assert [len(found) for found in guards] == [0, 1]
+
+
+def test_others_stay_as_they_are():
+    data = te.placeholder((4, 9), "float32", "data")
+    k = te.reduce_axis((0, 9), "k")
+    mean = te.compute((4,), lambda i: te.sum(data[i, k], k))
+    assert channel_tiles_kernel(in_blocks([data], mean), [None], PORTABLE) is None
+    narrow = in_blocks(*nhwc(1, 1, 0))
+    assert channel_tiles_kernel(narrow, [None, None], PORTABLE) is None
