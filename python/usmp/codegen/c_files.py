@@ -46,7 +46,8 @@ C_ARITHMETIC = (
 
 _MVE_FILES = (
     "tensor_intrin_mve.c",
-    "tensor_intrin_mve_conv2d.c",
+    "tensor_intrin_mve_conv2d_1x4.c",
+    "tensor_intrin_mve_conv2d_2x4.c",
     "tensor_intrin_mve_depthwise.c",
     "tensor_intrin_mve_elementwise.c",
     "tensor_intrin_mve_window.c",

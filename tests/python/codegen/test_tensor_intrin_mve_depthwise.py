@@ -16,6 +16,9 @@ from usmp.boards.board import BOARDS
 AN547 = next(board for board in BOARDS if board.name == "mps3-an547")
 
 CHECK = """
+typedef void row_function(const int8_t*, const int8_t*, const int32_t*, int8_t*, int32_t, int32_t,
+                          int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
+                          int32_t, int32_t, int32_t, int32_t, int32_t);
 static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
   const int32_t channels = 4 * between(1, between(0, 5) ? 10 : 50), stride = between(1, 2);
   const int32_t dilation_y = between(1, 2), dilation_x = between(1, 2);
@@ -54,9 +57,10 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
         w[(lane / 16 * slots + t) * 16 + lane % 16] = plain[t * channels + c];
     }
   }
-  tvmgen_mve_depthwise(x, w, records, y, height, width, channels, kernel_height, kernel_width,
-                       stride, dilation_y, dilation_x, top, left, pixels, input_zero_point,
-                       zero_point, low, high);
+  row_function* const function =
+      count == 9 ? tvmgen_mve_depthwise_row_9 : tvmgen_mve_depthwise_row_64;
+  function(x, w, records, y, height, width, channels, kernel_height, kernel_width, stride,
+           dilation_y, dilation_x, top, left, pixels, input_zero_point, zero_point, low, high);
   int wrong = 0;
   for (int32_t ox = 0; ox < pixels; ++ox)
     for (int32_t c = 0; c < channels; ++c) {

@@ -29,8 +29,10 @@
 
 #if defined(__GNUC__)
 #define TVMGEN_MVE_PORTABLE static inline __attribute__((unused))
+#define TVMGEN_MVE_SHARED static __attribute__((noinline, unused))
 #else
 #define TVMGEN_MVE_PORTABLE static inline
+#define TVMGEN_MVE_SHARED static inline
 #endif
 
 /* Keeps all registers that a function must keep, and makes room for 40 bytes; from sp + 144 on are
@@ -44,6 +46,17 @@
   "add sp, #40\n"        \
   "vpop {d8-d15}\n"      \
   "pop {r4-r12, pc}\n"
+
+/* Fills r1 bytes at r0 with r2. */
+#define TVMGEN_MVE_FILL     \
+  "push {r4, lr}\n"         \
+  "wlstp.8 lr, r1, 2f\n"    \
+  "vdup.8 q0, r2\n"         \
+  "1:\n"                    \
+  "vstrb.8 q0, [r0], #16\n" \
+  "letp lr, 1b\n"           \
+  "2:\n"                    \
+  "pop {r4, pc}\n"
 
 /* Rounds halves of the sums away from zero, if sums are shifted right after it. */
 #define TVMGEN_MVE_HALF_AWAY   \
@@ -60,4 +73,57 @@ TVMGEN_MVE_PORTABLE int32_t tvmgen_mve_rescale(int32_t sum, int32_t bias_and_shi
   const int32_t high = (int32_t)(((int64_t)biased * multiplier + (1 << 30)) >> 31);
   const int32_t half = (1 << (shift - 1)) - (up ? 0 : high < 0);
   return (high + half) >> shift;
+}
+
+TVMGEN_MVE_FUNCTION void tvmgen_mve_fill(int8_t* to, int32_t bytes, int32_t value) {
+#if TVMGEN_MVE
+  __asm__(TVMGEN_MVE_FILL);
+#else
+  for (int32_t i = 0; i < bytes; ++i) to[i] = (int8_t)value;
+#endif
+}
+
+/* Convolution of pixels in a line, for channels of which four at a time have weights
+ * [rows][columns, the last of them, up to 16, filled up with zeros to 16, before the
+ * others][4][16]. Four channels of `at_once` pixels, one or two, are computed before any of them is
+ * stored. With a `copy`, pixels that are computed at once are all in y, and are copied there before
+ * the next. */
+TVMGEN_MVE_PORTABLE void tvmgen_mve_conv2d(const int8_t* x, const int8_t* w, const int32_t* records,
+                                           int8_t* y, int32_t x_distance, int32_t y_distance,
+                                           int32_t pixels, int32_t channels, int32_t columns,
+                                           int32_t rows, int32_t row_distance, int32_t zero_point,
+                                           int32_t low, int32_t high, int32_t at_once, int8_t* copy,
+                                           int32_t up) {
+  const int32_t blocks = (columns + 15) / 16;
+  for (int32_t pixel = 0; pixel < pixels; pixel += at_once) {
+    int8_t* const to = copy ? y : y + pixel * y_distance;
+    for (int32_t group = 0; group * 4 < channels; ++group) {
+      const int32_t some = channels - group * 4 < 4 ? channels - group * 4 : 4;
+      const int32_t* const record = records + group * 8;
+      int32_t sums[8];
+      for (int32_t i = 0; i < 4 * at_once; ++i) {
+        sums[i] = 0;
+        for (int32_t row = 0; row < rows; ++row) {
+          const int8_t* const from = x + (pixel + i / 4) * x_distance + row * row_distance;
+          const int8_t* const by = w + ((group * rows + row) * blocks * 4 + i % 4) * 16;
+          for (int32_t column = 0; column < columns; ++column) {
+            const int32_t block = (column / 16 + 1) % blocks;
+            sums[i] += from[column] * by[block * 64 + column % 16];
+          }
+        }
+      }
+      for (int32_t i = 0; i < 4 * at_once; ++i) {
+        const int32_t c = i % 4;
+        if (c < some) {
+          const int32_t value =
+              tvmgen_mve_rescale(sums[i], record[c], record[c + 4], up) + zero_point;
+          const int32_t limited = value < low ? low : value > high ? high : value;
+          to[i / 4 * y_distance + group * 4 + c] = (int8_t)limited;
+        }
+      }
+    }
+    for (int32_t i = 0; copy && i < at_once * y_distance; ++i) {
+      copy[pixel * y_distance + i] = y[i];
+    }
+  }
 }

@@ -1,4 +1,5 @@
 /* Depthwise convolution for cores with MVE. */
+#include "tensor_intrin_features.h"
 #include "tensor_intrin_mve.c"
 
 /* The products of two taps, at x0 and x1, for 16 channels, with weights at r9: they fit 16 bits,
@@ -255,58 +256,89 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_even_relu(const int8_t* const* tap
 }
 
 /* A row of the output. The window's first row is row `top` of the input, its first column of the
- * first pixel is column `left`; up to 32 taps. Of less than 16 channels, weights and records are
- * repeated to 16 if 16 is a multiple of them, so that some pixels are computed together. */
-static inline void tvmgen_mve_depthwise(const int8_t* x, const int8_t* w, const int32_t* records,
-                                        int8_t* y, int32_t height, int32_t width, int32_t channels,
-                                        int32_t kernel_height, int32_t kernel_width, int32_t stride,
-                                        int32_t dilation_y, int32_t dilation_x, int32_t top,
-                                        int32_t left, int32_t pixels, int32_t input_zero_point,
-                                        int32_t zero_point, int32_t low, int32_t high) {
+ * first pixel is column `left`; there is room for its taps and one more. Of less than 16 channels,
+ * weights and records are repeated to 16 if 16 is a multiple of them, so that some pixels are
+ * computed together. */
+TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, const int8_t* x,
+                                            const int8_t* w, const int32_t* records, int8_t* y,
+                                            int32_t height, int32_t width, int32_t channels,
+                                            int32_t kernel_height, int32_t kernel_width,
+                                            int32_t stride, int32_t dilation_y, int32_t dilation_x,
+                                            int32_t top, int32_t left, int32_t pixels,
+                                            int32_t input_zero_point, int32_t zero_point,
+                                            int32_t low, int32_t high) {
   const int32_t relu = low == -128 && high == 127 && zero_point == -128;
-  const int32_t count = kernel_height * kernel_width, even = count + count % 2;
+  const int32_t slots = count == 9 ? 9 : count + (count & 1);
   const int32_t wide = stride == 1 && channels < 16 && 16 % channels == 0 ? 16 / channels : 1;
   const int32_t inside_y = top >= 0 && top + (kernel_height - 1) * dilation_y < height;
   const int32_t reach = (kernel_width - 1) * dilation_x;
-  const int8_t* taps[32];
   int8_t padding[128];
   if (!inside_y || left < 0 || left + (pixels - 1) * stride + reach >= width) {
-    for (int32_t c = 0; c < 128; ++c) padding[c] = (int8_t)input_zero_point;
+    tvmgen_mve_fill(padding, channels < 128 ? channels : 128, input_zero_point);
   }
-  for (int32_t ox = 0, run; ox < pixels; ox += run) {
+  for (int32_t ox = 0; ox < pixels;) {
     const int32_t ix = left + ox * stride;
     const int32_t inside = inside_y && ix >= 0 && ix + reach < width;
     const int32_t together = inside ? (width - 1 - reach - ix) / stride + 1 : 1;
     const int32_t rest = together < pixels - ox ? together : pixels - ox;
     const int32_t at_once = rest >= wide ? wide : 1;
-    const int32_t block = inside ? at_once * channels : 128;
-    run = rest / at_once * at_once;
-    for (int32_t c = 0; c < at_once * channels; c += block) {
-      const int32_t some = at_once * channels - c < block ? at_once * channels - c : block;
-      const int8_t* const weights = w + c * (count == 9 ? 9 : even);
-      for (int32_t tap = 0; tap < even; ++tap) {
-        const int32_t iy = top + tap / kernel_width * dilation_y;
-        const int32_t jx = ix + tap % kernel_width * dilation_x;
-        const int32_t exists = inside || (iy >= 0 && iy < height && jx >= 0 && jx < width);
-        taps[tap] = tap < count && exists ? x + (iy * width + jx) * channels + c : padding;
+    const int32_t runs = at_once == 1 ? rest : rest / at_once;
+    const int32_t lanes = at_once * channels, step = stride * lanes;
+    const int32_t block = inside ? lanes : 128;
+    for (int32_t c = 0; c < lanes; c += block) {
+      const int32_t some = lanes - c < block ? lanes - c : block;
+      const int8_t* const by = w + c * slots;
+      int32_t tap = 0;
+      for (int32_t ky = 0; ky < kernel_height; ++ky) {
+        const int32_t iy = top + ky * dilation_y;
+        const int32_t end = (uint32_t)iy < (uint32_t)height ? width : 0;
+        int32_t at = (iy * width + ix) * channels + c, jx = ix;
+        for (int32_t kx = 0; kx < kernel_width; ++kx) {
+          taps[tap++] = (uint32_t)jx < (uint32_t)end ? x + at : padding;
+          at += dilation_x * channels;
+          jx += dilation_x;
+        }
       }
-      if (even != count) taps[count] = taps[0];
+      taps[tap] = taps[0];
       if (count == 9 && relu) {
-        tvmgen_mve_depthwise_9_relu(taps, weights, records + 2 * c, y + ox * channels + c,
-                                    run / at_once, some, stride * at_once * channels, zero_point,
-                                    low, high, 9);
+        tvmgen_mve_depthwise_9_relu(taps, by, records + 2 * c, y + c, runs, some, step, zero_point,
+                                    low, high, slots);
       } else if (count == 9) {
-        tvmgen_mve_depthwise_9(taps, weights, records + 2 * c, y + ox * channels + c, run / at_once,
-                               some, stride * at_once * channels, zero_point, low, high, 9);
+        tvmgen_mve_depthwise_9(taps, by, records + 2 * c, y + c, runs, some, step, zero_point, low,
+                               high, slots);
       } else if (relu) {
-        tvmgen_mve_depthwise_even_relu(taps, weights, records + 2 * c, y + ox * channels + c,
-                                       run / at_once, some, stride * at_once * channels, zero_point,
-                                       low, high, even);
+        tvmgen_mve_depthwise_even_relu(taps, by, records + 2 * c, y + c, runs, some, step,
+                                       zero_point, low, high, slots);
       } else {
-        tvmgen_mve_depthwise_even(taps, weights, records + 2 * c, y + ox * channels + c,
-                                  run / at_once, some, stride * at_once * channels, zero_point, low,
-                                  high, even);
+        tvmgen_mve_depthwise_even(taps, by, records + 2 * c, y + c, runs, some, step, zero_point,
+                                  low, high, slots);
       }
     }
+    ox += runs * at_once;
+    y += runs * lanes;
   }
+}
+
+/* Of nine taps. */
+TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_9(
+    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t height,
+    int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
+    int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
+    int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
+  const int8_t* taps[10];
+  tvmgen_mve_depthwise_row(taps, 9, x, w, records, y, height, width, channels, kernel_height,
+                           kernel_width, stride, dilation_y, dilation_x, top, left, pixels,
+                           input_zero_point, zero_point, low, high);
+}
+
+/* Of up to 64 taps, but not nine. */
+TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_64(
+    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t height,
+    int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
+    int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
+    int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
+  const int8_t* taps[65];
+  tvmgen_mve_depthwise_row(taps, kernel_height * kernel_width, x, w, records, y, height, width,
+                           channels, kernel_height, kernel_width, stride, dilation_y, dilation_x,
+                           top, left, pixels, input_zero_point, zero_point, low, high);
 }

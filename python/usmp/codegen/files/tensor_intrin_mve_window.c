@@ -1,17 +1,6 @@
 /* Windows of a convolution that reach beyond its input, for cores with MVE. */
 #include "tensor_intrin_mve.c"
 
-/* Fills r1 bytes at r0 with r2. */
-#define TVMGEN_MVE_FILL     \
-  "push {r4, lr}\n"         \
-  "wlstp.8 lr, r1, 2f\n"    \
-  "vdup.8 q0, r2\n"         \
-  "1:\n"                    \
-  "vstrb.8 q0, [r0], #16\n" \
-  "letp lr, 1b\n"           \
-  "2:\n"                    \
-  "pop {r4, pc}\n"
-
 /* Copies rows of r2 bytes from r1 to r0; r3: how many; then their distances there and here. */
 #define TVMGEN_MVE_COPY_ROWS \
   "push {r4-r8, lr}\n"       \
@@ -31,14 +20,6 @@
   "bne 1b\n"                 \
   "pop {r4-r8, pc}\n"
 
-TVMGEN_MVE_FUNCTION void tvmgen_mve_fill(int8_t* to, int32_t bytes, int32_t value) {
-#if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_FILL);
-#else
-  for (int32_t i = 0; i < bytes; ++i) to[i] = (int8_t)value;
-#endif
-}
-
 /* At least one row. */
 TVMGEN_MVE_FUNCTION void tvmgen_mve_copy_rows(int8_t* to, const int8_t* from, int32_t bytes,
                                               int32_t rows, int32_t to_distance,
@@ -54,9 +35,10 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_copy_rows(int8_t* to, const int8_t* from, in
 
 /* Copies a window, whose first row is row `top` of the input and whose first column is column
  * `left`; what is outside is `padding`. */
-static inline void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t height, int32_t width,
-                                     int32_t channels, int32_t kernel_height, int32_t kernel_width,
-                                     int32_t dilation, int32_t top, int32_t left, int32_t padding) {
+TVMGEN_MVE_SHARED void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t height, int32_t width,
+                                         int32_t channels, int32_t kernel_height,
+                                         int32_t kernel_width, int32_t dilation, int32_t top,
+                                         int32_t left, int32_t padding) {
   const int32_t row_bytes = kernel_width * channels;
   const int32_t above = top < 0 ? (dilation - 1 - top) / dilation : 0;
   const int32_t before = left < 0 ? -left : 0;

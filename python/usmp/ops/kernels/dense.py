@@ -25,7 +25,7 @@ def dense_kernel(
 ) -> Kernel | None:
     """A product with a constant matrix, of one row and four output channels at a time."""
     operator = weighted_operator(func, constants)
-    if operator is None or operator.record.kind != "fully_connected" or not _is_plain(operator):
+    if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None
     ending = operator.ending_of(operator.values, folds=not core.has_dsp)
     flat = tirx.decl_buffer((operator.values.size,), "int8", "weight")
@@ -47,7 +47,7 @@ def _instructions(operator: WeightedOperator, core: Core) -> int:
     return int(rows * (sums + outputs * costs.output))
 
 
-def _is_plain(operator: WeightedOperator) -> bool:
+def is_plain(operator: WeightedOperator) -> bool:
     """Whether the data is read as the record says."""
     row, _, k = operator.parts.axes
     loads = [

@@ -12,6 +12,10 @@ from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
 from usmp.ops.kernels.dense import dense_kernel
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.mean import mean_kernel
+from usmp.ops.kernels.mve.average_pool import mve_average_pool_kernel
+from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
+from usmp.ops.kernels.mve.dense import mve_dense_kernel
+from usmp.ops.kernels.mve.depthwise import mve_depthwise_kernel
 from usmp.ops.kernels.pooling import pool_kernel
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
 from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
@@ -19,6 +23,10 @@ from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
 Selector = Callable[[tirx.PrimFunc, Sequence[np.ndarray | None], Core], "Kernel | None"]
 
 _KERNELS: tuple[Selector, ...] = (
+    mve_conv2d_kernel,
+    mve_depthwise_kernel,
+    mve_dense_kernel,
+    mve_average_pool_kernel,
     conv2d_kernel,
     depthwise_kernel,
     dense_kernel,

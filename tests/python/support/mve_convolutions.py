@@ -1,31 +1,15 @@
-"""Convolutions by cores with MVE against plain loops, on this host and on boards."""
+"""C that compares convolutions of pixels in a line, by cores with MVE, with plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.board_programs import every_board
-from support.tensor_intrinsic_programs import (
-    BOARD_OPTIONS,
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-)
-from usmp.boards.board import BOARDS
-
-AN547 = next(board for board in BOARDS if board.name == "mps3-an547")
-
-CHECK = """
-typedef void conv2d(const int8_t*, const int8_t*, const int32_t*, int8_t*, int32_t, int32_t,
-                    int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t);
-
-static int check_conv2d(conv2d* function, int32_t even, int32_t many_rows, int32_t up,
-                        int32_t columns) {
-  const int32_t pixels = even ? 2 * between(1, 3) : between(1, 3);
-  const int32_t channels = even ? 4 * between(1, 3) : between(1, 9);
+_CHECK = """
+static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t columns) {
+  const int32_t pixels = AT_ONCE * between(1, 3);
+  const int32_t channels = AT_ONCE == 2 ? 4 * between(1, 3) : between(1, 9);
+  const int32_t copies = AT_ONCE == 2 && between(0, 2) == 0;
   const int32_t rows = many_rows ? between(1, 4) : 1;
   const int32_t row_distance = between(0, columns + 20), x_distance = between(0, columns + 3);
-  const int32_t y_distance = channels + between(0, 3);
+  const int32_t y_distance = channels + (copies ? 0 : between(0, 3));
   const int32_t zero_point = between(-128, 127);
   const int32_t low = up ? between(zero_point, 127) : between(-128, 127), high = between(low, 127);
   const int32_t blocks = (columns + 15) / 16, groups = (channels + 3) / 4;
@@ -34,6 +18,7 @@ static int check_conv2d(conv2d* function, int32_t even, int32_t many_rows, int32
   const int32_t w_size = groups * rows * blocks * 64;
   int8_t* const x = buffer(0, x_size, between(0, 3));
   int8_t* const y = buffer(1, y_size, between(0, 3));
+  int8_t* const few = buffer(5, 2 * y_distance, between(0, 3));
   int8_t* const w = buffer(2, w_size, between(0, 3));
   int8_t* const plain = buffer(3, channels * rows * columns, 0);
   int32_t* const records = (int32_t*)(void*)buffer(4, groups * 32, 0);
@@ -60,8 +45,8 @@ static int check_conv2d(conv2d* function, int32_t even, int32_t many_rows, int32
             value;
       }
   }
-  function(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows, row_distance,
-           zero_point, low, high);
+  function(x, w, records, copies ? few : y, x_distance, y_distance, pixels, channels, columns, rows,
+           row_distance, zero_point, low, high COPY);
   int wrong = 0;
   for (int32_t p = 0; p < pixels; ++p)
     for (int32_t c = 0; c < y_distance && p * y_distance + c < y_size; ++c) {
@@ -80,15 +65,13 @@ static int check_conv2d(conv2d* function, int32_t even, int32_t many_rows, int32
 }
 
 static void check(void) {
-  static conv2d* const functions[] = {
-      tvmgen_mve_conv2d_2x4,         tvmgen_mve_conv2d_2x4_up,      tvmgen_mve_conv2d_2x4_rows,
-      tvmgen_mve_conv2d_2x4_rows_up, tvmgen_mve_conv2d_1x4,         tvmgen_mve_conv2d_1x4_up,
-      tvmgen_mve_conv2d_1x4_rows,    tvmgen_mve_conv2d_1x4_rows_up,
-  };
-  for (int32_t i = 0; i < 8; ++i) {
+  static conv2d* const functions[] = {tvmgen_mve_conv2d_NAME, tvmgen_mve_conv2d_NAME_up,
+                                      tvmgen_mve_conv2d_NAME_rows,
+                                      tvmgen_mve_conv2d_NAME_rows_up};
+  for (int32_t i = 0; i < 4; ++i) {
     for (int32_t columns = 1; columns <= 240; columns += columns < 66 ? 1 : 29) {
-      for (int32_t times = 0; times < 3; ++times) {
-        if (check_conv2d(functions[i], i < 4, i / 2 % 2, i % 2, columns)) failure = "conv2d";
+      for (int32_t times = 0; times < 4; ++times) {
+        if (check_conv2d(functions[i], i / 2, i % 2, columns)) failure = "conv2d";
       }
     }
   }
@@ -96,19 +79,14 @@ static void check(void) {
 """
 
 
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host("tensor_intrin_mve_conv2d.c", CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@pytest.mark.parametrize("options", BOARD_OPTIONS)
-def test_on_a_board_with_vectors(options, tmp_path):
-    check_on_board("tensor_intrin_mve_conv2d.c", CHECK, AN547, options, tmp_path)
-
-
-@pytest.mark.board
-@every_board
-def test_on_board(board, tmp_path):
-    check_on_board("tensor_intrin_mve_conv2d.c", CHECK, board, "-O2", tmp_path)
+def convolution_check(pixels: int) -> str:
+    """A function `check` of the functions for 1 or 2 pixels at once."""
+    is_pair = pixels == 2
+    numbers = ["int32_t"] * 10 + ["int8_t*"] * is_pair
+    types = ", ".join(["const int8_t*", "const int8_t*", "const int32_t*", "int8_t*", *numbers])
+    macros = f"""
+#define AT_ONCE {pixels}
+#define COPY {", copies ? y : 0" if is_pair else ""}
+typedef void conv2d({types});
+"""
+    return macros + _CHECK.replace("NAME", f"{pixels}x4")

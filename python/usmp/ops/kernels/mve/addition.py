@@ -1,0 +1,157 @@
+"""Sums of two int8 tensors at other scales, as TFLite computes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm import tirx
+from tvm.ir import Call, TensorLoad
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mve.ending import Limits, limits_of
+from usmp.ops.kernels.mve.products import Line
+from usmp.ops.quantized.fixed_point import Rounding
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_LEFT_SHIFT = 20
+_HALF = (1 << 30, 0)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term: (element - zero point) * 2**20, times multiplier * 2**(shift - 31).
+
+    Parameters
+    ----------
+    element
+        int8.
+    offset
+        minus the zero point, times 2**20.
+    """
+
+    element: tirx.Expr
+    offset: int
+    multiplier: int
+    shift: int
+
+    @property
+    def is_half(self) -> bool:
+        """Whether the factor is one half."""
+        return (self.multiplier, self.shift) == _HALF
+
+
+@dataclass(frozen=True)
+class Addition:
+    """A sum of two terms, of which the first has the factor one half, and how it is rescaled."""
+
+    first: Term
+    second: Term
+    multiplier: int
+    shift: int
+    limits: Limits
+
+    @property
+    def arguments(self) -> list[int]:
+        """As the function for vectors takes them. A factor of one half is exact, too, if the term
+        is doubled before, and divided by two after it."""
+        second = self.second
+        more, right = (1, 1) if second.is_half else (0, -second.shift)
+        return [
+            self.first.offset // 2,
+            _LEFT_SHIFT + more,
+            second.offset << more,
+            second.multiplier,
+            right,
+            self.multiplier,
+            -self.shift,
+            *self.limits.arguments,
+        ]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether vectors compute the same: all shifts are to the right."""
+        in_range = 1 <= -self.shift <= 31 and abs(self.second.offset) <= 128 << _LEFT_SHIFT
+        return in_range and (self.second.is_half or 1 <= -self.second.shift <= 31)
+
+
+def addition_of(value: tirx.Expr) -> Addition | None:
+    """The addition that an int8 expression is; None if it is anything else."""
+    limited = limits_of(value)
+    outer = None if limited is None else _multiplied(limited[0])
+    if limited is None or outer is None or not isinstance(outer[0], tirx.Add):
+        return None
+    terms = [_term(outer[0].a), _term(outer[0].b)]
+    first, second = (terms[0], terms[1]) if terms[0] and terms[0].is_half else (terms[1], terms[0])
+    if first is None or second is None or not first.is_half:
+        return None
+    found = Addition(first, second, outer[1], outer[2], limited[1])
+    return found if found.is_exact else None
+
+
+def _multiplied(value: tirx.Expr) -> tuple[tirx.Expr, int, int] | None:
+    """What is rescaled, multiplier and shift."""
+    if not isinstance(value, Call) or not is_op(value, "tirx.call_pure_extern"):
+        return None
+    if value.args[0].value != Rounding.TWICE.value:
+        return None
+    _, inner, multiplier, shift = value.args
+    if not isinstance(multiplier, tirx.IntImm) or not isinstance(shift, tirx.IntImm):
+        return None
+    return inner, int(multiplier), int(shift)
+
+
+def _term(value: tirx.Expr) -> Term | None:
+    scaled = _multiplied(value)
+    if scaled is None:
+        return None
+    inner, offset = scaled[0], 0
+    if isinstance(inner, tirx.Add | tirx.Sub) and isinstance(inner.b, tirx.IntImm):
+        offset = int(inner.b) if isinstance(inner, tirx.Add) else -int(inner.b)
+        inner = inner.a
+    is_shifted = (
+        isinstance(inner, tirx.Mul)
+        and isinstance(inner.b, tirx.IntImm)
+        and int(inner.b) == 1 << _LEFT_SHIFT
+        and isinstance(inner.a, tirx.Cast)
+    )
+    if not is_shifted:
+        return None
+    element = inner.a.value
+    is_int8 = str(element.ty.dtype) == "int8" and isinstance(element, TensorLoad | tirx.Cast)
+    return Term(element, offset, scaled[1], scaled[2]) if is_int8 else None
+
+
+def add_elements(
+    addition: Addition, first: Line, second: Line, output: Line, count: int
+) -> tirx.Stmt:
+    """Store the sums of elements that follow each other, of the first and second terms."""
+
+    def element(i: tirx.Expr) -> tirx.Stmt:
+        return output.store(i, _sum(addition, first.at(i), second.at(i)))
+
+    arguments = [first.at(0), second.at(0), output.at(0), count, *addition.arguments]
+    return tensor_intrin("tvmgen_mve_add", arguments, loop("i", count, element))
+
+
+def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:
+    """TFLite's sum of two elements."""
+
+    def scaled(term: Term, element: tirx.Expr) -> tirx.Expr:
+        shifted = element.astype("int32") * _int32(1 << _LEFT_SHIFT) + _int32(term.offset)
+        return _multiply(shifted, term.multiplier, term.shift)
+
+    limits = addition.limits
+    total = scaled(addition.first, first) + scaled(addition.second, second)
+    rescaled = _multiply(total, addition.multiplier, addition.shift) + _int32(limits.zero_point)
+    limited = tirx.min(tirx.max(rescaled, _int32(limits.low)), _int32(limits.high))
+    return limited.astype("int8")
+
+
+def _multiply(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
+    factor = (_int32(multiplier), _int32(shift))
+    return tirx.call_pure_extern("int32", Rounding.TWICE.value, value, *factor)
+
+
+def _int32(value: int) -> tirx.IntImm:
+    return tirx.IntImm("int32", value)

@@ -1,0 +1,148 @@
+"""The kernel of `average_pool` operators for cores with MVE: eight channels at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mve.costs import average_pool_instructions
+from usmp.ops.kernels.mve.ending import limits_of
+from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.record import operators_of
+from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_COUNTS = (2, 256)
+"""Elements of a window: their sum is to fit 16 bits."""
+
+Pair = tuple[int, int]
+
+
+def mve_average_pool_kernel(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
+) -> Kernel | None:
+    """A mean of NHWC data, at the same scale, whose windows all lie in the data."""
+    steps = operators_of(func) if core.has_mve else ()
+    if len(steps) != 1 or steps[0][0].kind != "average_pool":
+        return None
+    record = steps[0][0]
+    types = {q.dtype for q in (*record.inputs, *record.outputs)}
+    parts = take_apart(func)
+    if parts is None or types != {"int8"} or record.parameters["layout"] != "NHWC":
+        return None
+    sources = {load.source for load in nodes_of(parts.sum, TensorLoad)}
+    if len(sources) != 1:
+        return None
+    (data,) = sources
+    parameters = record.parameters
+    moves = (_pair(parameters["kernel"]), _pair(parameters["strides"]))
+    is_inside = _pair(parameters["padding"]) == (0, 0) and all(
+        (int(parts.output.shape[side + 1]) - 1) * moves[1][side] + moves[0][side]
+        <= int(data.shape[side + 1])
+        for side in (0, 1)
+    )
+    count = moves[0][0] * moves[0][1]
+    if not is_inside or not _COUNTS[0] <= count <= _COUNTS[1]:
+        return None
+    body = _loops(parts, data, moves[0], moves[1])
+    if body is None:
+        return None
+    _, height, width, channels = (int(extent) for extent in parts.output.shape)
+    instructions = average_pool_instructions(count, channels, height * width)
+    tiled = TiledBody(body, Schedule("1 pixel x 8 channels, vectors", instructions))
+    return kernel(func, [tiled], {}, len(constants))
+
+
+def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) -> tirx.Stmt | None:
+    count = window[0] * window[1]
+    found = limits_of(parts.value)
+    if found is None or found[1].zero_point or not _is_mean(found[0], parts, count):
+        return None
+    limits, output = found[1], parts.output
+    batch, height, width, channels = (int(extent) for extent in output.shape)
+    zero = tirx.IntImm("int32", 0)
+    reciprocal, shift = reciprocal_of(count)
+
+    def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
+        first = (b, y * strides[0], x * strides[1])
+        arguments = [
+            *(data[(*first, zero)], output[b, y, x, zero], *window),
+            *(int(data.shape[2]) * channels, channels, reciprocal, shift, count // 2),
+            *(limits.low, limits.high),
+        ]
+
+        def element(c: tirx.Expr) -> tirx.Stmt:
+            acc = tirx.decl_buffer((1,), "int32", "acc", scope="local")
+
+            def added(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+                value = data[b, first[1] + ky, first[2] + kx, c].astype("int32")
+                return tirx.BufferStore(acc, acc[0] + value, [0])
+
+            value = parts.element(acc[0], (b, y, x, c))
+            return sequence(
+                [
+                    tirx.AllocBuffer(acc),
+                    tirx.BufferStore(acc, zero, [0]),
+                    loop(
+                        "ky", window[0], lambda ky: loop("kx", window[1], lambda kx: added(ky, kx))
+                    ),
+                    tirx.BufferStore(output, value, [b, y, x, c]),
+                ]
+            )
+
+        body = loop("c", channels, element)
+        return tensor_intrin("tvmgen_mve_average_pool", arguments, body)
+
+    return loop(
+        "b",
+        batch,
+        lambda b: loop("y", height, lambda y: loop("x", width, lambda x: pixel(b, y, x))),
+    )
+
+
+def _is_mean(value: tirx.Expr, parts: OperatorParts, count: int) -> bool:
+    """Whether a value is the accumulator by the count, halves away from zero."""
+    if not isinstance(value, tirx.Div) or not _is(value.b, count):
+        return False
+    chosen = value.a
+    if not isinstance(chosen, tirx.Select) or not isinstance(chosen.condition, tirx.LT):
+        return False
+    sides = (chosen.true_value, chosen.false_value)
+    compared = chosen.condition.b
+    return (
+        _is(chosen.condition.a, 0)
+        and _is_sum(compared.value if isinstance(compared, tirx.Cast) else compared, parts)
+        and isinstance(sides[0], tirx.Add)
+        and isinstance(sides[1], tirx.Sub)
+        and all(_is(side.b, count // 2) and _is_sum(side.a, parts) for side in sides)
+    )
+
+
+def _is(value: tirx.Expr, number: int) -> bool:
+    return isinstance(value, tirx.IntImm) and int(value) == number
+
+
+def _is_sum(value: tirx.Expr, parts: OperatorParts) -> bool:
+    return isinstance(value, TensorLoad) and value.source.same_as(parts.accumulator)
+
+
+def reciprocal_of(count: int) -> Pair:
+    """The number of 16 bits, and the shift after the high half of a product with it, which divide
+    sums of up to 256 bytes: it is too large by less than `count` / 2**(16 + shift)."""
+    shift = 0
+    while (1 << (16 + shift)) // count < 1 << 15:
+        shift += 1
+    return -(-(1 << (16 + shift)) // count), shift
+
+
+def _pair(values: Any) -> Pair:
+    first, second = values
+    return int(first), int(second)

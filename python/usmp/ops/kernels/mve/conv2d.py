@@ -1,0 +1,320 @@
+"""The kernels of `conv2d` operators for cores with MVE.
+
+Two pixels and four output channels at a time where windows lie in the data; others are copied
+first, padding included. An addition after the convolution is one of some pixels at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.conv2d import Span, inner_span
+from usmp.ops.kernels.data_window import data_window
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_of
+from usmp.ops.kernels.mve.costs import products_instructions
+from usmp.ops.kernels.mve.ending import VectorEnding, vector_ending
+from usmp.ops.kernels.mve.products import (
+    MOST_COLUMNS,
+    Line,
+    Products,
+    Rows,
+    packed_records,
+    packed_weight,
+    products,
+    split_run,
+)
+from usmp.ops.kernels.mve.windows import copy_window
+from usmp.ops.kernels.weighted import WeightedOperator, weighted_operator
+from usmp.ops.quantized.window import Window
+from usmp.tir.nodes import sequence
+
+_ADDED_AT_ONCE = 128
+"""Bytes of outputs that are added to at once: what is kept of the convolution."""
+
+Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
+
+
+def mve_conv2d_kernel(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
+) -> Kernel | None:
+    """A convolution of NHWC data without groups."""
+    operator = weighted_operator(func, constants) if core.has_mve else None
+    if operator is None or operator.record.kind != "conv2d":
+        return None
+    if operator.values.ndim != 4 or len(operator.data.shape) != 4:
+        return None
+    _, height, width, inputs = operator.values.shape
+    window = data_window(operator, (height, width), operator.parts.axes[-1])
+    if window is None or int(operator.data.shape[3]) != inputs:
+        return None
+    if window.dilations[1] != 1 and width != 1:
+        return None
+    weight = operator.values.reshape(operator.values.shape[0], -1)
+    ending = vector_ending(operator, weight)
+    addition = None if ending is None else _addition_after(operator, ending)
+    if ending is None or not (ending.is_plain or addition):
+        return None
+    layout = _layout(window, int(operator.data.shape[3]), weight.shape[0])
+    if layout is None:
+        return None
+    values, records = packed_weight(weight, layout.rows), packed_records(ending)
+    parameters = (
+        tirx.decl_buffer(values.shape, "int8", "weight"),
+        tirx.decl_buffer(records.shape, "int32", "records"),
+    )
+    by = Products(*parameters, layout.rows, layout.distance, weight.shape[0], ending.limits)
+    plain = _Convolution(operator, window, by, layout.copies, addition, False)
+    ways = [plain, replace(plain, copies_pairs=True)] if plain.is_one_line else [plain]
+    replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
+    replaced |= {own: [] for own in operator.ending}
+    return kernel(func, [way.tiled() for way in ways], replaced, len(constants))
+
+
+def _addition_after(operator: WeightedOperator, ending: VectorEnding) -> Addition | None:
+    """The addition of another tensor, element by element, if that is all there is."""
+    value, limited = ending.rest
+    addition = None if ending.is_plain else addition_of(value)
+    if addition is None:
+        return None
+    elements = (addition.first.element, addition.second.element)
+    others = [element for element in elements if not element.same_as(limited)]
+    if len(others) != 1 or not isinstance(others[0], TensorLoad):
+        return None
+    other, output = others[0], operator.parts.output
+    indices = operator.parts.indices
+    is_plain = (
+        len(other.indices) == len(indices)
+        and all(a.same_as(b) for a, b in zip(other.indices, indices, strict=True))
+        and [int(e) for e in other.source.shape] == [int(e) for e in output.shape]
+    )
+    return addition if is_plain else None
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How taps follow each other: in the data, or if it `copies` in a copy of the window."""
+
+    rows: Rows
+    distance: int
+    copies: bool
+
+
+def _layout(window: Window, channels: int, outputs: int) -> _Layout | None:
+    """The layout that takes the least instructions."""
+    (height, width), groups = window.kernel, -(-outputs // 4)
+    joined = split_run(height * width * channels)
+    copied = None if joined is None else _Layout(joined, joined.columns, True)
+    if height == 1 and width == 1:
+        run = split_run(channels)
+        return None if run is None else _Layout(run, run.columns, False)
+    row = Rows(height, width * channels)
+    if row.columns > MOST_COLUMNS:
+        return copied
+    direct = _Layout(row, window.dilations[0] * window.data[1] * channels, False)
+    if joined is None:
+        return direct
+    copying = 2 * (12 + height * (7 + 3 * row.blocks)) // groups
+    is_faster = joined.rows * joined.blocks * 14 + copying < height * (row.blocks * 14 + 5)
+    return copied if is_faster else direct
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    operator: WeightedOperator
+    window: Window
+    by: Products
+    copies: bool
+    addition: Addition | None
+    copies_pairs: bool
+
+    def tiled(self) -> TiledBody:
+        """The loops, and what they take."""
+        pixels = self.window.output[0] * self.window.output[1]
+        instructions = products_instructions(
+            self.by.rows, self.by.channels, pixels, self.copies_pairs
+        )
+        tile = "2 pixels x 4 channels" if self.by.channels % 4 == 0 else "1 pixel x 4 channels"
+        after = ", copied" if self.copies_pairs else ""
+        return TiledBody(self.loops(), Schedule(f"{tile}, vectors{after}", instructions))
+
+    def loops(self) -> tirx.Stmt:
+        batch = int(self.operator.data.shape[0])
+        window = self.window
+        rows, columns = inner_span(window, 0), inner_span(window, 1)
+        scratch = self._scratch()
+        if self.is_one_line:
+            pixels = window.output[0] * window.output[1]
+            zero = tirx.IntImm("int32", 0)
+
+            def all_of(b: tirx.Expr) -> tirx.Stmt:
+                return sequence(self._pixels((b, zero, zero), pixels, scratch, False))
+
+            return sequence([*scratch.allocations, loop("b", batch, all_of)])
+
+        def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+            outside = loop(
+                "x",
+                window.output[1],
+                lambda x: sequence(self._pixels((b, y, x), 1, scratch, True)),
+            )
+            if self.copies or rows.first >= rows.end or columns.first >= columns.end:
+                return self._copied_row(b, y, scratch) if self.copies else outside
+            inside = sequence(self._row(b, y, columns, scratch))
+            is_inner = [y >= rows.first] if rows.first else []
+            is_inner += [y < rows.end] if rows.end < window.output[0] else []
+            return tirx.IfThenElse(tirx.all(*is_inner), inside, outside) if is_inner else inside
+
+        body = loop("b", batch, lambda b: loop("y", window.output[0], lambda y: row(b, y)))
+        return sequence([*scratch.allocations, body])
+
+    @property
+    def is_one_line(self) -> bool:
+        """Whether all pixels are computed as they follow each other in memory."""
+        window = self.window
+        return (
+            self.addition is None
+            and window.kernel == (1, 1)
+            and window.strides == (1, 1)
+            and window.padding == (0, 0)
+            and window.output == window.data
+        )
+
+    def _scratch(self) -> _Scratch:
+        window, channels = self.window, self.by.channels
+        taps = self.by.rows.rows * self.by.rows.columns
+        is_inner = all(inner_span(window, side) == Span(0, window.output[side]) for side in (0, 1))
+        copies = 2 if self.copies else 0 if is_inner else 1
+        added = max(2, _ADDED_AT_ONCE // channels) if self.addition else 0
+        return _Scratch(
+            tirx.decl_buffer((copies * taps,), "int8", "window") if copies else None,
+            tirx.decl_buffer((added * channels,), "int8", "sums") if added else None,
+            added,
+            tirx.decl_buffer((2 * channels,), "int8", "pair") if self.copies_pairs else None,
+        )
+
+    def _copied_row(self, b: tirx.Expr, y: tirx.Expr, scratch: _Scratch) -> tirx.Stmt:
+        pairs, rest = divmod(self.window.output[1], 2)
+        statements = []
+        if pairs:
+            statements.append(
+                loop(
+                    "pair",
+                    pairs,
+                    lambda pair: sequence(self._pixels((b, y, pair * 2), 2, scratch, True)),
+                )
+            )
+        if rest:
+            last = tirx.IntImm("int32", pairs * 2)
+            statements += self._pixels((b, y, last), 1, scratch, True)
+        return sequence(statements)
+
+    def _row(self, b: tirx.Expr, y: tirx.Expr, columns: Span, scratch: _Scratch) -> list[tirx.Stmt]:
+        """The pixels of a row, from left to right."""
+
+        def edge(first: int, end: int) -> list[tirx.Stmt]:
+            if first == end:
+                return []
+
+            def pixel(x: tirx.Expr) -> tirx.Stmt:
+                return sequence(self._pixels((b, y, x + first), 1, scratch, True))
+
+            return [loop("x", end - first, pixel)]
+
+        first = tirx.IntImm("int32", columns.first)
+        return [
+            *edge(0, columns.first),
+            *self._pixels((b, y, first), columns.end - columns.first, scratch, False),
+            *edge(columns.end, self.window.output[1]),
+        ]
+
+    def _pixels(
+        self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool
+    ) -> list[tirx.Stmt]:
+        """Some pixels of a row, or of several if all are one line."""
+        if self.addition is None or scratch.sums is None:
+            return self._products(first, pixels, scratch, copies, None)
+        at_once = min(pixels, scratch.pixels)
+        b, y, x = first
+
+        def part(begin: tirx.Expr, count: int) -> list[tirx.Stmt]:
+            place = (b, y, x + begin)
+            return [
+                *self._products(place, count, scratch, copies, scratch.sums),
+                self._added(place, count, scratch.sums),
+            ]
+
+        whole, rest = divmod(pixels, at_once)
+        return [
+            loop("part", whole, lambda n: sequence(part(n * at_once, at_once))),
+            *(part(tirx.IntImm("int32", whole * at_once), rest) if rest else []),
+        ]
+
+    def _products(
+        self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool, sums: tirx.Var | None
+    ) -> list[tirx.Stmt]:
+        window, data = self.window, self.operator.data
+        channels, zero = int(data.shape[3]), tirx.IntImm("int32", 0)
+        b, y, x = first
+        output = self._output(first) if sums is None else Line(sums, (zero,), self.by.channels)
+        taps = self.by.rows.rows * self.by.rows.columns
+        if copies and scratch.copy is not None:
+            padding = self.operator.zero_point
+            windows = [
+                copy_window(data, window, (b, y, x + p), padding, scratch.copy, p * taps)
+                for p in range(pixels)
+            ]
+            by = Products(
+                self.by.weight,
+                self.by.records,
+                self.by.rows,
+                self.by.rows.columns,
+                self.by.channels,
+                self.by.limits,
+            )
+            return [*windows, *products(by, Line(scratch.copy, (zero,), taps), output, pixels)]
+        row = y * window.strides[0] - window.padding[0]
+        column = x * window.strides[1] - window.padding[1]
+        line = Line(data, (b, row, column, zero), window.strides[1] * channels)
+        return products(self.by, line, output, pixels, scratch.pair)
+
+    def _output(self, first: Pixel) -> Line:
+        indices = (*first, tirx.IntImm("int32", 0))
+        return Line(self.operator.parts.output, indices, self.by.channels)
+
+    def _added(self, first: Pixel, pixels: int, sums: tirx.Var) -> tirx.Stmt:
+        assert self.addition is not None
+        terms = []
+        for term in (self.addition.first, self.addition.second):
+            if isinstance(term.element, TensorLoad):
+                indices = (*first, tirx.IntImm("int32", 0))
+                terms.append(Line(term.element.source, indices, self.by.channels))
+            else:
+                terms.append(Line(sums, (tirx.IntImm("int32", 0),), self.by.channels))
+        return add_elements(
+            self.addition, terms[0], terms[1], self._output(first), pixels * self.by.channels
+        )
+
+
+@dataclass(frozen=True)
+class _Scratch:
+    """Buffers of a kernel: windows of up to two pixels, sums of some `pixels`, and two pixels of
+    the output."""
+
+    copy: tirx.Var | None
+    sums: tirx.Var | None
+    pixels: int
+    pair: tirx.Var | None
+
+    @property
+    def allocations(self) -> list[tirx.Stmt]:
+        buffers = (self.copy, self.sums, self.pair)
+        return [tirx.AllocBuffer(buffer) for buffer in buffers if buffer is not None]

@@ -1,0 +1,32 @@
+"""About how many instructions the functions for vectors take, counted in their assembler."""
+
+from __future__ import annotations
+
+from usmp.ops.kernels.mve.products import LANES, Rows
+
+_CALL = 70
+"""Of a function: its arguments, registers that it keeps, and what it does once."""
+
+
+def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: bool) -> int:
+    """Of all channels of pixels, two at a time, and if they are copied in the end."""
+    groups, (pairs, rest) = -(-channels // 4), divmod(pixels, 2)
+    if channels % 4:
+        pairs, rest = 0, pixels
+    more = 6 if rows.rows > 1 else 0
+    pair = groups * (rows.rows * (14 * rows.blocks + more) + 24) + 20
+    if is_copied:
+        pair += 10 + 3 * -(-2 * channels // LANES)
+    single = groups * (rows.rows * (9 * rows.blocks + more) + 22) + 20
+    return _CALL + pairs * pair + rest * single
+
+
+def depthwise_instructions(taps: int, channels: int, rows: int, pixels: int) -> int:
+    """Of rows of pixels."""
+    vectors = max(-(-pixels * channels // LANES), pixels * (channels // LANES))
+    return rows * (2 * _CALL + vectors * (40 + taps * 9))
+
+
+def average_pool_instructions(count: int, channels: int, pixels: int) -> int:
+    """Of the means of `count` elements each."""
+    return pixels * (_CALL + -(-channels // 8) * (20 + 5 * count))

@@ -1,0 +1,197 @@
+"""The kernel of `depthwise_conv2d` operators for cores with MVE: 16 channels at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import tirx
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.data_window import data_window
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mve.costs import depthwise_instructions
+from usmp.ops.kernels.mve.ending import Limits, VectorEnding, rescaled, vector_ending
+from usmp.ops.kernels.mve.products import LANES
+from usmp.ops.kernels.weighted import WeightedOperator, weighted_operator
+from usmp.ops.quantized.window import Window
+from usmp.tir.nodes import sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_MOST_TAPS = 64
+_NINE = 9
+
+
+def mve_depthwise_kernel(
+    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
+) -> Kernel | None:
+    """A convolution of each channel by itself, of a multiple of four channels."""
+    operator = weighted_operator(func, constants) if core.has_mve else None
+    if operator is None or operator.record.kind != "depthwise_conv2d":
+        return None
+    height, width, channels = operator.values.shape
+    window = data_window(operator, (height, width), operator.parts.axes[3])
+    # Two products fit 16 bits if no weight is -128.
+    is_possible = (
+        window is not None
+        and int(operator.data.shape[3]) == channels
+        and channels % 4 == 0
+        and height * width <= _MOST_TAPS
+        and int(operator.values.min(initial=0)) >= -127
+    )
+    if window is None or not is_possible:
+        return None
+    weight = operator.values.reshape(-1, channels)
+    ending = vector_ending(operator, np.ascontiguousarray(weight.T))
+    if ending is None or not ending.is_plain:
+        return None
+    values, records = _packed_weight(weight), _packed_records(ending)
+    parameters = (
+        tirx.decl_buffer(values.shape, "int8", "weight"),
+        tirx.decl_buffer(records.shape, "int32", "records"),
+    )
+    body = _loops(operator, _rows(window), *parameters, ending.limits)
+    replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
+    replaced |= {own: [] for own in operator.ending}
+    instructions = depthwise_instructions(height * width, channels, *window.output)
+    tiled = TiledBody(body, Schedule("1 pixel x 16 channels, vectors", instructions))
+    return kernel(func, [tiled], replaced, len(constants))
+
+
+def _slots(taps: int) -> int:
+    """Taps that functions compute: two at a time but for nine, which have one of their own."""
+    return taps if taps == _NINE else taps + taps % 2
+
+
+def _lanes(channels: int) -> np.ndarray:
+    """The channel of each lane; few channels are repeated, so that pixels share a vector. Lanes
+    beyond the channels have -1."""
+    if channels < LANES and LANES % channels == 0:
+        return np.arange(LANES) % channels
+    lanes = np.arange(-(-channels // LANES) * LANES)
+    return np.where(lanes < channels, lanes, -1)
+
+
+def _packed_weight(weight: np.ndarray) -> np.ndarray:
+    """(channels / 16, taps, 16), flat, of (taps, channels)."""
+    taps, channels = weight.shape
+    lanes = _lanes(channels)
+    padded = np.zeros((_slots(taps), lanes.size), np.int8)
+    padded[:taps] = np.where(lanes < 0, 0, weight[:, lanes])
+    blocks = padded.reshape(-1, lanes.size // LANES, LANES).transpose(1, 0, 2)
+    return np.ascontiguousarray(blocks).ravel()
+
+
+def _packed_records(ending: VectorEnding) -> np.ndarray:
+    """(channels / 16, 4, 2, 4), flat: of channels 0, 4, 8, 12; of 2, 6, 10, 14; of the odd ones."""
+    lanes = _lanes(ending.packed.size)
+    both = np.stack([ending.packed, ending.multiplier])
+    padded = np.where(lanes < 0, 0, both[:, lanes]).astype(np.int32)
+    quads = padded.reshape(2, -1, 4, 4)[:, :, :, [0, 2, 1, 3]]
+    return np.ascontiguousarray(quads.transpose(1, 3, 0, 2)).ravel()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """How rows are computed. Data of one column is taken as one row.
+
+    Parameters
+    ----------
+    window
+        how the kernel moves.
+    is_transposed
+        whether rows of the window are columns of the data.
+    """
+
+    window: Window
+    is_transposed: bool
+
+    def at(self, row: tirx.Expr, column: tirx.Expr) -> tuple[tirx.Expr, tirx.Expr]:
+        """Row and column of the data or the output."""
+        return (column, row) if self.is_transposed else (row, column)
+
+
+def _rows(window: Window) -> _Rows:
+    if (window.data[1], window.kernel[1], window.padding[1], window.output[1]) != (1, 1, 0, 1):
+        return _Rows(window, False)
+    turned = Window(
+        window.data[::-1],
+        window.kernel[::-1],
+        window.strides[::-1],
+        window.dilations[::-1],
+        window.padding[::-1],
+        window.output[::-1],
+    )
+    return _Rows(turned, True)
+
+
+def _loops(
+    operator: WeightedOperator,
+    rows: _Rows,
+    weight: tirx.Var,
+    records: tirx.Var,
+    limits: Limits,
+) -> tirx.Stmt:
+    data, output, window = operator.data, operator.parts.output, rows.window
+    batch, channels = int(data.shape[0]), int(data.shape[3])
+    left = tirx.IntImm("int32", -window.padding[1])
+    zero = tirx.IntImm("int32", 0)
+    taps = window.kernel[0] * window.kernel[1]
+
+    def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+        top = y * window.strides[0] - window.padding[0]
+        arguments = [
+            *(
+                data[b, zero, zero, zero],
+                weight[0],
+                records[0],
+                output[(b, *rows.at(y, zero), zero)],
+            ),
+            *(*window.data, channels, *window.kernel, window.strides[1], *window.dilations),
+            *(top, left, window.output[1], operator.zero_point, *limits.arguments),
+        ]
+        body = loop(
+            "x",
+            window.output[1],
+            lambda x: loop("c", channels, lambda c: sequence(element(b, y, x, c))),
+        )
+        symbol = f"tvmgen_mve_depthwise_row_{_NINE if taps == _NINE else _MOST_TAPS}"
+        return tensor_intrin(symbol, arguments, body)
+
+    def element(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr, c: tirx.Expr) -> list[tirx.Stmt]:
+        acc = tirx.decl_buffer((1,), "int32", "acc", scope="local")
+        block, lane = tirx.floordiv(c, LANES), tirx.floormod(c, LANES)
+
+        def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+            position = (
+                y * window.strides[0] - window.padding[0] + ky * window.dilations[0],
+                x * window.strides[1] - window.padding[1] + kx * window.dilations[1],
+            )
+            value = data[(b, *rows.at(*position), c)].astype("int32")
+            inside = window.inside(position)
+            if inside is not None:
+                padding = tirx.IntImm("int32", operator.zero_point)
+                value = tirx.if_then_else(inside, value, padding)
+            place = (block * _slots(taps) + ky * window.kernel[1] + kx) * LANES + lane
+            product = value * weight[place].astype("int32")
+            return tirx.BufferStore(acc, acc[0] + product, [0])
+
+        # Of four vectors of sums, the first has lanes 0, 4, 8, 12, the second 2, 6, 10, 14.
+        odd, half = tirx.floormod(lane, 2), tirx.floormod(tirx.floordiv(lane, 2), 2)
+        quad = (block * 4 + odd * 2 + half) * 8 + tirx.floordiv(lane, 4)
+        value = rescaled(acc[0], records, quad, limits)
+        return [
+            tirx.AllocBuffer(acc),
+            tirx.BufferStore(acc, tirx.IntImm("int32", 0), [0]),
+            loop(
+                "ky",
+                window.kernel[0],
+                lambda ky: loop("kx", window.kernel[1], lambda kx: tap(ky, kx)),
+            ),
+            tirx.BufferStore(output, value, [b, *rows.at(y, x), c]),
+        ]
+
+    return loop("b", batch, lambda b: loop("y", window.output[0], lambda y: row(b, y)))

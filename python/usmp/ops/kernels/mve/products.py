@@ -1,0 +1,234 @@
+"""Products of pixels in a line and constant weights, with the functions for vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import tirx
+
+from usmp.ops.kernels.mve.ending import Limits, VectorEnding, rescaled
+from usmp.tir.nodes import sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+LANES = 16
+MOST_COLUMNS = 240
+"""Of a row: functions reach as many from one pointer."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The taps of an output channel: rows of columns that follow each other."""
+
+    rows: int
+    columns: int
+
+    @property
+    def blocks(self) -> int:
+        """Vectors of a row."""
+        return -(-self.columns // LANES)
+
+
+def split_run(taps: int) -> Rows | None:
+    """Taps that follow each other as rows of a number of columns that functions take; None if
+    their number has no such factor."""
+    counts = range(1, taps + 1)
+    found = next((n for n in counts if taps % n == 0 and taps // n <= MOST_COLUMNS), taps)
+    return Rows(found, taps // found) if taps // found >= min(taps, LANES) else None
+
+
+def packed_weight(weight: np.ndarray, rows: Rows) -> np.ndarray:
+    """Weights of four channels at a time, the last vector of each row before the others.
+
+    Parameters
+    ----------
+    weight
+        (channels, rows * columns) of int8.
+
+    Returns
+    -------
+    numpy.ndarray
+        (channels / 4, rows, vectors, 4, 16), flat.
+    """
+    channels = weight.shape[0]
+    shape = (-(-channels // 4) * 4, rows.rows, rows.blocks * LANES)
+    padded = np.zeros(shape, np.int8)
+    padded[:channels, :, : rows.columns] = weight.reshape(channels, rows.rows, rows.columns)
+    blocks = padded.reshape(-1, 4, rows.rows, rows.blocks, LANES).transpose(0, 2, 3, 1, 4)
+    return np.ascontiguousarray(np.roll(blocks, 1, axis=2)).ravel()
+
+
+def packed_records(ending: VectorEnding) -> np.ndarray:
+    """(channels / 4, 2, 4), flat: bias and shift of four channels, then their multipliers."""
+    channels = ending.packed.size
+    records = np.zeros((2, -(-channels // 4) * 4), np.int32)
+    records[0, :channels], records[1, :channels] = ending.packed, ending.multiplier
+    return np.ascontiguousarray(records.reshape(2, -1, 4).transpose(1, 0, 2)).ravel()
+
+
+@dataclass(frozen=True)
+class Line:
+    """Elements of a buffer from some indices on, and how far pixels are from each other.
+
+    Parameters
+    ----------
+    buffer, indices
+        the first element.
+    distance
+        elements from one pixel to the next.
+    """
+
+    buffer: tirx.Var
+    indices: tuple[tirx.Expr, ...]
+    distance: int
+
+    def moved(self, pixels: tirx.Expr | int) -> Line:
+        """The line from some pixels later on."""
+        return Line(self.buffer, self._indices(pixels * self.distance), self.distance)
+
+    def at(self, offset: tirx.Expr | int) -> tirx.Expr:
+        """The element `offset` elements later."""
+        element: tirx.Expr = self.buffer[self._indices(offset)]
+        return element
+
+    def store(self, offset: tirx.Expr, value: tirx.Expr) -> tirx.Stmt:
+        """Store the element `offset` elements later."""
+        return tirx.BufferStore(self.buffer, value, list(self._indices(offset)))
+
+    def _indices(self, offset: tirx.Expr | int) -> tuple[tirx.Expr, ...]:
+        *outer, last = self.indices
+        return (*outer, last + offset)
+
+
+@dataclass(frozen=True)
+class Products:
+    """Constant weights, and what becomes of the sums.
+
+    Parameters
+    ----------
+    weight, records
+        the buffers with `packed_weight` and `packed_records`.
+    rows, row_distance
+        the taps of an output channel, and elements of the data from one row to the next.
+    channels
+        outputs of a pixel.
+    limits
+        of the outputs.
+    """
+
+    weight: tirx.Var
+    records: tirx.Var
+    rows: Rows
+    row_distance: int
+    channels: int
+    limits: Limits
+
+
+def products(
+    by: Products, data: Line, output: Line, pixels: int, scratch: tirx.Var | None = None
+) -> list[tirx.Stmt]:
+    """All channels of some pixels, two at a time, and the last by itself if need be.
+
+    Parameters
+    ----------
+    scratch
+        of two pixels: they are copied from there when both are computed, so that the output may lie
+        over the data up to the very pixel.
+    """
+    pairs = pixels // 2 * 2 if by.channels % 4 == 0 else 0
+    statements = []
+    if pairs:
+        statements.append(_pairs(by, data, output, pairs, scratch))
+    if pairs < pixels:
+        data, output = data.moved(pairs), output.moved(pairs)
+        if scratch is None or by.channels % 4:
+            statements.append(_singles(by, data, output, pixels - pairs))
+        else:
+            kept = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)
+            statements += [_singles(by, data, kept, 1), _copied(kept, output, by.channels)]
+    return statements
+
+
+def _arguments(by: Products, data: Line, output: Line, pixels: int) -> list[tirx.Expr | int]:
+    return [
+        *(data.at(0), by.weight[0], by.records[0], output.at(0)),
+        *(data.distance, output.distance, pixels, by.channels),
+        *(by.rows.columns, by.rows.rows, by.row_distance, *by.limits.arguments),
+    ]
+
+
+def _symbol(by: Products, at_once: int) -> str:
+    several = "_rows" if by.rows.rows > 1 else ""
+    return f"tvmgen_mve_conv2d_{at_once}x4{several}{by.limits.suffix}"
+
+
+def _singles(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
+    tile = tirx.Var("tile", "int32")
+    body = _tile(by, data.moved(tile), output.moved(tile), 1)
+    arguments = _arguments(by, data, output, pixels)
+    return tensor_intrin(_symbol(by, 1), arguments, _nest(((tile, pixels),), body))
+
+
+def _pairs(
+    by: Products, data: Line, output: Line, pixels: int, scratch: tirx.Var | None
+) -> tirx.Stmt:
+    tile = tirx.Var("tile", "int32")
+    if scratch is None:
+        body = _tile(by, data.moved(tile * 2), output.moved(tile * 2), 2)
+        arguments = [*_arguments(by, data, output, pixels), 0]
+    else:
+        kept = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)
+        body = sequence(
+            [
+                _tile(by, data.moved(tile * 2), kept, 2),
+                _copy(kept, output.moved(tile * 2), 2 * by.channels),
+            ]
+        )
+        arguments = [*_arguments(by, data, kept, pixels), output.at(0)]
+    return tensor_intrin(_symbol(by, 2), arguments, _nest(((tile, pixels // 2),), body))
+
+
+def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
+    """Four channels at a time of pixels that are computed at once: what a channel is computed from
+    is read before any of the four is stored."""
+    rows, groups = by.rows, -(-by.channels // 4)
+    group, row, k, p, c = (tirx.Var(name, "int32") for name in ("group", "row", "k", "p", "c"))
+    acc = tirx.decl_buffer((pixels * 4,), "int32", "acc", scope="local")
+    element = data.at(p * data.distance + row * by.row_distance + k)
+    block = tirx.floormod(tirx.floordiv(k, LANES) + 1, rows.blocks)
+    place = ((group * rows.rows + row) * rows.blocks + block) * 4 + c
+    factor = by.weight[place * LANES + tirx.floormod(k, LANES)]
+    at = p * 4 + c
+    product = element.astype("int32") * factor.astype("int32")
+    value = rescaled(acc[at], by.records, group * 8 + c, by.limits)
+    store = output.store(p * output.distance + group * 4 + c, value)
+    if by.channels % 4:
+        store = tirx.IfThenElse(group * 4 + c < by.channels, store, None)
+    begun = tirx.BufferStore(acc, tirx.IntImm("int32", 0), [at])
+    added = tirx.BufferStore(acc, acc[at] + product, [at])
+    all_of = ((p, pixels), (c, 4))
+    body = sequence(
+        [
+            tirx.AllocBuffer(acc),
+            _nest(all_of, begun),
+            _nest(((row, rows.rows), (k, rows.columns), *all_of), added),
+            _nest(all_of, store),
+        ]
+    )
+    return _nest(((group, groups),), body)
+
+
+def _copied(line: Line, output: Line, count: int) -> tirx.Stmt:
+    arguments = [output.at(0), line.at(0), count, 1, 0, 0]
+    return tensor_intrin("tvmgen_mve_copy_rows", arguments, _copy(line, output, count))
+
+
+def _copy(line: Line, output: Line, count: int) -> tirx.Stmt:
+    i = tirx.Var("i", "int32")
+    return _nest(((i, count),), output.store(i, line.at(i)))
+
+
+def _nest(loops: tuple[tuple[tirx.Var, int], ...], body: tirx.Stmt) -> tirx.Stmt:
+    for index, extent in reversed(loops):
+        body = tirx.For(index, 0, extent, tirx.ForKind.SERIAL, body)
+    return body

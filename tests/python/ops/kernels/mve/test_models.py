@@ -1,0 +1,71 @@
+"""Operators for cores with MVE compute the bytes of tflite-micro: the loops that analyses see, and
+the functions that C calls, whose portable bodies run on this host."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.built_ways import Matrix, Way, available, model_of_suite, real_model
+from support.c_program import SANITIZERS
+from support.quantized_models import CATALOG
+from usmp.objects.cores import CORES
+
+pytestmark = pytest.mark.models
+
+TARGET = "c -mcpu=cortex-m55"
+FUNCTIONS = {
+    "conv_2d_same": "tvmgen_mve_window(",
+    "conv_2d_kernel_1x1": "tvmgen_mve_conv2d_",
+    "conv_2d_kernel_2x2_stride_2_valid": "tvmgen_mve_conv2d_",
+    "conv_2d_kernel_larger_than_input": "tvmgen_mve_window(",
+    "conv_2d_dilation_3x1_valid": "tvmgen_mve_conv2d_",
+    "conv_2d_random_8": "tvmgen_mve_conv2d_2x4_rows_up(",
+    "conv_2d_two_batches": "tvmgen_mve_conv2d_",
+    "conv_2d_one_input_channel": "tvmgen_mve_conv2d_",
+    "conv_2d_first_layer": "tvmgen_mve_conv2d_",
+    "conv_2d_random_12": "tvmgen_mve_window(",
+    "depthwise_conv_2d_kernel_larger_than_input": "tvmgen_mve_depthwise_row_64(",
+    "depthwise_conv_2d_random_5": "tvmgen_mve_depthwise_row_",
+    "depthwise_conv_2d_random_21": "tvmgen_mve_depthwise_row_",
+    "fully_connected_rows": "tvmgen_mve_conv2d_1x4",
+    "fully_connected_long": "tvmgen_mve_conv2d_",
+    "average_pool_2d_valid": "tvmgen_mve_average_pool(",
+    "average_pool_2d_global": "tvmgen_mve_average_pool(",
+}
+"""Models of one operator, and a function that computes it."""
+
+
+def model_named(name: str) -> tuple[Matrix, bytes]:
+    return model_of_suite(next(model for model in CATALOG if model.name == name), 3)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_compute_what_the_operator_does(name):
+    matrix, expected = model_named(name)
+    way = Way(target=TARGET, poison=True, flags=tuple(SANITIZERS))
+    assert matrix.failures(available([way]), expected) == []
+    source = next(v for k, v in matrix.factory(way).files().items() if k.endswith("lib0.c"))
+    assert f"  {FUNCTIONS[name]}".encode() in source
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_loops_compute_what_the_operator_does(name, monkeypatch):
+    """LLVM computes loops, not functions."""
+    monkeypatch.setattr("usmp.pipeline.core_of", lambda _: CORES["cortex-m55"])
+    matrix, expected = model_named(name)
+    assert matrix.failures([Way(target="llvm")], expected) == []
+
+
+@pytest.mark.parametrize("name", ["mlperf_kws_int8", "mlperf_strww_int8", "mlperf_ad01_int8"])
+def test_models(shared_model, name):
+    matrix, expected = real_model(shared_model(name), 3)
+    ways = [Way(target=TARGET, poison=True, flags=tuple(SANITIZERS)), Way(target=TARGET)]
+    assert matrix.failures(available(ways), expected) == []
+
+
+def test_an_addition_after_a_convolution(shared_model):
+    matrix, expected = real_model(shared_model("mlperf_resnet8_int8"), 2)
+    way = Way(target=TARGET, poison=True)
+    assert matrix.failures(available([way]), expected) == []
+    source = next(v for k, v in matrix.factory(way).files().items() if k.endswith("lib0.c"))
+    assert source.count(b"  tvmgen_mve_add(") >= 3
