@@ -32,7 +32,12 @@ _COMPOUND = {tirx.Add: "+=", tirx.Sub: "-=", tirx.Mul: "*="}
 """`x = x + y` as `x += y`: the same operation on the same operands in the same order."""
 
 
-def print_function(facts: FunctionFacts, functions: Mapping[str, str], helpers: Helpers) -> str:
+def print_function(
+    facts: FunctionFacts,
+    functions: Mapping[str, str],
+    helpers: Helpers,
+    stays_apart: bool = False,
+) -> str:
     """The definition of a PrimFunc as a static C function.
 
     Parameters
@@ -43,6 +48,9 @@ def print_function(facts: FunctionFacts, functions: Mapping[str, str], helpers: 
         C names of all PrimFuncs of the module, by the names of their GlobalVars.
     helpers
         collects the helper functions that the code needs.
+    stays_apart
+        whether compilers are to call it: inlined into its caller, it would share the registers of
+        its loops with all others.
 
     Raises
     ------
@@ -51,7 +59,7 @@ def print_function(facts: FunctionFacts, functions: Mapping[str, str], helpers: 
     """
     try:
         with report_faults(f"to write operator {facts.name} in C"):
-            return _FunctionPrinter(facts, functions, helpers).print()
+            return _FunctionPrinter(facts, functions, helpers).print(stays_apart)
     except UnsupportedInC as error:
         raise UnsupportedInC(f"{facts.name}: {error}") from error
 
@@ -95,7 +103,7 @@ class _FunctionPrinter:
         self.lines: list[str] = []
         self.indent = 1
 
-    def print(self) -> str:
+    def print(self, stays_apart: bool) -> str:
         types = parameter_types(self.func, self.facts.written_parameters)
         declared = []
         for param, type_name in zip(self.func.params, types, strict=True):
@@ -106,7 +114,8 @@ class _FunctionPrinter:
             if param not in self.used:
                 self._line(f"(void){self.names[param]};")
         self._statement(self.func.body)
-        head = _head(f"static {result_type(self.func)}", self.c_name, declared)
+        start = "static TVMGEN_NOINLINE" if stays_apart else "static"
+        head = _head(f"{start} {result_type(self.func)}", self.c_name, declared)
         return "\n".join([*self.own_functions, head, *self.lines, "}"])
 
     def _line(self, text: str) -> None:
@@ -257,7 +266,6 @@ class _FunctionPrinter:
         function = self.scope.unique(f"{self.c_name}_{name}")
         declared = [f"{known[variable]} {variable}" for variable in passed]
         head = _head("static TVMGEN_NOINLINE void", function, declared)
-        self.expressions.helpers.has_own_functions = True
         self.own_functions.append("\n".join([head, *inner, "}\n"]))
         self._line(f"{function}({', '.join(passed)});")
 

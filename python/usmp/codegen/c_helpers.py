@@ -26,15 +26,11 @@ class Helpers:
     """Functions of the user that the code calls; name -> C declaration."""
     declared: frozenset[str] = frozenset()
     """Functions of the user that the header declares."""
-    has_own_functions: bool = False
-    """Whether some functions are not to be inlined."""
 
     @property
     def ask_for_features(self) -> bool:
-        """Whether there are functions that ask for the features of the core or the compiler."""
-        return self.has_own_functions or any(
-            "TVMGEN_INLINE" in text for text in self.definitions.values()
-        )
+        """Whether there are functions that ask for the features of the core."""
+        return any("TVMGEN_INLINE" in text for text in self.definitions.values())
 
     def extreme(self, name: str, dtype: str, operator: str) -> str:
         """A `min` or `max` that evaluates each operand once."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from usmp.codegen.c_files import text_of
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.interface import Interface
 from usmp.codegen.operator_calls import OperatorCall, OperatorTensor
@@ -40,23 +39,6 @@ def define_operator_hooks(interface: Interface) -> list[str]:
         "#endif\n",
     ]
     return ["\n".join(lines)]
-
-
-def seen_by_hooks(interface: Interface, printed: dict[str, str]) -> dict[str, str]:
-    """The printed functions by name; those that operators are stay functions of their own, so that
-    all they do is done between their hooks."""
-    if not interface.operator_hooks:
-        return printed
-    operators = {name for call in interface.operators for name in call.functions}
-    return {
-        name: f"TVMGEN_NOINLINE {text}" if name in operators else text
-        for name, text in printed.items()
-    }
-
-
-def noinline_macro(interface: Interface) -> list[str]:
-    """What `seen_by_hooks` needs before it."""
-    return [text_of("noinline_macro.h")] if interface.operator_hooks else []
 
 
 def _described(interface: Interface, call: OperatorCall) -> str:

@@ -15,14 +15,10 @@ from usmp.codegen.c_entry_points import (
     print_entry_points,
     print_preamble,
 )
-from usmp.codegen.c_files import mve_macros
+from usmp.codegen.c_files import mve_macros, text_of
 from usmp.codegen.c_function import parameter_types, print_function, result_type
 from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.c_operator_hooks import (
-    define_operator_hooks,
-    noinline_macro,
-    seen_by_hooks,
-)
+from usmp.codegen.c_operator_hooks import define_operator_hooks
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.core_features import print_features
@@ -50,15 +46,18 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     c_names = function_symbols(interface, order)
     declared = [str(function.symbol) for function in interface.accelerator_functions]
     helpers = Helpers(declared=frozenset([*declared, *interface.operator_hooks]))
-    printed = {name: print_function(facts.of(name), c_names, helpers) for name in order}
+    mains_of = {entry.function for entry in interface.entries}
+    printed = {
+        name: print_function(facts.of(name), c_names, helpers, stays_apart=name not in mains_of)
+        for name in order
+    }
     bodies = [printed.pop(entry.function) for entry in interface.entries]
     mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
-    printed = seen_by_hooks(interface, printed)
     parts = [
         print_preamble(interface),
+        *([text_of("noinline_macro.h")] if printed else []),
         *print_features(mod, interface, helpers),
         *([macros] if (macros := mve_macros(helpers.definitions)) else []),
-        *noinline_macro(interface),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
         *define_operator_hooks(interface),

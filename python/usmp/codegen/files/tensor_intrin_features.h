@@ -4,10 +4,8 @@
  * computes the same. Immediate operands need an optimizer, since distances are arguments. */
 #if defined(__GNUC__)
 #define TVMGEN_INLINE static inline __attribute__((__always_inline__))
-#define TVMGEN_NOINLINE __attribute__((__noinline__))
 #else
 #define TVMGEN_INLINE static inline
-#define TVMGEN_NOINLINE
 #endif
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && defined(__thumb2__) && \
     defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN) && !defined(TVMGEN_PORTABLE)
