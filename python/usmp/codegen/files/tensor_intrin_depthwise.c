@@ -30,3 +30,20 @@ TVMGEN_INLINE void tvmgen_depthwise_4(const int8_t* x, const int8_t* w, int32_t 
   acc[3] += (x[3] + offset) * w[3];
 #endif
 }
+
+/* The same of the rows and columns of a window, whose weights lie w_row apart from row to row. */
+TVMGEN_INLINE void tvmgen_depthwise_window_4(const int8_t* x, int32_t x_row, int32_t x_column,
+                                             const int8_t* w, int32_t w_row, int32_t rows,
+                                             int32_t columns, int32_t offset, int32_t* acc) {
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
+  for (; rows > 0; --rows, x += x_row, w += w_row) {
+    const int8_t *p = x, *q = w;
+    for (int32_t k = columns; k > 0; --k, p += x_column, q += 4) {
+      tvmgen_depthwise_4(p, q, offset, sums);
+    }
+  }
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
+}

@@ -92,7 +92,7 @@ class Depthwise:
                 *([x >= columns.first] if columns.first > 0 else []),
                 *([x < columns.end] if columns.end < width else []),
             ]
-            edge = own_function("edge", self._channels(b, y, x, self._at_edge))
+            edge = self._edge(b, y, x)
             if rows.first >= rows.end or columns.first >= columns.end:
                 return edge
             inside = own_function("inside", self._channels(b, y, x, self._inside))
@@ -105,6 +105,32 @@ class Depthwise:
 
         batch = int(self.data.shape[0])
         return loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
+
+    def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
+        """All channels of a pixel whose window may reach beyond the data."""
+        if not self.skips_padding or self.window.dilations != (1, 1):
+            return own_function("edge", self._channels(b, y, x, self._at_edge))
+        binds: list[tirx.Stmt] = []
+        spans = []
+        for side, position in enumerate((self._row(y, 0), self._column(x, 0))):
+            extent, taps = self.window.data[side], self.window.kernel[side]
+            begin, count = tirx.Var("begin", "int32"), tirx.Var("count", "int32")
+            least = tirx.min(tirx.max(-position, 0), taps)
+            binds.append(tirx.Bind(begin, least))
+            end = tirx.min(extent - position, taps)
+            binds.append(tirx.Bind(count, tirx.max(end - begin, 0)))
+            spans.append((position + begin, begin, count))
+        (row, ky, rows), (column, kx, columns) = spans
+
+        def taps_inside(y: tirx.Expr, x: tirx.Expr, tile: _Tile) -> tirx.Stmt:
+            return tile.products((row, column), (ky, kx), (rows, columns))
+
+        return sequence([*binds, own_function("edge", self._channels(b, y, x, taps_inside))])
+
+    @property
+    def skips_padding(self) -> bool:
+        """Whether taps outside of the data add nothing to accumulators."""
+        return not self.is_folded or not self.zero_point
 
     def _channels(
         self,
@@ -152,7 +178,7 @@ class Depthwise:
                 return tile.zero_point(ky, kx)
 
             condition = tirx.all(position >= 0, position < height)
-            zeros = None if tile.reads_no_zero_points else _each(kernel_width, outside)
+            zeros = None if self.skips_padding else _each(kernel_width, outside)
             return tirx.IfThenElse(condition, _each(kernel_width, tap), zeros)
 
         return loop("ky", kernel_height, row)
@@ -193,31 +219,50 @@ class _Tile:
         """What is added to each element of the data."""
         return 0 if self.depthwise.is_folded else -self.depthwise.zero_point
 
-    @property
-    def reads_no_zero_points(self) -> bool:
-        """Whether taps outside of the data add nothing to accumulators."""
-        return not self.depthwise.is_folded or not self.depthwise.zero_point
-
     def product(
         self, row: tirx.Expr, column: tirx.Expr, ky: int | tirx.Expr, kx: int | tirx.Expr
     ) -> tirx.Stmt:
         """Add what a tap gives."""
-        data, offset = self.depthwise.data, self._offset
-
-        def term(n: tirx.Expr) -> tirx.Expr:
-            value = data[self.b, row, column, self.c + n].astype("int32")
-            moved = value + tirx.IntImm("int32", offset) if offset else value
-            return moved * self._element(ky, kx, n).astype("int32")
-
-        added = self._added(term)
+        added = self._products((row, column), (ky, kx))
         if self.number != CHANNELS:
             return added
-        first = [data[self.b, row, column, self.c], self._element(ky, kx, 0)]
-        return tensor_intrin("tvmgen_depthwise_4", [*first, offset, self.acc[0]], added)
+        first = [self.depthwise.data[self.b, row, column, self.c], self._element(ky, kx, 0)]
+        return tensor_intrin("tvmgen_depthwise_4", [*first, self._offset, self.acc[0]], added)
+
+    def products(
+        self,
+        first: tuple[tirx.Expr, tirx.Expr],
+        tap: tuple[tirx.Expr, tirx.Expr],
+        extents: tuple[tirx.Expr, tirx.Expr],
+    ) -> tirx.Stmt:
+        """Add what some rows and columns of taps give.
+
+        Parameters
+        ----------
+        first, tap
+            row and column of the first one, in the data and in the kernel.
+        extents
+            numbers of rows and columns.
+        """
+        (row, column), (ky, kx), (rows, columns) = first, tap, extents
+        data, width = self.depthwise.data, self.depthwise.window.kernel[1]
+        i, j = tirx.Var("i", "int32"), tirx.Var("j", "int32")
+        added = self._products((row + i, column + j), (ky + i, kx + j))
+        inner = tirx.For(j, 0, columns, tirx.ForKind.SERIAL, added)
+        body = tirx.For(i, 0, rows, tirx.ForKind.SERIAL, inner)
+        if self.number != CHANNELS:
+            return body
+        channels = int(data.shape[3])
+        arguments = [
+            *(data[self.b, row, column, self.c], int(data.shape[2]) * channels, channels),
+            *(self._element(ky, kx, 0), width * CHANNELS, rows, columns),
+            *(self._offset, self.acc[0]),
+        ]
+        return tensor_intrin("tvmgen_depthwise_window_4", arguments, body)
 
     def zero_point(self, ky: int | tirx.Expr, kx: int | tirx.Expr) -> tirx.Stmt | None:
         """Add what a tap outside of the data gives; None if that is nothing."""
-        if self.reads_no_zero_points:
+        if self.depthwise.skips_padding:
             return None
         factor = self.depthwise.zero_point
 
@@ -229,6 +274,18 @@ class _Tile:
             return added
         arguments = [self._element(ky, kx, 0), 1, 1, factor, self.acc[0]]
         return tensor_intrin(f"tvmgen_weights_sum_{CHANNELS}", arguments, added)
+
+    def _products(
+        self, position: tuple[tirx.Expr, tirx.Expr], tap: tuple[int | tirx.Expr, int | tirx.Expr]
+    ) -> tirx.Stmt:
+        data, offset = self.depthwise.data, self._offset
+
+        def term(n: tirx.Expr) -> tirx.Expr:
+            value = data[(self.b, *position, self.c + n)].astype("int32")
+            moved = value + tirx.IntImm("int32", offset) if offset else value
+            return moved * self._element(*tap, n).astype("int32")
+
+        return self._added(term)
 
     def _element(self, ky: int | tirx.Expr, kx: int | tirx.Expr, n: int | tirx.Expr) -> tirx.Expr:
         height, width = self.depthwise.window.kernel
