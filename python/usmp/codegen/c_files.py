@@ -54,7 +54,8 @@ _MVE_FILES = (
 )
 
 C_TENSOR_INTRINSICS = (
-    functions_of("tensor_intrin_dot_steps.c")
+    functions_of("tensor_intrin_dot_columns.c")
+    | functions_of("tensor_intrin_dot_steps.c")
     | functions_of("tensor_intrin_dot_vectors.c")
     | functions_of("tensor_intrin_dot.c")
     | functions_of("tensor_intrin_window.c")

@@ -12,7 +12,7 @@ from support.tensor_intrinsic_programs import (
     check_on_host,
 )
 
-TILES = [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (4, 1)]
+TILES = [(1, 1), (1, 2), (1, 4), (1, 6), (2, 1), (2, 2), (4, 1)]
 
 CASE = """
 static void window_%(name)s(void) {

@@ -131,6 +131,57 @@ TVMGEN_INLINE void tvmgen_dot_1x4(const int8_t* x, int32_t x_distance, const int
   acc[3] = sums[3];
 }
 
+TVMGEN_INLINE void tvmgen_dot_run_1x6(const int8_t** x, const int8_t** w, int32_t w_distance,
+                                      int32_t n, int32_t offset, int32_t* acc) {
+#if defined(TVMGEN_X86)
+  const int8_t *x1 = *x, *w1 = *w + 4 * w_distance;
+  tvmgen_dot_run_1x4(x, w, w_distance, n, offset, acc);
+  tvmgen_dot_run_1x2(&x1, &w1, w_distance, n, offset, acc + 4);
+#elif defined(TVMGEN_VECTORS)
+  const int8_t *const p = *x, *const q = *w;
+  int32_t sums[6] = {0};
+  for (int32_t k = 0; k < n; ++k) {
+    const int16_t x0 = (int16_t)(p[k] + offset);
+    sums[0] += x0 * q[k];
+    sums[1] += x0 * q[w_distance + k];
+    sums[2] += x0 * q[2 * w_distance + k];
+    sums[3] += x0 * q[3 * w_distance + k];
+    sums[4] += x0 * q[4 * w_distance + k];
+    sums[5] += x0 * q[5 * w_distance + k];
+  }
+  acc[0] += sums[0];
+  acc[1] += sums[1];
+  acc[2] += sums[2];
+  acc[3] += sums[3];
+  acc[4] += sums[4];
+  acc[5] += sums[5];
+  *x += n;
+  *w += n;
+#else
+  for (; n >= 16; n -= 16) {
+    tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
+    tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
+    tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
+    tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
+  }
+  for (; n >= 4; n -= 4) tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
+  for (; n > 0; --n, ++*x, ++*w) tvmgen_dot_column_1x6(*x, *w, w_distance, offset, acc);
+#endif
+}
+
+TVMGEN_INLINE void tvmgen_dot_1x6(const int8_t* x, int32_t x_distance, const int8_t* w,
+                                  int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
+  int32_t sums[6] = {acc[0], acc[1], acc[2], acc[3], acc[4], acc[5]};
+  (void)x_distance;
+  tvmgen_dot_run_1x6(&x, &w, w_distance, n, offset, sums);
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
+  acc[4] = sums[4];
+  acc[5] = sums[5];
+}
+
 TVMGEN_INLINE void tvmgen_dot_run_2x1(const int8_t** x, int32_t x_distance, const int8_t** w,
                                       int32_t n, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_X86)

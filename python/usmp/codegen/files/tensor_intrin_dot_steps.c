@@ -3,10 +3,10 @@
  * Each adds to acc[p * C + c] what pixel p at x + p * x_distance and channel c at
  * w + c * w_distance give, and moves both pointers on. The instructions stand in an order that the
  * Cortex-M7 issues in pairs. Distances that are no constants, or too large for an instruction, take
- * steps of fewer pixels or channels. In C the columns stay in order: GCC would load many of them
- * first, and keep them on the stack. */
+ * steps of fewer pixels or channels. */
 #include <stdint.h>
 
+#include "tensor_intrin_dot_columns.c"
 #include "tensor_intrin_features.h"
 
 /* Whether `factor` times a distance is an offset of a load. */
@@ -17,90 +17,6 @@ TVMGEN_INLINE int tvmgen_is_offset(int32_t distance, int32_t factor) {
   (void)distance, (void)factor;
   return 0;
 #endif
-}
-
-TVMGEN_INLINE void tvmgen_in_order_1(int32_t* acc) {
-#if defined(__GNUC__) && !defined(TVMGEN_VECTORS)
-  __asm__ volatile("" : "+r"(acc[0]) : : "memory");
-#else
-  (void)acc;
-#endif
-}
-
-TVMGEN_INLINE void tvmgen_in_order_2(int32_t* acc) {
-#if defined(__GNUC__) && !defined(TVMGEN_VECTORS)
-  __asm__ volatile("" : "+r"(acc[0]), "+r"(acc[1]) : : "memory");
-#else
-  (void)acc;
-#endif
-}
-
-TVMGEN_INLINE void tvmgen_in_order_4(int32_t* acc) {
-#if defined(__GNUC__) && !defined(TVMGEN_VECTORS)
-  __asm__ volatile("" : "+r"(acc[0]), "+r"(acc[1]), "+r"(acc[2]), "+r"(acc[3]) : : "memory");
-#else
-  (void)acc;
-#endif
-}
-
-TVMGEN_INLINE void tvmgen_dot_column_1x1(const int8_t* x, const int8_t* w, int32_t offset,
-                                         int32_t* acc) {
-  const int32_t x0 = x[0] + offset;
-  const int32_t w0 = w[0];
-  acc[0] += x0 * w0;
-  tvmgen_in_order_1(acc);
-}
-
-TVMGEN_INLINE void tvmgen_dot_column_1x2(const int8_t* x, const int8_t* w, int32_t w_distance,
-                                         int32_t offset, int32_t* acc) {
-  const int32_t x0 = x[0] + offset;
-  const int32_t w0 = w[0], w1 = w[w_distance];
-  acc[0] += x0 * w0;
-  acc[1] += x0 * w1;
-  tvmgen_in_order_2(acc);
-}
-
-TVMGEN_INLINE void tvmgen_dot_column_2x1(const int8_t* x, int32_t x_distance, const int8_t* w,
-                                         int32_t offset, int32_t* acc) {
-  const int32_t x0 = x[0] + offset, x1 = x[x_distance] + offset;
-  const int32_t w0 = w[0];
-  acc[0] += x0 * w0;
-  acc[1] += x1 * w0;
-  tvmgen_in_order_2(acc);
-}
-
-TVMGEN_INLINE void tvmgen_dot_column_2x2(const int8_t* x, int32_t x_distance, const int8_t* w,
-                                         int32_t w_distance, int32_t offset, int32_t* acc) {
-  const int32_t x0 = x[0] + offset, x1 = x[x_distance] + offset;
-  const int32_t w0 = w[0], w1 = w[w_distance];
-  acc[0] += x0 * w0;
-  acc[1] += x0 * w1;
-  acc[2] += x1 * w0;
-  acc[3] += x1 * w1;
-  tvmgen_in_order_4(acc);
-}
-
-TVMGEN_INLINE void tvmgen_dot_column_1x4(const int8_t* x, const int8_t* w, int32_t w_distance,
-                                         int32_t offset, int32_t* acc) {
-  const int32_t x0 = x[0] + offset;
-  const int32_t w0 = w[0], w1 = w[w_distance], w2 = w[2 * w_distance], w3 = w[3 * w_distance];
-  acc[0] += x0 * w0;
-  acc[1] += x0 * w1;
-  acc[2] += x0 * w2;
-  acc[3] += x0 * w3;
-  tvmgen_in_order_4(acc);
-}
-
-TVMGEN_INLINE void tvmgen_dot_column_4x1(const int8_t* x, int32_t x_distance, const int8_t* w,
-                                         int32_t offset, int32_t* acc) {
-  const int32_t x0 = x[0] + offset, x1 = x[x_distance] + offset, x2 = x[2 * x_distance] + offset,
-                x3 = x[3 * x_distance] + offset;
-  const int32_t w0 = w[0];
-  acc[0] += x0 * w0;
-  acc[1] += x1 * w0;
-  acc[2] += x2 * w0;
-  acc[3] += x3 * w0;
-  tvmgen_in_order_4(acc);
 }
 
 TVMGEN_INLINE void tvmgen_dot_step_1x1(const int8_t** x, const int8_t** w, int32_t offset,
@@ -351,6 +267,67 @@ TVMGEN_INLINE void tvmgen_dot_step_4x1(const int8_t** x, int32_t x_distance, con
   tvmgen_dot_column_4x1(*x + 1, x_distance, *w + 1, offset, acc);
   tvmgen_dot_column_4x1(*x + 2, x_distance, *w + 2, offset, acc);
   tvmgen_dot_column_4x1(*x + 3, x_distance, *w + 3, offset, acc);
+  *x += 4;
+  *w += 4;
+#endif
+}
+
+TVMGEN_INLINE void tvmgen_dot_step_1x6(const int8_t** x, const int8_t** w, int32_t w_distance,
+                                       int32_t offset, int32_t* acc) {
+#if defined(TVMGEN_DSP)
+  if (!tvmgen_is_offset(w_distance, 5)) {
+    const int8_t *x1 = *x, *w1 = *w + 4 * w_distance;
+    tvmgen_dot_step_1x4(x, w, w_distance, offset, acc);
+    tvmgen_dot_step_1x2(&x1, &w1, w_distance, offset, acc + 4);
+    return;
+  }
+  const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
+  uint32_t x0l, wl, x0h, wh;
+  __asm__ volatile(
+      "ldr %[x0l], [%[px]], #4\n\t"
+      "ldr %[wl], [%[pw]], #4\n\t"
+      "sxtab16 %[x0h], %[o], %[x0l], ror #8\n\t"
+      "sxtb16 %[wh], %[wl], ror #8\n\t"
+      "sxtab16 %[x0l], %[o], %[x0l]\n\t"
+      "sxtb16 %[wl], %[wl]\n\t"
+      "smlad %[a0], %[x0h], %[wh], %[a0]\n\t"
+      "ldr %[wh], [%[pw], %[WD1]]\n\t"
+      "smlad %[a0], %[x0l], %[wl], %[a0]\n\t"
+      "sxtb16 %[wl], %[wh], ror #8\n\t"
+      "sxtb16 %[wh], %[wh]\n\t"
+      "smlad %[a1], %[x0h], %[wl], %[a1]\n\t"
+      "ldr %[wl], [%[pw], %[WD2]]\n\t"
+      "smlad %[a1], %[x0l], %[wh], %[a1]\n\t"
+      "sxtb16 %[wh], %[wl], ror #8\n\t"
+      "sxtb16 %[wl], %[wl]\n\t"
+      "smlad %[a2], %[x0h], %[wh], %[a2]\n\t"
+      "ldr %[wh], [%[pw], %[WD3]]\n\t"
+      "smlad %[a2], %[x0l], %[wl], %[a2]\n\t"
+      "sxtb16 %[wl], %[wh], ror #8\n\t"
+      "sxtb16 %[wh], %[wh]\n\t"
+      "smlad %[a3], %[x0h], %[wl], %[a3]\n\t"
+      "ldr %[wl], [%[pw], %[WD4]]\n\t"
+      "smlad %[a3], %[x0l], %[wh], %[a3]\n\t"
+      "sxtb16 %[wh], %[wl], ror #8\n\t"
+      "sxtb16 %[wl], %[wl]\n\t"
+      "smlad %[a4], %[x0h], %[wh], %[a4]\n\t"
+      "ldr %[wh], [%[pw], %[WD5]]\n\t"
+      "smlad %[a4], %[x0l], %[wl], %[a4]\n\t"
+      "sxtb16 %[wl], %[wh], ror #8\n\t"
+      "sxtb16 %[wh], %[wh]\n\t"
+      "smlad %[a5], %[x0h], %[wl], %[a5]\n\t"
+      "smlad %[a5], %[x0l], %[wh], %[a5]"
+      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]),
+        [a3] "+r"(acc[3]), [a4] "+r"(acc[4]), [a5] "+r"(acc[5]), [x0l] "=&r"(x0l), [wl] "=&r"(wl),
+        [x0h] "=&r"(x0h), [wh] "=&r"(wh)
+      : [WD1] "i"(w_distance - 4), [WD2] "i"(2 * w_distance - 4), [WD3] "i"(3 * w_distance - 4),
+        [WD4] "i"(4 * w_distance - 4), [WD5] "i"(5 * w_distance - 4), [o] "r"(offsets)
+      : "memory");
+#else
+  tvmgen_dot_column_1x6(*x, *w, w_distance, offset, acc);
+  tvmgen_dot_column_1x6(*x + 1, *w + 1, w_distance, offset, acc);
+  tvmgen_dot_column_1x6(*x + 2, *w + 2, w_distance, offset, acc);
+  tvmgen_dot_column_1x6(*x + 3, *w + 3, w_distance, offset, acc);
   *x += 4;
   *w += 4;
 #endif

@@ -49,6 +49,23 @@ TVMGEN_INLINE void tvmgen_window_1x4(const int8_t* x, int32_t x_distance, int32_
   acc[3] = sums[3];
 }
 
+TVMGEN_INLINE void tvmgen_window_1x6(const int8_t* x, int32_t x_distance, int32_t x_row,
+                                     const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
+                                     int32_t offset, int32_t* acc) {
+  int32_t sums[6] = {acc[0], acc[1], acc[2], acc[3], acc[4], acc[5]};
+  (void)x_distance;
+  for (; rows > 0; --rows, x += x_row) {
+    const int8_t* p = x;
+    tvmgen_dot_run_1x6(&p, &w, w_distance, n, offset, sums);
+  }
+  acc[0] = sums[0];
+  acc[1] = sums[1];
+  acc[2] = sums[2];
+  acc[3] = sums[3];
+  acc[4] = sums[4];
+  acc[5] = sums[5];
+}
+
 TVMGEN_INLINE void tvmgen_window_2x1(const int8_t* x, int32_t x_distance, int32_t x_row,
                                      const int8_t* w, int32_t w_distance, int32_t rows, int32_t n,
                                      int32_t offset, int32_t* acc) {

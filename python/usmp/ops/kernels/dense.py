@@ -17,13 +17,13 @@ from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.weighted import Ending, WeightedOperator, weighted_operator
 from usmp.tir.nodes import nodes_of
 
-_CHANNELS = (4, 2, 1)
+_CHANNELS = (6, 4, 2, 1)
 
 
 def dense_kernel(
     func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
 ) -> Kernel | None:
-    """A product with a constant matrix, of one row and four output channels at a time."""
+    """A product with a constant matrix, of one row and six output channels at a time."""
     operator = weighted_operator(func, constants)
     if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None

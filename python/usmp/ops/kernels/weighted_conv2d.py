@@ -11,7 +11,7 @@ from tvm.ir import TensorLoad, Var
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.conv2d import SINGLE_CHANNELS, Convolution, convolution
+from usmp.ops.kernels.conv2d import Convolution, convolution
 from usmp.ops.kernels.convolution_costs import convolution_instructions
 from usmp.ops.kernels.costs import Costs, costs_of
 from usmp.ops.kernels.data_window import data_window
@@ -22,7 +22,7 @@ from usmp.ops.kernels.weighted import weighted_operator
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import nodes_of
 
-_TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, SINGLE_CHANNELS))
+_TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
 """Numbers of pixels, and of channels."""
 
 
