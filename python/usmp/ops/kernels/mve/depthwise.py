@@ -28,7 +28,7 @@ _NINE = 9
 def mve_depthwise_kernel(
     func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
 ) -> Kernel | None:
-    """A convolution of each channel by itself, of a multiple of four channels."""
+    """A convolution of each channel by itself."""
     operator = weighted_operator(func, constants) if core.has_mve else None
     if operator is None or operator.record.kind != "depthwise_conv2d":
         return None
@@ -38,7 +38,6 @@ def mve_depthwise_kernel(
     is_possible = (
         window is not None
         and int(operator.data.shape[3]) == channels
-        and channels % 4 == 0
         and height * width <= _MOST_TAPS
         and int(operator.values.min(initial=0)) >= -127
     )
