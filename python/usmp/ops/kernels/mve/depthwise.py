@@ -21,8 +21,9 @@ from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
-_MOST_TAPS = 64
 _NINE = 9
+_ROOM = (_NINE, 16, 64)
+"""Of functions: for how many taps. That for nine is for no others."""
 
 
 def mve_depthwise_kernel(
@@ -38,7 +39,7 @@ def mve_depthwise_kernel(
     is_possible = (
         window is not None
         and int(operator.data.shape[3]) == channels
-        and height * width <= _MOST_TAPS
+        and height * width <= _ROOM[-1]
         and int(operator.values.min(initial=0)) >= -127
     )
     if window is None or not is_possible:
@@ -157,7 +158,8 @@ def _loops(
             window.output[1],
             lambda x: loop("c", channels, lambda c: sequence(element(b, y, x, c))),
         )
-        symbol = f"tvmgen_mve_depthwise_row_{_NINE if taps == _NINE else _MOST_TAPS}"
+        room = _NINE if taps == _NINE else next(most for most in _ROOM[1:] if taps <= most)
+        symbol = f"tvmgen_mve_depthwise_row_{room}"
         return tensor_intrin(symbol, arguments, body)
 
     def element(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr, c: tirx.Expr) -> list[tirx.Stmt]:
