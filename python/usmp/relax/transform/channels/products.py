@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,9 @@ from usmp.ops.record import QuantizedOp
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.taps import Taps
 
+_ELEMENTS = 1 << 20
+"""How many weights are taken at a time, for little memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class Products:
@@ -21,15 +25,16 @@ class Products:
     Parameters
     ----------
     weight
-        (outputs, kernel height, kernel width, depth) of int64, its zero point subtracted.
+        (outputs, kernel height, kernel width, depth) as the operator has it.
     sources
-        (outputs, depth) of int64: the channel of the data that each weight is for.
+        (outputs, depth) of int64: the channel of the data that each weight is for; (1, depth) if
+        that is the same for all outputs.
     bias, multiplier, shift
         (outputs) of int64.
     taps
         where the kernel is.
-    zero_point
-        of the data.
+    zero_point, weight_zero_point
+        of the data and of the weight.
     record
         what else the operator is made from.
     """
@@ -41,24 +46,39 @@ class Products:
     shift: np.ndarray
     taps: Taps
     zero_point: int
+    weight_zero_point: int
     record: QuantizedOp
 
     def accumulators(self, data: ChannelRanges) -> tuple[np.ndarray, np.ndarray]:
         """Least and greatest sum, bias included: (outputs) of int64 each."""
-        ends = [
-            self.weight * (end[self.sources] - self.zero_point)[:, None, None, :]
-            for end in (data.least, data.greatest)
-        ]
-        least, greatest = np.minimum(*ends), np.maximum(*ends)
-        outside = self.taps.outside[None, :, :, None]
-        least = np.where(outside, np.minimum(least, 0), least)
-        greatest = np.where(outside, np.maximum(greatest, 0), greatest)
-        inside = self.taps.inside[None, :, :, None]
-        least, greatest = (np.where(inside, end, 0) for end in (least, greatest))
-        return (
-            least.sum(axis=(1, 2, 3)) + self.bias,
-            greatest.sum(axis=(1, 2, 3)) + self.bias,
-        )
+        inside, outside = (part[None, :, :, None] for part in (self.taps.inside, self.taps.outside))
+        least, greatest = self.bias.copy(), self.bias.copy()
+        for span, real in self._real_weights():
+            low, high = (
+                (end[self._sources(span)] - self.zero_point)[:, None, None, :].astype(np.float64)
+                for end in (data.least, data.greatest)
+            )
+            low = np.where(outside, np.minimum(low, 0), low) * inside
+            high = np.where(outside, np.maximum(high, 0), high) * inside
+            positive, negative = np.maximum(real, 0), np.minimum(real, 0)
+            least[span] += _summed(positive, low) + _summed(negative, high)
+            greatest[span] += _summed(positive, high) + _summed(negative, low)
+        return least, greatest
+
+    def _real_weights(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """The weights less their zero point in float64, some outputs at a time.
+
+        Sums of their products are exact: as sums that fit in 48 bits, they fit in 53.
+        """
+        outputs = len(self.weight)
+        rows = max(_ELEMENTS * outputs // max(self.weight.size, 1), 1)
+        for first in range(0, outputs, rows):
+            span = slice(first, first + rows)
+            yield span, self.weight[span].astype(np.float64) - self.weight_zero_point
+
+    def _sources(self, span: slice) -> np.ndarray:
+        """Those of some outputs."""
+        return self.sources if len(self.sources) == 1 else self.sources[span]
 
     def outputs(self, data: ChannelRanges, axis: int) -> ChannelRanges:
         """What the channels of the output, on an axis, can hold."""
@@ -76,16 +96,14 @@ class Products:
     def needs(self, data: ChannelRanges, output: ChannelRanges) -> np.ndarray:
         """Which channel of the output needs which of the data: (outputs, channels) of bool.
 
-        A constant output needs none. The share of a constant channel is a constant, if all taps on
-        it are never beside the data, or it is the zero point.
+        Of an operator of which each output may read all channels. A constant output needs none. The
+        share of a constant channel is a constant, if all taps on it are never beside the data, or
+        it is the zero point.
         """
-        used = (self.weight != 0) & self.taps.inside[None, :, :, None]
+        used = (self.weight != self.weight_zero_point) & self.taps.inside[None, :, :, None]
         at_border = (used & self.taps.outside[None, :, :, None]).any(axis=(1, 2))
-        is_zero = (data.least == self.zero_point)[self.sources]
-        is_share = data.is_constant[self.sources] & (is_zero | ~at_border)
-        needed = used.any(axis=(1, 2)) & ~is_share & ~output.is_constant[:, None]
-        needs = np.zeros((len(self.weight), data.count), bool)
-        np.logical_or.at(needs, (np.arange(len(self.weight))[:, None], self.sources), needed)
+        is_share = data.is_constant & ((data.least == self.zero_point) | ~at_border)
+        needs: np.ndarray = used.any(axis=(1, 2)) & ~is_share & ~output.is_constant[:, None]
         return needs
 
     def bias_without(self, data: ChannelRanges, removed: np.ndarray) -> np.ndarray:
@@ -96,10 +114,19 @@ class Products:
         removed
             (channels of the data) of bool.
         """
-        inside = np.where(self.taps.inside[None, :, :, None], self.weight, 0).sum(axis=(1, 2))
         values = np.where(removed & data.is_constant, data.least - self.zero_point, 0)
-        bias: np.ndarray = self.bias + (inside * values[self.sources]).sum(axis=1)
+        bias = self.bias.copy()
+        for span, real in self._real_weights():
+            at = values[self._sources(span)][:, None, None, :] * self.taps.inside[None, :, :, None]
+            bias[span] += _summed(real, at)
         return bias
+
+
+def _summed(weight: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The sums of products of each output: (outputs) of int64."""
+    broadcast = np.broadcast_to(values, weight.shape).astype(np.float64, copy=False)
+    sums: np.ndarray = np.rint(np.einsum("oyxc,oyxc->o", weight, broadcast)).astype(np.int64)
+    return sums
 
 
 def products_of(
@@ -109,15 +136,13 @@ def products_of(
     sources: np.ndarray,
     taps: Taps,
 ) -> Products:
-    """The products of an operator, whose weight is given as `Products` has it but for the zero
-    point."""
+    """The products of an operator, whose weight is given as `Products` has it."""
     named = dict(reference_constants(record, constants))
     bias, multiplier, shift = (
         named[name].astype(np.int64) for name in ("bias", "multiplier", "shift")
     )
-    real = weight.astype(np.int64) - record.inputs[1].zero_points[0]
-    zero_point = record.inputs[0].zero_point
-    return Products(real, sources, bias, multiplier, shift, taps, zero_point, record)
+    zero_points = (record.inputs[0].zero_point, record.inputs[1].zero_points[0])
+    return Products(weight, sources, bias, multiplier, shift, taps, *zero_points, record)
 
 
 def rounding_of(record: QuantizedOp) -> Rounding:

@@ -42,10 +42,12 @@ def convolution(known: Known, recorded: RecordedCall) -> Step | None:
     axis = layout.axes.index("C")
     data, is_known = channels_on(known, recorded.arguments[0], axis)
     per_group = outputs // (data.count // depth)
-    sources = np.arange(outputs)[:, None] // per_group * depth + np.arange(depth)[None, :]
+    is_grouped = depth != data.count
+    sources = np.arange(depth)[None, :]
+    if is_grouped:
+        sources = np.arange(outputs)[:, None] // per_group * depth + sources
     products = _products(recorded, weight, sources, taps_of(window))
     output = products.outputs(data, axis)
-    is_grouped = depth != data.count
     read = Read(products.needs(data, output)) if is_known and not is_grouped else None
 
     def rebuild(
@@ -106,9 +108,9 @@ def fully_connected(known: Known, recorded: RecordedCall) -> Step | None:
     weight = _weight(recorded)
     if weight is None or weight.ndim != 2:
         return None
-    outputs, depth = weight.shape
+    _, depth = weight.shape
     data, is_known = channels_on(known, recorded.arguments[0], 1)
-    sources = np.broadcast_to(np.arange(depth), (outputs, depth))
+    sources = np.arange(depth)[None, :]
     everywhere = Taps(np.ones((1, 1), bool), np.zeros((1, 1), bool))
     products = _products(recorded, weight[:, None, None, :], sources, everywhere)
     output = products.outputs(data, 1)
