@@ -116,6 +116,8 @@ TVMGEN_INLINE void tvmgen_dot_vectors_1(const int8_t* x0, const int8_t* w0, int3
   }
   const tvmgen_sums4 sums = tvmgen_totals(a0, a0, a0, a0);
   acc[0] += sums[0];
+  /* Of constants, GCC would else warn of a loop that is not entered. */
+  if ((n & 3) == 0) return;
 #endif
   for (; k < n; ++k) {
     acc[0] += (x0[k] + offset) * w0[k];
@@ -164,6 +166,8 @@ TVMGEN_INLINE void tvmgen_dot_vectors_2(const int8_t* x0, const int8_t* x1, cons
   const tvmgen_sums4 sums = tvmgen_totals(a0, a1, a1, a1);
   acc[0] += sums[0];
   acc[1] += sums[1];
+  /* Of constants, GCC would else warn of a loop that is not entered. */
+  if ((n & 3) == 0) return;
 #endif
   for (; k < n; ++k) {
     acc[0] += (x0[k] + offset) * w0[k];
@@ -231,6 +235,8 @@ TVMGEN_INLINE void tvmgen_dot_vectors_4(const int8_t* x0, const int8_t* x1, cons
   acc[1] += sums[1];
   acc[2] += sums[2];
   acc[3] += sums[3];
+  /* Of constants, GCC would else warn of a loop that is not entered. */
+  if ((n & 3) == 0) return;
 #endif
   for (; k < n; ++k) {
     acc[0] += (x0[k] + offset) * w0[k];

@@ -7,6 +7,7 @@ import pytest
 from tvm import relax
 from tvm.ir import Call, GenericConst
 
+import usmp
 from usmp.ops import quantized
 from usmp.ops.kernels.weighted import weighted_operator
 from usmp.ops.quantized import (
@@ -44,3 +45,23 @@ def test_only_the_rescaling_of_the_sum_counts_not_that_of_a_fused_operator(round
     constants = [a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1]]
     found = weighted_operator(mod[call.args[0]], constants)
     assert (found is not None) == is_one
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("depth", [3, 4, 8, 12, 28, 31])
+def test_c_of_a_product_of_known_size_compiles_without_warnings(depth):
+    """GCC warned of the loop for the last columns, of which there are none."""
+    rescale = Rescale((QuantizedMultiplier(3 << 29, -5),), FINE, LIMITS)
+    weight = np.random.default_rng(0).integers(-127, 128, (4, depth)).astype(np.int8)
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1, depth), "int8"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            call = quantized.fully_connected(builder, x, weight, None, FINE, FINE, rescale)
+            y = builder.emit_output(call)
+        builder.emit_func_output(y)
+    data = np.arange(depth, dtype=np.int8)[None, :]
+    (found,) = usmp.build(builder.get()).load().run({"x": data}).values()
+    sums = data.astype(np.int64) @ weight.T.astype(np.int64)
+    expected = [rescale.factors[0].apply(int(total)) for total in sums[0]]
+    assert found.tolist() == [[min(max(value, -128), 127) for value in expected]]
