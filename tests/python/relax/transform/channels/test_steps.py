@@ -1,0 +1,81 @@
+"""What operators make of the ranges of channels, and which channels go together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from usmp.ops import quantized
+from usmp.ops.quantized import Layout, OutputLimits, Quantization, Window
+from usmp.ops.record import operator_of
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.movement import concat, pad, strided_slice, view
+from usmp.relax.transform.channels.reductions import average_pool
+from usmp.relax.transform.channels.step import RecordedCall, Tied
+
+X = relax.Var("x", relax.TensorType((1, 2, 2, 3), "int8"))
+Y = relax.Var("y", relax.TensorType((1, 2, 2, 3), "int8"))
+KNOWN = {
+    X: ChannelRanges(3, np.array([4, -3, 0]), np.array([4, 5, 0])),
+    Y: ChannelRanges(3, np.array([6, -9, 0]), np.array([6, 2, 1])),
+}
+
+
+def normalized(call: relax.Expr) -> relax.Expr:
+    return relax.BlockBuilder().normalize(call)
+
+
+def ends(step) -> list[tuple[int, int]]:
+    return [*zip(step.output.least.tolist(), step.output.greatest.tolist(), strict=True)]
+
+
+def pairs(relation) -> list[tuple[int, int]]:
+    assert isinstance(relation, Tied)
+    return [*zip(relation.operand.tolist(), relation.output.tolist(), strict=True)]
+
+
+def test_padding_may_hold_its_value():
+    widths = [0, 0, 1, 1, 0, 0, 0, 0]
+    constant = pad(KNOWN, normalized(relax.op.nn.pad(X, widths, "constant", 1)))
+    assert ends(constant) == [(1, 4), (-3, 5), (0, 1)]
+    reflected = pad(KNOWN, normalized(relax.op.nn.pad(X, widths, "reflect", 1)))
+    assert ends(reflected) == [(4, 4), (-3, 5), (0, 0)]
+    of_channels = [0, 0, 0, 0, 0, 0, 0, 1]
+    assert pad(KNOWN, normalized(relax.op.nn.pad(X, of_channels, "constant", 1))) is None
+
+
+@pytest.mark.parametrize("counts_padding", [False, True])
+def test_a_mean_that_counts_padding_is_nearer_to_zero_at_the_border(counts_padding):
+    window = Window((2, 2), (2, 2), (1, 1), (1, 1), (1, 1), (3, 3))
+    same = Quantization("int8", (1.0,), (0,))
+    builder = relax.BlockBuilder()
+    limits, layout = OutputLimits("int8", -128, 127), Layout("NHWC")
+    ending = (window, same, same, limits, layout, counts_padding)
+    call = quantized.rescaled_average_pool(builder, X, *ending)
+    func = builder.get()[call.args[0]]
+    step = average_pool(KNOWN, RecordedCall(normalized(call), operator_of(func), func))
+    assert ends(step)[0] == ((0, 4) if counts_padding else (4, 4))
+    assert pairs(step.relations[0]) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_view_has_the_channels_once_for_each_element():
+    step = view(KNOWN, normalized(relax.op.reshape(X, (1, 12))))
+    assert ends(step) == [(4, 4), (-3, 5), (0, 0)] * 4
+    assert pairs(step.relations[0]) == [(i % 3, i) for i in range(12)]
+    assert view(KNOWN, normalized(relax.op.reshape(X, (1, 6, 2)))) is None
+
+
+def test_joins_along_the_channels_and_along_another_axis():
+    step = concat(KNOWN, normalized(relax.op.concat([X, Y], 3)))
+    assert ends(step) == [(4, 4), (-3, 5), (0, 0), (6, 6), (-9, 2), (0, 1)]
+    assert pairs(step.relations[1]) == [(0, 3), (1, 4), (2, 5)]
+    step = concat(KNOWN, normalized(relax.op.concat([X, Y], 1)))
+    assert ends(step) == [(4, 6), (-9, 5), (0, 1)]
+    assert pairs(step.relations[1]) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_slice_of_channels():
+    step = strided_slice(KNOWN, normalized(relax.op.strided_slice(X, [3], [1], [3])))
+    assert ends(step) == [(-3, 5), (0, 0)]
+    assert pairs(step.relations[0]) == [(1, 0), (2, 1)]
