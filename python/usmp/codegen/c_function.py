@@ -246,7 +246,10 @@ class _FunctionPrinter:
         elif function is not None:
             self._own_function(function, stmt.body)
         else:
-            for part in unrolled_iterations(stmt) or [stmt.body]:
+            iterations = unrolled_iterations(stmt)
+            if iterations is not None:
+                self._line(f"{self.expressions.helpers.written_out()}();")
+            for part in iterations or [stmt.body]:
                 self._statement(part)
 
     def _own_function(self, name: str, body: tirx.Stmt) -> None:

@@ -41,6 +41,22 @@ class Helpers:
         )
         return function
 
+    def written_out(self) -> str:
+        """What stands before statements that were a loop.
+
+        GCC at -O3 would take several iterations of the loop around them at a time, and add up what
+        it multiplied one by one.
+        """
+        function = "tvmgen_written_out"
+        self.definitions[function] = (
+            f"static inline void {function}(void) {{\n"
+            "#if defined(__GNUC__)\n"
+            '  __asm__ volatile("");\n'
+            "#endif\n"
+            "}"
+        )
+        return function
+
     def reinterpret(self, source: str, target: str) -> str:
         """The bits of one type as another of the same size."""
         function = f"tvmgen_{target}_from_bits_of_{source}"

@@ -97,6 +97,7 @@ def test_a_loop_that_is_unrolled(body_of):
                 A[j] = 0
 
     assert body_of(f) == [
+        "  tvmgen_written_out();",
         "  a[0] += b[n * 3];",
         "  a[1] += b[n * 3 + 1];",
         "  a[2] += b[n * 3 + 2];",

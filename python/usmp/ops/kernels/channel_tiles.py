@@ -15,8 +15,8 @@ from itertools import product
 
 import numpy as np
 import tvm_ffi
-from tvm import tirx
-from tvm.ir import Call, TensorLoad
+from tvm import s_tir, tirx
+from tvm.ir import Call, IRModule, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.cores import Core
@@ -36,7 +36,7 @@ def channel_tiles_kernel(
     func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], _: Core
 ) -> Kernel | None:
     """A convolution or a product of matrices that no kernel of its own is for."""
-    parts = take_apart(func)
+    parts = take_apart(func) or take_apart(_with_last_stage(func))
     if parts is None or not _is_sum_of_products(parts) or _repeats_calls(parts):
         return None
     sizes = _TILES.get(str(parts.accumulator.dtype))
@@ -46,6 +46,18 @@ def channel_tiles_kernel(
     schedule = Schedule(counted(largest, "output"))
     tiled = TiledBody(_Tiles(parts, sizes).loops(), schedule)
     return kernel(func, [tiled], {}, len(constants))
+
+
+def _with_last_stage(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """Let what sums in the output itself sum elsewhere, and store the output after that."""
+    if not isinstance(func.body, s_tir.SBlockRealize):
+        return func
+    schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
+    blocks = schedule.get_child_blocks(schedule.get_sblock(func.body.block.name_hint))
+    if schedule.get(blocks[-1]).init is None:
+        return func
+    schedule.cache_write(blocks[-1], 0, "local")
+    return schedule.mod["main"]
 
 
 def _is_sum_of_products(parts: OperatorParts) -> bool:

@@ -96,6 +96,13 @@ def test_every_bit(case):
     np.testing.assert_array_equal(computed(func), computed(kernel.func))
 
 
+def test_sums_that_nothing_follows():
+    inputs, sums = matrices()
+    func = te.create_prim_func([*inputs, sums])
+    kernel = channel_tiles_kernel(func, [None, None], PORTABLE)
+    np.testing.assert_array_equal(computed(func), computed(kernel.func))
+
+
 def test_no_guard_is_asked_where_nothing_is_padded():
     kernel = channel_tiles_kernel(in_blocks(*nhwc(8, 1, 1)), [None, None], PORTABLE)
     (branch,) = nodes_of(kernel.func.body, tirx.IfThenElse)
