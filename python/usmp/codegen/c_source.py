@@ -24,6 +24,7 @@ from usmp.codegen.c_pools import taken_symbols
 from usmp.codegen.core_features import print_features
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
+from usmp.codegen.operator_comments import operator_comment
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.support.tvm_errors import apply_to_functions
 
@@ -61,7 +62,7 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
         *(f"{definition}\n" for definition in helpers.definitions.values()),
         *define_operator_hooks(interface),
-        *(f"{operator}\n" for operator in printed.values()),
+        *(f"{operator_comment(mod[name], name)}{text}\n" for name, text in printed.items()),
     ]
     if not interface.is_packed:
         definitions = [f"{body}\n" for body in bodies]

@@ -31,6 +31,7 @@ from usmp.codegen.names import replace_forbidden
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
+from usmp.names import OPTIMIZE
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import (
     BOARD_ATTR,
@@ -39,6 +40,7 @@ from usmp.objects.attributes import (
     OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
+    SCHEDULE_CHOICES_ATTR,
 )
 from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
@@ -116,6 +118,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "c_prefix": interface.prefix,
                 "float_operators": _float_operators(mod),
                 **_pruned_channels(mod),
+                **_schedule_choices(mod),
                 **_accelerator_metadata(interface),
                 "operators": [call.as_json() for call in interface.operators],
                 **_operator_hooks(interface),
@@ -164,6 +167,19 @@ def _pruned_channels(mod: IRModule) -> dict[str, dict[str, int]]:
     if said is None:
         return {}
     return {"pruned_channels": {str(name): int(said[name]) for name in sorted(said, key=str)}}
+
+
+def _schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:
+    """What each goal takes, if there was a choice of schedules."""
+    said = (mod.attrs or {}).get(SCHEDULE_CHOICES_ATTR)
+    if said is None:
+        return {}
+    goals = {
+        goal: {str(name): int(value) for name, value in sorted(said[goal].items())}
+        for goal in OPTIMIZE
+        if goal in said
+    }
+    return {"schedule_choices": {"optimize": str(said["optimize"]), **goals}}
 
 
 def _accelerator_metadata(interface: Interface) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tvm import tirx
@@ -13,6 +13,7 @@ from usmp.analysis.operator_statements import operator_statements
 from usmp.objects import ConstantPoolInfo
 from usmp.objects.attributes import OPERATOR_SHAPES_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.schedule import Schedule, schedule_of
 from usmp.ops.operator_steps import OperatorStep, steps_of
 from usmp.tir.nodes import nodes_of
 
@@ -49,6 +50,8 @@ class OperatorCall:
         names of the PrimFuncs that it calls.
     steps
         what these compute, in order.
+    schedules
+        the tiles of those that have some, in order.
     inputs, outputs
         their tensors, without constants and scratch memory; what is changed is an output.
     """
@@ -58,6 +61,7 @@ class OperatorCall:
     steps: list[OperatorStep]
     inputs: list[OperatorTensor]
     outputs: list[OperatorTensor]
+    schedules: list[Schedule] = field(default_factory=list)
 
     @property
     def macs(self) -> int | None:
@@ -67,7 +71,9 @@ class OperatorCall:
 
     def as_json(self) -> dict[str, Any]:
         """What metadata.json says of it."""
-        known = {} if self.macs is None else {"macs": self.macs}
+        known: dict[str, Any] = {} if self.macs is None else {"macs": self.macs}
+        if self.schedules:
+            known["schedules"] = [schedule.as_json() for schedule in self.schedules]
         return {
             "entry": self.entry,
             "functions": self.functions,
@@ -103,6 +109,8 @@ def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> Operat
         callee = main.callees[called.callee]
         found.functions.append(called.callee)
         found.steps.extend(steps_of(callee.func, called.callee))
+        schedule = schedule_of(callee.func)
+        found.schedules.extend([] if schedule is None else [schedule])
         shapes = _shapes(callee.func)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
         for index, (param, argument) in enumerate(arguments):

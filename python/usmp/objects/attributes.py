@@ -113,6 +113,11 @@ FASTER_SCHEDULES_ATTR = "faster_schedules"
 """Beside that, until `usmp.ChooseSchedules`: PrimFuncs with the same parameters that compute the
 same in larger tiles, the fastest first."""
 
+SCHEDULE_CHOICES_ATTR = "schedule_choices"
+"""On the IRModule, if operators have several schedules: goal of `tir.usmp.optimize` -> bytes of all
+workspace pools and about how many instructions a run takes, `peak_bytes` and `instructions`; and
+the goal that was chosen by, as `optimize`."""
+
 CODE_HASH_ATTR = "code_hash"
 """On a PrimFunc with `quantized_operator`: the structural hash that it has without its record."""
 

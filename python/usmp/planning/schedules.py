@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tvm import tirx
-from tvm.ir import IRModule
+from tvm.ir import Call, IRModule
 
 from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.memory.facts import module_facts
 from usmp.names import BALANCED, RAM, SPEED
 from usmp.objects.attributes import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
+from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import Peaks, PlanningSession
+from usmp.tir.nodes import nodes_of
 
 _MOST_TRIALS = 24
 """Choices of schedules that are planned for one goal."""
@@ -87,6 +90,20 @@ def schedules_of(mod: IRModule) -> dict[str, list[tirx.PrimFunc]]:
         for name, func in prim_funcs(mod).items()
         if faster_schedules(func)
     }
+
+
+def instructions_of(mod: IRModule) -> int:
+    """About how many instructions the operators take whose schedules say it, in one run of each
+    entry."""
+    functions, facts = prim_funcs(mod), module_facts(mod)
+    total = 0
+    for entry in map(entry_function_name, entries_of(mod)):
+        calls = facts.of(entry).calls
+        for call in nodes_of(functions[entry].body, Call):
+            called = calls.resolve(call)
+            if called is not None:
+                total += _instructions(functions[called.callee])
+    return total
 
 
 def _limit(optimize: str, least: Peaks) -> Peaks | None:

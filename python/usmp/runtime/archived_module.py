@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from usmp.names import OPTIMIZE
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.entries import check_only_entry
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor, read_entries
@@ -167,6 +168,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     if not all(is_count(count) for count in floats.values()):
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
     _check_pruned_channels(metadata, where)
+    _check_schedules(metadata, where)
     read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
     prefix = read_value(metadata, "c_prefix", _is_prefix, where)
     entries = read_entries(mains, prefix, where)
@@ -219,6 +221,23 @@ def _check_pruned_channels(metadata: Mapping[str, Any], where: str) -> None:
     said = metadata["pruned_channels"]
     for key in ("channels", *(f"{what}{when}" for what in _PRUNED for when in ("_before", ""))):
         read_value(said, key, is_count, f"the removed channels of {where}")
+
+
+def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:
+    """Check that it says in numbers what each choice of schedules takes, and names their tiles, if
+    there was a choice."""
+    if "schedule_choices" not in metadata:
+        return
+    choices = metadata["schedule_choices"]
+    chosen = f"the choice of schedules of {where}"
+    goal = read_value(choices, "optimize", lambda value: value in OPTIMIZE, chosen)
+    for name in [goal, *(name for name in OPTIMIZE if name in choices)]:
+        for key in ("peak_bytes", "instructions"):
+            read_value(choices.get(name), key, is_count, f"{name} in {chosen}")
+    is_object = is_list_of(lambda value: isinstance(value, dict))
+    for operator in read_value(metadata, "operators", is_object, where):
+        for schedule in read_value({"schedules": [], **operator}, "schedules", is_object, where):
+            read_value(schedule, "tile", is_text, f"a schedule of {where}")
 
 
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.names import OPTIMIZE, PREFERENCE
+from usmp.objects.attributes import SCHEDULE_CHOICES_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
-from usmp.planning.options import planning_options
-from usmp.planning.schedules import scheduled
+from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.schedules import instructions_of, scheduled
 from usmp.planning.session import planning_session
 
 
@@ -22,7 +27,8 @@ class ChooseSchedules(ModulePass):
     those of the smallest tiles; `balanced`, 5 % above them; `speed`, all that fit the pools.
     Choices are planned as the planner will (see `usmp.planning.schedules`). Functions without
     faster schedules, which `usmp.SelectKernels` leaves in the attribute `faster_schedules`, stay as
-    they are.
+    they are. The module gains the attribute `schedule_choices`, which says what each goal takes; an
+    algorithm of the user's, or pools that are chosen by what accesses cost, plan for one goal only.
 
     Raises
     ------
@@ -34,6 +40,20 @@ class ChooseSchedules(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Replace the PrimFuncs, or return the module itself."""
         check_unplanned(mod)
+        options = planning_options(context.config)
         with planning_session() as session:
-            found = scheduled(session, mod, planning_options(context.config))
-        return mod if found is None else found.mod
+            found = scheduled(session, mod, options)
+            if found is None:
+                return mod
+            choices: dict[str, object] = {
+                goal: {"peak_bytes": sum(made.peaks), "instructions": instructions_of(made.mod)}
+                for goal in _goals(options)
+                if (made := scheduled(session, mod, replace(options, optimize=goal)))
+            }
+        return found.mod.with_attr(SCHEDULE_CHOICES_ATTR, {"optimize": options.optimize, **choices})
+
+
+def _goals(options: PlanningOptions) -> Sequence[str]:
+    """Those that are compared."""
+    is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
+    return OPTIMIZE if is_quick else [options.optimize]

@@ -139,6 +139,21 @@ _POOLS = "modules/default/memory/pools"
             {"channels": 1},
             'the removed channels of module "default" has no valid "weights_size_bytes_before"',
         ),
+        (
+            "modules/default/schedule_choices",
+            {"optimize": "nothing"},
+            'the choice of schedules of module "default" has no valid "optimize"',
+        ),
+        (
+            "modules/default/schedule_choices",
+            {"optimize": "ram", "ram": {"peak_bytes": 1, "instructions": -1}},
+            'ram in the choice of schedules of module "default" has no valid "instructions"',
+        ),
+        (
+            "modules/default/schedule_choices",
+            {"optimize": "speed", "ram": {"peak_bytes": 1, "instructions": 1}},
+            'speed in the choice of schedules of module "default" has no valid "peak_bytes"',
+        ),
         (f"{_MAIN}/0/inputs/x/shape", None, f'{_X} has no valid "shape"'),
         (f"{_MAIN}/0/inputs/x/shape", [1, -4], f'{_X} has no valid "shape"'),
         (f"{_MAIN}/0/inputs/x/shape", [1, "4"], f'{_X} has no valid "shape"'),
