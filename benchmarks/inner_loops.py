@@ -60,6 +60,8 @@ def cycles_per_mac(
 ) -> dict[str, float]:
     """Cycles for a multiply-accumulate by C function, of its loop with the most of them.
 
+    Loops of functions that it calls are its own.
+
     Parameters
     ----------
     files
@@ -70,7 +72,9 @@ def cycles_per_mac(
     bodies = functions_of(_assembly(files, board))
     found = {}
     for name in functions:
-        loops = [(macs_of(body), body) for body in inner_loops(bodies.get(name, []))]
+        lines = bodies.get(name, [])
+        own = [lines, *(bodies[called] for called in calls_of(lines) if called in bodies)]
+        loops = [(macs_of(body), body) for each in own for body in inner_loops(each)]
         macs, body = max(loops, default=(0, []), key=lambda loop: loop[0])
         cycles = _cycles(body, board) if macs else None
         if cycles is not None:
@@ -105,6 +109,12 @@ def inner_loops(lines: Sequence[str]) -> Iterator[list[str]]:
         if start > begin_of_last:
             yield [text.strip() for text in lines[start:number] if _is_counted(text)]
         begin_of_last = max(begin_of_last, start)
+
+
+def calls_of(lines: Iterable[str]) -> list[str]:
+    """The functions that lines call, each once."""
+    calls = [re.match(r"\s+bl?(?:\.w)?\s+([A-Za-z_]\w*)", line) for line in lines]
+    return list(dict.fromkeys(call[1] for call in calls if call))
 
 
 def macs_of(instructions: Iterable[str]) -> int:

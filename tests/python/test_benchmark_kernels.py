@@ -1,4 +1,4 @@
-"""What benchmarks/kernels.py reads: recorded figures, and loops in assembly."""
+"""benchmarks/kernels.py: what it reads, recorded figures and loops in assembly, and its tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from types import ModuleType
 
 import pytest
+from rich.table import Table
 
+import usmp
 from conftest import ROOT
+from support.board_programs import require_board
+from usmp.boards.board import board_named
+from usmp.runtime import OperatorProfile
 
 
 def load(name: str) -> ModuleType:
@@ -24,6 +29,8 @@ def load(name: str) -> ModuleType:
 
 
 cmsis_nn, inner_loops = load("cmsis_nn"), load("inner_loops")
+load("random_inputs")
+kernels = load("kernels")
 MODELS = [f"mlperf_{name}_int8" for name in ("ad01", "kws", "resnet8", "strww", "vww_96")]
 
 
@@ -130,6 +137,11 @@ def test_loops_without_loops_in_them():
     ]
 
 
+def test_functions_that_are_called():
+    lines = ["f:", "\tbl\tfirst.isra.0", "\tbne\t.L3", "\tb.w\tsecond", "\tblx\tr3", "\tbl first"]
+    assert inner_loops.calls_of(lines) == ["first", "second"]
+
+
 @pytest.mark.parametrize(
     ("instruction", "macs"),
     [
@@ -163,3 +175,69 @@ def test_cores_without_a_model():
 def test_where_llvm_mca_is_not_installed(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert inner_loops.why_not("cortex-m4") == "llvm-mca is not installed"
+
+
+AN386, AN505 = board_named("mps2-an386"), board_named("mps2-an505")
+LAYERS = cmsis_nn.layers_of("mlperf_strww_int8", "cortex-m4")[-2:]
+
+
+def measured(model, board, instructions, theirs):
+    """Of a model with the last two layers of the other one, one half of them as good."""
+    operators = [
+        OperatorProfile(i, "default", (f"f{i}",), (kind,), (), (), macs, layer.instructions / 2)
+        for i, (kind, macs, layer) in enumerate(
+            zip(("fully_connected", "softmax"), (96, 0), LAYERS, strict=True)
+        )
+    ]
+    layers = [[layer] for layer in LAYERS] if theirs else [[], []]
+    cycles = {"tvmgen_default_f0": 1.5}
+    return kernels.Measured(model, board, instructions, operators, layers, theirs, cycles)
+
+
+def cells(table: Table) -> list[list[str]]:
+    return [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
+
+
+RESULTS = [
+    measured("first", AN386, 50, 100),
+    measured("first", AN505, 7, 0),
+    measured("second", AN386, 800, 100),
+    measured("second", AN505, 8, 0),
+]
+
+
+def test_the_table_of_models():
+    table = kernels.model_table(RESULTS)
+    headings = [str(column.header) for column in table.columns]
+    assert headings == ["model", "cortex-m4", "/ CMSIS-NN", "cortex-m33", "/ CMSIS-NN"]
+    assert cells(table) == [
+        ["first", "50", "0.50", "7", ""],
+        ["second", "800", "8.00", "8", ""],
+        ["geometric mean", "", "2.00", "", ""],
+    ]
+
+
+def test_the_table_of_kinds():
+    table = kernels.kind_table(RESULTS)
+    assert [str(column.header) for column in table.columns] == ["kind", "cortex-m4"]
+    assert cells(table) == [["fully connected", "0.50"], ["softmax", "0.50"]]
+
+
+def test_the_table_of_operators():
+    assert cells(kernels.operator_table(RESULTS[0])) == [
+        ["8", "fully connected", "32->3", "96", "268", "2.80", "537", "5.59", "0.50", "1.50"],
+        ["9", "softmax", "3", "", "619", "", "1238", "", "0.50", ""],
+        ["", "whole model", "", "96", "50", "0.52", "100", "", "0.50", ""],
+    ]
+    (first, *_) = cells(kernels.operator_table(RESULTS[1]))
+    assert first == ["", "fully_connected", "", "96", "268", "2.80", "", "", "", "1.50"]
+
+
+@pytest.mark.board
+def test_a_model_on_a_board(digits_model):
+    """What operators take is what the whole model takes, but for what GCC inlines."""
+    require_board(AN386)
+    result = kernels.measured("digits_int8", usmp.import_model(digits_model), AN386, "c", False)
+    together = sum(operator.cost for operator in result.operators)
+    assert together == pytest.approx(result.instructions, rel=0.1)
+    assert (result.layers, result.cmsis_nn) == ([[]] * len(result.operators), 0)
