@@ -100,8 +100,8 @@ def test_mlperf_tiny(shared_model, name, board):
     assert memory.pools == pools.workspace
     assert memory.constants == pools.constant
     assert memory.variables <= 32
-    assert memory.code <= (14 if has_vectors else 12) << 10
-    assert runs.stack_used_bytes <= (864 if has_vectors else 512)
+    assert memory.code <= (15 if has_vectors else 12) << 10
+    assert runs.stack_used_bytes <= (672 if has_vectors else 512)
     memories = [memory for memory in board.memories if memory.is_read_only]
     for address, loaded_to, size_bytes in loaded_segments(module):
         assert address == loaded_to, "the program would have to copy it"
