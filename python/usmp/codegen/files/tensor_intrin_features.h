@@ -3,7 +3,7 @@
 /* Which instructions the tensor intrinsics use. Define TVMGEN_PORTABLE for none: the portable C
  * computes the same. Immediate operands need an optimizer, since distances are arguments. */
 #if defined(__GNUC__)
-#define TVMGEN_INLINE static inline __attribute__((__always_inline__))
+#define TVMGEN_INLINE static inline __attribute__((__always_inline__, __unused__))
 #else
 #define TVMGEN_INLINE static inline
 #endif
