@@ -20,7 +20,7 @@ from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.epilogue import centered, narrowed
+from usmp.ops.quantized.epilogue import narrowed
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
     Rounding,
@@ -29,6 +29,7 @@ from usmp.ops.quantized.fixed_point import (
     quantize_multiplier,
     wrapping_add,
 )
+from usmp.ops.quantized.gate_sums import GateSums, add_products, begin_sums
 from usmp.ops.quantized.parameters import OutputLimits, Quantization
 from usmp.ops.quantized.sigmoid import (
     ARGUMENT_FACTOR,
@@ -49,6 +50,8 @@ _RESULT_SCALE = 2.0**-15
 _CELL_POWERS = range(-30, 3)
 _LARGEST_WIDE_SHIFT = 7
 _NAMES = ("input", "forget", "cell", "output")
+_UNITS = 4
+"""Of int8, at a time."""
 _INT16 = OutputLimits("int32", -32768, 32767)
 """Of numbers that stay in variables of 32 bits."""
 
@@ -243,75 +246,84 @@ def _all_steps(parameters: LstmParameters, tensors: _Tensors) -> tirx.Stmt:
     def step(t: tirx.Var, b: tirx.Var) -> list[tirx.Stmt]:
         place = [t, b] if parameters.time_major else [b, t]
 
-        def unit(u: tirx.Var) -> list[tirx.Stmt]:
-            gates = [Local.of(f"{name}_gate", "int32") for name in _NAMES]
-            return [
-                *_set_gates(gates, parameters, tensors, place, b, u),
-                *_update(gates, parameters, tensors, place, b, u),
-            ]
+        def tile(first: tirx.Expr, number: int) -> list[tirx.Stmt]:
+            sums = GateSums.of(_NAMES, parameters.rounding.accumulator, number)
+
+            def unit(index: tirx.Expr) -> list[tirx.Stmt]:
+                gates = [Local.of(f"{name}_gate", "int32") for name in _NAMES]
+                set_gates = _set_gates(gates, parameters, tensors, sums, index)
+                update = _update(gates, parameters, tensors, place, b, first + index)
+                return [*set_gates, *update]
+
+            add = _add_products(sums, parameters, tensors, place, b, first)
+            return [*add, loop("unit", number, unit)]
 
         def keep(u: tirx.Var) -> tirx.Stmt:
             return tirx.BufferStore(tensors.hidden, tensors.output[(*place, u)], [b, u])
 
-        return [loop("u", units, unit), loop("u", units, keep)]
+        whole = units - units % _UNITS if str(tensors.data.dtype) == "int8" else 0
+        loops = []
+        if whole:
+            loops.append(loop("tile", whole // _UNITS, lambda i: tile(i * _UNITS, _UNITS)))
+        if units > whole:
+            loops.append(loop("u", units - whole, lambda u: tile(u + whole, 1)))
+        return [*loops, loop("u", units, keep)]
 
     return loop("t", steps, lambda t: loop("b", batch, lambda b: step(t, b)))
+
+
+def _add_products(
+    sums: GateSums,
+    parameters: LstmParameters,
+    tensors: _Tensors,
+    place: list[tirx.Var],
+    b: tirx.Var,
+    first: tirx.Expr,
+) -> Iterator[tirx.Stmt]:
+    """Compute the sums.
+
+    Parameters
+    ----------
+    place
+        of the step in data and output.
+    b, first
+        the row of the batch, and the first unit.
+    """
+    zero = tirx.IntImm("int32", 0)
+    data, hidden = tensors.data, tensors.hidden
+    weights = [gate.data_weight for gate in tensors.gates]
+    biases = [gate.bias for gate in tensors.gates]
+    yield from begin_sums(sums.of_data, lambda gate, n: biases[gate][first + n])
+    yield from add_products(
+        sums.of_data, lambda k: data[(*place, k)], parameters.data.zero_point, weights, first
+    )
+    weights = [gate.hidden_weight for gate in tensors.gates]
+    yield from begin_sums(sums.of_hidden, lambda gate, n: zero)
+    yield from add_products(
+        sums.of_hidden, lambda k: hidden[b, k], parameters.hidden.zero_point, weights, first
+    )
 
 
 def _set_gates(
     gates: list[Local],
     parameters: LstmParameters,
     tensors: _Tensors,
-    place: list[tirx.Var],
-    b: tirx.Var,
-    u: tirx.Var,
+    sums: GateSums,
+    unit: tirx.Expr,
 ) -> Iterator[tirx.Stmt]:
-    """Compute the gates of a unit.
-
-    Parameters
-    ----------
-    place
-        of the step in data and output.
-    b, u
-        the row of the batch, and the unit.
-    """
-    dtype = parameters.rounding.accumulator
-    of_data = [Local.of(f"{name}_of_data", dtype) for name in _NAMES]
-    of_hidden = [Local.of(f"{name}_of_hidden", dtype) for name in _NAMES]
-
-    def add(
-        k: tirx.Var, element: tirx.Expr, sums: list[Local], weights: list[tirx.Buffer]
-    ) -> Iterator[tirx.Stmt]:
-        value = Local.of("value", "int32")
-        yield from value.declared(element)
-        for total, weight in zip(sums, weights, strict=True):
-            yield total.add((value.get() * weight[u, k].astype("int32")).astype(dtype))
-
-    def add_data(k: tirx.Var) -> Iterator[tirx.Stmt]:
-        element = centered(tensors.data[(*place, k)], parameters.data.zero_point)
-        return add(k, element, of_data, [gate.data_weight for gate in tensors.gates])
-
-    def add_hidden(k: tirx.Var) -> Iterator[tirx.Stmt]:
-        element = centered(tensors.hidden[b, k], parameters.hidden.zero_point)
-        return add(k, element, of_hidden, [gate.hidden_weight for gate in tensors.gates])
-
-    for total, gate in zip(of_data, tensors.gates, strict=True):
-        yield from total.declared(gate.bias[u].astype(dtype))
-    yield loop("k", _extents(tensors.data)[2], add_data)
-    for total in of_hidden:
-        yield from total.declared(tirx.IntImm(dtype, 0))
-    yield loop("k", _extents(tensors.hidden)[1], add_hidden)
+    """Compute the gates of a unit from its sums."""
     for index, (name, result) in enumerate(zip(_NAMES, gates, strict=True)):
         argument = Local.of(f"{name}_argument", "int32")
+        of_data, of_hidden = sums.of_data[index][unit], sums.of_hidden[index][unit]
         yield from argument.declared(
-            _argument(parameters, parameters.gates[index], of_data[index], of_hidden[index])
+            _argument(parameters, parameters.gates[index], of_data, of_hidden)
         )
         function = tanh_of if name == "cell" else logistic_of
         yield from result.declared(function(argument.get(), tensors.table))
 
 
 def _argument(
-    parameters: LstmParameters, gate: Gate, of_data: Local, of_hidden: Local
+    parameters: LstmParameters, gate: Gate, of_data: tirx.Expr, of_hidden: tirx.Expr
 ) -> tirx.Expr:
     """What a gate's two sums make together, each rounded and clamped; scaled for the table."""
     rounding = parameters.rounding
@@ -321,7 +333,7 @@ def _argument(
         (of_hidden, gate.hidden_scale, parameters.hidden),
     ):
         factor = _factor(quantization.scale, scale, rounding)
-        terms.append(_INT16.clamp(multiply(total.get(), factor.multiplier, factor.shift, rounding)))
+        terms.append(_INT16.clamp(multiply(total, factor.multiplier, factor.shift, rounding)))
     return scaled_argument(_INT16.clamp(terms[0] + terms[1]), ARGUMENT_FACTOR, 0)
 
 
@@ -343,7 +355,7 @@ def _update(
     tensors: _Tensors,
     place: list[tirx.Var],
     b: tirx.Var,
-    u: tirx.Var,
+    u: tirx.Expr,
 ) -> Iterator[tirx.Stmt]:
     """Update the cell state of a unit, and write its hidden state to the output."""
     of_input, of_forget, of_cell, of_output = (gate.get() for gate in gates)
