@@ -21,7 +21,7 @@ from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_operator_hooks import define_operator_hooks
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
-from usmp.codegen.core_features import print_features
+from usmp.codegen.core_features import print_features, without_vectors_of_hosts
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.codegen.operator_comments import operator_comment
@@ -60,7 +60,10 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
         *print_features(mod, interface, helpers),
         *([macros] if (macros := mve_macros(helpers.definitions)) else []),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),
-        *(f"{definition}\n" for definition in helpers.definitions.values()),
+        *(
+            f"{definition}\n"
+            for definition in without_vectors_of_hosts(mod, interface, helpers.definitions)
+        ),
         *define_operator_hooks(interface),
         *(f"{operator_comment(mod[name], name)}{text}\n" for name, text in printed.items()),
     ]

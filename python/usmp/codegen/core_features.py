@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tvm.ir import IRModule
 
-from usmp.codegen.c_files import text_of
+from usmp.codegen.c_files import functions_of, text_of
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.interface import Interface
-from usmp.objects.cores import Core, core_of
+from usmp.objects.cores import PORTABLE, Core, core_of
 
 _FEATURES = (
     ("has_mve", "(!defined(__ARM_FEATURE_MVE) || !(__ARM_FEATURE_MVE & 1))", "MVE"),
     ("has_dsp", "!defined(__ARM_FEATURE_DSP)", "the DSP extension"),
 )
 """Of a core: name of the field, whether the compiler lacks it, what it is called."""
+
+
+_OF_X86 = functions_of("tensor_intrin_dot_vectors.c")
 
 
 def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> list[str]:
@@ -24,8 +29,23 @@ def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> lis
     """
     if not helpers.ask_for_features:
         return []
-    target = mod[interface.entries[0].function].attrs["target"]
-    return [text_of("tensor_intrin_features.h"), *_warning(core_of(target))]
+    core = _core(mod, interface)
+    vectors = [text_of("tensor_intrin_x86.h")] if core == PORTABLE else []
+    return [text_of("tensor_intrin_features.h"), *vectors, *_warning(core)]
+
+
+def without_vectors_of_hosts(
+    mod: IRModule, interface: Interface, definitions: Mapping[str, str]
+) -> list[str]:
+    """The functions that are printed: C for a microcontroller has none for the vectors of x86, and
+    on a host it runs without them."""
+    if _core(mod, interface) == PORTABLE:
+        return list(definitions.values())
+    return [text for name, text in definitions.items() if name not in _OF_X86]
+
+
+def _core(mod: IRModule, interface: Interface) -> Core:
+    return core_of(mod[interface.entries[0].function].attrs["target"])
 
 
 def _warning(core: Core) -> list[str]:

@@ -62,6 +62,7 @@ def test_files():
         "tensor_intrin_rescale.c",
         "tensor_intrin_weights_sum.c",
         "tensor_intrin_window.c",
+        "tensor_intrin_x86.h",
     ]
 
 

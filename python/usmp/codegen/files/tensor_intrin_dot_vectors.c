@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tensor_intrin_features.h"
+#include "tensor_intrin_x86.h"
 
 #if defined(TVMGEN_X86)
 TVMGEN_INLINE tvmgen_shorts8 tvmgen_widened_8(const int8_t* values) {

@@ -14,6 +14,8 @@ import numpy as np
 
 from usmp.ops.quantized.accumulators import AccumulatorRange
 
+_LEAST_MULTIPLIER = 2**30
+"""Of factors that are not 0."""
 _LEAST_SHIFT, _GREATEST_SHIFT = 1, 22
 """With more, what is added to round may take more than 32 bits."""
 
@@ -52,7 +54,8 @@ def rescale_records(
     """
     right = -shift.astype(np.int64)
     is_exact = (
-        right.min(initial=_LEAST_SHIFT) >= _LEAST_SHIFT
+        multiplier.min(initial=_LEAST_MULTIPLIER) >= _LEAST_MULTIPLIER
+        and right.min(initial=_LEAST_SHIFT) >= _LEAST_SHIFT
         and right.max(initial=_LEAST_SHIFT) <= _GREATEST_SHIFT
         and accumulators.least.min(initial=0) > -(2**30)
         and accumulators.greatest.max(initial=0) < 2**30
