@@ -96,6 +96,6 @@ def test_what_would_not_fit_is_not_told(tmp_path):
 def test_a_compiled_model_is_three_lines_in_a_notebook(digits_model):
     assert repr(usmp.build(digits_model, module_name="digits")).splitlines() == [
         'AOTExecutorFactoryModule "digits": RAM 1322 bytes',
-        "  pools: global_const_workspace 26744, global_workspace 1248",
+        "  pools: global_const_workspace 27112, global_workspace 1248",
         "  image int8[1, 8, 8, 1] -> probabilities int8[1, 10]",
     ]

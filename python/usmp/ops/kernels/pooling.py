@@ -55,7 +55,9 @@ def pool_kernel(
 ) -> Kernel | None:
     """An average or greatest value of int8 under a window that moves over NHWC data."""
     steps = operators_of(func)
-    if not steps or steps[0][0].kind not in ("average_pool", "max_pool"):
+    # Only the DSP extension compares four elements at once; elsewhere plain loops are faster.
+    kinds = ("average_pool", "max_pool") if core.has_dsp else ("average_pool",)
+    if not steps or steps[0][0].kind not in kinds:
         return None
     record, parts = steps[0][0], take_apart(func)
     data = None if parts is None else _pooled(parts)
