@@ -95,7 +95,8 @@ def test_tensors_take_no_more_than_in_tflite_micro(shared_model, name):
 def test_constants_take_hardly_more_than_in_the_file(shared_model, name):
     path = shared_model(name)
     constants = pools_of(build(path))["constant"]["peak_bytes"]
-    assert constants <= 1.03 * buffer_bytes(path) + 2048
+    # Records of bias and factor take 8 bytes a channel, so that nothing has to be decoded.
+    assert constants <= 1.03 * buffer_bytes(path) + 4096
 
 
 @pytest.mark.parametrize("name", [*TFLITE_MICRO_HEADS, "tflm_hello_world_int8", *STATEFUL])

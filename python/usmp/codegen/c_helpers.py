@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 from usmp.codegen.c_files import C_ARITHMETIC, C_CONVERSIONS, C_INTRINSICS, C_TENSOR_INTRINSICS
 from usmp.codegen.c_small_floats import conversion_name
@@ -15,6 +16,13 @@ _FUNCTIONS = C_INTRINSICS | C_ARITHMETIC | C_TENSOR_INTRINSICS
 def is_helper(name: str) -> bool:
     """Whether a function is defined here, if code calls it."""
     return name in _FUNCTIONS
+
+
+@cache
+def _called_by(name: str) -> tuple[str, ...]:
+    """The functions that a function calls, in the order in which they are defined here."""
+    words = set(re.findall(r"\w+", _FUNCTIONS[name]))
+    return tuple(other for other in _FUNCTIONS if other != name and other in words)
 
 
 @dataclass
@@ -77,11 +85,11 @@ class Helpers:
 
     def intrinsic(self, name: str) -> None:
         """A fixed-point function, and before it those that it calls."""
-        definition = _FUNCTIONS[name]
-        for other in _FUNCTIONS:
-            if other != name and re.search(rf"\b{other}\b", definition):
-                self.intrinsic(other)
-        self.definitions[name] = definition
+        if name in self.definitions:
+            return
+        for other in _called_by(name):
+            self.intrinsic(other)
+        self.definitions[name] = _FUNCTIONS[name]
 
     def extern(self, name: str, declaration: str) -> None:
         """Declare a function of the user, if the header does not."""
