@@ -40,6 +40,9 @@ from usmp.tir.nodes import sequence
 _ADDED_AT_ONCE = 128
 """Bytes of outputs that are added to at once: what is kept of the convolution."""
 
+_MOST_ON_STACK = 1024
+"""The most bytes of windows that are copied to the stack."""
+
 Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
 
@@ -73,7 +76,8 @@ def mve_conv2d_kernel(
     )
     by = Products(*parameters, layout.rows, layout.distance, weight.shape[0], ending.limits)
     plain = _Convolution(operator, window, by, layout.copies, addition, False)
-    ways = [plain, replace(plain, copies_pairs=True)] if plain.is_one_line else [plain]
+    smallest = replace(plain, copies_pairs=True) if plain.is_one_line else plain.on_the_stack()
+    ways = [plain, smallest] if smallest is not None else [plain]
     replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
     replaced |= {own: [] for own in operator.ending}
     return kernel(func, [way.tiled() for way in ways], replaced, len(constants))
@@ -135,6 +139,13 @@ class _Convolution:
     copies: bool
     addition: Addition | None
     copies_pairs: bool
+    keeps_on_stack: bool = False
+
+    def on_the_stack(self) -> _Convolution | None:
+        """The same with its scratch on the stack: for where that would raise the peak of a pool;
+        None if there is none, or too much."""
+        size = self._scratch().size_bytes
+        return replace(self, keeps_on_stack=True) if 0 < size <= _MOST_ON_STACK else None
 
     def tiled(self) -> TiledBody:
         """The loops, and what they take."""
@@ -144,6 +155,9 @@ class _Convolution:
         )
         tile = "2 pixels x 4 channels" if self.by.channels % 4 == 0 else "1 pixel x 4 channels"
         after = ", copied" if self.copies_pairs else ""
+        if self.keeps_on_stack:
+            # Just as fast, but the stack has no other use for these bytes.
+            after, instructions = ", windows on the stack", instructions + 1
         return TiledBody(self.loops(), Schedule(f"{tile}, vectors{after}", instructions))
 
     def loops(self) -> tirx.Stmt:
@@ -194,11 +208,16 @@ class _Convolution:
         is_inner = all(inner_span(window, side) == Span(0, window.output[side]) for side in (0, 1))
         copies = 2 if self.copies else 0 if is_inner else 1
         added = max(2, _ADDED_AT_ONCE // channels) if self.addition else 0
+
+        def buffer(name: str, elements: int) -> tirx.Var | None:
+            scope = "local" if self.keeps_on_stack else "global"
+            return tirx.decl_buffer((elements,), "int8", name, scope=scope) if elements else None
+
         return _Scratch(
-            tirx.decl_buffer((copies * taps,), "int8", "window") if copies else None,
-            tirx.decl_buffer((added * channels,), "int8", "sums") if added else None,
+            buffer("window", copies * taps),
+            buffer("sums", added * channels),
             added,
-            tirx.decl_buffer((2 * channels,), "int8", "pair") if self.copies_pairs else None,
+            buffer("pair", 2 * channels if self.copies_pairs else 0),
         )
 
     def _copied_row(self, b: tirx.Expr, y: tirx.Expr, scratch: _Scratch) -> tirx.Stmt:
@@ -315,6 +334,14 @@ class _Scratch:
     pair: tirx.Var | None
 
     @property
+    def _buffers(self) -> list[tirx.Var]:
+        return [buffer for buffer in (self.copy, self.sums, self.pair) if buffer is not None]
+
+    @property
     def allocations(self) -> list[tirx.Stmt]:
-        buffers = (self.copy, self.sums, self.pair)
-        return [tirx.AllocBuffer(buffer) for buffer in buffers if buffer is not None]
+        return [tirx.AllocBuffer(buffer) for buffer in self._buffers]
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all buffers, whose elements are bytes."""
+        return sum(int(buffer.shape[0]) for buffer in self._buffers)
