@@ -91,7 +91,7 @@ class _FunctionPrinter:
         self.names: dict[Var, str] = {}
         self.used = used_variables(func.body, facts.calls)
         self.scalars = scalar_allocations(func.body)
-        self.never_read = written_only(func.body, self.scalars)
+        self.never_read = written_only(func.body)
         self.declared_by_store: set[Var] = set()
         self.expressions = ExpressionPrinter(
             self.names, self.scalars, functions, helpers, facts.calls
@@ -165,6 +165,7 @@ class _FunctionPrinter:
             raise UnsupportedInC(f"buffer {buffer.name} is not of constant size")
         self.types[name] = f"{memory_type(str(buffer.dtype))}*"
         self._line(f"{memory_type(str(buffer.dtype))} {name}[{max(int(extents[0]), 1)}];")
+        self._silence(buffer)
 
     def _silence(self, buffer: Var) -> None:
         """Compilers warn of variables that nothing reads."""

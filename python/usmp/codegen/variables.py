@@ -60,8 +60,8 @@ def scalar_allocations(body: tirx.Stmt) -> set[Var]:
     return single - addressed(body)
 
 
-def written_only(body: tirx.Stmt, scalars: set[Var]) -> set[Var]:
-    """Those of `scalars` that nothing reads."""
+def written_only(body: tirx.Stmt) -> set[Var]:
+    """Allocations that nothing reads."""
     loaded: set[Var] = set()
     tvm_ffi.structural_walk(body, (TensorLoad, lambda load: loaded.add(load.source)))
-    return scalars - loaded
+    return {stmt.buffer for stmt in nodes_of(body, tirx.AllocBuffer)} - addressed(body) - loaded

@@ -64,9 +64,11 @@ def test_memory_of_digits(board):
     stack = next(section for section in sections if section.name == ".stack")
     assert stack.address == board.memory(board.data_memory).base
     memory = program_memory(sections, board)
-    assert (memory.pools, memory.stack, memory.constants) == (1248, 16384, 26744)
+    # Weights for vectors are padded; two pixels are computed at once, and copied to their place.
+    pools, constants = (1120, 27368) if board.name == "mps3-an547" else (1248, 27112)
+    assert (memory.pools, memory.stack, memory.constants) == (pools, 16384, constants)
     assert memory.variables <= 64
-    assert memory.code <= 8 << 10
+    assert memory.code <= 20 << 10
 
 
 def test_inputs_and_outputs_of_the_program(digits_model):

@@ -52,7 +52,7 @@ def test_the_header_declares_handles_and_functions():
 def test_the_source_defines_none_of_them():
     source = attention().source
     assert "extern " not in source
-    assert "static int32_t tvmgen_default_call_accel_main_0(" in source
+    assert "static TVMGEN_NOINLINE int32_t tvmgen_default_call_accel_main_0(" in source
     assert source.count("return tvmgen_default_accel_main_0((const float*)input, ") == 1
     assert f"{RUN} {{\n  const int32_t status = tvmgen_default___tvm_main__(" in source
 

@@ -67,7 +67,7 @@ def test_argument_that_is_read_in_several_places_is_computed_once():
     body, scratch = body_and_scratch(softmax(x, 1.0, y))
     assert scratch == 0
     # Once for the sum of the row, once for the shares of it.
-    assert body.count("tvmgen_multiply_by_quantized_multiplier(") == 2
+    assert body.count("tvmgen_multiply_high(") == 2
 
 
 def test_other_output_scale():
