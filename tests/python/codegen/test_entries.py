@@ -270,7 +270,9 @@ def factory() -> usmp.AOTExecutorFactoryModule:
 
 def test_what_entries_have_in_common_is_there_once(factory):
     source = factory.source
-    functions = re.findall(r"^static void tvmgen_default_(\w+)\(", source, re.M)
+    functions = re.findall(
+        r"^static (?:TVMGEN_NOINLINE )?void tvmgen_default_(\w+)\(", source, re.M
+    )
     assert len(functions) == len(set(functions))
     assert {f"__tvm_{name}__" for name in ENTRIES} < set(functions)
     assert functions.count("usmp_copy_0") == 1, "the initial value is copied in two entries"

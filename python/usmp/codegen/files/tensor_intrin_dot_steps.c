@@ -272,6 +272,24 @@ TVMGEN_INLINE void tvmgen_dot_step_4x1(const int8_t** x, int32_t x_distance, con
 #endif
 }
 
+/* The products of four columns and the weights of a channel: a block of its own, so that compilers
+ * may keep some of the sums elsewhere where registers are few. */
+#if defined(TVMGEN_DSP)
+TVMGEN_INLINE void tvmgen_dot_words(const int8_t* w, int32_t distance, uint32_t xl, uint32_t xh,
+                                    int32_t* acc) {
+  uint32_t wl, wh;
+  __asm__ volatile(
+      "ldr %[wl], [%[pw], %[WD]]\n\t"
+      "sxtb16 %[wh], %[wl], ror #8\n\t"
+      "sxtb16 %[wl], %[wl]\n\t"
+      "smlad %[a], %[xh], %[wh], %[a]\n\t"
+      "smlad %[a], %[xl], %[wl], %[a]"
+      : [a] "+r"(*acc), [wl] "=&r"(wl), [wh] "=&r"(wh)
+      : [pw] "r"(w), [WD] "i"(distance), [xl] "r"(xl), [xh] "r"(xh)
+      : "memory");
+}
+#endif
+
 TVMGEN_INLINE void tvmgen_dot_step_1x6(const int8_t** x, const int8_t** w, int32_t w_distance,
                                        int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
@@ -282,47 +300,25 @@ TVMGEN_INLINE void tvmgen_dot_step_1x6(const int8_t** x, const int8_t** w, int32
     return;
   }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
-  uint32_t x0l, wl, x0h, wh;
+  uint32_t xl, xh, wl, wh;
   __asm__ volatile(
-      "ldr %[x0l], [%[px]], #4\n\t"
+      "ldr %[xl], [%[px]], #4\n\t"
       "ldr %[wl], [%[pw]], #4\n\t"
-      "sxtab16 %[x0h], %[o], %[x0l], ror #8\n\t"
+      "sxtab16 %[xh], %[o], %[xl], ror #8\n\t"
       "sxtb16 %[wh], %[wl], ror #8\n\t"
-      "sxtab16 %[x0l], %[o], %[x0l]\n\t"
+      "sxtab16 %[xl], %[o], %[xl]\n\t"
       "sxtb16 %[wl], %[wl]\n\t"
-      "smlad %[a0], %[x0h], %[wh], %[a0]\n\t"
-      "ldr %[wh], [%[pw], %[WD1]]\n\t"
-      "smlad %[a0], %[x0l], %[wl], %[a0]\n\t"
-      "sxtb16 %[wl], %[wh], ror #8\n\t"
-      "sxtb16 %[wh], %[wh]\n\t"
-      "smlad %[a1], %[x0h], %[wl], %[a1]\n\t"
-      "ldr %[wl], [%[pw], %[WD2]]\n\t"
-      "smlad %[a1], %[x0l], %[wh], %[a1]\n\t"
-      "sxtb16 %[wh], %[wl], ror #8\n\t"
-      "sxtb16 %[wl], %[wl]\n\t"
-      "smlad %[a2], %[x0h], %[wh], %[a2]\n\t"
-      "ldr %[wh], [%[pw], %[WD3]]\n\t"
-      "smlad %[a2], %[x0l], %[wl], %[a2]\n\t"
-      "sxtb16 %[wl], %[wh], ror #8\n\t"
-      "sxtb16 %[wh], %[wh]\n\t"
-      "smlad %[a3], %[x0h], %[wl], %[a3]\n\t"
-      "ldr %[wl], [%[pw], %[WD4]]\n\t"
-      "smlad %[a3], %[x0l], %[wh], %[a3]\n\t"
-      "sxtb16 %[wh], %[wl], ror #8\n\t"
-      "sxtb16 %[wl], %[wl]\n\t"
-      "smlad %[a4], %[x0h], %[wh], %[a4]\n\t"
-      "ldr %[wh], [%[pw], %[WD5]]\n\t"
-      "smlad %[a4], %[x0l], %[wl], %[a4]\n\t"
-      "sxtb16 %[wl], %[wh], ror #8\n\t"
-      "sxtb16 %[wh], %[wh]\n\t"
-      "smlad %[a5], %[x0h], %[wl], %[a5]\n\t"
-      "smlad %[a5], %[x0l], %[wh], %[a5]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]),
-        [a3] "+r"(acc[3]), [a4] "+r"(acc[4]), [a5] "+r"(acc[5]), [x0l] "=&r"(x0l), [wl] "=&r"(wl),
-        [x0h] "=&r"(x0h), [wh] "=&r"(wh)
-      : [WD1] "i"(w_distance - 4), [WD2] "i"(2 * w_distance - 4), [WD3] "i"(3 * w_distance - 4),
-        [WD4] "i"(4 * w_distance - 4), [WD5] "i"(5 * w_distance - 4), [o] "r"(offsets)
+      "smlad %[a], %[xh], %[wh], %[a]\n\t"
+      "smlad %[a], %[xl], %[wl], %[a]"
+      : [px] "+r"(*x), [pw] "+r"(*w), [a] "+r"(acc[0]), [xl] "=&r"(xl), [xh] "=&r"(xh),
+        [wl] "=&r"(wl), [wh] "=&r"(wh)
+      : [o] "r"(offsets)
       : "memory");
+  tvmgen_dot_words(*w, w_distance - 4, xl, xh, &acc[1]);
+  tvmgen_dot_words(*w, 2 * w_distance - 4, xl, xh, &acc[2]);
+  tvmgen_dot_words(*w, 3 * w_distance - 4, xl, xh, &acc[3]);
+  tvmgen_dot_words(*w, 4 * w_distance - 4, xl, xh, &acc[4]);
+  tvmgen_dot_words(*w, 5 * w_distance - 4, xl, xh, &acc[5]);
 #else
   tvmgen_dot_column_1x6(*x, *w, w_distance, offset, acc);
   tvmgen_dot_column_1x6(*x + 1, *w + 1, w_distance, offset, acc);

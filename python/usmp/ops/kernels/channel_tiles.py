@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
+from math import prod
 
 import numpy as np
 import tvm_ffi
@@ -29,6 +30,9 @@ from usmp.tir.nodes import mentions, nodes_of, sequence
 _TILES = {"float32": (8, 4, 2, 1), "int32": (4, 2, 1), "int64": (2, 1)}
 """Accumulators that have registers, by their type."""
 
+_LEAST_PRODUCTS = 2048
+"""With less, tiles are more code than they save time."""
+
 _Known = dict[tirx.Var, tirx.Expr]
 
 
@@ -41,6 +45,8 @@ def channel_tiles_kernel(
         return None
     sizes = _TILES.get(str(parts.accumulator.dtype))
     if sizes is None or int(parts.output.shape[-1]) < sizes[-2]:
+        return None
+    if prod(parts.extents) < _LEAST_PRODUCTS:
         return None
     largest = next(size for size, _ in tile_counts(int(parts.output.shape[-1]), sizes))
     schedule = Schedule(counted(largest, "output"))

@@ -9,9 +9,15 @@ from tvm import s_tir, te, tirx, topi
 from tvm.ir import IRModule
 
 from usmp.objects.cores import PORTABLE
+from usmp.ops.kernels import channel_tiles
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
 from usmp.tir.nodes import nodes_of
 from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
+
+
+@pytest.fixture(autouse=True)
+def _small_operators_too(monkeypatch):
+    monkeypatch.setattr(channel_tiles, "_LEAST_PRODUCTS", 0)
 
 
 def nhwc(channels: int, stride: int, padding: int):
