@@ -132,7 +132,7 @@ def test_archive(tvmc, digits_archive):
                 "outputs": [PROBABILITIES],
                 "states": [],
                 "pools": [
-                    {"name": "global_const_workspace", "kind": "constant", "bytes": 26744},
+                    {"name": "global_const_workspace", "kind": "constant", "bytes": 27112},
                     {"name": "global_workspace", "kind": "workspace", "bytes": 1248},
                 ],
                 "state_size_bytes": 0,
