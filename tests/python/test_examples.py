@@ -76,7 +76,7 @@ def test_04_memory_pools(tmp_path):
     lines = printed("04_memory_pools.py", tmp_path)
     assert words(lines[:4]) == [
         ["dtcm", "1024", "bytes"],
-        ["flash", "21752", "bytes"],
+        ["flash", "22120", "bytes"],
         ["itcm", "4992", "bytes"],
         ["sram", "512", "bytes"],
     ]

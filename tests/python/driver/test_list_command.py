@@ -54,10 +54,11 @@ def test_one_section(tvmc, section):
 def test_table(tvmc):
     lines = tvmc("list", "pass-configs").stdout.splitlines()
     assert lines[1] == (
-        "  tir.usmp.enable                   0 gives every buffer bytes of its own (0, 1; default: 1)"
+        "  tir.usmp.enable                   0 gives every buffer bytes of its own "
+        "(0, 1; default: 1)"
     )
     assert (
-        "  tir.usmp.custom_algorithm   an algorithm of your own, registered as "
+        "  tir.usmp.custom_algorithm         an algorithm of your own, registered as "
         "tir.usmp.algo.NAME (str)"
     ) in lines
 
