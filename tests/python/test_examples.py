@@ -81,7 +81,7 @@ def test_04_memory_pools(tmp_path):
         ["sram", "512", "bytes"],
     ]
     assert lines[4] == "With dtcm alone:"
-    assert 'The smallest size_hint_bytes with which a plan fits: 1120 for pool "dtcm".' in lines[-1]
+    assert 'The smallest size_hint_bytes with which a plan fits: 1248 for pool "dtcm".' in lines[-1]
 
 
 @pytest.mark.cc
@@ -99,7 +99,7 @@ def test_05_solver(tmp_path):
 def test_07_board(tmp_path):
     require_board(board_named("mps3-an547"))
     lines = printed("07_board.py", tmp_path)
-    assert [".pool_dtcm", "dtcm", "0x20004000", "1120"] in words(lines)
+    assert [".pool_dtcm", "dtcm", "0x20004000", "1248"] in words(lines)
     assert lines[-1] == "10 of 10 images: the same output on the board as on this host"
 
 
