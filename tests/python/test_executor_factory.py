@@ -57,7 +57,7 @@ def test_html_has_the_pools_and_the_tensors(factory):
         *("digits", ": RAM 1322 bytes (auto)"),
         *("pool", "kind", "peak bytes", "lower bound", "optimal"),
         *("global_workspace", "workspace", "1248", "1248", "yes"),
-        *("global_const_workspace", "constant", "26744", "26744", "yes"),
+        *("global_const_workspace", "constant", "27112", "27112", "yes"),
         *("Inputs: ", "image int8[1, 8, 8, 1]", "Outputs: ", "probabilities int8[1, 10]"),
     ]
 
