@@ -14,7 +14,7 @@ PEAKS = {
     "mlperf_strww_int8": (3840, 6656),
     "mlperf_vww_96_int8": (36880, 55296),
     "mcunet_vww_int8": (76800, 96000),
-    "mlperf_ad01_float": (3072, 3072),
+    "mlperf_ad01_float": (3040, 3072),
     "mlperf_resnet8_float": (131072, 196608),
     "mlperf_vww_96_float": (147456, 221184),
     "mobilenet_v1_025_128_float": (262144, 393216),
