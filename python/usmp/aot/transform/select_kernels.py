@@ -10,6 +10,7 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 from usmp.objects.cores import PORTABLE, Core
 from usmp.ops.emit import constant
 from usmp.ops.kernels.kernel import Kernel
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.passes import ModulePass
 from usmp.tir.identity import identity
@@ -76,13 +77,14 @@ def _kernels(mod: IRModule, core: Core) -> dict[int, Kernel]:
     for call in _calls_of_operators(mod):
         is_plain = call.op.name == "relax.call_tir" and len(call.args) == 2
         func = mod[call.args[0]]
-        if not is_plain or not isinstance(call.args[1], relax.Tuple):
+        has_arguments = is_plain and isinstance(call.args[1], relax.Tuple)
+        if not has_arguments or not isinstance(func, tirx.PrimFunc):
             continue
-        constants = [
+        constants = tuple(
             field.value.numpy() if isinstance(field, GenericConst) else None
             for field in call.args[1].fields
-        ]
-        kernel = select_kernel(func, constants, core) if isinstance(func, tirx.PrimFunc) else None
+        )
+        kernel = select_kernel(OperatorCall(func, constants), core)
         if kernel is not None:
             found[identity(call)] = kernel
     return found

@@ -8,13 +8,12 @@ inputs as before. Where no element of a window is padding, none is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import prod
 
-import numpy as np
 import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, TensorLoad
@@ -24,6 +23,7 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts, unrolled_loop
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts, substituted, take_apart
 from usmp.tir.nodes import mentions, nodes_of, sequence
 
@@ -36,11 +36,9 @@ _LEAST_PRODUCTS = 2048
 _Known = dict[tirx.Var, tirx.Expr]
 
 
-def channel_tiles_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], _: Core
-) -> Kernel | None:
+def channel_tiles_kernel(call: OperatorCall, _: Core) -> Kernel | None:
     """A convolution or a product of matrices that no kernel of its own is for."""
-    parts = take_apart(func) or take_apart(_with_last_stage(func))
+    parts = call.parts or take_apart(_with_last_stage(call.func))
     if parts is None or not _is_sum_of_products(parts) or _repeats_calls(parts):
         return None
     sizes = _TILES.get(str(parts.accumulator.dtype))
@@ -51,7 +49,7 @@ def channel_tiles_kernel(
     largest = next(size for size, _ in tile_counts(int(parts.output.shape[-1]), sizes))
     schedule = Schedule(counted(largest, "output"))
     tiled = TiledBody(_Tiles(parts, sizes).loops(), schedule)
-    return kernel(func, [tiled], {}, len(constants))
+    return kernel(call, [tiled], {})
 
 
 def _with_last_stage(func: tirx.PrimFunc) -> tirx.PrimFunc:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from tvm import tirx
-from tvm.ir import TensorLoad
 from tvm.sym import Analyzer
 
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.quantized.window import Window
 from usmp.ops.record import QuantizedOp
-from usmp.tir.nodes import nodes_of
 
 
 class WindowedOperator(Protocol):
@@ -54,13 +52,13 @@ def data_window(
         pair(parameters["padding"]),
         (int(output.shape[1]), int(output.shape[2])),
     )
-    loads = [load for load in nodes_of(operator.parts.sum, TensorLoad) if load.source.same_as(data)]
+    load = operator.parts.load_of(data)
     b, y, x, _, ky, kx, *_ = operator.parts.axes
     row, column = window.position((y, x), (ky, kx))
     analyzer = Analyzer()
-    is_known = len(loads) == 1 and all(
+    is_known = load is not None and all(
         analyzer.can_prove_equal(index, expected)
-        for index, expected in zip(loads[0].indices, (b, row, column, channel), strict=True)
+        for index, expected in zip(load.indices, (b, row, column, channel), strict=True)
     )
     return window if is_known else None
 

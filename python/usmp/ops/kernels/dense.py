@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from tvm import tirx
-from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
@@ -14,17 +10,16 @@ from usmp.ops.kernels.costs import costs_of
 from usmp.ops.kernels.dot_products import Run, dot_products
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_counts, tile_text
-from usmp.ops.kernels.weighted import Ending, WeightedOperator, weighted_operator
-from usmp.tir.nodes import nodes_of
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.operator_parts import are_all
+from usmp.ops.kernels.weighted import Ending, WeightedOperator
 
 _CHANNELS = (6, 4, 2, 1)
 
 
-def dense_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A product with a constant matrix, of one row and six output channels at a time."""
-    operator = weighted_operator(func, constants)
+    operator = call.weighted
     if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None
     ending = operator.ending_of(operator.values, folds=not core.has_dsp)
@@ -33,7 +28,7 @@ def dense_kernel(
     tile = tile_text(operator.values.shape[0], _CHANNELS)
     schedule = Schedule(tile, _instructions(operator, core))
     tiled = TiledBody(_rows(operator, ending, flat), schedule)
-    return kernel(func, [tiled], replaced, len(constants))
+    return kernel(call, [tiled], replaced)
 
 
 def _instructions(operator: WeightedOperator, core: Core) -> int:
@@ -50,16 +45,8 @@ def _instructions(operator: WeightedOperator, core: Core) -> int:
 def is_plain(operator: WeightedOperator) -> bool:
     """Whether the data is read as the record says."""
     row, _, k = operator.parts.axes
-    loads = [
-        load
-        for load in nodes_of(operator.parts.sum, TensorLoad)
-        if load.source.same_as(operator.data)
-    ]
-    return (
-        len(loads) == 1
-        and len(loads[0].indices) == 2
-        and all(index.same_as(axis) for index, axis in zip(loads[0].indices, (row, k), strict=True))
-    )
+    load = operator.parts.load_of(operator.data)
+    return load is not None and are_all(load.indices, (row, k))
 
 
 def _rows(operator: WeightedOperator, ending: Ending, weight: tirx.Var) -> tirx.Stmt:

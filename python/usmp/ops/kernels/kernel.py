@@ -9,6 +9,7 @@ import numpy as np
 from tvm import tirx
 
 from usmp.objects.schedule import Schedule, with_faster_schedules, with_schedule
+from usmp.ops.kernels.operator_call import OperatorCall
 
 
 @dataclass(frozen=True)
@@ -36,33 +37,30 @@ class TiledBody:
 
 
 def kernel(
-    func: tirx.PrimFunc,
+    call: OperatorCall,
     bodies: Sequence[TiledBody],
     replaced: Mapping[tirx.Var, Sequence[tuple[tirx.Var, np.ndarray]]],
-    count: int,
 ) -> Kernel:
     """A kernel with the parameters of the operator that it stands for.
 
     Parameters
     ----------
-    func
-        the operator.
+    call
+        of the operator.
     bodies
         ways to compute it; at the end the one whose outputs may lie over most of its inputs: the
         smallest tiles. Others are left out if they are not faster.
     replaced
         by parameter of the operator that the kernel lacks: parameters and constants in its place.
-    count
-        arguments that a call of the operator has.
     """
     params: list[tirx.Var] = []
     arguments: list[int | np.ndarray] = []
-    for number, param in enumerate(func.params):
+    for number, param in enumerate(call.func.params):
         others = replaced.get(param)
         params += [param] if others is None else [buffer for buffer, _ in others]
-        if number < count:
+        if number < len(call.constants):
             arguments += [number] if others is None else [values for _, values in others]
-    attributes = dict(func.attrs)
+    attributes = dict(call.func.attrs)
     smallest, *faster = (
         with_schedule(tirx.PrimFunc(params, tiled.body).with_attrs(attributes), tiled.schedule)
         for tiled in [bodies[-1], *_faster(bodies)]

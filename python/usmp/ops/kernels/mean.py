@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
 from tvm import tirx
 from tvm.ir import TensorLoad
 
@@ -14,25 +12,23 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
-from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
-from usmp.ops.record import operators_of
 from usmp.tir.nodes import nodes_of
 
 
-def mean_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def mean_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """Four channels at a time, which are all axes behind those that are summed."""
-    steps = operators_of(func)
-    if len(steps) != 1 or steps[0][0].kind not in ("mean", "sum"):
+    records = call.records
+    if len(records) != 1 or records[0].kind not in ("mean", "sum"):
         return None
-    parts = take_apart(func)
+    parts = call.parts
     data = None if parts is None else _summed(parts)
     if parts is None or data is None:
         return None
     extents = [int(extent) for extent in data.shape]
-    reduced_axes: Any = steps[0][0].parameters["axes"]
+    reduced_axes: Any = records[0].parameters["axes"]
     axes = sorted(set(map(int, reduced_axes)))
     first, end = axes[0], axes[-1] + 1
     if axes != list(range(first, end)) or end == len(extents):
@@ -41,7 +37,7 @@ def mean_kernel(
     count = prod(extents[first:end])
     body = loop("b", outer, lambda b: _channels(parts, data, b, count, inner))
     tiled = TiledBody(body, Schedule(tile_text(inner, (CHANNELS, 1))))
-    return kernel(func, [tiled], {}, len(constants))
+    return kernel(call, [tiled], {})
 
 
 def _summed(parts: OperatorParts) -> tirx.Var | None:

@@ -85,6 +85,11 @@ class OperatorParts:
         inner = [call for call in calls if not _rescales(call.args[1])]
         return inner[0] if len(inner) == 1 and self._loads(self.value) == 1 else None
 
+    def load_of(self, buffer: tirx.Var) -> TensorLoad | None:
+        """What the sum reads of a buffer; None unless that is one element."""
+        loads = [load for load in nodes_of(self.sum, TensorLoad) if load.source.same_as(buffer)]
+        return loads[0] if len(loads) == 1 else None
+
     def _loads(self, expr: tirx.Expr) -> int:
         loads = nodes_of(expr, TensorLoad)
         return sum(load.source.same_as(self.accumulator) for load in loads)
@@ -135,9 +140,9 @@ def _parts(
         type(update.value) in (tirx.Add, tirx.Max)
         and isinstance(update.value.a, TensorLoad)
         and update.value.a.source.same_as(update.buffer)
-        and _are(update.indices, [iter_var.var for iter_var in kept])
-        and all(_are(load.indices, indices) for load in loads)
-        and _are(store.indices, indices)
+        and are_all(update.indices, [iter_var.var for iter_var in kept])
+        and all(are_all(load.indices, indices) for load in loads)
+        and are_all(store.indices, indices)
         and reduction.iter_vars[: len(kept)] == kept
         and any(store.buffer.same_as(param) for param in params)
     )
@@ -158,7 +163,8 @@ def _parts(
     )
 
 
-def _are(indices: Sequence[tirx.Expr], variables: Sequence[tirx.Var]) -> bool:
+def are_all(indices: Sequence[tirx.Expr], variables: Sequence[tirx.Var]) -> bool:
+    """Whether these indices are these variables, one by one."""
     return len(indices) == len(variables) and all(
         index.same_as(variable) for index, variable in zip(indices, variables, strict=True)
     )

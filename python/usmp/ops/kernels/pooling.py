@@ -6,10 +6,8 @@ with. Of a window that reaches out of the data, the pixels inside are taken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from tvm import tirx
 from tvm.ir import Call, TensorLoad
 
@@ -20,10 +18,11 @@ from usmp.ops.kernels.conv2d import Span, inner_span
 from usmp.ops.kernels.data_window import data_window, pair
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
-from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
 from usmp.ops.quantized.window import Window
-from usmp.ops.record import QuantizedOp, operators_of
+from usmp.ops.record import QuantizedOp
 from usmp.tir.nodes import sequence
 
 _NEUTRAL = {tirx.Add: 0, tirx.Max: -(2**31)}
@@ -50,16 +49,14 @@ class _PooledOperator:
     data: tirx.Var
 
 
-def pool_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """An average or greatest value of int8 under a window that moves over NHWC data."""
-    steps = operators_of(func)
+    records = call.records
     # Only the DSP extension compares four elements at once; elsewhere plain loops are faster.
     kinds = ("average_pool", "max_pool") if core.has_dsp else ("average_pool",)
-    if not steps or steps[0][0].kind not in kinds:
+    if not records or records[0].kind not in kinds:
         return None
-    record, parts = steps[0][0], take_apart(func)
+    record, parts = records[0], call.parts
     data = None if parts is None else _pooled(parts)
     if parts is None or data is None:
         return None
@@ -69,7 +66,7 @@ def pool_kernel(
         return None
     tile = f"1 pixel x {tile_text(int(data.shape[3]), (CHANNELS, 1))}"
     tiled = TiledBody(_Pooling(parts, data, window).loops(), Schedule(tile))
-    return kernel(func, [tiled], {}, len(constants))
+    return kernel(call, [tiled], {})
 
 
 def _pooled(parts: OperatorParts) -> tirx.Var | None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
-from tvm import tirx
+from collections.abc import Callable
 
 from usmp.objects.cores import Core
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
@@ -16,11 +13,12 @@ from usmp.ops.kernels.mve.average_pool import mve_average_pool_kernel
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.ops.kernels.mve.dense import mve_dense_kernel
 from usmp.ops.kernels.mve.depthwise import mve_depthwise_kernel
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import pool_kernel
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
 from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
 
-Selector = Callable[[tirx.PrimFunc, Sequence[np.ndarray | None], Core], "Kernel | None"]
+Selector = Callable[[OperatorCall, Core], "Kernel | None"]
 
 _KERNELS: tuple[Selector, ...] = (
     mve_conv2d_kernel,
@@ -36,22 +34,18 @@ _KERNELS: tuple[Selector, ...] = (
 )
 
 
-def select_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def select_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """The kernel for a call of an operator; None if the operator stays as it is.
 
     Parameters
     ----------
-    func
-        the operator in block form.
-    constants
-        the arguments of the call that are constants; None for the others.
+    call
+        of the operator.
     core
         that it will run on.
     """
     for kernel in _KERNELS:
-        found = kernel(func, constants, core)
+        found = kernel(call, core)
         if found is not None:
             return found
     return None

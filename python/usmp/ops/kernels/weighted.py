@@ -11,12 +11,12 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.rescale_records import RescaleRecords, rescale_records
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.describe import reference_constants
 from usmp.ops.quantized.fixed_point import Rounding
-from usmp.ops.record import QuantizedOp, operators_of
+from usmp.ops.record import QuantizedOp
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 
@@ -171,30 +171,36 @@ def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]
     return 0, call
 
 
+def weighted_record(records: Sequence[QuantizedOp]) -> QuantizedOp | None:
+    """The first of some fused operators, if it sums products with weights as kernels do."""
+    if not records or not records[0].constants:
+        return None
+    record = records[0]
+    types = [quantization.dtype for quantization in record.inputs]
+    if types != ["int8", "int8"] or record.inputs[1].zero_points[0] != 0:
+        return None
+    # What is rescaled otherwise is the result of an operator that was fused to it.
+    return record if record.parameters["rounding"] == _ROUNDING else None
+
+
 def weighted_operator(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None]
+    func: tirx.PrimFunc,
+    constants: Sequence[np.ndarray | None],
+    record: QuantizedOp,
+    parts: OperatorParts,
 ) -> WeightedOperator | None:
     """A PrimFunc that begins with a sum of products of int8 data and constant int8 weights.
 
     Parameters
     ----------
-    func
-        in block form, with a record.
+    func, parts
+        in block form, and what it computes.
     constants
         by parameter, what it is called with; None for what is no constant.
+    record
+        of the sum.
     """
-    steps = operators_of(func)
-    if not steps or not steps[0][0].constants:
-        return None
-    record = steps[0][0]
-    types = [quantization.dtype for quantization in record.inputs]
-    if types != ["int8", "int8"] or record.inputs[1].zero_points[0] != 0:
-        return None
-    if record.parameters["rounding"] != _ROUNDING:
-        # What is rescaled as kernels do it is the result of an operator that was fused to it.
-        return None
-    parts = take_apart(func)
-    if parts is None or parts.reduction is not tirx.Add or parts.rescale is None:
+    if parts.reduction is not tirx.Add or parts.rescale is None:
         return None
     known = dict(zip(func.params, constants, strict=False))
     sources = _sources(parts.sum)

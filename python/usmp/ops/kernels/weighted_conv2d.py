@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 from tvm import tirx
 from tvm.ir import TensorLoad, Var
 
@@ -17,8 +16,8 @@ from usmp.ops.kernels.costs import Costs, costs_of
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, tile_text
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.kernels.weighted import weighted_operator
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import nodes_of
 
@@ -26,11 +25,9 @@ _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
 """Numbers of pixels, and of channels."""
 
 
-def conv2d_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data without groups, by tiles of one or two pixels."""
-    operator = weighted_operator(func, constants)
+    operator = call.weighted
     if operator is None or operator.record.kind != "conv2d":
         return None
     if operator.values.ndim != 4 or len(operator.data.shape) != 4:
@@ -60,7 +57,7 @@ def conv2d_kernel(
     )
     replaced = ending.replaced(flat, weight.ravel())
     bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in _TILES]
-    return kernel(func, bodies, replaced, len(constants))
+    return kernel(call, bodies, replaced)
 
 
 def _tiled(conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs) -> TiledBody:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from tvm import tirx
 
 from usmp.objects.cores import Core
@@ -15,14 +12,12 @@ from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.depthwise import CHANNELS, Depthwise, packed
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import tile_text
-from usmp.ops.kernels.weighted import weighted_operator
+from usmp.ops.kernels.operator_call import OperatorCall
 
 
-def depthwise_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A depthwise convolution of NHWC data with as many output channels as input channels."""
-    operator = weighted_operator(func, constants)
+    operator = call.weighted
     if operator is None or operator.record.kind != "depthwise_conv2d":
         return None
     height, width, channels = operator.values.shape
@@ -47,4 +42,4 @@ def depthwise_kernel(
     replaced = ending.replaced(weight, values)
     instructions = depthwise_instructions(depthwise, costs_of(core))
     schedule = Schedule(f"1 pixel x {tile_text(channels, (CHANNELS, 1))}", instructions)
-    return kernel(func, [TiledBody(depthwise.loops(), schedule)], replaced, len(constants))
+    return kernel(call, [TiledBody(depthwise.loops(), schedule)], replaced)

@@ -11,6 +11,7 @@ from tvm.ir import IRModule
 from usmp.objects.cores import PORTABLE
 from usmp.ops.kernels import channel_tiles
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.tir.nodes import nodes_of
 from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
 
@@ -95,7 +96,7 @@ def computed(func: tirx.PrimFunc) -> np.ndarray:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_every_bit(case):
     func = in_blocks(*case)
-    kernel = channel_tiles_kernel(func, [None] * len(case[0]), PORTABLE)
+    kernel = channel_tiles_kernel(OperatorCall(func, (None,) * len(case[0])), PORTABLE)
     assert kernel.arguments == (0, 1)
     assert not nodes_of(kernel.func.body, s_tir.SBlock)
     assert UNROLL_EXPLICIT in [str(n.attr_key) for n in nodes_of(kernel.func.body, tirx.AttrStmt)]
@@ -105,12 +106,12 @@ def test_every_bit(case):
 def test_sums_that_nothing_follows():
     inputs, sums = matrices()
     func = te.create_prim_func([*inputs, sums])
-    kernel = channel_tiles_kernel(func, [None, None], PORTABLE)
+    kernel = channel_tiles_kernel(OperatorCall(func, (None, None)), PORTABLE)
     np.testing.assert_array_equal(computed(func), computed(kernel.func))
 
 
 def test_no_guard_is_asked_where_nothing_is_padded():
-    kernel = channel_tiles_kernel(in_blocks(*nhwc(8, 1, 1)), [None, None], PORTABLE)
+    kernel = channel_tiles_kernel(OperatorCall(in_blocks(*nhwc(8, 1, 1)), (None, None)), PORTABLE)
     (branch,) = nodes_of(kernel.func.body, tirx.IfThenElse)
     guards = [
         [c for c in nodes_of(part, tvm.ir.Call) if c.op.name == "prim.if_then_else"]
@@ -123,6 +124,6 @@ def test_others_stay_as_they_are():
     data = te.placeholder((4, 9), "float32", "data")
     k = te.reduce_axis((0, 9), "k")
     mean = te.compute((4,), lambda i: te.sum(data[i, k], k))
-    assert channel_tiles_kernel(in_blocks([data], mean), [None], PORTABLE) is None
+    assert channel_tiles_kernel(OperatorCall(in_blocks([data], mean), (None,)), PORTABLE) is None
     narrow = in_blocks(*nhwc(1, 1, 0))
-    assert channel_tiles_kernel(narrow, [None, None], PORTABLE) is None
+    assert channel_tiles_kernel(OperatorCall(narrow, (None, None)), PORTABLE) is None

@@ -13,6 +13,7 @@ from support.tir_interpreter import Interpreter, Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import schedule_of
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.ops.quantized.fixed_point import QuantizedMultiplier
 from usmp.ops.quantized.parameters import Quantization
@@ -74,7 +75,7 @@ def intrinsics(func):
 def check(shape, make):
     """The kernel of an operator, which computes the same."""
     func = operator(shape, make)
-    kernel = select_kernel(func, [None], DSP)
+    kernel = select_kernel(OperatorCall(func, (None,)), DSP)
     assert kernel.arguments == (0,)
     assert schedule_of(kernel.func).tile.endswith("4 channels")
     for seed in range(2):
@@ -144,9 +145,9 @@ def test_what_has_no_kernel():
 
     dilated = Window((4, 5), (2, 2), (1, 1), (2, 2), (0, 0), (2, 3))
     for make in (padded, last, apart, pool("max_pool", dilated)):
-        assert select_kernel(operator((1, 4, 5, 6), make), [None], DSP) is None
+        assert select_kernel(OperatorCall(operator((1, 4, 5, 6), make), (None,)), DSP) is None
     channels_first = pool("max_pool", window, "NCHW")
-    assert select_kernel(operator((1, 6, 4, 5), channels_first), [None], DSP) is None
+    assert select_kernel(OperatorCall(operator((1, 6, 4, 5), channels_first), (None,)), DSP) is None
 
 
 @pytest.mark.parametrize("function", [mean, reduce_sum])
@@ -167,5 +168,5 @@ def test_sums_over_axes_that_follow_each_other(function, shape, axes, taps):
 def test_the_greatest_of_four_channels_at_a_time_is_faster_with_an_instruction_only():
     window = Window((4, 4), (2, 2), (2, 2), (1, 1), (0, 0), (2, 2))
     func = operator((1, 4, 4, 8), pool("max_pool", window))
-    assert select_kernel(func, [None], PORTABLE) is None
-    assert select_kernel(func, [None], DSP) is not None
+    assert select_kernel(OperatorCall(func, (None,)), PORTABLE) is None
+    assert select_kernel(OperatorCall(func, (None,)), DSP) is not None

@@ -9,7 +9,7 @@ from tvm.ir import Call, GenericConst
 
 import usmp
 from usmp.ops import quantized
-from usmp.ops.kernels.weighted import weighted_operator
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.quantized import (
     Layout,
     OutputLimits,
@@ -42,9 +42,9 @@ def test_only_the_rescaling_of_the_sum_counts_not_that_of_a_fused_operator(round
         builder.emit_func_output(z)
     mod = FuseOperators()(builder.get())
     (call,) = (c for c in nodes_of(mod["main"].body, Call) if c.op.name == "relax.call_tir")
-    constants = [a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1]]
-    found = weighted_operator(mod[call.args[0]], constants)
-    assert (found is not None) == is_one
+    constants = (a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1])
+    operator = OperatorCall(mod[call.args[0]], tuple(constants))
+    assert (operator.weighted is not None) == is_one
 
 
 @pytest.mark.cc

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from tvm import tirx
 from tvm.ir import TensorLoad
 
@@ -15,8 +13,8 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.costs import average_pool_instructions
 from usmp.ops.kernels.mve.ending import limits_of
-from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
-from usmp.ops.record import operators_of
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -26,16 +24,14 @@ _COUNTS = (2, 256)
 Pair = tuple[int, int]
 
 
-def mve_average_pool_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A mean of NHWC data, at the same scale, whose windows all lie in the data."""
-    steps = operators_of(func) if core.has_mve else ()
-    if len(steps) != 1 or steps[0][0].kind != "average_pool":
+    records = call.records if core.has_mve else ()
+    if len(records) != 1 or records[0].kind != "average_pool":
         return None
-    record = steps[0][0]
+    record = records[0]
     types = {q.dtype for q in (*record.inputs, *record.outputs)}
-    parts = take_apart(func)
+    parts = call.parts
     if parts is None or types != {"int8"} or record.parameters["layout"] != "NHWC":
         return None
     sources = {load.source for load in nodes_of(parts.sum, TensorLoad)}
@@ -58,7 +54,7 @@ def mve_average_pool_kernel(
     _, height, width, channels = (int(extent) for extent in parts.output.shape)
     instructions = average_pool_instructions(count, channels, height * width)
     tiled = TiledBody(body, Schedule("1 pixel x 8 channels, vectors", instructions))
-    return kernel(func, [tiled], {}, len(constants))
+    return kernel(call, [tiled], {})
 
 
 def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) -> tirx.Stmt | None:

@@ -6,10 +6,8 @@ first, padding included. An addition after the convolution is one of some pixels
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from tvm import tirx
 from tvm.ir import TensorLoad
 
@@ -33,7 +31,8 @@ from usmp.ops.kernels.mve.products import (
     split_run,
 )
 from usmp.ops.kernels.mve.windows import copy_window
-from usmp.ops.kernels.weighted import WeightedOperator, weighted_operator
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 
@@ -46,11 +45,9 @@ _MOST_ON_STACK = 1024
 Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
 
-def mve_conv2d_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data without groups."""
-    operator = weighted_operator(func, constants) if core.has_mve else None
+    operator = call.weighted if core.has_mve else None
     if operator is None or operator.record.kind != "conv2d":
         return None
     if operator.values.ndim != 4 or len(operator.data.shape) != 4:
@@ -80,7 +77,7 @@ def mve_conv2d_kernel(
     ways = [plain, smallest] if smallest is not None else [plain]
     replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
     replaced |= {own: [] for own in operator.ending}
-    return kernel(func, [way.tiled() for way in ways], replaced, len(constants))
+    return kernel(call, [way.tiled() for way in ways], replaced)
 
 
 def _addition_after(operator: WeightedOperator, ending: VectorEnding) -> Addition | None:

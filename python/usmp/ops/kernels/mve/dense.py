@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from tvm import tirx
 
 from usmp.objects.cores import Core
@@ -21,15 +18,13 @@ from usmp.ops.kernels.mve.products import (
     products,
     split_run,
 )
-from usmp.ops.kernels.weighted import weighted_operator
+from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.tir.nodes import sequence
 
 
-def mve_dense_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A product with a constant matrix."""
-    operator = weighted_operator(func, constants) if core.has_mve else None
+    operator = call.weighted if core.has_mve else None
     if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None
     ending = vector_ending(operator, operator.values)
@@ -50,4 +45,4 @@ def mve_dense_kernel(
     replaced |= {own: [] for own in operator.ending}
     instructions = products_instructions(rows, outputs, pixels, False)
     tiled = TiledBody(sequence(body), Schedule("1 row x 4 channels, vectors", instructions))
-    return kernel(func, [tiled], replaced, len(constants))
+    return kernel(call, [tiled], replaced)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,8 @@ from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.costs import depthwise_instructions
 from usmp.ops.kernels.mve.ending import Limits, VectorEnding, rescaled, vector_ending
 from usmp.ops.kernels.mve.products import LANES
-from usmp.ops.kernels.weighted import WeightedOperator, weighted_operator
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -26,11 +26,9 @@ _ROOM = (_NINE, 16, 64)
 """Of functions: for how many taps. That for nine is for no others."""
 
 
-def mve_depthwise_kernel(
-    func: tirx.PrimFunc, constants: Sequence[np.ndarray | None], core: Core
-) -> Kernel | None:
+def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of each channel by itself."""
-    operator = weighted_operator(func, constants) if core.has_mve else None
+    operator = call.weighted if core.has_mve else None
     if operator is None or operator.record.kind != "depthwise_conv2d":
         return None
     height, width, channels = operator.values.shape
@@ -58,7 +56,7 @@ def mve_depthwise_kernel(
     replaced |= {own: [] for own in operator.ending}
     instructions = depthwise_instructions(height * width, channels, *window.output)
     tiled = TiledBody(body, Schedule("1 pixel x 16 channels, vectors", instructions))
-    return kernel(func, [tiled], replaced, len(constants))
+    return kernel(call, [tiled], replaced)
 
 
 def _slots(taps: int) -> int:

@@ -1,0 +1,47 @@
+"""A call of an operator, as kernels look at it: each reading of its PrimFunc is done once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from tvm import tirx
+
+from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
+from usmp.ops.kernels.weighted import WeightedOperator, weighted_operator, weighted_record
+from usmp.ops.record import QuantizedOp, operators_of
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorCall:
+    """An operator, and the constants that it is called with.
+
+    Parameters
+    ----------
+    func
+        the operator in block form.
+    constants
+        the arguments of the call that are constants; None for the others.
+    """
+
+    func: tirx.PrimFunc
+    constants: tuple[np.ndarray | None, ...]
+
+    @cached_property
+    def records(self) -> tuple[QuantizedOp, ...]:
+        """One of each integer operator that was fused into this one, in their order."""
+        return tuple(step[0] for step in operators_of(self.func))
+
+    @cached_property
+    def parts(self) -> OperatorParts | None:
+        """Its reduction and what follows; None if it is anything else."""
+        return take_apart(self.func)
+
+    @cached_property
+    def weighted(self) -> WeightedOperator | None:
+        """The same with its constants, if it sums products of int8 data and constant weights."""
+        record = weighted_record(self.records)
+        if record is None or self.parts is None:
+            return None
+        return weighted_operator(self.func, self.constants, record, self.parts)
