@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from usmp.ops.kernels.conv2d import SINGLE_CHANNELS, Convolution, inner_span, row_tiles
+from usmp.ops.kernels.conv2d import row_tiles
+from usmp.ops.kernels.convolution import SINGLE_CHANNELS, Convolution
 from usmp.ops.kernels.costs import Costs
 from usmp.ops.kernels.depthwise import Depthwise
 from usmp.ops.kernels.loops import tile_counts
+from usmp.ops.kernels.spans import inner_span
 
 
 def convolution_instructions(

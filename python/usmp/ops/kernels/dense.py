@@ -52,18 +52,16 @@ def is_plain(operator: WeightedOperator) -> bool:
 def _rows(operator: WeightedOperator, ending: Ending, weight: tirx.Var) -> tirx.Stmt:
     rows, depth = (int(extent) for extent in operator.data.shape)
     outputs = operator.values.shape[0]
-    offset = 0 if ending.is_folded else -operator.zero_point
+    accumulators = ending.accumulators
 
     def tile(row: tirx.Expr, c: tirx.Expr, channels: int) -> list[tirx.Stmt]:
-        acc = tirx.decl_buffer((channels,), "int32", "acc", scope="local")
         data = Run(operator.data, (row, tirx.IntImm("int32", 0)), 0)
         weights = Run(weight, (c * depth,), depth)
-        return [
-            tirx.AllocBuffer(acc),
-            *(tirx.BufferStore(acc, ending.first(c + n), [n]) for n in range(channels)),
-            dot_products(data, weights, depth, offset, acc, (1, channels)),
-            *(ending.store(acc[n], (row, c + n)) for n in range(channels)),
-        ]
+
+        def products(acc: tirx.Var) -> tirx.Stmt:
+            return dot_products(data, weights, depth, accumulators.offset, acc, (1, channels))
+
+        return accumulators.tile([(row,)], c, channels, products)
 
     return loop(
         "row",

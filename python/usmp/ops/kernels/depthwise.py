@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import tirx
 
-from usmp.ops.kernels.conv2d import inner_span
+from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.ops.kernels.spans import inner_span, within
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
@@ -26,7 +27,6 @@ CHANNELS = 4
 _MOST_TAPS = 16
 """Windows of more are loops."""
 
-Indices = tuple[tirx.Expr, ...]
 Tap = Callable[[int | tirx.Expr, int | tirx.Expr], tirx.Stmt]
 
 
@@ -62,23 +62,14 @@ class Depthwise:
         (channels * taps) of int8, packed.
     window
         how the kernel moves.
-    zero_point
-        of the data.
-    is_folded
-        whether the accumulators begin with what the zero point adds over all taps.
-    first
-        of a channel: the value that its accumulators begin with.
-    store
-        of an accumulator and the index of its output element: the statement that stores the latter.
+    accumulators
+        how they begin and end.
     """
 
     data: tirx.Var
     weight: tirx.Var
     window: Window
-    zero_point: int
-    is_folded: bool
-    first: Callable[[tirx.Expr], tirx.Expr]
-    store: Callable[[tirx.Expr, Indices], tirx.Stmt]
+    accumulators: Accumulators
 
     def loops(self) -> tirx.Stmt:
         """The loops over all pixels."""
@@ -86,12 +77,7 @@ class Depthwise:
         height, width = self.window.output
 
         def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-            guards = [
-                *([y >= rows.first] if rows.first > 0 else []),
-                *([y < rows.end] if rows.end < height else []),
-                *([x >= columns.first] if columns.first > 0 else []),
-                *([x < columns.end] if columns.end < width else []),
-            ]
+            guards = [*within(y, rows, height), *within(x, columns, width)]
             edge = self._edge(b, y, x)
             if rows.first >= rows.end or columns.first >= columns.end:
                 return edge
@@ -108,7 +94,7 @@ class Depthwise:
 
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
         """All channels of a pixel whose window may reach beyond the data."""
-        if not self.skips_padding or self.window.dilations != (1, 1):
+        if not self.accumulators.skips_padding or self.window.dilations != (1, 1):
             return own_function("edge", self._channels(b, y, x, self._at_edge))
         binds: list[tirx.Stmt] = []
         spans = []
@@ -127,11 +113,6 @@ class Depthwise:
 
         return sequence([*binds, own_function("edge", self._channels(b, y, x, taps_inside))])
 
-    @property
-    def skips_padding(self) -> bool:
-        """Whether taps outside of the data add nothing to accumulators."""
-        return not self.is_folded or not self.zero_point
-
     def _channels(
         self,
         b: tirx.Expr,
@@ -142,13 +123,10 @@ class Depthwise:
         """All channels of a pixel, `taps` of each tile."""
 
         def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
-            acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
-            return [
-                tirx.AllocBuffer(acc),
-                *(tirx.BufferStore(acc, self.first(c + n), [n]) for n in range(number)),
-                taps(y, x, _Tile(self, b, c, number, acc)),
-                *(self.store(acc[n], (b, y, x, c + n)) for n in range(number)),
-            ]
+            def products(acc: tirx.Var) -> tirx.Stmt:
+                return taps(y, x, _Tile(self, b, c, number, acc))
+
+            return self.accumulators.tile([(b, y, x)], c, number, products)
 
         return loop_by_tiles("c", int(self.data.shape[3]), (CHANNELS, 1), tile)
 
@@ -178,7 +156,7 @@ class Depthwise:
                 return tile.zero_point(ky, kx)
 
             condition = tirx.all(position >= 0, position < height)
-            zeros = None if self.skips_padding else _each(kernel_width, outside)
+            zeros = None if self.accumulators.skips_padding else _each(kernel_width, outside)
             return tirx.IfThenElse(condition, _each(kernel_width, tap), zeros)
 
         return loop("ky", kernel_height, row)
@@ -214,11 +192,6 @@ class _Tile:
     number: int
     acc: tirx.Var
 
-    @property
-    def _offset(self) -> int:
-        """What is added to each element of the data."""
-        return 0 if self.depthwise.is_folded else -self.depthwise.zero_point
-
     def product(
         self, row: tirx.Expr, column: tirx.Expr, ky: int | tirx.Expr, kx: int | tirx.Expr
     ) -> tirx.Stmt:
@@ -227,7 +200,9 @@ class _Tile:
         if self.number != CHANNELS:
             return added
         first = [self.depthwise.data[self.b, row, column, self.c], self._element(ky, kx, 0)]
-        return tensor_intrin("tvmgen_depthwise_4", [*first, self._offset, self.acc[0]], added)
+        return tensor_intrin(
+            "tvmgen_depthwise_4", [*first, self.depthwise.accumulators.offset, self.acc[0]], added
+        )
 
     def products(
         self,
@@ -256,15 +231,15 @@ class _Tile:
         arguments = [
             *(data[self.b, row, column, self.c], int(data.shape[2]) * channels, channels),
             *(self._element(ky, kx, 0), width * CHANNELS, rows, columns),
-            *(self._offset, self.acc[0]),
+            *(self.depthwise.accumulators.offset, self.acc[0]),
         ]
         return tensor_intrin("tvmgen_depthwise_window_4", arguments, body)
 
     def zero_point(self, ky: int | tirx.Expr, kx: int | tirx.Expr) -> tirx.Stmt | None:
         """Add what a tap outside of the data gives; None if that is nothing."""
-        if self.depthwise.skips_padding:
+        if self.depthwise.accumulators.skips_padding:
             return None
-        factor = self.depthwise.zero_point
+        factor = self.depthwise.accumulators.zero_point
 
         def term(n: tirx.Expr) -> tirx.Expr:
             return self._element(ky, kx, n).astype("int32") * tirx.IntImm("int32", factor)
@@ -278,7 +253,7 @@ class _Tile:
     def _products(
         self, position: tuple[tirx.Expr, tirx.Expr], tap: tuple[int | tirx.Expr, int | tirx.Expr]
     ) -> tirx.Stmt:
-        data, offset = self.depthwise.data, self._offset
+        data, offset = self.depthwise.data, self.depthwise.accumulators.offset
 
         def term(n: tirx.Expr) -> tirx.Expr:
             value = data[(self.b, *position, self.c + n)].astype("int32")

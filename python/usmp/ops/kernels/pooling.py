@@ -14,13 +14,13 @@ from tvm.ir import Call, TensorLoad
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.conv2d import Span, inner_span
 from usmp.ops.kernels.data_window import data_window, pair
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
+from usmp.ops.kernels.spans import inner_span, within
 from usmp.ops.quantized.window import Window
 from usmp.ops.record import QuantizedOp
 from usmp.tir.nodes import sequence
@@ -99,7 +99,7 @@ class _Pooling:
         height, width = window.output
 
         def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-            guard = [*_within(y, rows, height), *_within(x, columns, width)]
+            guard = [*within(y, rows, height), *within(x, columns, width)]
             inside = self._whole((b, y, x))
             if not guard:
                 return inside
@@ -175,11 +175,3 @@ class _Pooling:
     def _store(self, accumulator: tirx.Expr, indices: Indices) -> tirx.Stmt:
         value = self.parts.element(accumulator, indices)
         return tirx.BufferStore(self.parts.output, value, list(indices))
-
-
-def _within(index: tirx.Expr, span: Span, extent: int) -> list[tirx.Expr]:
-    """The conditions that an index less than `extent` lies in the span."""
-    return [
-        *([index >= span.first] if span.first > 0 else []),
-        *([index < span.end] if span.end < extent else []),
-    ]

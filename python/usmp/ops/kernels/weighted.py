@@ -11,6 +11,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad
 
+from usmp.ops.kernels.accumulators import Accumulators, Indices
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.rescale_records import RescaleRecords, rescale_records
 from usmp.ops.quantized.accumulators import accumulator_range
@@ -22,8 +23,6 @@ from usmp.tir.nodes import nodes_of
 
 _ROUNDING = Rounding.TWICE.name.lower()
 """How kernels rescale."""
-
-Indices = tuple[tirx.Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -126,6 +125,11 @@ class Ending:
             return {self.operator.weight: [(weight, values)]}
         constants = [(weight, values), (self.buffer, self.records.values)]
         return {self.operator.weight: constants, **{own: [] for own in self.operator.ending}}
+
+    @property
+    def accumulators(self) -> Accumulators:
+        """How they begin and end, as kernels take it."""
+        return Accumulators(self.operator.zero_point, self.is_folded, self.first, self.store)
 
     def first(self, channel: tirx.Expr) -> tirx.Expr:
         """What the accumulators of a channel begin with."""

@@ -10,7 +10,8 @@ from tvm.ir import TensorLoad, Var
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.conv2d import Convolution, convolution
+from usmp.ops.kernels.conv2d import convolution
+from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.kernels.convolution_costs import convolution_instructions
 from usmp.ops.kernels.costs import Costs, costs_of
 from usmp.ops.kernels.data_window import data_window
@@ -42,19 +43,7 @@ def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     weight = operator.values.reshape(outputs, -1)
     ending = operator.ending_of(weight, folds=not core.has_dsp)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
-    batch, _, _, channels = (int(extent) for extent in operator.data.shape)
-    conv = Convolution(
-        operator.data,
-        flat,
-        window,
-        batch,
-        channels,
-        outputs,
-        operator.zero_point,
-        ending.is_folded,
-        ending.first,
-        ending.store,
-    )
+    conv = Convolution(operator.data, flat, window, outputs, ending.accumulators)
     replaced = ending.replaced(flat, weight.ravel())
     bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in _TILES]
     return kernel(call, bodies, replaced)

@@ -30,15 +30,7 @@ def depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     values = packed(by_channel)
     weight = tirx.decl_buffer(values.shape, "int8", "weight")
     ending = operator.ending_of(by_channel, folds=not core.has_dsp)
-    depthwise = Depthwise(
-        operator.data,
-        weight,
-        window,
-        operator.zero_point,
-        ending.is_folded,
-        ending.first,
-        ending.store,
-    )
+    depthwise = Depthwise(operator.data, weight, window, ending.accumulators)
     replaced = ending.replaced(weight, values)
     instructions = depthwise_instructions(depthwise, costs_of(core))
     schedule = Schedule(f"1 pixel x {tile_text(channels, (CHANNELS, 1))}", instructions)

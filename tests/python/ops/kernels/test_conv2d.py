@@ -11,7 +11,9 @@ from support.tir_arithmetic import wrap
 from support.tir_interpreter import Interpreter, Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.kernels import conv2d
-from usmp.ops.kernels.conv2d import Convolution, Span, convolution, inner_span
+from usmp.ops.kernels.accumulators import Accumulators
+from usmp.ops.kernels.conv2d import convolution
+from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.quantized.window import Window
 
 ZERO_POINT = -3
@@ -58,9 +60,8 @@ def computed(
     is_folded: bool,
 ) -> np.ndarray:
     """What the loops of the TIR compute."""
-    batch, _, _, channels = data.shape
     outputs = len(weight)
-    shape = (batch, *window.output, outputs)
+    shape = (len(data), *window.output, outputs)
     x = tirx.decl_buffer(data.shape, "int8", "x")
     w = tirx.decl_buffer((weight.size,), "int8", "w")
     b = tirx.decl_buffer(bias.shape, "int32", "b")
@@ -69,13 +70,13 @@ def computed(
         x,
         w,
         window,
-        batch,
-        channels,
         outputs,
-        ZERO_POINT,
-        is_folded,
-        lambda c: b[c],
-        lambda accumulator, indices: tirx.BufferStore(y, accumulator, list(indices)),
+        Accumulators(
+            ZERO_POINT,
+            is_folded,
+            lambda c: b[c],
+            lambda accumulator, indices: tirx.BufferStore(y, accumulator, list(indices)),
+        ),
     )
     func = tirx.PrimFunc([x, w, b, y], convolution(conv, *tile)).with_attr("global_symbol", "f")
     result = [0] * (4 * int(np.prod(shape)))
@@ -105,7 +106,7 @@ def test_every_output_is_its_sum(name, tile, is_folded):
 @pytest.mark.parametrize("is_folded", [False, True], ids=["", "folded"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows_that_are_not_copied_at_the_border(name, is_folded, monkeypatch):
-    monkeypatch.setattr(conv2d, "_PATCH_BYTES", 0)
+    monkeypatch.setattr(conv2d, "PATCH_BYTES", 0)
     test_every_output_is_its_sum(name, (2, (2, 1)), is_folded)
 
 
@@ -116,21 +117,3 @@ def test_batches():
     bias = np.zeros(1, np.int32)
     got = computed(window, data, weight, bias, (2, (2, 1)), True)
     assert np.array_equal(got, expected(window, data, weight, bias))
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "columns"),
-    [
-        ("same", Span(1, 3), Span(1, 4)),
-        ("valid", Span(0, 3), Span(0, 4)),
-        ("stride", Span(1, 2), Span(1, 3)),
-        ("padding on the right only", Span(0, 1), Span(0, 1)),
-        ("larger than the data", Span(2, 2), Span(2, 2)),
-        ("beside the data", Span(2, 2), Span(2, 2)),
-        ("dilation", Span(1, 5), Span(2, 5)),
-        ("one column", Span(1, 2), Span(0, 1)),
-    ],
-)
-def test_rows_and_columns_without_a_guard(name, rows, columns):
-    window = WINDOWS[name]
-    assert (inner_span(window, 0), inner_span(window, 1)) == (rows, columns)

@@ -10,6 +10,7 @@ from tvm.ir import IRModule
 from ops.kernels.test_conv2d import WINDOWS, ZERO_POINT, WrappingInterpreter
 from support.tir_interpreter import Pointer
 from usmp.aot.transform import LowerOperators
+from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.depthwise import Depthwise, packed
 from usmp.ops.quantized.window import Window
 
@@ -45,10 +46,12 @@ def computed(
         x,
         w,
         window,
-        ZERO_POINT,
-        is_folded,
-        lambda c: b[c],
-        lambda accumulator, indices: tirx.BufferStore(y, accumulator, list(indices)),
+        Accumulators(
+            ZERO_POINT,
+            is_folded,
+            lambda c: b[c],
+            lambda accumulator, indices: tirx.BufferStore(y, accumulator, list(indices)),
+        ),
     )
     func = tirx.PrimFunc([x, w, b, y], depthwise.loops()).with_attr("global_symbol", "f")
     folded = by_channel.astype(np.int64).sum(axis=1) * ZERO_POINT if is_folded else 0

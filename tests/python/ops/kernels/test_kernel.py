@@ -7,6 +7,7 @@ from tvm.script import tirx as T
 
 from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
 from usmp.ops.kernels.kernel import TiledBody, kernel
+from usmp.ops.kernels.operator_call import OperatorCall
 
 
 @T.prim_func
@@ -14,12 +15,15 @@ def operator(x: T.Buffer((4,), "int8"), y: T.Buffer((4,), "int8")):
     y[0] = x[0]
 
 
+CALL = OperatorCall(operator, (None,))
+
+
 def bodies(*instructions):
     return [TiledBody(tirx.Evaluate(count), Schedule(f"{count}", count)) for count in instructions]
 
 
 def test_the_last_one_is_taken_and_those_that_are_faster_are_kept():
-    func = kernel(operator, bodies(30, 10, 20, 50, 25), {}, 1).func
+    func = kernel(CALL, bodies(30, 10, 20, 50, 25), {}).func
     assert schedule_of(func) == Schedule("25", 25)
     assert [schedule_of(other) for other in faster_schedules(func)] == [
         Schedule("10", 10),
@@ -30,5 +34,5 @@ def test_the_last_one_is_taken_and_those_that_are_faster_are_kept():
 
 
 def test_one_schedule_is_no_choice():
-    func = kernel(operator, bodies(10), {}, 1).func
+    func = kernel(CALL, bodies(10), {}).func
     assert (schedule_of(func), faster_schedules(func)) == (Schedule("10", 10), ())

@@ -13,7 +13,6 @@ from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.conv2d import Span, inner_span
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop
@@ -32,6 +31,7 @@ from usmp.ops.kernels.mve.products import (
 )
 from usmp.ops.kernels.mve.windows import copy_window
 from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
@@ -180,8 +180,7 @@ class _Convolution:
             if self.copies or rows.first >= rows.end or columns.first >= columns.end:
                 return self._copied_row(b, y, scratch) if self.copies else outside
             inside = sequence(self._row(b, y, columns, scratch))
-            is_inner = [y >= rows.first] if rows.first else []
-            is_inner += [y < rows.end] if rows.end < window.output[0] else []
+            is_inner = within(y, rows, window.output[0])
             return tirx.IfThenElse(tirx.all(*is_inner), inside, outside) if is_inner else inside
 
         body = loop("b", batch, lambda b: loop("y", window.output[0], lambda y: row(b, y)))

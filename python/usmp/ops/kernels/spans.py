@@ -1,0 +1,34 @@
+"""Rows and columns of a window's outputs that need no guard against padding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm import tirx
+
+from usmp.ops.quantized.window import Window
+
+
+@dataclass(frozen=True)
+class Span:
+    """Output rows, or columns, whose windows lie in the data: from `first` up to `end` - 1."""
+
+    first: int
+    end: int
+
+
+def inner_span(window: Window, side: int) -> Span:
+    """The rows (side 0) or columns (side 1) whose windows lie in the data."""
+    stride, padding, data = window.strides[side], window.padding[side], window.data[side]
+    reach = (window.kernel[side] - 1) * window.dilations[side]
+    first = -(-padding // stride)
+    end = min((data - 1 - reach + padding) // stride + 1, window.output[side])
+    return Span(min(first, window.output[side]), max(end, min(first, window.output[side])))
+
+
+def within(index: tirx.Expr, span: Span, extent: int) -> list[tirx.Expr]:
+    """The conditions that an index less than `extent` lies in the span."""
+    return [
+        *([index >= span.first] if span.first > 0 else []),
+        *([index < span.end] if span.end < extent else []),
+    ]
