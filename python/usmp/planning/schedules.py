@@ -181,7 +181,10 @@ class _Search:
 
 
 def _is_within(peaks: Peaks, limit: Peaks | None) -> bool:
-    return limit is None or all(p <= most for p, most in zip(peaks, limit, strict=True))
+    """Whether no pool has more than its limit; other pools than those of the limit are too many."""
+    if limit is None:
+        return True
+    return len(peaks) == len(limit) and all(p <= q for p, q in zip(peaks, limit, strict=True))
 
 
 def _in_the_place_of(func: tirx.PrimFunc, schedule: tirx.PrimFunc) -> tirx.PrimFunc:

@@ -86,6 +86,33 @@ class Module:
         Module.small_one(small_2.data, y)
 
 
+@I.ir_module
+class WithoutBuffers:
+    """A function without memory of its own, and a faster one with some."""
+
+    @T.prim_func
+    def copy(p: T.handle("int8"), q: T.handle("int8")):
+        a = T.decl_buffer((60,), "int8", data=p)
+        b = T.decl_buffer((60,), "int8", data=q)
+        for i in range(60):
+            b[i] = a[i]
+
+    @T.prim_func
+    def by_scratch(p: T.handle("int8"), q: T.handle("int8")):
+        a = T.decl_buffer((60,), "int8", data=p)
+        b = T.decl_buffer((60,), "int8", data=q)
+        scratch = T.alloc_buffer((6,), "int8")
+        for i in range(10):
+            for j in range(6):
+                scratch[j] = a[i * 6 + j]
+            for j in range(6):
+                b[i * 6 + j] = scratch[j]
+
+    @T.prim_func
+    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
+        WithoutBuffers.copy(x, y)
+
+
 INSTRUCTIONS = {"one": 60, "two": 50, "six": 40, "small_one": 30, "small_ten": 25}
 FASTER = {"one": ["six", "two"], "small_one": ["small_ten"]}
 
@@ -159,3 +186,14 @@ def test_what_is_taken_has_the_attributes_of_what_it_stands_for():
     assert isinstance(taken, tirx.PrimFunc)
     assert [str(step["kind"]) for step in taken.attrs["operator_steps"]] == ["copy"]
     assert faster_schedules(taken) == ()
+
+
+@pytest.mark.parametrize(("optimize", "tile"), [("ram", "1"), ("balanced", "1"), ("speed", "6")])
+def test_the_first_memory_of_all_is_for_speed_only(optimize, tile):
+    slow = with_schedule(WithoutBuffers["copy"], Schedule("1", 2))
+    fast = with_schedule(WithoutBuffers["by_scratch"], Schedule("6", 1))
+    mod = IRModule(WithoutBuffers.functions)
+    mod.update_func(mod.get_global_var("copy"), with_faster_schedules(slow, [fast]))
+    with planning_session() as session:
+        found = scheduled(session, mod, PlanningOptions(optimize=optimize))
+    assert schedule_of(found.mod["copy"]).tile == tile
