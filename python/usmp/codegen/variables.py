@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad, Var
@@ -61,7 +63,11 @@ def scalar_allocations(body: tirx.Stmt) -> set[Var]:
 
 
 def written_only(body: tirx.Stmt) -> set[Var]:
-    """Allocations that nothing reads."""
-    loaded: set[Var] = set()
-    tvm_ffi.structural_walk(body, (TensorLoad, lambda load: loaded.add(load.source)))
-    return {stmt.buffer for stmt in nodes_of(body, tirx.AllocBuffer)} - addressed(body) - loaded
+    """Allocations that nothing reads but to update them."""
+    loads = Counter(load.source for load in nodes_of(body, TensorLoad))
+    for store in nodes_of(body, tirx.BufferStore):
+        for part in (store.value, *store.indices):
+            own = sum(load.source.same_as(store.buffer) for load in nodes_of(part, TensorLoad))
+            loads[store.buffer] -= own
+    allocated = {stmt.buffer for stmt in nodes_of(body, tirx.AllocBuffer)}
+    return {buffer for buffer in allocated if not loads[buffer]} - addressed(body)

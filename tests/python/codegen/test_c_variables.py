@@ -129,6 +129,36 @@ def test_a_scalar_that_nothing_reads(body_of, load_functions):
     load_functions(f, "-O3")
 
 
+def test_a_sum_that_nothing_reads(body_of, load_functions, compiler):
+    """As where a limit makes all outputs one number."""
+
+    @T.prim_func
+    def f(a: T.handle("int32")):
+        A = T.decl_buffer((8,), "int32", data=a)
+        x = T.alloc_buffer((1,), "int32", scope="local")
+        y = T.alloc_buffer((2,), "int32", scope="local")
+        x[0] = 0
+        y[0] = 0
+        for i in range(4):
+            x[0] = x[0] + A[i]
+            y[0] = y[0] + A[i]
+        A[1] = 2
+
+    assert body_of(f) == [
+        "  int32_alias y[2];",
+        "  (void)y;",
+        "  int32_t x = 0;",
+        "  (void)x;",
+        "  y[0] = 0;",
+        "  for (int32_t i = 0; i < 4; ++i) {",
+        "    x += a[i];",
+        "    y[0] += a[i];",
+        "  }",
+        "  a[1] = 2;",
+    ]
+    load_functions(f, "-O3", compiler=compiler)
+
+
 def test_unused_parameters_views_and_bindings(body_of, load_functions):
     @T.prim_func
     def f(a: T.handle("int32"), b: T.handle("int32"), n: T.int32):
