@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +44,12 @@ class Way:
         "c" or "llvm".
     compiler, flags
         of the C.
+    optimize
+        `tir.usmp.optimize`.
+    workspace_io
+        whether inputs and outputs are in the workspace.
+    prune
+        `tir.usmp.prune_constant_channels`.
     """
 
     overlap: bool = True
@@ -51,16 +57,22 @@ class Way:
     target: str = "c"
     compiler: str = "gcc"
     flags: tuple[str, ...] = ("-O2",)
+    optimize: str = "ram"
+    workspace_io: bool = True
+    prune: bool = True
 
     def __str__(self) -> str:
         flags = "sanitizers" if "-g" in self.flags else " ".join(self.flags)
         parts = [self.target, "overlap" if self.overlap else "disjoint"]
-        return "-".join([*parts, *["poisoned"] * self.poison, self.compiler, flags])
+        parts += ["poisoned"] * self.poison
+        parts += [self.optimize] * (self.optimize != "ram")
+        parts += ["own-io"] * (not self.workspace_io) + ["unpruned"] * (not self.prune)
+        return "-".join([*parts, self.compiler, flags])
 
     @property
-    def factory(self) -> tuple[bool, bool, str]:
+    def factory(self) -> Way:
         """What the build depends on, without the C compiler."""
-        return self.overlap, self.poison, self.target
+        return replace(self, compiler="", flags=())
 
 
 LEVELS = [
@@ -97,15 +109,17 @@ class Matrix:
     def __init__(self, mod: IRModule, runs: Runs) -> None:
         self.mod = mod
         self.runs = runs
-        self._factories: dict[tuple[bool, bool, str], usmp.AOTExecutorFactoryModule] = {}
+        self._factories: dict[Way, usmp.AOTExecutorFactoryModule] = {}
 
     def factory(self, way: Way) -> usmp.AOTExecutorFactoryModule:
         """The model, compiled but for the C."""
         if way.factory not in self._factories:
             config = {
-                "tir.usmp.use_workspace_io": True,
+                "tir.usmp.use_workspace_io": way.workspace_io,
                 "tir.usmp.overlap": way.overlap,
                 "tir.usmp.poison_dead_bytes": way.poison,
+                "tir.usmp.optimize": way.optimize,
+                "tir.usmp.prune_constant_channels": way.prune,
             }
             with PassContext(opt_level=3, config=config):
                 self._factories[way.factory] = usmp.build(self.mod, way.target)

@@ -1,0 +1,184 @@
+"""Whether operators compute the reference's bytes, whatever core their kernels are written for.
+
+    python benchmarks/fuzz_kernels.py [--graphs N] [--first SEED] [--ways N]
+    python benchmarks/fuzz_kernels.py --suite [--part I/N] [--ways N]
+
+Random graphs of int8 operators (of consecutive seeds), or the models of one operator, are built in
+some of all ways, which are chosen at random: for each core (its functions have portable bodies, and
+LLVM builds the loops that analyses see), with and without overlap, with each goal, with inputs and
+outputs in the workspace or not, with dead bytes overwritten, by gcc and clang, most of them under
+AddressSanitizer and UndefinedBehaviorSanitizer. All outputs, also of extreme inputs, must be the
+bytes of TFLite Micro's reference kernels, or LiteRT's. Prints the models and ways that fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from tvm.target import Target
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
+
+import usmp
+import usmp.pipeline
+from support.built_ways import Matrix, Way, in_order
+from support.c_program import SANITIZERS
+from support.litert import Reference
+from support.micro import Micro
+from support.operator_trials.tflite.draw import NoReferenceError
+from support.quantized_models import CATALOG
+from support.random_kernels import kernel_trial
+from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+from usmp.codegen.c_types import UnsupportedInC
+from usmp.names import OPTIMIZE
+from usmp.objects.cores import CORES, core_of
+
+Runs = Sequence[Mapping[str, np.ndarray]]
+_SANITISED = tuple(SANITIZERS)
+_FLAGS = (("-O0",), ("-O2",), ("-O3",), ("-Os",), ("-O3", "-march=native"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model file, inputs, and the outputs of each run by name."""
+
+    name: str
+    content: bytes
+    runs: Runs
+    expected: Runs
+
+
+def main() -> None:
+    """Build, run and compare; fail if any output differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--graphs", type=int, default=200, metavar="N")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    parser.add_argument("--suite", action="store_true", help="the models of one operator")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="every N-th of the suite")
+    parser.add_argument("--ways", type=int, default=2, metavar="N", help="of each model (2)")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no more after")
+    options = parser.parse_args()
+    start, verdicts = time.monotonic(), Counter[str]()
+    for case in suite(options.part) if options.suite else graphs(options.first, options.graphs):
+        if time.monotonic() - start > options.seconds:
+            break
+        if isinstance(case, str):
+            verdicts["models without a reference"] += 1
+            continue
+        verdicts["models"] += 1
+        ways = random_ways(Random(case.name), options.ways)
+        for way, failure in failures(case, ways, verdicts):
+            verdicts["failed"] += 1
+            print(f"{case.name}: FAILED: {way}: {failure}", flush=True)
+    print(f"{dict(verdicts)}, {time.monotonic() - start:.0f} s", flush=True)
+    sys.exit(1 if verdicts["failed"] else 0)
+
+
+def graphs(first: int, count: int) -> Iterator[Case | str]:
+    """Random graphs; a reason for those that no reference runs."""
+    for seed in range(first, first + count):
+        made = kernel_trial(Random(f"kernels {seed}"))
+        names = [tensor.name for tensor in graph_tensors(made.model)[1]]
+        try:
+            results = [made.reference(run) for run in made.runs]
+        except NoReferenceError as error:
+            yield str(error)
+            continue
+        expected = [dict(zip(names, result, strict=True)) for result in results]
+        yield Case(f"seed {seed} {made.description}", made.model, made.runs, expected)
+
+
+def suite(part: str) -> Iterator[Case]:
+    """The models of one operator."""
+    begin, step = map(int, part.split("/"))
+    for model in CATALOG[begin - 1 :: step]:
+        content = model.make()
+        tensors, _ = graph_tensors(content)
+        runs = [*(random_inputs(tensors, seed) for seed in range(3)), *extreme_inputs(tensors)]
+        oracle = {"micro": Micro, "litert": Reference}[model.oracle](content)
+        results = [{n: np.array(v) for n, v in oracle.run(run).items()} for run in runs]
+        yield Case(model.name, content, runs, results)
+
+
+def random_ways(random: Random, count: int) -> list[Way]:
+    """Ways of different cores."""
+    kinds = ["", "cortex-m3", "cortex-m4", "cortex-m55"]
+    alike = {"": ["cortex-m0", "cortex-m23"], "cortex-m4": ["cortex-m7", "cortex-m33"]}
+    alike["cortex-m55"] = ["cortex-m85"]
+    chosen = []
+    for kind in random.sample(kinds * -(-count // len(kinds)), count):
+        core = random.choice(alike[kind]) if kind in alike and random.random() < 0.2 else kind
+        sanitised = random.random() < 0.7
+        way = Way(
+            overlap=random.random() < 0.8,
+            poison=random.random() < 0.6,
+            target=f"c -mcpu={core}" if core else "c",
+            compiler=random.choice(("gcc", "clang")),
+            flags=_SANITISED if sanitised else random.choice(_FLAGS),
+            optimize=random.choice(OPTIMIZE),
+            workspace_io=random.random() < 0.7,
+            prune=random.random() < 0.8,
+        )
+        loops = random.random() < 0.1
+        chosen.append(replace(way, target=f"llvm {core}", flags=("-O2",)) if loops else way)
+    return chosen
+
+
+def failures(case: Case, ways: Sequence[Way], verdicts: Counter[str]) -> Iterator[tuple[Way, str]]:
+    """The ways that give something else, or nothing at all."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "model.tflite"
+        path.write_bytes(case.content)
+        try:
+            matrix = Matrix(usmp.import_model(path), case.runs)
+        except usmp.UnsupportedModelError:
+            verdicts["models refused"] += 1
+            return
+    for way in ways:
+        try:
+            with loops_of(way) as built:
+                names = [str(t.info.name) for t in matrix.factory(built).interface.outputs]
+                outputs = matrix.outputs(built)
+        except (usmp.UnsupportedModelError, UnsupportedInC):
+            verdicts["programs refused"] += 1
+            continue
+        except (ValueError, RuntimeError, subprocess.CalledProcessError) as error:
+            yield way, f"{type(error).__name__}: {str(error)[-600:]}"
+            continue
+        verdicts["programs"] += 1
+        if outputs != in_order(case.expected, names):
+            yield way, "other outputs"
+
+
+@contextmanager
+def loops_of(way: Way) -> Iterator[Way]:
+    """The way to build; for LLVM, kernels are those of the core that its target names."""
+    kind, *core = way.target.split()
+    if kind == "c":
+        yield way
+        return
+
+    def of_core(_: Target | None) -> object:
+        return CORES[core[0]] if core else core_of(None)
+
+    usmp.pipeline.core_of, before = of_core, usmp.pipeline.core_of
+    try:
+        # Programs that differ by their core only must not be taken for each other.
+        yield replace(way, target="llvm")
+    finally:
+        usmp.pipeline.core_of = before
+
+
+if __name__ == "__main__":
+    main()
