@@ -16,7 +16,7 @@ from tvm.tirx import FloatImm, IntImm
 
 from usmp.analysis.integer_ranges import type_range
 from usmp.analysis.memory.calls import CallResolver
-from usmp.codegen.c_comparisons import comparison_with_limit
+from usmp.codegen.c_comparisons import comparison_with_limit, is_contradiction
 from usmp.codegen.c_files import C_CONVERSIONS, C_TENSOR_INTRINSICS
 from usmp.codegen.c_helpers import Helpers, is_helper
 from usmp.codegen.c_literals import float_literal, integer_literal
@@ -156,6 +156,8 @@ class ExpressionPrinter:
         known = comparison_with_limit(expr, self.calls)
         if known is not None:
             return _Text(known)
+        if isinstance(expr, tirx.And) and is_contradiction(expr, self.calls):
+            return _Text("0")
         return self._infix(operator, level, self._visit(expr.a), self._visit(expr.b))
 
     def _arithmetic(self, operator: str, level: int, expr: tirx.Expr, dtype: str) -> _Text:

@@ -32,6 +32,15 @@ def unrolled_iterations(stmt: tirx.AttrStmt) -> list[tirx.Stmt] | None:
     return [_with_value(loop, tirx.IntImm(dtype, value)) for value in values]
 
 
+def without_marks(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """The same function, whose loops are for a compiler to unroll."""
+
+    def loop_of(stmt: tirx.AttrStmt) -> tirx.Stmt:
+        return stmt.body if str(stmt.attr_key) == UNROLL_EXPLICIT else stmt
+
+    return func.with_body(tvm_ffi.structural_map(func.body, (tirx.AttrStmt, loop_of)))
+
+
 def _with_value(loop: tirx.For, value: tirx.IntImm) -> tirx.Stmt:
     def replace(var: tirx.Var) -> tirx.Expr:
         return value if var.same_as(loop.loop_var) else var

@@ -23,6 +23,7 @@ from usmp.support.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import reason_of
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import without_intrinsics
+from usmp.tir.unrolled_loops import without_marks
 
 _CONVERSION = re.compile(
     r"^define weak [^@\n]*@(__truncsfhf2|__extendhfsf2)\(.*?^}\n", re.MULTILINE | re.DOTALL
@@ -97,7 +98,7 @@ def compile_functions(
     """
     expressions = Expressions(mod.functions)
     rewritten = {
-        variable: expressions.rewrite(_checked(variable.name_hint, without_intrinsics(func)))
+        variable: expressions.rewrite(_checked(variable.name_hint, _plain(func)))
         for variable, func in mod.functions.items()
     }
     prepared = {}
@@ -112,6 +113,11 @@ def compile_functions(
         raise UnsupportedByLLVM(
             f"TVM cannot make LLVM code of {what}: {reason_of(cause)}"
         ) from cause
+
+
+def _plain(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """Loops without what is meant for C; TVM would warn of the marks of some."""
+    return without_marks(without_intrinsics(func))
 
 
 def _built(functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target) -> tvm.runtime.Module:

@@ -16,8 +16,10 @@ from tvm.ir import Call, GlobalVar, IRModule, PrimType
 import usmp
 from support.byte_mutations import mutated_bytes
 from support.compilers import require
+from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
 from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions, compile_module
 from usmp.objects import Executor
+from usmp.ops.kernels.loops import unrolled_loop
 from usmp.runtime import BuildError
 from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.write_files import write_files
@@ -267,3 +269,13 @@ def test_constants_in_no_pool_are_refused(digits):
     lowered = usmp.pipeline.lower_to_aot(digits)
     with pytest.raises(UnsupportedByLLVM, match="is in no constant pool"):
         compile_module(lowered, factory.interface, tvm.target.Target("llvm"))
+
+
+def test_loops_that_c_unrolls_are_silent(capfd):
+    """TVM warns of pragmas that its code generator does not know."""
+    data = tirx.decl_buffer((4,), "int8", "data")
+    body = unrolled_loop("n", 4, lambda n: tirx.BufferStore(data, tirx.IntImm("int8", 1), [n]))
+    func = tirx.PrimFunc([data], body).with_attr("target", tvm.target.Target("c"))
+    mod = IRModule({GlobalVar("f"): pass_buffers_as_pointers(func)})
+    compile_functions(mod, {"f": "f"}, tvm.target.Target("llvm"))
+    assert capfd.readouterr() == ("", "")
