@@ -377,7 +377,6 @@ class _Joined:
             (i in self.buffers[one].infos and j in self.buffers[other].infos)
             or (j in self.buffers[one].infos and i in self.buffers[other].infos)
             for i, j in self.concurrent
-            if not (self.buffers[one].is_state or self.buffers[other].is_state)
         )
 
 

@@ -144,6 +144,60 @@ def test_scratch_of_an_operator_that_both_call_is_one_buffer():
     assert found["a.scratch"][-1][0] >= entry_lengths(mod)["a"]
 
 
+def test_scratch_of_another_entry_that_may_run_at_once_stays_off_what_lies_behind_a_state():
+    """c shares its scratch with b and the state with a, of whose rows a uses those behind the state
+    while b may run."""
+
+    @I.ir_module
+    class Mod:
+        I.module_attrs({"entries": ["a", "b", "c"]})
+
+        @T.prim_func(private=True)
+        def twice(x_ptr: T.handle("int8"), y_ptr: T.handle("int8")):
+            T.func_attr({"target": T.target("c")})
+            x = T.decl_buffer((32,), "int8", data=x_ptr)
+            y = T.decl_buffer((32,), "int8", data=y_ptr)
+            scratch = T.alloc_buffer((32,), "int8")
+            for i in range(32):
+                scratch[i] = x[i]
+            for i in range(32):
+                y[31 - i] = scratch[i]
+
+        @T.prim_func
+        def __tvm_a__(x_ptr: T.handle("int8"), y_ptr: T.handle("int8")):
+            T.func_attr({"target": T.target("c")})
+            x = T.decl_buffer((32,), "int8", data=x_ptr)
+            y = T.decl_buffer((32,), "int8", data=y_ptr)
+            s = T.alloc_buffer((64,), "int8", annotations={"state_tensor": "s", "state_bytes": 32})
+            for i in range(32):
+                s[32 + i] = x[i]
+            for i in range(32):
+                y[i] = s[32 + i]
+
+        @T.prim_func
+        def __tvm_b__(x_ptr: T.handle("int8"), y_ptr: T.handle("int8")):
+            T.func_attr({"target": T.target("c")})
+            Mod.twice(x_ptr, y_ptr)
+
+        @T.prim_func
+        def __tvm_c__(x_ptr: T.handle("int8"), y_ptr: T.handle("int8")):
+            T.func_attr({"target": T.target("c")})
+            s = T.alloc_buffer((64,), "int8", annotations={"state_tensor": "s", "state_bytes": 32})
+            s[63] = T.int8(0)
+            Mod.twice(x_ptr, y_ptr)
+
+    mod = AssignPoolInfo()(Mod)
+
+    def behind_the_state(together=()):
+        placed = create_array_buffer_info(joined(mod, together).buffer_info_stmts)
+        (state,) = (info for info in placed if str(info.name_hint) == "s")
+        return {str(other.name_hint): int(least) for other, least in state.overlaps.items()}
+
+    (scratch,) = behind_the_state()
+    assert behind_the_state() == {scratch: 32}
+    assert behind_the_state([["a", "b"]]) == {}
+
+
 def message(mod, together=()):
     with pytest.raises(ValueError) as error:
         joined(mod, together)
