@@ -73,7 +73,7 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
         whole = own_function(
             "tile",
             loop_by_tiles(
-                "c", conv.outputs, channels, lambda c, n: _tile(conv, b, y, x, c, pixels, n)
+                "c", conv.outputs, channels, lambda c, n: inner_tile(conv, b, y, x, c, pixels, n)
             ),
         )
         if covers:
@@ -98,7 +98,7 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
     )
 
 
-def _tile(
+def inner_tile(
     conv: Convolution,
     b: tirx.Expr,
     y: tirx.Expr,

@@ -17,6 +17,7 @@ from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import pool_kernel
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
 from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
+from usmp.ops.kernels.weighted_transposed_conv2d import transposed_conv2d_kernel
 
 Selector = Callable[[OperatorCall, Core], "Kernel | None"]
 
@@ -27,6 +28,7 @@ _KERNELS: tuple[Selector, ...] = (
     mve_average_pool_kernel,
     conv2d_kernel,
     depthwise_kernel,
+    transposed_conv2d_kernel,
     dense_kernel,
     pool_kernel,
     mean_kernel,

@@ -21,7 +21,7 @@ def inner_span(window: Window, side: int) -> Span:
     """The rows (side 0) or columns (side 1) whose windows lie in the data."""
     stride, padding, data = window.strides[side], window.padding[side], window.data[side]
     reach = (window.kernel[side] - 1) * window.dilations[side]
-    first = -(-padding // stride)
+    first = max(0, -(-padding // stride))
     end = min((data - 1 - reach + padding) // stride + 1, window.output[side])
     return Span(min(first, window.output[side]), max(end, min(first, window.output[side])))
 
