@@ -68,7 +68,17 @@ def _is_sum_of_products(parts: OperatorParts) -> bool:
     sources = {load.source for load in nodes_of(parts.sum, TensorLoad)}
     calls = [call for call in nodes_of(parts.sum, Call) if not is_op(call, "prim.if_then_else")]
     is_cheap = parts.reduction is tirx.Add and not calls and not nodes_of(parts.sum, tirx.Div)
-    return isinstance(parts.sum, tirx.Mul) and len(sources) == 2 and is_cheap
+    product = _guarded_product(parts.sum)[1]
+    return isinstance(product, tirx.Mul) and len(sources) == 2 and is_cheap
+
+
+def _guarded_product(expr: tirx.Expr) -> tuple[tirx.Expr | None, tirx.Expr]:
+    """What must hold for anything to be added to a sum of integers, and what is added then."""
+    if isinstance(expr, Call) and is_op(expr, "prim.if_then_else"):
+        condition, inside, outside = expr.args
+        if isinstance(outside, tirx.IntImm) and not int(outside):
+            return condition, inside
+    return None, expr
 
 
 def _repeats_calls(parts: OperatorParts) -> bool:
@@ -198,6 +208,7 @@ class _Tiles:
                 str(first.ty.dtype),
             )
         added = _unguarded(self.parts.sum) if is_inside else self.parts.sum
+        guard, added = _guarded_product(added)
         binds: list[tirx.Stmt] = []
         factors: list[tirx.Expr] = []
         for factor in (added.a, added.b):
@@ -210,9 +221,16 @@ class _Tiles:
 
         def update(n: tirx.Expr) -> tirx.Stmt:
             here = {**known, self.last: known[self.last] + n}
-            return tirx.BufferStore(acc, acc[n] + substituted(factors[0] * factors[1], here), [n])
+            value = acc[n] + substituted(factors[0] * factors[1], here)
+            store = tirx.BufferStore(acc, value, [n])
+            if guard is None or not mentions(guard, self.last):
+                return store
+            return tirx.IfThenElse(substituted(guard, here), store, None)
 
-        return sequence([*binds, unrolled_loop("n", size, update, str(self.last.ty.dtype))])
+        updates = sequence([*binds, unrolled_loop("n", size, update, str(self.last.ty.dtype))])
+        if guard is None or mentions(guard, self.last):
+            return updates
+        return tirx.IfThenElse(substituted(guard, known), updates, None)
 
 
 def _guards(expr: tirx.Expr) -> list[tirx.Expr]:

@@ -9,7 +9,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.convolution import sum_and_rescale, value_inside
+from usmp.ops.quantized.convolution import sum_and_rescale
 from usmp.ops.quantized.describe import weighted_operator
 from usmp.ops.quantized.epilogue import centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
@@ -124,8 +124,12 @@ def transpose_conv2d(
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
             positions, taps, condition = reached(sides, (y, x), steps)
             value = data[layout.order(b, positions[0], positions[1], inner)]
-            taken = value_inside(condition, value, quantization.zero_point)
-            return taken * centered(weight[(c, *taps, inner)], weight_zero_point)
+            taken = centered(value, quantization.zero_point)
+            # Where there is no element, there may be no tap either: neither is read.
+            added = taken * centered(weight[(c, *taps, inner)], weight_zero_point)
+            if condition is None:
+                return added
+            return tirx.if_then_else(condition, added, tirx.IntImm(str(added.ty.dtype), 0))
 
         shape = (batch, sides[0].output, sides[1].output, outputs)
         axes = [*steps, inner]

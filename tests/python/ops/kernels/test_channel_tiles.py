@@ -45,6 +45,24 @@ def integers(data_type: str, sum_type: str):
     return [data, weight], te.compute((3, 5), lambda i, j: te.sum(term(i, j), k))
 
 
+def transposed(is_last: bool):
+    """A kernel of three taps that moves by two, whose second tap of odd outputs does not exist."""
+    data = te.placeholder((4, 7), "int8", "data")
+    weight = te.placeholder((6, 3, 7), "int8", "weight")
+    step, k = te.reduce_axis((0, 2), "step"), te.reduce_axis((0, 7), "k")
+
+    def term(channel, place):
+        position = tirx.floordiv(place, 2) - step
+        tap = tirx.floormod(place, 2) + step * 2
+        product = data[position, k].astype("int32") * weight[channel, tap, k].astype("int32")
+        exists = tirx.all(tap < 3, position >= 0)
+        return te.sum(tirx.if_then_else(exists, product, tirx.IntImm("int32", 0)), [step, k])
+
+    if is_last:
+        return [data, weight], te.compute((6, 8), term)
+    return [data, weight], te.compute((8, 6), lambda place, channel: term(channel, place))
+
+
 def depthwise():
     data = te.placeholder((1, 5, 5, 10), "float32", "data")
     weight = te.placeholder((3, 3, 10, 1), "float32", "weight")
@@ -65,6 +83,8 @@ CASES = {
     "nchw, nothing padded": nchw(13, 0),
     "depthwise": depthwise(),
     "matrices": matrices(),
+    "transposed": transposed(False),
+    "transposed, by columns": transposed(True),
     "uint8": integers("uint8", "int32"),
     "int16": integers("int16", "int64"),
 }
@@ -118,6 +138,20 @@ def test_no_guard_is_asked_where_nothing_is_padded():
         for part in (branch.then_case, branch.else_case)
     ]
     assert [len(found) for found in guards] == [0, 1]
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_no_tap_is_read_that_does_not_exist(is_last):
+    inputs, sums = transposed(is_last)
+    kernel = channel_tiles_kernel(in_blocks(inputs, sums), [None, None], PORTABLE)
+    weight = kernel.func.params[1]
+
+    def reads(root) -> int:
+        loads = nodes_of(root, tvm.ir.TensorLoad)
+        return sum(load.source.same_as(weight) for load in loads)
+
+    guarded = [branch.then_case for branch in nodes_of(kernel.func.body, tirx.IfThenElse)]
+    assert reads(kernel.func.body) == sum(map(reads, guarded)) > 0
 
 
 def test_others_stay_as_they_are():
