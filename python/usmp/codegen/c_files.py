@@ -58,6 +58,7 @@ C_TENSOR_INTRINSICS = (
     functions_of("tensor_intrin_dot_columns.c")
     | functions_of("tensor_intrin_dot_steps.c")
     | functions_of("tensor_intrin_dot_vectors.c")
+    | functions_of("tensor_intrin_dot_mve.c")
     | functions_of("tensor_intrin_dot.c")
     | functions_of("tensor_intrin_window.c")
     | functions_of("tensor_intrin_weights_sum.c")

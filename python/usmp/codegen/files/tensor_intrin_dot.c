@@ -5,6 +5,7 @@
  * has vectors it makes them from a simple loop; elsewhere four columns are a step. */
 #include <stdint.h>
 
+#include "tensor_intrin_dot_mve.c"
 #include "tensor_intrin_dot_steps.c"
 #include "tensor_intrin_dot_vectors.c"
 #include "tensor_intrin_features.h"
@@ -13,6 +14,10 @@ TVMGEN_INLINE void tvmgen_dot_run_1x1(const int8_t** x, const int8_t** w, int32_
                                       int32_t* acc) {
 #if defined(TVMGEN_X86)
   tvmgen_dot_vectors_1(*x, *w, n, offset, acc);
+  *x += n;
+  *w += n;
+#elif defined(TVMGEN_MVE_LOOPS)
+  tvmgen_dot_mve_1x1(*x, *w, n, offset, acc);
   *x += n;
   *w += n;
 #elif defined(TVMGEN_VECTORS)
@@ -50,6 +55,10 @@ TVMGEN_INLINE void tvmgen_dot_run_1x2(const int8_t** x, const int8_t** w, int32_
                                       int32_t n, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_X86)
   tvmgen_dot_vectors_2(*x, *x, *w, *w + w_distance, n, offset, acc);
+  *x += n;
+  *w += n;
+#elif defined(TVMGEN_MVE_LOOPS)
+  tvmgen_dot_mve_1x2(*x, *w, *w + w_distance, n, offset, acc);
   *x += n;
   *w += n;
 #elif defined(TVMGEN_VECTORS)
@@ -90,6 +99,11 @@ TVMGEN_INLINE void tvmgen_dot_run_1x4(const int8_t** x, const int8_t** w, int32_
 #if defined(TVMGEN_X86)
   tvmgen_dot_vectors_4(*x, *x, *x, *x, *w, *w + w_distance, *w + 2 * w_distance,
                        *w + 3 * w_distance, n, offset, acc);
+  *x += n;
+  *w += n;
+#elif defined(TVMGEN_MVE_LOOPS)
+  tvmgen_dot_mve_1x2(*x, *w, *w + w_distance, n, offset, acc);
+  tvmgen_dot_mve_1x2(*x, *w + 2 * w_distance, *w + 3 * w_distance, n, offset, acc + 2);
   *x += n;
   *w += n;
 #elif defined(TVMGEN_VECTORS)
@@ -137,6 +151,12 @@ TVMGEN_INLINE void tvmgen_dot_run_1x6(const int8_t** x, const int8_t** w, int32_
   const int8_t *x1 = *x, *w1 = *w + 4 * w_distance;
   tvmgen_dot_run_1x4(x, w, w_distance, n, offset, acc);
   tvmgen_dot_run_1x2(&x1, &w1, w_distance, n, offset, acc + 4);
+#elif defined(TVMGEN_MVE_LOOPS)
+  tvmgen_dot_mve_1x2(*x, *w, *w + w_distance, n, offset, acc);
+  tvmgen_dot_mve_1x2(*x, *w + 2 * w_distance, *w + 3 * w_distance, n, offset, acc + 2);
+  tvmgen_dot_mve_1x2(*x, *w + 4 * w_distance, *w + 5 * w_distance, n, offset, acc + 4);
+  *x += n;
+  *w += n;
 #elif defined(TVMGEN_VECTORS)
   const int8_t *const p = *x, *const q = *w;
   int32_t sums[6] = {0};
@@ -188,6 +208,10 @@ TVMGEN_INLINE void tvmgen_dot_run_2x1(const int8_t** x, int32_t x_distance, cons
   tvmgen_dot_vectors_2(*x, *x + x_distance, *w, *w, n, offset, acc);
   *x += n;
   *w += n;
+#elif defined(TVMGEN_MVE_LOOPS)
+  tvmgen_dot_mve_2x1(*x, *x + x_distance, *w, n, offset, acc);
+  *x += n;
+  *w += n;
 #elif defined(TVMGEN_VECTORS)
   const int8_t *const p = *x, *const q = *w;
   int32_t sums[2] = {0};
@@ -227,6 +251,10 @@ TVMGEN_INLINE void tvmgen_dot_run_2x2(const int8_t** x, int32_t x_distance, cons
 #if defined(TVMGEN_X86)
   tvmgen_dot_vectors_4(*x, *x, *x + x_distance, *x + x_distance, *w, *w + w_distance, *w,
                        *w + w_distance, n, offset, acc);
+  *x += n;
+  *w += n;
+#elif defined(TVMGEN_MVE_LOOPS)
+  tvmgen_dot_mve_2x2(*x, *x + x_distance, *w, *w + w_distance, n, offset, acc);
   *x += n;
   *w += n;
 #elif defined(TVMGEN_VECTORS)
@@ -273,6 +301,11 @@ TVMGEN_INLINE void tvmgen_dot_run_4x1(const int8_t** x, int32_t x_distance, cons
 #if defined(TVMGEN_X86)
   tvmgen_dot_vectors_4(*x, *x + x_distance, *x + 2 * x_distance, *x + 3 * x_distance, *w, *w, *w,
                        *w, n, offset, acc);
+  *x += n;
+  *w += n;
+#elif defined(TVMGEN_MVE_LOOPS)
+  tvmgen_dot_mve_2x1(*x, *x + x_distance, *w, n, offset, acc);
+  tvmgen_dot_mve_2x1(*x + 2 * x_distance, *x + 3 * x_distance, *w, n, offset, acc + 2);
   *x += n;
   *w += n;
 #elif defined(TVMGEN_VECTORS)

@@ -13,6 +13,9 @@
 #if defined(__ARM_FEATURE_DSP)
 #define TVMGEN_DSP
 #endif
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+#define TVMGEN_MVE_LOOPS
+#endif
 #endif
 #if defined(__SSE2__) || defined(__ARM_NEON) || defined(__riscv_vector) || \
     defined(__wasm_simd128__) || defined(__VSX__)
