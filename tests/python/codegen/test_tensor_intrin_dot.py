@@ -39,6 +39,26 @@ static void dot_%(name)s(const int32_t n) {
 }
 """
 
+KNOWN = """
+static void dot_known_%(p)sx%(c)s(void) {
+  /* What sums begin with is what is added to the data: they may not share a register. */
+  int8_t* const x = buffer(0, 100, 0);
+  int8_t* const w = buffer(1, 100, 0);
+  int32_t expected[%(sums)s] = {0}, actual[%(sums)s] = {0};
+  fill(x, 100, 3);
+  fill(w, 100, 3);
+  for (int32_t i = 0; i < %(sums)s; ++i) {
+    for (int32_t k = 0; k < 4; ++k) {
+      expected[i] += x[i / %(c)s * 16 + k] * w[i %% %(c)s * 16 + k];
+    }
+  }
+  tvmgen_dot_%(p)sx%(c)s(x, 16, w, 16, 4, 0, actual);
+  for (int32_t i = 0; i < %(sums)s; ++i) {
+    if (actual[i] != expected[i]) failure = "dot_known_%(p)sx%(c)s";
+  }
+}
+"""
+
 SIZES = (*range(25), 40, 64, 100)
 FEW_SIZES = (0, 3, 22, 40)
 DISTANCES = [
@@ -67,6 +87,8 @@ def cases() -> str:
             first = "  static const int32_t offsets"
             functions.append(text.replace(first, known + first) if "x_distance" in xd else text)
             calls += [f"  dot_{name}({size});" for size in sizes]
+        functions.append(KNOWN % {"p": p, "c": c, "sums": p * c})
+        calls.append(f"  dot_known_{p}x{c}();")
     return "\n".join([*functions, "static void check(void) {", *calls, "}"])
 
 

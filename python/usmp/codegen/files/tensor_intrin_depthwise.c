@@ -20,8 +20,8 @@ TVMGEN_INLINE void tvmgen_depthwise_4(const int8_t* x, const int8_t* w, int32_t 
       "smlabb %[a1], %[x1], %[w1], %[a1]\n\t"
       "smlatt %[a2], %[x0], %[w0], %[a2]\n\t"
       "smlatt %[a3], %[x1], %[w1], %[a3]"
-      : [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]), [a3] "+r"(acc[3]), [x0] "=&r"(x0),
-        [x1] "=&r"(x1), [w0] "=&r"(w0), [w1] "=&r"(w1)
+      : [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [a2] "+&r"(acc[2]), [a3] "+&r"(acc[3]),
+        [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [w1] "=&r"(w1)
       : [x] "m"(*(const int8_t (*)[4])x), [w] "m"(*(const int8_t (*)[4])w), [offsets] "r"(offsets));
 #else
   acc[0] += (x[0] + offset) * w[0];

@@ -33,7 +33,7 @@ TVMGEN_INLINE void tvmgen_dot_step_1x1(const int8_t** x, const int8_t** w, int32
       "sxtb16 %[wl], %[wl]\n\t"
       "smlad %[a0], %[x0h], %[wh], %[a0]\n\t"
       "smlad %[a0], %[x0l], %[wl], %[a0]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [x0l] "=&r"(x0l), [wl] "=&r"(wl),
+      : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [x0l] "=&r"(x0l), [wl] "=&r"(wl),
         [x0h] "=&r"(x0h), [wh] "=&r"(wh)
       : [o] "r"(offsets)
       : "memory");
@@ -72,7 +72,7 @@ TVMGEN_INLINE void tvmgen_dot_step_1x2(const int8_t** x, const int8_t** w, int32
       "sxtb16 %[wh], %[wh]\n\t"
       "smlad %[a1], %[x0h], %[wl], %[a1]\n\t"
       "smlad %[a1], %[x0l], %[wh], %[a1]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [x0l] "=&r"(x0l),
+      : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [x0l] "=&r"(x0l),
         [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
       : [WD1] "i"(w_distance - 4), [o] "r"(offsets)
       : "memory");
@@ -111,7 +111,7 @@ TVMGEN_INLINE void tvmgen_dot_step_2x1(const int8_t** x, int32_t x_distance, con
       "sxtab16 %[x0h], %[o], %[x0h]\n\t"
       "smlad %[a1], %[x0l], %[wh], %[a1]\n\t"
       "smlad %[a1], %[x0h], %[wl], %[a1]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [x0l] "=&r"(x0l),
+      : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [x0l] "=&r"(x0l),
         [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
       : [XD1] "i"(x_distance - 4), [o] "r"(offsets)
       : "memory");
@@ -157,8 +157,8 @@ TVMGEN_INLINE void tvmgen_dot_step_2x2(const int8_t** x, int32_t x_distance, con
       "smlad %[a1], %[x0h], %[wl], %[a1]\n\t"
       "smlad %[a1], %[x0l], %[wh], %[a1]\n\t"
       "smlad %[a3], %[x1l], %[wh], %[a3]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]),
-        [a3] "+r"(acc[3]), [x0l] "=&r"(x0l), [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh),
+      : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [a2] "+&r"(acc[2]),
+        [a3] "+&r"(acc[3]), [x0l] "=&r"(x0l), [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh),
         [x1l] "=&r"(x1l), [x1h] "=&r"(x1h)
       : [XD1] "i"(x_distance - 4), [WD1] "i"(w_distance - 4), [o] "r"(offsets)
       : "memory");
@@ -207,8 +207,8 @@ TVMGEN_INLINE void tvmgen_dot_step_1x4(const int8_t** x, const int8_t** w, int32
       "sxtb16 %[wh], %[wh]\n\t"
       "smlad %[a3], %[x0h], %[wl], %[a3]\n\t"
       "smlad %[a3], %[x0l], %[wh], %[a3]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]),
-        [a3] "+r"(acc[3]), [x0l] "=&r"(x0l), [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
+      : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [a2] "+&r"(acc[2]),
+        [a3] "+&r"(acc[3]), [x0l] "=&r"(x0l), [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
       : [WD1] "i"(w_distance - 4), [WD2] "i"(2 * w_distance - 4), [WD3] "i"(3 * w_distance - 4),
         [o] "r"(offsets)
       : "memory");
@@ -257,8 +257,8 @@ TVMGEN_INLINE void tvmgen_dot_step_4x1(const int8_t** x, int32_t x_distance, con
       "sxtab16 %[x0h], %[o], %[x0h]\n\t"
       "smlad %[a3], %[x0l], %[wh], %[a3]\n\t"
       "smlad %[a3], %[x0h], %[wl], %[a3]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]),
-        [a3] "+r"(acc[3]), [x0l] "=&r"(x0l), [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
+      : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [a2] "+&r"(acc[2]),
+        [a3] "+&r"(acc[3]), [x0l] "=&r"(x0l), [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
       : [XD1] "i"(x_distance - 4), [XD2] "i"(2 * x_distance - 4), [XD3] "i"(3 * x_distance - 4),
         [o] "r"(offsets)
       : "memory");
@@ -284,7 +284,7 @@ TVMGEN_INLINE void tvmgen_dot_words(const int8_t* w, int32_t distance, uint32_t 
       "sxtb16 %[wl], %[wl]\n\t"
       "smlad %[a], %[xh], %[wh], %[a]\n\t"
       "smlad %[a], %[xl], %[wl], %[a]"
-      : [a] "+r"(*acc), [wl] "=&r"(wl), [wh] "=&r"(wh)
+      : [a] "+&r"(*acc), [wl] "=&r"(wl), [wh] "=&r"(wh)
       : [pw] "r"(w), [WD] "i"(distance), [xl] "r"(xl), [xh] "r"(xh)
       : "memory");
 }
@@ -310,7 +310,7 @@ TVMGEN_INLINE void tvmgen_dot_step_1x6(const int8_t** x, const int8_t** w, int32
       "sxtb16 %[wl], %[wl]\n\t"
       "smlad %[a], %[xh], %[wh], %[a]\n\t"
       "smlad %[a], %[xl], %[wl], %[a]"
-      : [px] "+r"(*x), [pw] "+r"(*w), [a] "+r"(acc[0]), [xl] "=&r"(xl), [xh] "=&r"(xh),
+      : [px] "+&r"(*x), [pw] "+&r"(*w), [a] "+&r"(acc[0]), [xl] "=&r"(xl), [xh] "=&r"(xh),
         [wl] "=&r"(wl), [wh] "=&r"(wh)
       : [o] "r"(offsets)
       : "memory");
