@@ -126,6 +126,29 @@ def window_products(
     return tensor_intrin(symbol, [*arguments, rows, n, offset, acc[0]], body)
 
 
+def column_products(data: Run, matrix: Run, n: int, offset: int, acc: tirx.Var) -> tirx.Stmt:
+    """acc[c] += sum of (data[k] + offset) * matrix[k, c] over k < n.
+
+    Parameters
+    ----------
+    matrix
+        its rows, from the first of the columns on.
+    acc
+        (columns) of int32.
+    """
+    k, c = tirx.Var("k", "int32"), tirx.Var("c", "int32")
+    value = data.at(0, k).astype("int32")
+    if offset:
+        value = value + tirx.IntImm("int32", offset)
+    *outer, row, column = matrix.indices
+    factor = matrix.buffer[(*outer, row + k, column + c)].astype("int32")
+    added = tirx.BufferStore(acc, acc[c] + value * factor, [c])
+    columns = int(acc.shape[0])
+    arguments = [data.first, matrix.first, matrix.distance, n, offset, acc[0]]
+    of_row = tirx.For(c, 0, columns, tirx.ForKind.SERIAL, added)
+    return tensor_intrin(f"tvmgen_columns_{columns}", arguments, _loop(k, n, [of_row]))
+
+
 def weight_sums(
     weight: Run, n: tirx.Expr | int, factor: int, acc: tirx.Var, channels: int
 ) -> tirx.Stmt:

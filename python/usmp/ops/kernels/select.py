@@ -8,6 +8,7 @@ from usmp.objects.cores import Core
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
 from usmp.ops.kernels.dense import dense_kernel
 from usmp.ops.kernels.kernel import Kernel
+from usmp.ops.kernels.matmul import matmul_kernel
 from usmp.ops.kernels.mean import mean_kernel
 from usmp.ops.kernels.mve.average_pool import mve_average_pool_kernel
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
@@ -30,6 +31,7 @@ _KERNELS: tuple[Selector, ...] = (
     depthwise_kernel,
     transposed_conv2d_kernel,
     dense_kernel,
+    matmul_kernel,
     pool_kernel,
     mean_kernel,
     channel_tiles_kernel,
