@@ -7,6 +7,9 @@
 TVMGEN_INLINE void tvmgen_depthwise_4(const int8_t* x, const int8_t* w, int32_t offset,
                                       int32_t* acc) {
 #if defined(TVMGEN_DSP)
+  struct four_bytes {
+    int8_t elements[4];
+  };
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
   uint32_t x0, x1, w0, w1;
   __asm__(
@@ -22,7 +25,8 @@ TVMGEN_INLINE void tvmgen_depthwise_4(const int8_t* x, const int8_t* w, int32_t 
       "smlatt %[a3], %[x1], %[w1], %[a3]"
       : [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [a2] "+&r"(acc[2]), [a3] "+&r"(acc[3]),
         [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [w1] "=&r"(w1)
-      : [x] "m"(*(const int8_t (*)[4])x), [w] "m"(*(const int8_t (*)[4])w), [offsets] "r"(offsets));
+      : [x] "m"(*(const struct four_bytes*)x), [w] "m"(*(const struct four_bytes*)w),
+        [offsets] "r"(offsets));
 #else
   acc[0] += (x[0] + offset) * w[0];
   acc[1] += (x[1] + offset) * w[1];
