@@ -150,7 +150,7 @@ class _Convolution:
         instructions = products_instructions(
             self.by.rows, self.by.channels, pixels, self.copies_pairs
         )
-        tile = "2 pixels x 4 channels" if self.by.channels % 4 == 0 else "1 pixel x 4 channels"
+        tile = "2 pixels x 4 channels" if self.by.takes_pairs else "1 pixel x 4 channels"
         after = ", copied" if self.copies_pairs else ""
         if self.keeps_on_stack:
             # Just as fast, but the stack has no other use for these bytes.

@@ -15,6 +15,9 @@ LANES = 16
 MOST_COLUMNS = 240
 """Of a row: functions reach as many from one pointer."""
 
+_FARTHEST = 2**16 - 1
+"""The offset of an output that is stored by its offset from the first of two pixels."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -123,6 +126,11 @@ class Products:
     channels: int
     limits: Limits
 
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether there are functions that compute two pixels at once."""
+        return self.channels % 4 == 0 and self.channels + 3 <= _FARTHEST
+
 
 def products(
     by: Products, data: Line, output: Line, pixels: int, scratch: tirx.Var | None = None
@@ -135,13 +143,13 @@ def products(
         of two pixels: they are copied from there when both are computed, so that the output may lie
         over the data up to the very pixel.
     """
-    pairs = pixels // 2 * 2 if by.channels % 4 == 0 else 0
+    pairs = pixels // 2 * 2 if by.takes_pairs else 0
     statements = []
     if pairs:
         statements.append(_pairs(by, data, output, pairs, scratch))
     if pairs < pixels:
         data, output = data.moved(pairs), output.moved(pairs)
-        if scratch is None or by.channels % 4:
+        if scratch is None or not by.takes_pairs:
             statements.append(_singles(by, data, output, pixels - pairs))
         else:
             kept = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)

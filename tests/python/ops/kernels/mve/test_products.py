@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tvm import tirx
 
 from usmp.ops.kernels.mve.ending import Limits, VectorEnding
-from usmp.ops.kernels.mve.products import Rows, packed_records, packed_weight, split_run
+from usmp.ops.kernels.mve.products import (
+    Line,
+    Products,
+    Rows,
+    packed_records,
+    packed_weight,
+    products,
+    split_run,
+)
+from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.tensor_intrin import intrinsic_call
 
 
 @pytest.mark.parametrize(
@@ -45,3 +56,21 @@ def test_records_of_four_channels_are_followed_by_their_multipliers():
     ending = VectorEnding(multiplier, multiplier * 10, Limits(0, -128, 127), (None, None))
     expected = [10, 20, 30, 40, 1, 2, 3, 4, 50, 0, 0, 0, 5, 0, 0, 0]
     assert packed_records(ending).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("channels", "functions"),
+    [
+        (8, ["tvmgen_mve_conv2d_2x4", "tvmgen_mve_conv2d_1x4"]),
+        (6, ["tvmgen_mve_conv2d_1x4"]),
+        (65532, ["tvmgen_mve_conv2d_2x4", "tvmgen_mve_conv2d_1x4"]),
+        (65536, ["tvmgen_mve_conv2d_1x4"]),
+    ],
+)
+def test_two_pixels_at_once_lie_within_16_bits_of_each_other(channels, functions):
+    weight, data, output = (tirx.decl_buffer((1,), "int8", name) for name in "wxy")
+    records, zero = tirx.decl_buffer((1,), "int32", "r"), tirx.IntImm("int32", 0)
+    by = Products(weight, records, Rows(1, 4), 4, channels, Limits(0, -128, 127))
+    body = sequence(products(by, Line(data, (zero,), 4), Line(output, (zero,), channels), 3))
+    calls = [intrinsic_call(stmt) for stmt in nodes_of(body, tirx.AttrStmt)]
+    assert [str(call.args[0].value) for call in calls if call is not None] == functions
