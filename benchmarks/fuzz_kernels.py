@@ -2,13 +2,15 @@
 
     python benchmarks/fuzz_kernels.py [--graphs N] [--first SEED] [--ways N]
     python benchmarks/fuzz_kernels.py --suite [--part I/N] [--ways N]
+    python benchmarks/fuzz_kernels.py --board NAME [--suite] ...
 
 Random graphs of int8 operators (of consecutive seeds), or the models of one operator, are built in
 some of all ways, which are chosen at random: for each core (its functions have portable bodies, and
 LLVM builds the loops that analyses see), with and without overlap, with each goal, with inputs and
 outputs in the workspace or not, with dead bytes overwritten, by gcc and clang, most of them under
 AddressSanitizer and UndefinedBehaviorSanitizer. All outputs, also of extreme inputs, must be the
-bytes of TFLite Micro's reference kernels, or LiteRT's. Prints the models and ways that fail.
+bytes of TFLite Micro's reference kernels, or LiteRT's. With --board, the models run on that
+emulated board instead, in functions of its core. Prints the models and ways that fail.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
 import usmp
 import usmp.pipeline
+from support.board_programs import run_models
 from support.built_ways import Matrix, Way, in_order
 from support.c_program import SANITIZERS
 from support.litert import Reference
@@ -40,11 +44,20 @@ from support.operator_trials.tflite.draw import NoReferenceError
 from support.quantized_models import CATALOG
 from support.random_kernels import kernel_trial
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+from usmp.boards.board import BOARDS, Board, board_named
 from usmp.codegen.c_types import UnsupportedInC
 from usmp.names import OPTIMIZE
 from usmp.objects.cores import CORES, core_of
 
 Runs = Sequence[Mapping[str, np.ndarray]]
+_IN_ONE_PROGRAM = 12
+_CORES = {
+    "mps2-an385": "cortex-m3",
+    "mps2-an386": "cortex-m4",
+    "mps2-an500": "cortex-m7",
+    "mps2-an505": "cortex-m33",
+    "mps3-an547": "cortex-m55",
+}
 _SANITISED = tuple(SANITIZERS)
 _FLAGS = (("-O0",), ("-O2",), ("-O3",), ("-Os",), ("-O3", "-march=native"))
 
@@ -68,8 +81,10 @@ def main() -> None:
     parser.add_argument("--part", default="1/1", metavar="I/N", help="every N-th of the suite")
     parser.add_argument("--ways", type=int, default=2, metavar="N", help="of each model (2)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no more after")
+    parser.add_argument("--board", choices=[board.name for board in BOARDS])
     options = parser.parse_args()
     start, verdicts = time.monotonic(), Counter[str]()
+    batch: list[Case] = []
     for case in suite(options.part) if options.suite else graphs(options.first, options.graphs):
         if time.monotonic() - start > options.seconds:
             break
@@ -77,10 +92,18 @@ def main() -> None:
             verdicts["models without a reference"] += 1
             continue
         verdicts["models"] += 1
+        if options.board:
+            batch.append(case)
+            if len(batch) == _IN_ONE_PROGRAM:
+                run_batch(board_named(options.board), batch, verdicts)
+                batch = []
+            continue
         ways = random_ways(Random(case.name), options.ways)
         for way, failure in failures(case, ways, verdicts):
             verdicts["failed"] += 1
             print(f"{case.name}: FAILED: {way}: {failure}", flush=True)
+    if batch:
+        run_batch(board_named(options.board), batch, verdicts)
     print(f"{dict(verdicts)}, {time.monotonic() - start:.0f} s", flush=True)
     sys.exit(1 if verdicts["failed"] else 0)
 
@@ -159,6 +182,52 @@ def failures(case: Case, ways: Sequence[Way], verdicts: Counter[str]) -> Iterato
         verdicts["programs"] += 1
         if outputs != in_order(case.expected, names):
             yield way, "other outputs"
+
+
+def run_batch(board: Board, cases: Sequence[Case], verdicts: Counter[str]) -> None:
+    """Run some models in one program on a board, and print those whose outputs differ."""
+    built = []
+    with tempfile.TemporaryDirectory() as directory:
+        for case in cases:
+            factory = built_for(board, case, f"m{len(built)}", Path(directory) / "model.tflite")
+            if factory is None:
+                verdicts["models refused"] += 1
+            else:
+                built.append((case, factory))
+        models = [(factory, case.runs) for case, factory in built]
+        try:
+            outputs = run_models(board, models, Path(directory) / "program")
+        except (ValueError, RuntimeError, AssertionError) as error:
+            verdicts["failed"] += 1
+            names = [case.name for case, _ in built]
+            print(f"{names}: FAILED: {board.name}: {str(error)[-600:]}", flush=True)
+            return
+    for (case, _), results in zip(built, outputs, strict=True):
+        verdicts["programs"] += 1
+        names = list(case.expected[0])
+        if in_order(results, names) != in_order(case.expected, names):
+            verdicts["failed"] += 1
+            print(f"{case.name}: FAILED: {board.name}: other outputs", flush=True)
+
+
+def built_for(
+    board: Board, case: Case, name: str, path: Path
+) -> usmp.AOTExecutorFactoryModule | None:
+    """A model for a board, with random options; None if it is refused."""
+    random = Random(case.name)
+    path.write_bytes(case.content)
+    config = {
+        "tir.usmp.use_workspace_io": True,
+        "tir.usmp.overlap": random.random() < 0.8,
+        "tir.usmp.poison_dead_bytes": random.random() < 0.5,
+        "tir.usmp.optimize": random.choice(OPTIMIZE),
+    }
+    target = f"c -mcpu={_CORES[board.name]}" if board.name in _CORES else "c"
+    try:
+        with PassContext(opt_level=3, config=config):
+            return usmp.build(usmp.import_model(path), target, module_name=name, board=board)
+    except (usmp.UnsupportedModelError, UnsupportedInC):
+        return None
 
 
 @contextmanager

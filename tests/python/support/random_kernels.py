@@ -216,7 +216,7 @@ def _combine(draw: Draw, chain: Chain, x: int) -> int:
 
 def _activate(draw: Draw, chain: Chain, x: int) -> int:
     spec = chain.specs[x]
-    code = draw.choice(("RELU", "RELU6", "LOGISTIC", "TANH", "QUANTIZE", "LEAKY_RELU"))
+    code = draw.choice(("RELU", "LOGISTIC", "TANH", "QUANTIZE", "LEAKY_RELU"))
     table = options("LeakyReluOptions", alpha=draw.scale(0.1, 1)) if code == "LEAKY_RELU" else None
     curves = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}
     y = Spec(spec.shape, *curves[code]) if code in curves else _spec(draw, spec.shape)
