@@ -3,6 +3,7 @@
  * tvmgen_columns_C: acc[c] += sum of (x[k] + offset) * y[k * distance + c] over k < n. No sum
  * overflows, -128 <= offset <= 128, and nothing else is read. */
 #include <stdint.h>
+#include <string.h>
 
 #include "tensor_intrin_features.h"
 
@@ -13,55 +14,50 @@ TVMGEN_INLINE void tvmgen_columns_1(const int8_t* x, const int8_t* y, int32_t di
   acc[0] += sum;
 }
 
-/* Four rows: the products of the first and third are summed in pairs, then those of the others. */
-TVMGEN_INLINE void tvmgen_columns_step_4(const int8_t** x, const int8_t** y, int32_t distance,
+/* The products of two rows, which are two distances apart, by a pair of elements. */
+TVMGEN_INLINE void tvmgen_columns_pair_4(uint32_t pair, const int8_t* y, int32_t distance,
+                                         int32_t* acc) {
+#if defined(TVMGEN_DSP)
+  uint32_t t, y0, y2;
+  __asm__ volatile(
+      "ldr %[y0], [%[y]]\n\t"
+      "ldr %[y2], [%[y], %[d], lsl #1]\n\t"
+      "pkhbt %[t], %[y0], %[y2], lsl #16\n\t"
+      "pkhtb %[y2], %[y2], %[y0], asr #16\n\t"
+      "sxtb16 %[y0], %[t]\n\t"
+      "sxtb16 %[t], %[t], ror #8\n\t"
+      "smlad %[a0], %[x], %[y0], %[a0]\n\t"
+      "smlad %[a1], %[x], %[t], %[a1]\n\t"
+      "sxtb16 %[y0], %[y2]\n\t"
+      "sxtb16 %[t], %[y2], ror #8\n\t"
+      "smlad %[a2], %[x], %[y0], %[a2]\n\t"
+      "smlad %[a3], %[x], %[t], %[a3]"
+      : [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [a2] "+&r"(acc[2]), [a3] "+&r"(acc[3]),
+        [t] "=&r"(t), [y0] "=&r"(y0), [y2] "=&r"(y2)
+      : [x] "r"(pair), [y] "r"(y), [d] "r"(distance)
+      : "memory");
+#else
+  (void)pair, (void)y, (void)distance, (void)acc;
+#endif
+}
+
+TVMGEN_INLINE void tvmgen_columns_step_4(const int8_t* x, const int8_t* y, int32_t distance,
                                          int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
-  uint32_t all, pair, t, y0, y2;
-  __asm__ volatile(
-      "ldr %[all], [%[px]], #4\n\t"
-      "ldr %[y0], [%[py]]\n\t"
-      "ldr %[y2], [%[py], %[d], lsl #1]\n\t"
-      "add %[py], %[d]\n\t"
-      "sxtab16 %[pair], %[o], %[all]\n\t"
-      "sxtab16 %[all], %[o], %[all], ror #8\n\t"
-      "pkhbt %[t], %[y0], %[y2], lsl #16\n\t"
-      "pkhtb %[y2], %[y2], %[y0], asr #16\n\t"
-      "sxtb16 %[y0], %[t]\n\t"
-      "sxtb16 %[t], %[t], ror #8\n\t"
-      "smlad %[a0], %[pair], %[y0], %[a0]\n\t"
-      "smlad %[a1], %[pair], %[t], %[a1]\n\t"
-      "sxtb16 %[y0], %[y2]\n\t"
-      "sxtb16 %[t], %[y2], ror #8\n\t"
-      "smlad %[a2], %[pair], %[y0], %[a2]\n\t"
-      "smlad %[a3], %[pair], %[t], %[a3]\n\t"
-      "ldr %[y0], [%[py]]\n\t"
-      "ldr %[y2], [%[py], %[d], lsl #1]\n\t"
-      "add %[py], %[d]\n\t"
-      "add %[py], %[py], %[d], lsl #1\n\t"
-      "pkhbt %[t], %[y0], %[y2], lsl #16\n\t"
-      "pkhtb %[y2], %[y2], %[y0], asr #16\n\t"
-      "sxtb16 %[y0], %[t]\n\t"
-      "sxtb16 %[t], %[t], ror #8\n\t"
-      "smlad %[a0], %[all], %[y0], %[a0]\n\t"
-      "smlad %[a1], %[all], %[t], %[a1]\n\t"
-      "sxtb16 %[y0], %[y2]\n\t"
-      "sxtb16 %[t], %[y2], ror #8\n\t"
-      "smlad %[a2], %[all], %[y0], %[a2]\n\t"
-      "smlad %[a3], %[all], %[t], %[a3]"
-      : [px] "+&r"(*x), [py] "+&r"(*y), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [a2] "+&r"(acc[2]),
-        [a3] "+&r"(acc[3]), [all] "=&r"(all), [pair] "=&r"(pair), [t] "=&r"(t), [y0] "=&r"(y0),
-        [y2] "=&r"(y2)
-      : [d] "r"(distance), [o] "r"(offsets)
-      : "memory");
+  uint32_t even, odd;
+  memcpy(&odd, x, 4);
+  __asm__("sxtab16 %0, %1, %2" : "=r"(even) : "r"(offsets), "r"(odd));
+  __asm__("sxtab16 %0, %1, %0, ror #8" : "+r"(odd) : "r"(offsets));
+  tvmgen_columns_pair_4(even, y, distance, acc);
+  tvmgen_columns_pair_4(odd, y + distance, distance, acc);
 #else
-  for (int32_t k = 0; k < 4; ++k, ++*x, *y += distance) {
-    const int32_t value = **x + offset;
-    acc[0] += value * (*y)[0];
-    acc[1] += value * (*y)[1];
-    acc[2] += value * (*y)[2];
-    acc[3] += value * (*y)[3];
+  for (int32_t k = 0; k < 4; ++k, y += distance) {
+    const int32_t value = x[k] + offset;
+    acc[0] += value * y[0];
+    acc[1] += value * y[1];
+    acc[2] += value * y[2];
+    acc[3] += value * y[3];
   }
 #endif
 }
@@ -94,7 +90,7 @@ TVMGEN_INLINE void tvmgen_columns_mve_4(const int8_t* x, const int8_t* y, int32_
       "vmladava.s16 %[a3], q0, q1\n\t"
       "letp lr, 1b\n"
       "2:\n"
-      : [x] "+&r"(x), [d] "+&r"(distance), [a0] "+&Te"(acc[0]), [a1] "+&Te"(acc[1]),
+      : [x] "+&l"(x), [d] "+&r"(distance), [a0] "+&Te"(acc[0]), [a1] "+&Te"(acc[1]),
         [a2] "+&Te"(acc[2]), [a3] "+&Te"(acc[3])
       : [y0] "r"(y), [y1] "r"(y1), [o] "r"(offset), [n] "r"(n)
       : "lr", "q0", "q1", "q2", "q3", "memory");
@@ -120,7 +116,9 @@ TVMGEN_INLINE void tvmgen_columns_4(const int8_t* x, const int8_t* y, int32_t di
     tvmgen_columns_mve_4(x, y, distance, n, offset, sums);
     n = 0;
   }
-  for (; n >= 4; n -= 4) tvmgen_columns_step_4(&x, &y, distance, offset, sums);
+  for (; n >= 4; n -= 4, x += 4, y += 4 * distance) {
+    tvmgen_columns_step_4(x, y, distance, offset, sums);
+  }
   for (; n > 0; --n, ++x, y += distance) {
     const int32_t value = *x + offset;
     sums[0] += value * y[0];
