@@ -7,6 +7,7 @@ using a Rank-Constrained Topology", P. Nakkiran et al., 2015).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,10 +17,14 @@ from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.epilogue import centered, narrowed
 from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier, wrapping_add
+from usmp.ops.quantized.gate_sums import add_products, begin_sums
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.record import QuantizedOp
-from usmp.ops.statements import Local, call_in_place, loop
+from usmp.ops.statements import call_in_place, loop
 from usmp.support.errors import UnsupportedModelError
+
+_FILTERS = 4
+"""Of which features are summed at once."""
 
 
 @dataclass(frozen=True)
@@ -100,38 +105,46 @@ def _remember(
     kept: Quantization,
 ) -> relax.Expr:
     """The state without the oldest results, and with those for `data`."""
-    batch, features = shape_of(data)
+    batch = shape_of(data)[0]
     filters, memory = weights.time.shape
     accumulator_range(weights.features, None, before, "int32")
     # In single precision, as in the reference kernel; and so is the other ratio.
     ratio = np.float32(before.scale) * np.float32(weights.features_scale) / np.float32(kept.scale)
     factor = quantize_multiplier(float(ratio))
 
+    limits = replace(kept.limits(), dtype="int32")
+
     def body(state: tirx.Buffer, data: tirx.Buffer, weight: tirx.Buffer) -> tirx.Stmt:
-        def one_filter(row: tirx.Var, f: tirx.Var) -> list[tirx.Stmt]:
-            total = Local.of("total", "int32")
+        def some_filters(row: tirx.Expr, f: tirx.Expr, number: int) -> list[tirx.Stmt]:
+            totals = tirx.decl_buffer((number,), "int32", "totals", scope="local")
             start = f * memory
 
+            # The oldest of a filter becomes the newest of the one before, which is stored after.
             def move(m: tirx.Var) -> tirx.Stmt:
                 return tirx.BufferStore(state, state[row, start + m + 1], [row, start + m])
 
-            def add(k: tirx.Var) -> tirx.Stmt:
-                return total.add(
-                    centered(data[row, k], before.zero_point) * centered(weight[f, k], 0)
-                )
-
             # The reference kernel adds the zero point to what is clamped already, and so do we.
-            limits = replace(kept.limits(), dtype="int32")
-            value = limits.clamp(apply_multiplier(total.get(), factor))
-            newest = (value + tirx.IntImm("int32", kept.zero_point)).astype(kept.dtype)
+            def store(n: int) -> tirx.Stmt:
+                value = limits.clamp(apply_multiplier(totals[n], factor))
+                newest = (value + tirx.IntImm("int32", kept.zero_point)).astype(kept.dtype)
+                return tirx.BufferStore(state, newest, [row, start + ((n + 1) * memory - 1)])
+
+            zero, moved = tirx.IntImm("int32", 0), number * memory - 1
             return [
-                *([loop("m", memory - 1, move)] if memory > 1 else []),
-                *total.declared(tirx.IntImm("int32", 0)),
-                loop("k", features, add),
-                tirx.BufferStore(state, newest, [row, start + (memory - 1)]),
+                *([loop("m", moved, move)] if memory > 1 else []),
+                *begin_sums([totals], lambda *_: zero),
+                *add_products([totals], lambda k: data[row, k], before.zero_point, [weight], f),
+                *(store(n) for n in range(number)),
             ]
 
-        return loop("b", batch, lambda b: loop("f", filters, lambda f: one_filter(b, f)))
+        def all_filters(row: tirx.Expr) -> Iterator[tirx.Stmt]:
+            whole, rest = divmod(filters, _FILTERS)
+            if whole:
+                yield loop("tile", whole, lambda i: some_filters(row, i * _FILTERS, _FILTERS))
+            if rest:
+                yield loop("f", rest, lambda f: some_filters(row, f + whole * _FILTERS, 1))
+
+        return loop("b", batch, all_filters)
 
     arguments = [("state", state), ("data", data), ("weight", weights.features)]
     features_quantization = Quantization("int8", (weights.features_scale,), (0,))
