@@ -7,6 +7,7 @@ from collections.abc import Callable
 from usmp.objects.cores import Core
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
 from usmp.ops.kernels.dense import dense_kernel
+from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.matmul import matmul_kernel
 from usmp.ops.kernels.mean import mean_kernel
@@ -28,6 +29,7 @@ _KERNELS: tuple[Selector, ...] = (
     mve_dense_kernel,
     mve_average_pool_kernel,
     conv2d_kernel,
+    grouped_conv2d_kernel,
     depthwise_kernel,
     transposed_conv2d_kernel,
     dense_kernel,

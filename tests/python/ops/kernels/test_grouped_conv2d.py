@@ -1,0 +1,67 @@
+"""Grouped convolutions have a kernel if their groups have channels enough, and the same bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+from tvm.ir import Call, GenericConst
+
+from support.kernel_models import check_kernel
+from usmp.objects.cores import CORES
+from usmp.objects.schedule import faster_schedules, schedule_of
+from usmp.ops import quantized
+from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.quantized import (
+    Layout,
+    OutputLimits,
+    Quantization,
+    QuantizedMultiplier,
+    Rescale,
+    Window,
+)
+from usmp.relax.transform import FuseOperators
+from usmp.tir.nodes import nodes_of
+
+QUANTIZATION = Quantization("int8", (0.1,), (0,))
+LIMITS = OutputLimits("int8", -128, 127)
+WINDOW = Window((4, 5), (3, 3), (1, 1), (1, 1), (1, 1), (4, 5))
+
+
+def kernel_of(channels: int, groups: int, layout: str = "NHWC"):
+    """The kernel of a convolution of eight output channels."""
+    rescale = Rescale((QuantizedMultiplier(3 << 29, -8),), QUANTIZATION, LIMITS)
+    shape = (1, 4, 5, channels) if layout == "NHWC" else (1, channels, 4, 5)
+    weight = np.ones((8, 3, 3, channels // groups), np.int8)
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType(shape, "int8"))
+    ends = (WINDOW, QUANTIZATION, rescale, Layout(layout), QUANTIZATION)
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit_output(
+                quantized.conv2d(builder, x, weight, np.ones(8, np.int32), *ends)
+            )
+        builder.emit_func_output(y)
+    mod = FuseOperators()(builder.get())
+    (call,) = (c for c in nodes_of(mod["main"].body, Call) if c.op.name == "relax.call_tir")
+    constants = (a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1])
+    operator = OperatorCall(mod[call.args[0]], tuple(constants))
+    return grouped_conv2d_kernel(operator, CORES["cortex-m4"])
+
+
+def test_tiles_of_a_group():
+    func = kernel_of(8, 2).func
+    tiles = [schedule_of(f).tile for f in (func, *faster_schedules(func))]
+    assert tiles == ["1 pixel x 4 channels, 2 groups", "2 pixels x 2 channels, 2 groups"]
+
+
+@pytest.mark.parametrize(("groups", "layout"), [(1, "NHWC"), (4, "NHWC"), (2, "NCHW")])
+def test_one_group_groups_of_few_channels_and_channels_first_have_none(groups, layout):
+    assert kernel_of(8, groups, layout) is None
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m55"])
+def test_models(core, monkeypatch):
+    check_kernel("conv_2d_groups_2", core, "2 groups", monkeypatch)
