@@ -97,4 +97,4 @@ def _call_of(builder: relax.BlockBuilder, call: Call, kernel: Kernel) -> Call:
         for argument in kernel.arguments
     ]
     variable: GlobalVar = builder.add_func(kernel.func, str(call.args[0].name_hint))
-    return relax.call_tir(variable, relax.Tuple(arguments), call.ty_args[0])
+    return builder.normalize(relax.call_tir(variable, relax.Tuple(arguments), call.ty_args[0]))
