@@ -64,6 +64,7 @@ FEW_SIZES = (0, 3, 22, 40)
 DISTANCES = [
     ("64", "40", SIZES),
     ("x_distance", "w_distance", SIZES),
+    ("x_distance", "x_distance", SIZES),
     ("4200", "27", FEW_SIZES),
     ("9", "4200", FEW_SIZES),
 ]
@@ -80,13 +81,17 @@ def cases() -> str:
         variants = [(xd, wd, "n", sizes) for xd, wd, sizes in DISTANCES]
         variants += [("64", "64", str(n), (n,)) for n in CONSTANT_SIZES]
         for number, (xd, wd, n, sizes) in enumerate(variants):
-            name = f"{p}x{c}_{number}"
+            function = f"{p}x{c}_{number}"
             values = {"p": p, "c": c, "sums": p * c, "x_last": p - 1, "w_last": c - 1}
-            text = CASE % {**values, "xd": xd, "wd": wd, "n": n, "name": name}
-            known = "  const int32_t x_distance = x_known, w_distance = w_known;\n"
+            text = CASE % {**values, "xd": xd, "wd": wd, "n": n, "name": function}
+            known = "".join(
+                f"  const int32_t {name} = {name[0]}_known;\n"
+                for name in ("x_distance", "w_distance")
+                if name in (xd, wd)
+            )
             first = "  static const int32_t offsets"
-            functions.append(text.replace(first, known + first) if "x_distance" in xd else text)
-            calls += [f"  dot_{name}({size});" for size in sizes]
+            functions.append(text.replace(first, known + first))
+            calls += [f"  dot_{function}({size});" for size in sizes]
         functions.append(KNOWN % {"p": p, "c": c, "sums": p * c})
         calls.append(f"  dot_known_{p}x{c}();")
     return "\n".join([*functions, "static void check(void) {", *calls, "}"])

@@ -31,7 +31,7 @@ TVMGEN_INLINE void tvmgen_dot_run_1x1(const int8_t** x, const int8_t** w, int32_
   *x += n;
   *w += n;
 #else
-  for (; n >= 16; n -= 16) {
+  for (; TVMGEN_UNROLLED && n >= 16; n -= 16) {
     tvmgen_dot_step_1x1(x, w, offset, acc);
     tvmgen_dot_step_1x1(x, w, offset, acc);
     tvmgen_dot_step_1x1(x, w, offset, acc);
@@ -74,7 +74,7 @@ TVMGEN_INLINE void tvmgen_dot_run_1x2(const int8_t** x, const int8_t** w, int32_
   *x += n;
   *w += n;
 #else
-  for (; n >= 16; n -= 16) {
+  for (; TVMGEN_UNROLLED && n >= 16; n -= 16) {
     tvmgen_dot_step_1x2(x, w, w_distance, offset, acc);
     tvmgen_dot_step_1x2(x, w, w_distance, offset, acc);
     tvmgen_dot_step_1x2(x, w, w_distance, offset, acc);
@@ -123,7 +123,7 @@ TVMGEN_INLINE void tvmgen_dot_run_1x4(const int8_t** x, const int8_t** w, int32_
   *x += n;
   *w += n;
 #else
-  for (; n >= 16; n -= 16) {
+  for (; TVMGEN_UNROLLED && n >= 16; n -= 16) {
     tvmgen_dot_step_1x4(x, w, w_distance, offset, acc);
     tvmgen_dot_step_1x4(x, w, w_distance, offset, acc);
     tvmgen_dot_step_1x4(x, w, w_distance, offset, acc);
@@ -178,7 +178,7 @@ TVMGEN_INLINE void tvmgen_dot_run_1x6(const int8_t** x, const int8_t** w, int32_
   *x += n;
   *w += n;
 #else
-  for (; n >= 16; n -= 16) {
+  for (; TVMGEN_UNROLLED && n >= 16; n -= 16) {
     tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
     tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
     tvmgen_dot_step_1x6(x, w, w_distance, offset, acc);
@@ -226,7 +226,7 @@ TVMGEN_INLINE void tvmgen_dot_run_2x1(const int8_t** x, int32_t x_distance, cons
   *x += n;
   *w += n;
 #else
-  for (; n >= 16; n -= 16) {
+  for (; TVMGEN_UNROLLED && n >= 16; n -= 16) {
     tvmgen_dot_step_2x1(x, x_distance, w, offset, acc);
     tvmgen_dot_step_2x1(x, x_distance, w, offset, acc);
     tvmgen_dot_step_2x1(x, x_distance, w, offset, acc);
@@ -275,7 +275,7 @@ TVMGEN_INLINE void tvmgen_dot_run_2x2(const int8_t** x, int32_t x_distance, cons
   *x += n;
   *w += n;
 #else
-  for (; n >= 16; n -= 16) {
+  for (; TVMGEN_UNROLLED && n >= 16; n -= 16) {
     tvmgen_dot_step_2x2(x, x_distance, w, w_distance, offset, acc);
     tvmgen_dot_step_2x2(x, x_distance, w, w_distance, offset, acc);
     tvmgen_dot_step_2x2(x, x_distance, w, w_distance, offset, acc);
@@ -328,7 +328,7 @@ TVMGEN_INLINE void tvmgen_dot_run_4x1(const int8_t** x, int32_t x_distance, cons
   *x += n;
   *w += n;
 #else
-  for (; n >= 16; n -= 16) {
+  for (; TVMGEN_UNROLLED && n >= 16; n -= 16) {
     tvmgen_dot_step_4x1(x, x_distance, w, offset, acc);
     tvmgen_dot_step_4x1(x, x_distance, w, offset, acc);
     tvmgen_dot_step_4x1(x, x_distance, w, offset, acc);

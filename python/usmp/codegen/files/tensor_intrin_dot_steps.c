@@ -3,9 +3,10 @@
  * Each adds to acc[p * C + c] what pixel p at x + p * x_distance and channel c at
  * w + c * w_distance give, and moves both pointers on. The instructions stand in an order that the
  * Cortex-M7 issues in pairs. Distances that are no constants, or too large for an instruction, take
- * steps of fewer pixels or channels. */
+ * the steps of tensor_intrin_dot_any.c, of fewer pixels or channels where these have none. */
 #include <stdint.h>
 
+#include "tensor_intrin_dot_any.c"
 #include "tensor_intrin_dot_columns.c"
 #include "tensor_intrin_features.h"
 
@@ -51,9 +52,7 @@ TVMGEN_INLINE void tvmgen_dot_step_1x2(const int8_t** x, const int8_t** w, int32
                                        int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
   if (!tvmgen_is_offset(w_distance, 1)) {
-    const int8_t *x1 = *x, *w1 = *w + w_distance;
-    tvmgen_dot_step_1x1(x, w, offset, acc);
-    tvmgen_dot_step_1x1(&x1, &w1, offset, acc + 1);
+    tvmgen_dot_any_1x2(x, w, w_distance, offset, acc);
     return;
   }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
@@ -90,9 +89,7 @@ TVMGEN_INLINE void tvmgen_dot_step_2x1(const int8_t** x, int32_t x_distance, con
                                        int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
   if (!tvmgen_is_offset(x_distance, 1)) {
-    const int8_t *x1 = *x + x_distance, *w1 = *w;
-    tvmgen_dot_step_1x1(x, w, offset, acc);
-    tvmgen_dot_step_1x1(&x1, &w1, offset, acc + 1);
+    tvmgen_dot_any_2x1(x, x_distance, w, offset, acc);
     return;
   }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
@@ -129,9 +126,11 @@ TVMGEN_INLINE void tvmgen_dot_step_2x2(const int8_t** x, int32_t x_distance, con
                                        int32_t w_distance, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
   if (!(tvmgen_is_offset(x_distance, 1) && tvmgen_is_offset(w_distance, 1))) {
-    const int8_t *x1 = *x + x_distance, *w1 = *w;
-    tvmgen_dot_step_1x2(x, w, w_distance, offset, acc);
-    tvmgen_dot_step_1x2(&x1, &w1, w_distance, offset, acc + 2);
+    if (__builtin_constant_p(x_distance == w_distance) && x_distance == w_distance) {
+      tvmgen_dot_equal_2x2(x, w, x_distance, offset, acc);
+    } else {
+      tvmgen_dot_any_2x2(x, x_distance, w, w_distance, offset, acc);
+    }
     return;
   }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
@@ -176,9 +175,7 @@ TVMGEN_INLINE void tvmgen_dot_step_1x4(const int8_t** x, const int8_t** w, int32
                                        int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
   if (!tvmgen_is_offset(w_distance, 3)) {
-    const int8_t *x1 = *x, *w1 = *w + 2 * w_distance;
-    tvmgen_dot_step_1x2(x, w, w_distance, offset, acc);
-    tvmgen_dot_step_1x2(&x1, &w1, w_distance, offset, acc + 2);
+    tvmgen_dot_any_1x4(x, w, w_distance, offset, acc);
     return;
   }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;

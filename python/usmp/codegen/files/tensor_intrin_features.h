@@ -17,6 +17,11 @@
 #define TVMGEN_MVE_LOOPS
 #endif
 #endif
+#if defined(TVMGEN_SMALL)
+#define TVMGEN_UNROLLED 0 /* loops take one step at a time */
+#else
+#define TVMGEN_UNROLLED 1
+#endif
 #if defined(__SSE2__) || defined(__ARM_NEON) || defined(__riscv_vector) || \
     defined(__wasm_simd128__) || defined(__VSX__)
 #define TVMGEN_VECTORS /* of compilers: simple loops become instructions on vectors */
