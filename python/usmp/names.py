@@ -62,6 +62,11 @@ RAM, BALANCED, SPEED = "ram", "balanced", "speed"
 OPTIMIZE = (RAM, BALANCED, SPEED)
 """Values of `tir.usmp.optimize`, the default first."""
 
+FAST, SMALL = "fast", "small"
+
+CODE = (FAST, SMALL)
+"""Values of `tir.usmp.code`, the default first."""
+
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
     "mps2-an386": "Arm MPS2 with Cortex-M4 and its single-precision FPU",

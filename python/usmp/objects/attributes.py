@@ -174,3 +174,13 @@ and the products that a run adds up, before and after: `weights_size_bytes_befor
 FLOAT_OPERATORS_ATTR = "float_operators"
 """On the IRModule: name -> how many operators of a quantized graph are computed in float, because
 no integer operator was recognized."""
+
+MERGED_FUNCTIONS_ATTR = "merged_functions"
+"""On a PrimFunc that several operators share: the names of these, which call it
+(`usmp.transform.MergeSimilarFunctions`)."""
+
+SHARED_FUNCTION_ATTR = "shared_function"
+"""On these: the name of the PrimFunc that they call and do nothing else."""
+
+CODE_ATTR = "code"
+"""On the IRModule: the value of `tir.usmp.code`, if it is another than the default."""

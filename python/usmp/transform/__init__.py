@@ -12,6 +12,7 @@ from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAlloca
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 from usmp.transform.define_arithmetic import DefineArithmetic
 from usmp.transform.lower_to_flat_tir import LowerToFlatTIR
+from usmp.transform.merge_similar_functions import MergeSimilarFunctions
 from usmp.transform.order_operators import OrderOperators
 from usmp.transform.poison_dead_bytes import PoisonDeadBytes
 from usmp.transform.skip_padding import SkipPadding
@@ -30,6 +31,7 @@ __all__ = [
     "CreateAllocatesForIO",
     "DefineArithmetic",
     "LowerToFlatTIR",
+    "MergeSimilarFunctions",
     "OrderOperators",
     "PoisonDeadBytes",
     "SkipPadding",

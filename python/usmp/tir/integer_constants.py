@@ -1,0 +1,196 @@
+"""Functions that are equal but for integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, Op
+
+from usmp.tir.nodes import nodes_of
+from usmp.tir.tensor_intrin import intrinsic_call
+from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
+
+DTYPE = "int32"
+"""Of the integers; others, such as those of 64 bits, are equal in functions that are similar."""
+
+_CONSTANT_RIGHT = (
+    *(tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod),
+    *(tirx.LShift, tirx.RShift),
+)
+"""Operations whose second operand stays constant."""
+_TAKE_VARIABLES = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.if_then_else")
+"""Operators whose arguments need not be constant."""
+
+Values = tuple[int, ...]
+"""Of one constant in each of several functions."""
+
+
+@dataclass(frozen=True)
+class SimilarFunctions:
+    """Functions that are equal but for integers that need not be constant.
+
+    Parameters
+    ----------
+    functions
+        names of at least two, in their order.
+    constants
+        of each integer of 32 bits in the bodies, in order of occurrence: its values.
+    sizes
+        the same of those among them that are sizes of declared buffers, which nothing computes
+        with.
+    """
+
+    functions: list[str]
+    constants: list[Values]
+    sizes: list[Values]
+
+
+def similar_functions(functions: Mapping[str, tirx.PrimFunc]) -> list[SimilarFunctions]:
+    """The groups of similar functions, in order of their first ones.
+
+    Integers that compilers have to know are equal in a group: sizes of allocations, bounds of loops
+    that are written out, divisors, and arguments of operators such as shifts.
+    """
+    groups: dict[object, list[tuple[str, tirx.PrimFunc]]] = {}
+    for name, func in functions.items():
+        plain = _without_attributes(func)
+        groups.setdefault((_hash(plain), *_needed(plain)), []).append((name, plain))
+    found = []
+    for group in groups.values():
+        _, first = group[0]
+        equal = [(n, f) for n, f in group if tvm_ffi.structural_equal(_zeroed(f), _zeroed(first))]
+        if len(equal) > 1:
+            constants = zip(*(_constants(func.body) for _, func in equal), strict=True)
+            sizes = zip(*(_sizes(func) for _, func in equal), strict=True)
+            found.append(SimilarFunctions([n for n, _ in equal], list(constants), list(sizes)))
+    return found
+
+
+def with_constants(body: tirx.Stmt, values: Iterable[tirx.Expr]) -> tirx.Stmt:
+    """`body` with other expressions for its integers, in order of occurrence."""
+    remaining = iter(values)
+
+    def replace(constant: tirx.IntImm) -> tirx.Expr:
+        return next(remaining) if str(constant.ty.dtype) == DTYPE else constant
+
+    return tvm_ffi.structural_map(body, (tirx.IntImm, replace))
+
+
+def _constants(body: tirx.Stmt) -> list[int]:
+    found: list[int] = []
+
+    def add(constant: tirx.IntImm) -> tirx.Expr:
+        if str(constant.ty.dtype) == DTYPE:
+            found.append(int(constant))
+        return constant
+
+    # Not a walk: it comes by the type of a buffer wherever the buffer is used.
+    tvm_ffi.structural_map(body, (tirx.IntImm, add))
+    return found
+
+
+def _zeroed(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """The function with 0 for all of these integers."""
+    zero = tirx.IntImm(DTYPE, 0)
+    return func.with_body(with_constants(func.body, [zero] * len(_constants(func.body))))
+
+
+def _hash(func: tirx.PrimFunc) -> int:
+    return int(tvm_ffi.structural_hash(_zeroed(func)))
+
+
+def _without_attributes(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    return tirx.PrimFunc(func.params, func.body, func.ret_type)
+
+
+def _sizes(func: tirx.PrimFunc) -> Iterator[int]:
+    """The sizes of declared buffers, in order, with those in their layouts."""
+    for declared in nodes_of(func.body, tirx.DeclBuffer):
+        yield from _constants(tirx.AllocBuffer(declared.buffer))
+
+
+def _needed(func: tirx.PrimFunc) -> Iterator[Values]:
+    """The integers that have to be constant."""
+    for allocation in nodes_of(func.body, tirx.AllocBuffer):
+        yield _integers([*allocation.buffer.shape, *allocation.annotations.values()])
+    for declared in nodes_of(func.body, tirx.DeclBuffer):
+        yield _integers([*declared.buffer.ty.strides, declared.buffer.ty.elem_offset])
+    for loop in nodes_of(func.body, tirx.For):
+        yield _integers(loop.annotations.values())
+    for attribute in nodes_of(func.body, tirx.AttrStmt):
+        if intrinsic_call(attribute) is None:
+            yield _integers([attribute.value])
+        if str(attribute.attr_key) == UNROLL_EXPLICIT and isinstance(attribute.body, tirx.For):
+            yield _integers([attribute.body.min, attribute.body.extent])
+    for kind in _CONSTANT_RIGHT:
+        yield _integers(operation.b for operation in nodes_of(func.body, kind))
+    for call in nodes_of(func.body, Call):
+        if isinstance(call.op, Op) and str(call.op.name) not in _TAKE_VARIABLES:
+            yield _integers(call.args)
+
+
+def _integers(expressions: Iterable[object]) -> Values:
+    return tuple(int(e) for e in expressions if isinstance(e, tirx.IntImm))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a function takes for the integers in which several differ.
+
+    Parameters
+    ----------
+    variables
+        its parameters.
+    values
+        of each of them.
+    constants
+        what it has for each integer, in order of occurrence.
+    """
+
+    variables: list[tirx.Var]
+    values: list[Values]
+    constants: Sequence[tirx.Expr]
+
+
+def parameters_of(similar: SimilarFunctions) -> Parameters:
+    """Parameters for the integers that differ.
+
+    What follows from others by a sum, a difference or a constant factor has no parameter of its
+    own. A buffer of which only the size differs is declared with the largest one.
+    """
+    known: dict[Values, tirx.Expr] = {}
+    variables: dict[Values, tirx.Var] = {}
+    for values in sorted(set(similar.constants), key=lambda v: (sum(map(abs, v)), v)):
+        if similar.constants.count(values) == similar.sizes.count(values):
+            known[values] = tirx.IntImm(DTYPE, max(values))
+            continue
+        expression = _computed(values, variables)
+        if expression is None:
+            expression = variables[values] = tirx.Var("constant", DTYPE)
+        known[values] = expression
+    constants = [known[values] for values in similar.constants]
+    return Parameters(list(variables.values()), list(variables), constants)
+
+
+def _computed(values: Values, variables: Mapping[Values, tirx.Var]) -> tirx.Expr | None:
+    """What computes these values, if anything does."""
+    if len(set(values)) == 1:
+        return tirx.IntImm(DTYPE, values[0])
+    for other, variable in variables.items():
+        pairs = list(zip(values, other, strict=True))
+        if len({a - b for a, b in pairs}) == 1:
+            return variable + (values[0] - other[0])
+        factor = values[0] // other[0] if other[0] else 0
+        if factor and all(a == b * factor for a, b in pairs):
+            return variable * factor
+    for other, variable in variables.items():
+        rest = tuple(a - b for a, b in zip(values, other, strict=True))
+        if rest in variables:
+            return variable + variables[rest]
+        rest = tuple(b - a for a, b in zip(values, other, strict=True))
+        if rest in variables:
+            return variable - variables[rest]
+    return None
