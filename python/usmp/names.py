@@ -131,6 +131,9 @@ PASS_OPTIONS = {
         RAM,
         "fewer instructions: as far as they take no memory, at most 5 %, or any that fits",
     ),
+    "tir.usmp.code": PassOption(
+        "str", CODE, FAST, "small lets operators that differ in sizes only share their code"
+    ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"
     ),

@@ -23,6 +23,7 @@ from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.names import symbol_prefix
+from usmp.names import SMALL
 from usmp.objects.cores import PORTABLE, Core, core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
@@ -45,6 +46,7 @@ from usmp.transform import (
     ChooseSchedules,
     CompareWorkspaceIO,
     ConvertForLoopsToSerial,
+    MergeSimilarFunctions,
     OrderOperators,
     PoisonDeadBytes,
     UnifiedStaticMemoryPlanner,
@@ -205,8 +207,10 @@ def planning_passes(
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
         # A debug build: a wrong plan shows as a wrong result.
         *([PoisonDeadBytes()] if planning_options().poison_dead_bytes else []),
-        # Last, so that nothing comes between an operator and its hooks.
+        # After all that comes between operators, so that nothing comes between one and its hooks.
         *([CallOperatorHooks(prefix)] if planning_options().profile else []),
+        # Last: of what is a parameter then, analyses know nothing.
+        *([MergeSimilarFunctions()] if planning_options().code == SMALL else []),
     ]
 
 

@@ -57,6 +57,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
   RegisterOption<ffi::String>("tir.usmp.placement");
   RegisterOption<ffi::String>("tir.usmp.optimize");
+  RegisterOption<ffi::String>("tir.usmp.code");
   RegisterOption<ffi::String>("tir.usmp.time_budget");
 }
 

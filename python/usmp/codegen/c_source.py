@@ -26,6 +26,7 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.codegen.operator_comments import operator_comment
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.merged_functions import calls_shared_function
 from usmp.support.tvm_errors import apply_to_functions
 
 
@@ -48,8 +49,9 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     declared = [str(function.symbol) for function in interface.accelerator_functions]
     helpers = Helpers(declared=frozenset([*declared, *interface.operator_hooks]))
     mains_of = {entry.function for entry in interface.entries}
+    inlined = mains_of | {name for name in order if calls_shared_function(mod[name])}
     printed = {
-        name: print_function(facts.of(name), c_names, helpers, stays_apart=name not in mains_of)
+        name: print_function(facts.of(name), c_names, helpers, stays_apart=name not in inlined)
         for name in order
     }
     bodies = [printed.pop(entry.function) for entry in interface.entries]

@@ -9,6 +9,8 @@ from tvm.ir import IRModule
 from usmp.codegen.c_files import functions_of, text_of
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.interface import Interface
+from usmp.names import SMALL
+from usmp.objects.attributes import CODE_ATTR
 from usmp.objects.cores import PORTABLE, Core, core_of
 
 _FEATURES = (
@@ -31,7 +33,8 @@ def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> lis
         return []
     core = _core(mod, interface)
     vectors = [text_of("tensor_intrin_x86.h")] if core == PORTABLE else []
-    return [text_of("tensor_intrin_features.h"), *vectors, *_warning(core)]
+    small = ["#define TVMGEN_SMALL\n"] if (mod.attrs or {}).get(CODE_ATTR) == SMALL else []
+    return [*small, text_of("tensor_intrin_features.h"), *vectors, *_warning(core)]
 
 
 def without_vectors_of_hosts(

@@ -35,6 +35,7 @@ from usmp.names import OPTIMIZE
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import (
     BOARD_ATTR,
+    CODE_ATTR,
     FLOAT_OPERATORS_ATTR,
     MEMORY_PLAN_ATTR,
     OPERATOR_ORDER_ATTR,
@@ -43,6 +44,7 @@ from usmp.objects.attributes import (
     SCHEDULE_CHOICES_ATTR,
 )
 from usmp.objects.entries import most_bytes_at_once
+from usmp.objects.merged_functions import merged_functions
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
 
@@ -119,6 +121,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "float_operators": _float_operators(mod),
                 **_pruned_channels(mod),
                 **_schedule_choices(mod),
+                **_merged_functions(mod),
                 **_accelerator_metadata(interface),
                 "operators": [call.as_json() for call in interface.operators],
                 **_operator_hooks(interface),
@@ -180,6 +183,14 @@ def _schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:
         if goal in said
     }
     return {"schedule_choices": {"optimize": str(said["optimize"]), **goals}}
+
+
+def _merged_functions(mod: IRModule) -> dict[str, dict[str, list[str]]]:
+    """The functions that operators share, and whose code they are, if the code is to be small."""
+    if CODE_ATTR not in (mod.attrs or {}):
+        return {}
+    merged = {str(v.name_hint): merged_functions(func) for v, func in mod.functions.items()}
+    return {"merged_functions": {name: merged[name] for name in sorted(merged) if merged[name]}}
 
 
 def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
@@ -284,7 +295,11 @@ def _operator_memory(mod: IRModule, interface: Interface, plan: MemoryPlan) -> l
     for buffer in plan.buffers:
         own.setdefault(str(buffer.function), []).append(buffer)
     mains = {entry.function for entry in interface.entries}
-    operators = sorted(str(v.name_hint) for v in mod.functions if v.name_hint not in mains)
+    operators = sorted(
+        str(variable.name_hint)
+        for variable, func in mod.functions.items()
+        if variable.name_hint not in mains and not merged_functions(func)
+    )
     return [
         {
             "function_name": name,

@@ -8,12 +8,13 @@ from tvm import tirx
 
 from usmp.codegen.c_text import comment_text
 from usmp.objects.cores import PORTABLE, core_of
+from usmp.objects.merged_functions import merged_functions
 from usmp.objects.schedule import Schedule, schedule_of
 from usmp.ops.operator_steps import OperatorStep, steps_of
 
 
 def operator_comment(func: tirx.PrimFunc, name: str) -> str:
-    """A line above the C of an operator; nothing if it has no schedule.
+    """A line above the C of an operator, or of what several share; nothing if it has no schedule.
 
     Parameters
     ----------
@@ -22,7 +23,9 @@ def operator_comment(func: tirx.PrimFunc, name: str) -> str:
     name
         of it there.
     """
-    schedule = schedule_of(func)
+    schedule, merged = schedule_of(func), merged_functions(func)
+    if merged:
+        return f"/* {comment_text(', '.join(merged))} */\n"
     if schedule is None:
         return ""
     core = core_of((func.attrs or {}).get("target"))

@@ -11,7 +11,7 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
-from usmp.names import DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
+from usmp.names import CODE, DEFAULT_ALGORITHM, FAST, OPTIMIZE, PREFERENCE, RAM
 from usmp.support.durations import parse_duration
 
 _PREFIX = "tir.usmp."
@@ -42,6 +42,9 @@ class PlanningOptions:
         whether the order of the operators may change.
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
+    code
+        whether operators that differ in sizes only share their code, see
+        `usmp.transform.MergeSimilarFunctions`.
     poison_dead_bytes
         whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
     profile
@@ -50,8 +53,8 @@ class PlanningOptions:
     Raises
     ------
     ValueError
-        an algorithm, placement or goal that is not known; a time budget that is no duration, or
-        that the algorithm does not take.
+        an algorithm, placement, goal or kind of code that is not known; a time budget that is no
+        duration, or that the algorithm does not take.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -63,6 +66,7 @@ class PlanningOptions:
     overlap: bool = True
     order_operators: bool = True
     optimize: str = RAM
+    code: str = FAST
     poison_dead_bytes: bool = False
     profile: bool = False
 
@@ -72,6 +76,10 @@ class PlanningOptions:
             raise ValueError(
                 f'unknown goal "{self.optimize}" in tir.usmp.optimize; '
                 f"supported: {', '.join(OPTIMIZE)}"
+            )
+        if self.code not in CODE:
+            raise ValueError(
+                f'unknown kind of code "{self.code}" in tir.usmp.code; supported: {", ".join(CODE)}'
             )
         self.find_algorithm()
 

@@ -15,6 +15,7 @@ BOOL_OPTIONS = [
 ]
 STRING_OPTIONS = [
     "tir.usmp.algorithm",
+    "tir.usmp.code",
     "tir.usmp.custom_algorithm",
     "tir.usmp.optimize",
     "tir.usmp.placement",

@@ -54,5 +54,12 @@ def test_what_is_not_known_is_not_said():
     )
 
 
+def test_what_operators_share_has_their_names():
+    shared = operator.with_attr("merged_functions", ["conv2d", "conv2d3"])
+    assert operator_comment(shared, "conv2d_shared") == "/* conv2d, conv2d3 */\n"
+
+
 def test_names_end_no_comment():
+    hostile = operator.with_attr("merged_functions", ["*/ x"])
+    assert operator_comment(hostile, "f").count("*/") == 1
     assert said("c", Schedule("*/ x"), OperatorStep("f */", 1)).count("*/") == 1

@@ -38,6 +38,7 @@ def test_defaults():
         overlap=True,
         order_operators=True,
         optimize="ram",
+        code="fast",
         poison_dead_bytes=False,
         profile=False,
     )
@@ -54,6 +55,7 @@ def test_all_of_them():
         "tir.usmp.overlap": False,
         "tir.usmp.order_operators": False,
         "tir.usmp.optimize": "speed",
+        "tir.usmp.code": "small",
         "tir.usmp.poison_dead_bytes": True,
         "tir.usmp.profile": True,
     }
@@ -82,6 +84,7 @@ def test_without_planning_nothing_shares_and_nothing_searches():
             "The selected custom USMP algorithm : magic is not",
         ),
         ({"placement": "random"}, 'unknown placement "random" in tir.usmp.placement'),
+        ({"code": "tiny"}, 'unknown kind of code "tiny" in tir.usmp.code; supported: fast, small'),
         ({"time_budget": "soon"}, "tir.usmp.time_budget: "),
         ({"time_budget": "1s", "algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
         ({"time_budget": "1s", "custom_algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
