@@ -10,6 +10,8 @@ import tvm
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, PointerType, PrimType
 
+from usmp.tir.tensor_intrin import tensor_intrin
+
 
 @dataclass(frozen=True)
 class View:
@@ -165,7 +167,11 @@ class MainCalls:
             source, destination = (tirx.decl_buffer((elements,), dtype, n) for n in ("from", "to"))
             index = tirx.Var("i", "int32")
             store = tirx.BufferStore(destination, source[index], [index])
-            self._define(key, [source, destination], index, store)
+            loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
+            size_bytes = elements * tvm.DataType(dtype).itemsize
+            arguments = [destination[0], source[0], size_bytes]
+            body = tensor_intrin("tvmgen_copy", arguments, loop) if size_bytes else loop
+            self._define(key, [source, destination], body)
         return self._by_content[key]
 
     def fill_function(self, buffer: tirx.Buffer, value: int | float | bool) -> GlobalVar:
@@ -176,25 +182,24 @@ class MainCalls:
             destination = tirx.decl_buffer((elements,), dtype, "to")
             index = tirx.Var("i", "int32")
             store = tirx.BufferStore(destination, tirx.const(value, dtype), [index])
-            self._define(key, [destination], index, store)
+            loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
+            self._define(key, [destination], loop)
         return self._by_content[key]
 
     def _define(
         self,
         key: tuple[object, ...],
         buffers: list[tirx.Buffer],
-        index: tirx.Var,
         body: tirx.Stmt,
     ) -> None:
-        """Add a PrimFunc that takes pointers to `buffers` and runs `body` for each element."""
+        """Add a PrimFunc that takes pointers to `buffers` and runs `body`."""
         dtype = PrimType(str(buffers[0].dtype))
         pointers = [tirx.Var(f"{buffer.name}_ptr", PointerType(dtype)) for buffer in buffers]
         declarations = [
             tirx.DeclBuffer(buffer, data=pointer)
             for buffer, pointer in zip(buffers, pointers, strict=True)
         ]
-        loop = tirx.For(index, 0, buffers[0].shape[0], tirx.ForKind.SERIAL, body)
-        func = tirx.PrimFunc(pointers, tirx.SeqStmt([*declarations, loop]))
+        func = tirx.PrimFunc(pointers, tirx.SeqStmt([*declarations, body]))
         number = sum(other[0] == key[0] for other in self._by_content)
         variable = GlobalVar(f"usmp_{key[0]}_{number}")
         self._by_content[key] = variable

@@ -45,6 +45,7 @@ def test_files():
         "section_macro.h",
         "small_floats.c",
         "static_assert.h",
+        "tensor_intrin_copy.c",
         "tensor_intrin_depthwise.c",
         "tensor_intrin_dot.c",
         "tensor_intrin_dot_columns.c",

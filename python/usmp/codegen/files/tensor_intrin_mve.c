@@ -11,6 +11,7 @@
  * multipliers.
  */
 #include <stdint.h>
+#include <string.h>
 
 /* Jumps to places that are computed are none that branch protection allows. */
 #if defined(__GNUC__) && defined(__ARM_FEATURE_MVE) && !defined(__ARM_BIG_ENDIAN) && \
@@ -58,6 +59,17 @@
   "2:\n"                    \
   "pop {r4, pc}\n"
 
+/* Copies r2 bytes from r1 to r0. */
+#define TVMGEN_MVE_COPY     \
+  "push {r4, lr}\n"         \
+  "wlstp.8 lr, r2, 2f\n"    \
+  "1:\n"                    \
+  "vldrb.8 q0, [r1], #16\n" \
+  "vstrb.8 q0, [r0], #16\n" \
+  "letp lr, 1b\n"           \
+  "2:\n"                    \
+  "pop {r4, pc}\n"
+
 /* Rounds halves of the sums away from zero, if sums are shifted right after it. */
 #define TVMGEN_MVE_HALF_AWAY   \
   "vshr.s32 q3, \\sums, #31\n" \
@@ -75,11 +87,20 @@ TVMGEN_MVE_PORTABLE int32_t tvmgen_mve_rescale(int32_t sum, int32_t bias_and_shi
   return (high + half) >> shift;
 }
 
-TVMGEN_MVE_FUNCTION void tvmgen_mve_fill(int8_t* to, int32_t bytes, int32_t value) {
+TVMGEN_MVE_FUNCTION void tvmgen_mve_fill(void* to, int32_t bytes, int32_t value) {
 #if TVMGEN_MVE
   __asm__(TVMGEN_MVE_FILL);
 #else
-  for (int32_t i = 0; i < bytes; ++i) to[i] = (int8_t)value;
+  for (int32_t i = 0; i < bytes; ++i) ((int8_t*)to)[i] = (int8_t)value;
+#endif
+}
+
+/* In this order, so that `to` may lie before `from` in one memory. */
+TVMGEN_MVE_FUNCTION void tvmgen_mve_copy(void* to, const void* from, int32_t bytes) {
+#if TVMGEN_MVE
+  __asm__(TVMGEN_MVE_COPY);
+#else
+  memmove(to, from, (size_t)bytes);
 #endif
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from usmp.objects.cores import Core
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
+from usmp.ops.kernels.copies import copy_kernel
 from usmp.ops.kernels.dense import dense_kernel
 from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
 from usmp.ops.kernels.kernel import Kernel
@@ -37,6 +38,7 @@ _KERNELS: tuple[Selector, ...] = (
     pool_kernel,
     mean_kernel,
     channel_tiles_kernel,
+    copy_kernel,
 )
 
 

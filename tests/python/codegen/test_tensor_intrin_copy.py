@@ -1,0 +1,52 @@
+"""Copies and runs of one byte against plain loops, on this host and on boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.board_programs import every_board
+from support.tensor_intrinsic_programs import (
+    BOARD_OPTIONS,
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+)
+
+CHECK = """
+static void check_copy(int32_t n, int32_t distance) {
+  int8_t expected[200];
+  int8_t* const memory = buffer(0, n + distance, between(0, 3));
+  fill(memory, n + distance, 3);
+  for (int32_t i = 0; i < n + distance; ++i) expected[i] = memory[i];
+  for (int32_t i = 0; i < n; ++i) expected[i] = expected[i + distance];
+  tvmgen_copy(memory, memory + distance, n);
+  if (memcmp(memory, expected, (size_t)(n + distance))) failure = "copy";
+}
+static void check_fill(int32_t n, int32_t value) {
+  int8_t* const memory = buffer(0, n + 2, between(0, 3));
+  fill(memory, n + 2, 0);
+  tvmgen_fill(memory + 1, n, value);
+  for (int32_t i = 0; i < n + 2; ++i) {
+    if (memory[i] != (i > 0 && i <= n ? value : -128)) failure = "fill";
+  }
+}
+static void check(void) {
+  for (int32_t n = 0; n < 100; ++n) {
+    for (int32_t i = 0; i < 4; ++i) check_copy(n, i < 2 ? n + i : between(0, 40));
+    check_fill(n, between(-127, 127));
+  }
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_copy.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@every_board
+@pytest.mark.parametrize("options", BOARD_OPTIONS)
+def test_on_board(board, options, tmp_path):
+    check_on_board("tensor_intrin_copy.c", CHECK, board, options, tmp_path)
