@@ -1,4 +1,4 @@
-"""Sums and means by cores with MVE against plain loops, on this host and on boards."""
+"""Sums, products and means by cores with MVE against plain loops, on this host and on boards."""
 
 from __future__ import annotations
 
@@ -40,6 +40,24 @@ static void check_add(int32_t n) {
     if (y[i] != clamped(sum, low, high)) failure = "add";
   }
 }
+static void check_multiply(int32_t n) {
+  const int32_t same = between(0, 1), shift = between(1, 15);
+  int8_t before[40];
+  int8_t* const a = buffer(0, n, between(0, 3));
+  int8_t* const b = buffer(1, n, between(0, 3));
+  int8_t* const y = same ? a : buffer(2, n, between(0, 3));
+  const int32_t offset_a = between(-127, 128), offset_b = between(-127, 128);
+  const int32_t multiplier = between(1 << 30, 2147483646), zero_point = between(-128, 127);
+  const int32_t low = between(-128, 127), high = between(low, 127);
+  fill(a, n, between(0, 5)), fill(b, n, between(0, 5));
+  memcpy(before, a, (size_t)n);
+  tvmgen_mve_multiply(a, b, y, n, offset_a, offset_b, multiplier, shift, zero_point, low, high);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t product = (before[i] + offset_a) * (b[i] + offset_b);
+    const int32_t value = rescaled(product, multiplier, shift) + zero_point;
+    if (y[i] != clamped(value, low, high)) failure = "multiply";
+  }
+}
 static void check_average_pool(int32_t rows, int32_t columns) {
   const int32_t channels = between(1, 20), count = rows * columns;
   const int32_t row_distance = (columns + between(0, 2)) * channels;
@@ -60,8 +78,28 @@ static void check_average_pool(int32_t rows, int32_t columns) {
     if (y[c] != clamped(sum, low, high)) failure = "average_pool";
   }
 }
+static void check_max_pool(int32_t rows, int32_t columns) {
+  const int32_t channels = between(1, 40);
+  const int32_t row_distance = (columns + between(0, 2)) * channels;
+  const int32_t size = (rows - 1) * row_distance + columns * channels;
+  int8_t* const x = buffer(0, size, between(0, 3));
+  int8_t* const y = buffer(1, channels, between(0, 3));
+  const int32_t low = between(0, 1) ? -128 : between(-128, 127), high = between(low, 127);
+  fill(x, size, between(0, 5));
+  tvmgen_mve_max_pool(x, y, rows, columns, row_distance, channels, low, high);
+  for (int32_t c = 0; c < channels; ++c) {
+    int32_t greatest = -128;
+    for (int32_t i = 0; i < rows * columns; ++i) {
+      const int32_t value = x[i / columns * row_distance + i % columns * channels + c];
+      greatest = value > greatest ? value : greatest;
+    }
+    if (y[c] != clamped(greatest, low, high)) failure = "max_pool";
+  }
+}
 static void check(void) {
+  for (int32_t i = 0; i < 500; ++i) check_max_pool(between(1, 5), between(1, 5));
   for (int32_t i = 0; i < 2000; ++i) check_add(between(1, 40));
+  for (int32_t i = 0; i < 2000; ++i) check_multiply(between(1, 40));
   for (int32_t i = 0; i < 700; ++i) {
     const int32_t rows = i < 256 ? 1 : between(1, 16);
     check_average_pool(rows, i < 255 ? i + 2 : i == 255 ? 256 : between(2, 16));

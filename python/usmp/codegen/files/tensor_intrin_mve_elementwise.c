@@ -1,4 +1,4 @@
-/* Sums of two tensors and means of windows for cores with MVE. */
+/* Sums and products of two tensors, means and greatest values of windows for cores with MVE. */
 #include "tensor_intrin_mve.c"
 
 /* In r0, r1: the terms; r2: y; r4: offset of b; r5, r6: its factor; r8: 2^19; r9: offset of a; r10,
@@ -40,6 +40,35 @@
   "vmax.s32 q1, q1, q5\n"       \
   "vmin.s32 q1, q1, q6\n"       \
   "vstrb.32 q1, [r2], #4\n"     \
+  "letp lr, 1b\n" TVMGEN_MVE_LEAVE
+
+/* In r0, r1: the factors; r2: y; r4, r5: their offsets; r10, r11: factor of the product; r12: zero
+ * point; q5, q6: limits. */
+#define TVMGEN_MVE_MULTIPLY     \
+  TVMGEN_MVE_ENTER              \
+  "dlstp.32 lr, r3\n"           \
+  "ldrd r4, r5, [sp, #144]\n"   \
+  "ldrd r10, r11, [sp, #152]\n" \
+  "rsb r11, #0\n"               \
+  "ldr r12, [sp, #160]\n"       \
+  "ldr r3, [sp, #164]\n"        \
+  "vdup.32 q5, r3\n"            \
+  "ldr r3, [sp, #168]\n"        \
+  "vdup.32 q6, r3\n"            \
+  "1:\n"                        \
+  "vldrb.s32 q0, [r0], #4\n"    \
+  "vadd.i32 q0, q0, r4\n"       \
+  "vldrb.s32 q1, [r1], #4\n"    \
+  "vadd.i32 q1, q1, r5\n"       \
+  "vmul.i32 q0, q0, q1\n"       \
+  "vqrdmulh.s32 q0, q0, r10\n"  \
+  "vshr.s32 q2, q0, #31\n"      \
+  "vadd.i32 q0, q0, q2\n"       \
+  "vrshl.s32 q0, r11\n"         \
+  "vadd.i32 q0, q0, r12\n"      \
+  "vmax.s32 q0, q0, q5\n"       \
+  "vmin.s32 q0, q0, q6\n"       \
+  "vstrb.32 q0, [r2], #4\n"     \
   "letp lr, 1b\n" TVMGEN_MVE_LEAVE
 
 /* In r0: x; r1: y; r2: rows; r3: columns; r4: row distance, less the columns; r5: channels; r6:
@@ -85,6 +114,36 @@
   "vstrb.16 q0, [r1], #8\n"     \
   "letp lr, 1b\n" TVMGEN_MVE_LEAVE
 
+/* In r0: x; r1: y; r2: rows; r3: columns; r4: row distance, less the columns; r5: channels; q6, q7:
+ * limits. */
+#define TVMGEN_MVE_MAX_POOL   \
+  TVMGEN_MVE_ENTER            \
+  "ldrd r4, r5, [sp, #144]\n" \
+  "mls r4, r3, r5, r4\n"      \
+  "ldrd r6, r7, [sp, #152]\n" \
+  "vdup.8 q6, r6\n"           \
+  "vdup.8 q7, r7\n"           \
+  "dlstp.8 lr, r5\n"          \
+  "1:\n"                      \
+  "mov r6, r0\n"              \
+  "mov r10, r2\n"             \
+  "vmov q0, q6\n"             \
+  "2:\n"                      \
+  "mov r11, r3\n"             \
+  "3:\n"                      \
+  "vldrb.8 q1, [r6]\n"        \
+  "add r6, r5\n"              \
+  "vmax.s8 q0, q0, q1\n"      \
+  "subs r11, #1\n"            \
+  "bne 3b\n"                  \
+  "add r6, r4\n"              \
+  "subs r10, #1\n"            \
+  "bne 2b\n"                  \
+  "add r0, #16\n"             \
+  "vmin.s8 q0, q0, q7\n"      \
+  "vstrb.8 q0, [r1], #16\n"   \
+  "letp lr, 1b\n" TVMGEN_MVE_LEAVE
+
 /* TFLite's sum of two tensors at other scales. The factor of a is one half at 20 bits below the
  * point, so that a has 19; b has left_b bits before it is multiplied by factor_b / 2^31 and shifted
  * right. Each offset is minus the zero point at those bits; both shifts are 1 to 31. */
@@ -101,6 +160,23 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_add(const int8_t* a, const int8_t* b, int8_t
     const int32_t sum =
         a[i] * (1 << 19) + offset_a + tvmgen_mve_rescale(term, -shift_b & 255, multiplier_b, 0);
     const int32_t value = tvmgen_mve_rescale(sum, -shift & 255, multiplier, 0) + zero_point;
+    y[i] = (int8_t)(value < low ? low : value > high ? high : value);
+  }
+#endif
+}
+
+/* TFLite's product of two tensors, of which each offset is minus the zero point; the shift is to
+ * the right, 1 to 31. */
+TVMGEN_MVE_FUNCTION void tvmgen_mve_multiply(const int8_t* a, const int8_t* b, int8_t* y,
+                                             int32_t count, int32_t offset_a, int32_t offset_b,
+                                             int32_t multiplier, int32_t shift, int32_t zero_point,
+                                             int32_t low, int32_t high) {
+#if TVMGEN_MVE
+  __asm__(TVMGEN_MVE_MULTIPLY);
+#else
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t product = (a[i] + offset_a) * (b[i] + offset_b);
+    const int32_t value = tvmgen_mve_rescale(product, -shift & 255, multiplier, 0) + zero_point;
     y[i] = (int8_t)(value < low ? low : value > high ? high : value);
   }
 #endif
@@ -127,6 +203,26 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_average_pool(const int8_t* x, int8_t* y, int
     const int32_t quotient = (int32_t)(magnitude >> 16 >> shift);
     const int32_t value = sum < 0 ? -quotient : quotient;
     y[c] = (int8_t)(value < low ? low : value > high ? high : value);
+  }
+#endif
+}
+
+/* The greatest values of pixels under a window of at least one. */
+TVMGEN_MVE_FUNCTION void tvmgen_mve_max_pool(const int8_t* x, int8_t* y, int32_t rows,
+                                             int32_t columns, int32_t row_distance,
+                                             int32_t channels, int32_t low, int32_t high) {
+#if TVMGEN_MVE
+  __asm__(TVMGEN_MVE_MAX_POOL);
+#else
+  for (int32_t c = 0; c < channels; ++c) {
+    int32_t greatest = low;
+    for (int32_t row = 0; row < rows; ++row) {
+      for (int32_t column = 0; column < columns; ++column) {
+        const int32_t value = x[row * row_distance + column * channels + c];
+        greatest = value > greatest ? value : greatest;
+      }
+    }
+    y[c] = (int8_t)(greatest < high ? greatest : high);
   }
 #endif
 }

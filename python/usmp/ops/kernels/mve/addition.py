@@ -78,7 +78,7 @@ class Addition:
 def addition_of(value: tirx.Expr) -> Addition | None:
     """The addition that an int8 expression is; None if it is anything else."""
     limited = limits_of(value)
-    outer = None if limited is None else _multiplied(limited[0])
+    outer = None if limited is None else multiplied(limited[0])
     if limited is None or outer is None or not isinstance(outer[0], tirx.Add):
         return None
     terms = [_term(outer[0].a), _term(outer[0].b)]
@@ -89,8 +89,8 @@ def addition_of(value: tirx.Expr) -> Addition | None:
     return found if found.is_exact else None
 
 
-def _multiplied(value: tirx.Expr) -> tuple[tirx.Expr, int, int] | None:
-    """What is rescaled, multiplier and shift."""
+def multiplied(value: tirx.Expr) -> tuple[tirx.Expr, int, int] | None:
+    """What TFLite's rescaling is of, multiplier and shift; None if a value is anything else."""
     if not isinstance(value, Call) or not is_op(value, "tirx.call_pure_extern"):
         return None
     if value.args[0].value != Rounding.TWICE.value:
@@ -102,7 +102,7 @@ def _multiplied(value: tirx.Expr) -> tuple[tirx.Expr, int, int] | None:
 
 
 def _term(value: tirx.Expr) -> Term | None:
-    scaled = _multiplied(value)
+    scaled = multiplied(value)
     if scaled is None:
         return None
     inner, offset = scaled[0], 0
@@ -139,16 +139,17 @@ def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:
 
     def scaled(term: Term, element: tirx.Expr) -> tirx.Expr:
         shifted = element.astype("int32") * _int32(1 << _LEFT_SHIFT) + _int32(term.offset)
-        return _multiply(shifted, term.multiplier, term.shift)
+        return multiply(shifted, term.multiplier, term.shift)
 
     limits = addition.limits
     total = scaled(addition.first, first) + scaled(addition.second, second)
-    rescaled = _multiply(total, addition.multiplier, addition.shift) + _int32(limits.zero_point)
+    rescaled = multiply(total, addition.multiplier, addition.shift) + _int32(limits.zero_point)
     limited = tirx.min(tirx.max(rescaled, _int32(limits.low)), _int32(limits.high))
     return limited.astype("int8")
 
 
-def _multiply(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
+def multiply(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
+    """`value` * multiplier * 2**(shift - 31), rounded as TFLite does."""
     factor = (_int32(multiplier), _int32(shift))
     return tirx.call_pure_extern("int32", Rounding.TWICE.value, value, *factor)
 
