@@ -56,7 +56,7 @@ TVMGEN_INLINE void tvmgen_maxima_4(const int8_t* x, int32_t distance, int32_t n,
     acc[c] = value > acc[c] ? value : acc[c];
   }
 #else
-  int32_t maxima[4] = {-128, -128, -128, -128};
+  int32_t maxima[4] = {acc[0], acc[1], acc[2], acc[3]};
   for (int32_t k = 0; k < n; ++k) {
     maxima[0] = x[0] > maxima[0] ? x[0] : maxima[0];
     maxima[1] = x[1] > maxima[1] ? x[1] : maxima[1];
@@ -64,6 +64,6 @@ TVMGEN_INLINE void tvmgen_maxima_4(const int8_t* x, int32_t distance, int32_t n,
     maxima[3] = x[3] > maxima[3] ? x[3] : maxima[3];
     x += distance;
   }
-  for (int32_t c = 0; c < 4; ++c) acc[c] = maxima[c] > acc[c] ? maxima[c] : acc[c];
+  for (int32_t c = 0; c < 4; ++c) acc[c] = maxima[c];
 #endif
 }

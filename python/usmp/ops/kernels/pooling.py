@@ -7,6 +7,7 @@ with. Of a window that reaches out of the data, the pixels inside are taken.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from tvm import tirx
 from tvm.ir import Call, TensorLoad
@@ -17,6 +18,8 @@ from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.data_window import data_window, pair
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
+from usmp.ops.kernels.mve.average_pool import is_mean
+from usmp.ops.kernels.mve.ending import Limits, limits_of
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
@@ -29,11 +32,13 @@ _NEUTRAL = {tirx.Add: 0, tirx.Max: -(2**31)}
 """What padding must be."""
 
 
+_MANY_TAPS = 9
+
 Indices = tuple[tirx.Expr, ...]
 
 
 @dataclass(frozen=True)
-class _Span:
+class Taps:
     """Some taps of a row or column of the window."""
 
     begin: tirx.Expr
@@ -51,10 +56,17 @@ class _PooledOperator:
 
 def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """An average or greatest value of int8 under a window that moves over NHWC data."""
+    pooling = pooling_of(call)
+    if pooling is None or not (core.has_dsp or pooling.is_sum or pooling.is_long):
+        return None
+    tile = f"1 pixel x {tile_text(int(pooling.data.shape[3]), (CHANNELS, 1))}"
+    return kernel(call, [TiledBody(pooling.loops(), Schedule(tile))], {})
+
+
+def pooling_of(call: OperatorCall) -> Pooling | None:
+    """The pooling that an operator is; None if it is anything else."""
     records = call.records
-    # Only the DSP extension compares four elements at once; elsewhere plain loops are faster.
-    kinds = ("average_pool", "max_pool") if core.has_dsp else ("average_pool",)
-    if not records or records[0].kind not in kinds:
+    if not records or records[0].kind not in ("average_pool", "max_pool"):
         return None
     record, parts = records[0], call.parts
     data = None if parts is None else _pooled(parts)
@@ -62,11 +74,7 @@ def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     operator = _PooledOperator(parts, record, data)
     window = data_window(operator, pair(record.parameters["kernel"]), parts.axes[3])
-    if window is None or window.dilations != (1, 1):
-        return None
-    tile = f"1 pixel x {tile_text(int(data.shape[3]), (CHANNELS, 1))}"
-    tiled = TiledBody(_Pooling(parts, data, window).loops(), Schedule(tile))
-    return kernel(call, [tiled], {})
+    return None if window is None or window.dilations != (1, 1) else Pooling(parts, data, window)
 
 
 def _pooled(parts: OperatorParts) -> tirx.Var | None:
@@ -85,12 +93,33 @@ def _pooled(parts: OperatorParts) -> tirx.Var | None:
 
 
 @dataclass(frozen=True)
-class _Pooling:
+class Pooling:
     """A reduction of (batch, height, width, channels) data under a window."""
 
     parts: OperatorParts
     data: tirx.Var
     window: Window
+
+    @cached_property
+    def mean_limits(self) -> Limits | None:
+        """The limits of a mean of the taps that lie in the data; None if this is anything else."""
+        found = limits_of(self.parts.value)
+        is_plain = found is not None and found[1].zero_point == 0
+        if found is None or not is_plain or self.window.tap_counts()[0] < 1:
+            return None
+        return found[1] if is_mean(found[0], self.parts) else None
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether elements are added, not compared."""
+        return self.parts.reduction is tirx.Add
+
+    @property
+    def is_long(self) -> bool:
+        """Whether tiles of maxima are faster than plain loops even where no instruction compares
+        four elements: there are many taps, or plain loops look for the border at each."""
+        taps = self.window.kernel[0] * self.window.kernel[1]
+        return taps >= _MANY_TAPS or self.window.tap_counts() != [taps]
 
     def loops(self) -> tirx.Stmt:
         """The loops over all pixels."""
@@ -119,31 +148,32 @@ class _Pooling:
         binds: list[tirx.Stmt] = []
         spans = []
         for side, index in enumerate((y, x)):
-            first, taps = self._first(side, index), self.window.kernel[side]
+            first, taps = self.first(side, index), self.window.kernel[side]
             begin, end = (tirx.Var(f"{name}_{'yx'[side]}", "int32") for name in ("begin", "end"))
             inside = tirx.IntImm("int32", self.window.data[side]) - first
             binds += [
                 tirx.Bind(begin, tirx.min(tirx.max(tirx.IntImm("int32", 0) - first, 0), taps)),
                 tirx.Bind(end, tirx.max(tirx.min(inside, taps), begin)),
             ]
-            spans.append(_Span(begin, end - begin))
-        return sequence([*binds, self._channels((b, y, x), *spans)])
+            spans.append(Taps(begin, end - begin))
+        return sequence([*binds, self.channels((b, y, x), *spans)])
 
-    def _first(self, side: int, index: tirx.Expr) -> tirx.Expr:
+    def first(self, side: int, index: tirx.Expr) -> tirx.Expr:
         """The row or column of the data that the first tap is at."""
         return index * self.window.strides[side] - self.window.padding[side]
 
     def _whole(self, pixel: Indices) -> tirx.Stmt:
         """A pixel, from all taps."""
-        rows, columns = (_Span(tirx.IntImm("int32", 0), taps) for taps in self.window.kernel)
+        rows, columns = (Taps(tirx.IntImm("int32", 0), taps) for taps in self.window.kernel)
         if self.window.kernel[1] == self.window.data[1] and not self.window.padding[1]:
             # The rows follow each other.
             taps = self.window.kernel[0] * self.window.kernel[1]
-            rows, columns = _Span(rows.begin, 1), _Span(columns.begin, taps)
-        return self._channels(pixel, rows, columns)
+            rows, columns = Taps(rows.begin, 1), Taps(columns.begin, taps)
+        return self.channels(pixel, rows, columns)
 
-    def _channels(self, pixel: Indices, rows: _Span, columns: _Span) -> tirx.Stmt:
+    def channels(self, pixel: Indices, rows: Taps, columns: Taps) -> tirx.Stmt:
         """All channels of a pixel, from some rows and columns of taps."""
+        count = rows.extent * columns.extent
 
         def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
             acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
@@ -155,15 +185,15 @@ class _Pooling:
                 tirx.AllocBuffer(acc),
                 *beginnings(self.parts.reduction, acc),
                 loop("ky", rows.extent, row),
-                *(self._store(acc[n], (*pixel, c + n)) for n in range(number)),
+                *(self._store(acc[n], (*pixel, c + n), count) for n in range(number)),
             ]
 
         return loop_by_tiles("c", int(self.data.shape[3]), (CHANNELS, 1), tile)
 
-    def _row(self, element: Indices, ky: tirx.Expr, columns: _Span, acc: tirx.Var) -> tirx.Stmt:
+    def _row(self, element: Indices, ky: tirx.Expr, columns: Taps, acc: tirx.Var) -> tirx.Stmt:
         """The taps of a row, of as many channels as there are accumulators."""
         b, y, x, c = element
-        row, column = self._first(0, y) + ky, self._first(1, x) + columns.begin
+        row, column = self.first(0, y) + ky, self.first(1, x) + columns.begin
 
         def tap(k: tirx.Expr, n: int) -> tirx.Expr:
             taken: tirx.Expr = self.data[b, row, column + k, c + n]
@@ -172,6 +202,17 @@ class _Pooling:
         distance = int(self.data.shape[3])
         return reduced(self.parts.reduction, tap, distance, columns.extent, acc)
 
-    def _store(self, accumulator: tirx.Expr, indices: Indices) -> tirx.Stmt:
-        value = self.parts.element(accumulator, indices)
+    def _store(self, accumulator: tirx.Expr, indices: Indices, count: tirx.Expr | int) -> tirx.Stmt:
+        """The output element of an accumulator of so many taps."""
+        limits = self.mean_limits
+        if limits is None:
+            value = self.parts.element(accumulator, indices)
+        else:
+            # The operator has a number of taps of 64 bits, by which it takes long to divide.
+            taps = tirx.IntImm("int32", count) if isinstance(count, int) else count.astype("int32")
+            half = tirx.truncdiv(taps, tirx.IntImm("int32", 2))
+            rounded = tirx.Select(accumulator > 0, accumulator + half, accumulator - half)
+            mean = tirx.truncdiv(rounded, taps)
+            low, high = (tirx.IntImm("int32", limit) for limit in (limits.low, limits.high))
+            value = tirx.min(tirx.max(mean, low), high).astype("int8")
         return tirx.BufferStore(self.parts.output, value, list(indices))

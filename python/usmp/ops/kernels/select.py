@@ -17,6 +17,7 @@ from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.ops.kernels.mve.dense import mve_dense_kernel
 from usmp.ops.kernels.mve.depthwise import mve_depthwise_kernel
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
+from usmp.ops.kernels.mve.pooling import mve_pool_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import pool_kernel
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
@@ -30,6 +31,7 @@ _KERNELS: tuple[Selector, ...] = (
     mve_depthwise_kernel,
     mve_dense_kernel,
     mve_average_pool_kernel,
+    mve_pool_kernel,
     mve_elementwise_kernel,
     conv2d_kernel,
     grouped_conv2d_kernel,

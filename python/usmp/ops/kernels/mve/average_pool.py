@@ -60,7 +60,7 @@ def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) -> tirx.Stmt | None:
     count = window[0] * window[1]
     found = limits_of(parts.value)
-    if found is None or found[1].zero_point or not _is_mean(found[0], parts, count):
+    if found is None or found[1].zero_point or not is_mean(found[0], parts, count):
         return None
     limits, output = found[1], parts.output
     batch, height, width, channels = (int(extent) for extent in output.shape)
@@ -104,21 +104,26 @@ def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) ->
     )
 
 
-def _is_mean(value: tirx.Expr, parts: OperatorParts, count: int) -> bool:
-    """Whether a value is the accumulator by the count, halves away from zero."""
-    if not isinstance(value, tirx.Div) or not _is(value.b, count):
+def is_mean(value: tirx.Expr, parts: OperatorParts, count: int | None = None) -> bool:
+    """Whether a value is the accumulator by the count of its taps, halves away from zero; without
+    a count, by an expression."""
+    if not isinstance(value, tirx.Div) or not isinstance(value.a, tirx.Select):
         return False
     chosen = value.a
-    if not isinstance(chosen, tirx.Select) or not isinstance(chosen.condition, tirx.LT):
+    if not isinstance(chosen.condition, tirx.LT):
         return False
     sides = (chosen.true_value, chosen.false_value)
-    compared = chosen.condition.b
+    has_count = count is None or (
+        _is(value.b, count) and all(_is(side.b, count // 2) for side in sides)
+    )
     return (
         _is(chosen.condition.a, 0)
-        and _is_sum(compared.value if isinstance(compared, tirx.Cast) else compared, parts)
+        and is_accumulator(chosen.condition.b, parts)
         and isinstance(sides[0], tirx.Add)
         and isinstance(sides[1], tirx.Sub)
-        and all(_is(side.b, count // 2) and _is_sum(side.a, parts) for side in sides)
+        and any(is_accumulator(term, parts) for term in (sides[0].a, sides[0].b))
+        and is_accumulator(sides[1].a, parts)
+        and has_count
     )
 
 
@@ -126,7 +131,9 @@ def _is(value: tirx.Expr, number: int) -> bool:
     return isinstance(value, tirx.IntImm) and int(value) == number
 
 
-def _is_sum(value: tirx.Expr, parts: OperatorParts) -> bool:
+def is_accumulator(value: tirx.Expr, parts: OperatorParts) -> bool:
+    """Whether a value is the accumulator itself, perhaps in 64 bits."""
+    value = value.value if isinstance(value, tirx.Cast) else value
     return isinstance(value, TensorLoad) and value.source.same_as(parts.accumulator)
 
 

@@ -35,6 +35,13 @@ FUNCTIONS = {
     "fully_connected_long": "tvmgen_mve_conv2d_",
     "average_pool_2d_valid": "tvmgen_mve_average_pool(",
     "average_pool_2d_global": "tvmgen_mve_average_pool(",
+    "average_pool_2d_same": "tvmgen_mve_average_pool(",
+    "average_pool_2d_window_2x2_stride_2": "tvmgen_mve_average_pool(",
+    "max_pool_2d_same": "tvmgen_mve_max_pool(",
+    "max_pool_2d_window_1x4": "tvmgen_mve_max_pool(",
+    "add_same_shape": "tvmgen_mve_add(",
+    "mul_same_shape": "tvmgen_mve_multiply(",
+    "mul_zero_points_lowest": "tvmgen_mve_multiply(",
 }
 """Models of one operator, and a function that computes it."""
 

@@ -1,0 +1,131 @@
+"""Kernels of pools for cores with MVE: greatest values of 16 channels at a time, and means of
+eight, of as many taps as lie in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tvm import tirx
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mve.average_pool import is_accumulator, reciprocal_of
+from usmp.ops.kernels.mve.ending import Limits, limits_of
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.pooling import Indices, Pooling, Taps, pooling_of
+from usmp.tir.nodes import sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_MOST_TAPS = 256
+"""Of a mean: their sum is to fit 16 bits."""
+
+_LEAST = -(2**31)
+
+
+def mve_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+    """All channels of a pixel by one call, whose window has at least one tap in the data."""
+    pooling = pooling_of(call) if core.has_mve else None
+    if pooling is None or len(call.records) != 1:
+        return None
+    limits, counts = _limits_of(pooling), pooling.window.tap_counts()
+    if limits is None or counts[0] < 1 or (pooling.is_sum and counts[-1] > _MOST_TAPS):
+        return None
+    vectors = _VectorPooling(pooling.parts, pooling.data, pooling.window, limits)
+    lanes = 8 if pooling.is_sum else 16
+    schedule = Schedule(f"1 pixel x {lanes} channels, vectors")
+    return kernel(call, [TiledBody(vectors.loops(), schedule)], {})
+
+
+def _limits_of(pooling: Pooling) -> Limits | None:
+    """The limits of means or greatest values; None if outputs are anything else."""
+    if pooling.is_sum:
+        return pooling.mean_limits
+    found = limits_of(pooling.parts.value)
+    is_plain = found is not None and is_accumulator(found[0], pooling.parts)
+    return found[1] if found is not None and is_plain and found[1].zero_point == 0 else None
+
+
+@dataclass(frozen=True)
+class _VectorPooling(Pooling):
+    """The same with a call for all channels of a pixel."""
+
+    limits: Limits
+
+    def channels(self, pixel: Indices, rows: Taps, columns: Taps) -> tirx.Stmt:
+        """All channels of a pixel, from some rows and columns of taps."""
+        (b, y, x), zero = pixel, tirx.IntImm("int32", 0)
+        _, _, width, channels = (int(extent) for extent in self.data.shape)
+        first = (self.first(0, y) + rows.begin, self.first(1, x) + columns.begin)
+        places = [self.data[(b, *first, zero)], self.parts.output[(*pixel, zero)]]
+        taps = [rows.extent, columns.extent]
+        ends = [self.limits.low, self.limits.high]
+        element = loop("c", channels, lambda c: self._element(pixel, c, first, taps))
+        if not self.is_sum:
+            arguments = [*places, *taps, width * channels, channels, *ends]
+            return tensor_intrin("tvmgen_mve_max_pool", arguments, element)
+        count = taps[0] * taps[1]
+        counts = self.window.tap_counts()
+        # The function divides by two at least: it adds a single tap twice.
+        doubled = {n: max(n, 2) for n in counts}
+        by_count = {n: reciprocal_of(doubled[n]) for n in counts}
+        arguments = [
+            *places,
+            _chosen(count, {n: 2 if n == 1 else None for n in counts}, taps[0]),
+            taps[1],
+            _chosen(count, {n: 0 if n == 1 else None for n in counts}, width * channels),
+            channels,
+            *(_chosen(count, {n: by_count[n][i] for n in counts}, 0) for i in (0, 1)),
+            _chosen(count, {n: doubled[n] // 2 for n in counts}, 0),
+            *ends,
+        ]
+        return tensor_intrin("tvmgen_mve_average_pool", arguments, element)
+
+    def _element(
+        self,
+        pixel: Indices,
+        c: tirx.Expr,
+        first: tuple[tirx.Expr, tirx.Expr],
+        taps: list[tirx.Expr | int],
+    ) -> tirx.Stmt:
+        """What one channel is."""
+        parts = self.parts
+        acc = tirx.decl_buffer((1,), "int32", "acc", scope="local")
+
+        def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+            value = self.data[pixel[0], first[0] + ky, first[1] + kx, c].astype("int32")
+            return tirx.BufferStore(acc, parts.reduction(acc[0], value), [0])
+
+        def row(ky: tirx.Expr) -> tirx.Stmt:
+            return loop("kx", taps[1], lambda kx: tap(ky, kx))
+
+        begin = tirx.IntImm("int32", 0 if self.is_sum else _LEAST)
+        indices = (*pixel, c)
+        return sequence(
+            [
+                tirx.AllocBuffer(acc),
+                tirx.BufferStore(acc, begin, [0]),
+                loop("ky", taps[0], row),
+                tirx.BufferStore(parts.output, parts.element(acc[0], indices), list(indices)),
+            ]
+        )
+
+
+def _chosen(
+    count: tirx.Expr | int, values: Mapping[int, int | None], other: tirx.Expr | int
+) -> tirx.Expr | int:
+    """The value that belongs to a count; None stands for `other`."""
+    by_count = {n: other if value is None else value for n, value in values.items()}
+    if isinstance(count, int):
+        return by_count[count]
+    (_, chosen), *rest = by_count.items()
+    for n, value in rest:
+        if not (isinstance(value, int) and isinstance(chosen, int) and value == chosen):
+            chosen = tirx.Select(count == n, _int32(value), _int32(chosen))
+    return chosen
+
+
+def _int32(value: tirx.Expr | int) -> tirx.Expr:
+    return tirx.IntImm("int32", value) if isinstance(value, int) else value.astype("int32")
