@@ -17,9 +17,9 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.data_window import data_window, pair
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
-from usmp.ops.kernels.mve.average_pool import is_mean
-from usmp.ops.kernels.mve.ending import Limits, limits_of
+from usmp.ops.kernels.means import is_mean
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced

@@ -8,8 +8,8 @@ from tvm import tirx
 from tvm.ir import Call, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
+from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mve.ending import Limits, limits_of
 from usmp.ops.kernels.mve.products import Line
 from usmp.ops.quantized.fixed_point import Rounding
 from usmp.tir.tensor_intrin import tensor_intrin

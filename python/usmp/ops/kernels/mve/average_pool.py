@@ -10,9 +10,10 @@ from tvm.ir import TensorLoad
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.limits import limits_of
 from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.means import is_mean
 from usmp.ops.kernels.mve.costs import average_pool_instructions
-from usmp.ops.kernels.mve.ending import limits_of
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.tir.nodes import nodes_of, sequence
@@ -102,39 +103,6 @@ def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) ->
         batch,
         lambda b: loop("y", height, lambda y: loop("x", width, lambda x: pixel(b, y, x))),
     )
-
-
-def is_mean(value: tirx.Expr, parts: OperatorParts, count: int | None = None) -> bool:
-    """Whether a value is the accumulator by the count of its taps, halves away from zero; without
-    a count, by an expression."""
-    if not isinstance(value, tirx.Div) or not isinstance(value.a, tirx.Select):
-        return False
-    chosen = value.a
-    if not isinstance(chosen.condition, tirx.LT):
-        return False
-    sides = (chosen.true_value, chosen.false_value)
-    has_count = count is None or (
-        _is(value.b, count) and all(_is(side.b, count // 2) for side in sides)
-    )
-    return (
-        _is(chosen.condition.a, 0)
-        and is_accumulator(chosen.condition.b, parts)
-        and isinstance(sides[0], tirx.Add)
-        and isinstance(sides[1], tirx.Sub)
-        and any(is_accumulator(term, parts) for term in (sides[0].a, sides[0].b))
-        and is_accumulator(sides[1].a, parts)
-        and has_count
-    )
-
-
-def _is(value: tirx.Expr, number: int) -> bool:
-    return isinstance(value, tirx.IntImm) and int(value) == number
-
-
-def is_accumulator(value: tirx.Expr, parts: OperatorParts) -> bool:
-    """Whether a value is the accumulator itself, perhaps in 64 bits."""
-    value = value.value if isinstance(value, tirx.Cast) else value
-    return isinstance(value, TensorLoad) and value.source.same_as(parts.accumulator)
 
 
 def reciprocal_of(count: int) -> Pair:

@@ -11,9 +11,10 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.limits import Limits
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.costs import depthwise_instructions
-from usmp.ops.kernels.mve.ending import Limits, VectorEnding, rescaled, vector_ending
+from usmp.ops.kernels.mve.ending import VectorEnding, rescaled, vector_ending
 from usmp.ops.kernels.mve.products import LANES
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.ir import TensorLoad
 
+from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import multiplied, multiply
-from usmp.ops.kernels.mve.ending import Limits, limits_of
 from usmp.ops.kernels.mve.products import Line
 from usmp.tir.tensor_intrin import tensor_intrin
 

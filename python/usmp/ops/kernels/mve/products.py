@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import tirx
 
-from usmp.ops.kernels.mve.ending import Limits, VectorEnding, rescaled
+from usmp.ops.kernels.limits import Limits
+from usmp.ops.kernels.mve.ending import VectorEnding, rescaled
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

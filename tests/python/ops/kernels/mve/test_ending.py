@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 
-from usmp.ops.kernels.mve.ending import Limits, limits_of
+from usmp.ops.kernels.limits import Limits, limits_of
 
 VALUE = tirx.Var("value", "int32")
 

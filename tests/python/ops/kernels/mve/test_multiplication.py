@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 
+from usmp.ops.kernels.limits import Limits
 from usmp.ops.kernels.mve.addition import multiply
-from usmp.ops.kernels.mve.ending import Limits
 from usmp.ops.kernels.mve.multiplication import multiplication_of
 
 A, B = (tirx.decl_buffer((4,), "int8", name) for name in "ab")

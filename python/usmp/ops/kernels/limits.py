@@ -1,0 +1,69 @@
+"""Expressions of int8 as an inner one, a zero point that is added, and limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm import tirx
+
+_INT8 = (-128, 127)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A zero point that is added, and the limits of the sum.
+
+    Parameters
+    ----------
+    zero_point, low, high
+        within int8.
+    """
+
+    zero_point: int
+    low: int
+    high: int
+
+    @property
+    def rounds_up(self) -> bool:
+        """Whether it makes no difference how halves below zero are rounded: all are clamped."""
+        return self.low >= self.zero_point
+
+    @property
+    def suffix(self) -> str:
+        """Of the functions that round so."""
+        return "_up" if self.rounds_up else ""
+
+    @property
+    def arguments(self) -> list[int]:
+        """As functions take them."""
+        return [self.zero_point, self.low, self.high]
+
+
+def limits_of(value: tirx.Expr) -> tuple[tirx.Expr, Limits] | None:
+    """An int8 expression as an inner one and what is done with that; None if it is anything else
+    than an addition and a clamp."""
+    inner, added, low, high = _limited(value)
+    limits = (added, max(low, _INT8[0]), min(high, _INT8[1]))
+    if inner is None or low < _INT8[0] or high > _INT8[1]:
+        return None
+    is_int8 = all(_INT8[0] <= number <= _INT8[1] for number in limits) and low <= high
+    return (inner, Limits(*limits)) if is_int8 else None
+
+
+def _limited(value: tirx.Expr) -> tuple[tirx.Expr | None, int, int, int]:
+    """The inner expression, what is added to it, and the limits of the sum; no inner one if a
+    conversion may change what is converted."""
+    if isinstance(value, tirx.Cast):
+        inner, added, low, high = _limited(value.value)
+        is_kept = str(value.ty.dtype) == "int32" or (low >= _INT8[0] and high <= _INT8[1])
+        return inner if is_kept else None, added, low, high
+    if isinstance(value, tirx.Max | tirx.Min) and isinstance(value.b, tirx.IntImm):
+        choose = max if isinstance(value, tirx.Max) else min
+        inner, added, low, high = _limited(value.a)
+        limit = int(value.b)
+        return inner, added, choose(low, limit), choose(high, limit)
+    if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
+        step = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
+        inner, added, low, high = _limited(value.a)
+        return inner, added + step, low + step, high + step
+    return value, 0, -(2**40), 2**40
