@@ -65,6 +65,7 @@ C_TENSOR_INTRINSICS = (
     | functions_of("tensor_intrin_weights_sum.c")
     | functions_of("tensor_intrin_columns.c")
     | functions_of("tensor_intrin_depthwise.c")
+    | functions_of("tensor_intrin_rescale_tiles.c")
     | functions_of("tensor_intrin_pool.c")
     | functions_of("tensor_intrin_copy.c")
     | {name: text for file in _MVE_FILES for name, text in functions_of(file).items()}

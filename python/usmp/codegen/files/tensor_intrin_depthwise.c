@@ -1,6 +1,8 @@
 /* Products of several channels, each by a weight of its own. */
 #include <stdint.h>
+#include <string.h>
 
+#include "tensor_intrin_dot_vectors.c"
 #include "tensor_intrin_features.h"
 
 /* acc[c] += (x[c] + offset) * w[c] of four channels. */
@@ -27,6 +29,11 @@ TVMGEN_INLINE void tvmgen_depthwise_4(const int8_t* x, const int8_t* w, int32_t 
         [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [w1] "=&r"(w1)
       : [x] "m"(*(const struct four_bytes*)x), [w] "m"(*(const struct four_bytes*)w),
         [offsets] "r"(offsets));
+#elif defined(TVMGEN_AVX2)
+  tvmgen_sums4 sums;
+  memcpy(&sums, acc, sizeof(sums));
+  sums += (tvmgen_widened_4(x) + offset) * tvmgen_widened_4(w);
+  memcpy(acc, &sums, sizeof(sums));
 #else
   acc[0] += (x[0] + offset) * w[0];
   acc[1] += (x[1] + offset) * w[1];

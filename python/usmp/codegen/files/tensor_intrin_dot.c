@@ -12,11 +12,7 @@
 
 TVMGEN_INLINE void tvmgen_dot_run_1x1(const int8_t** x, const int8_t** w, int32_t n, int32_t offset,
                                       int32_t* acc) {
-#if defined(TVMGEN_X86)
-  tvmgen_dot_vectors_1(*x, *w, n, offset, acc);
-  *x += n;
-  *w += n;
-#elif defined(TVMGEN_MVE_LOOPS)
+#if defined(TVMGEN_MVE_LOOPS)
   tvmgen_dot_mve_1x1(*x, *w, n, offset, acc);
   *x += n;
   *w += n;
@@ -44,20 +40,20 @@ TVMGEN_INLINE void tvmgen_dot_run_1x1(const int8_t** x, const int8_t** w, int32_
 
 TVMGEN_INLINE void tvmgen_dot_1x1(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  int32_t sums[1] = {acc[0]};
   (void)x_distance;
   (void)w_distance;
+#if defined(TVMGEN_X86)
+  tvmgen_window_vectors_1(x, 0, w, 1, n, offset, acc);
+#else
+  int32_t sums[1] = {acc[0]};
   tvmgen_dot_run_1x1(&x, &w, n, offset, sums);
   acc[0] = sums[0];
+#endif
 }
 
 TVMGEN_INLINE void tvmgen_dot_run_1x2(const int8_t** x, const int8_t** w, int32_t w_distance,
                                       int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_X86)
-  tvmgen_dot_vectors_2(*x, *x, *w, *w + w_distance, n, offset, acc);
-  *x += n;
-  *w += n;
-#elif defined(TVMGEN_MVE_LOOPS)
+#if defined(TVMGEN_MVE_LOOPS)
   tvmgen_dot_mve_1x2(*x, *w, *w + w_distance, n, offset, acc);
   *x += n;
   *w += n;
@@ -87,21 +83,20 @@ TVMGEN_INLINE void tvmgen_dot_run_1x2(const int8_t** x, const int8_t** w, int32_
 
 TVMGEN_INLINE void tvmgen_dot_1x2(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  int32_t sums[2] = {acc[0], acc[1]};
   (void)x_distance;
+#if defined(TVMGEN_X86)
+  tvmgen_window_vectors_2(x, x, 0, w, w + w_distance, 1, n, offset, acc);
+#else
+  int32_t sums[2] = {acc[0], acc[1]};
   tvmgen_dot_run_1x2(&x, &w, w_distance, n, offset, sums);
   acc[0] = sums[0];
   acc[1] = sums[1];
+#endif
 }
 
 TVMGEN_INLINE void tvmgen_dot_run_1x4(const int8_t** x, const int8_t** w, int32_t w_distance,
                                       int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_X86)
-  tvmgen_dot_vectors_4(*x, *x, *x, *x, *w, *w + w_distance, *w + 2 * w_distance,
-                       *w + 3 * w_distance, n, offset, acc);
-  *x += n;
-  *w += n;
-#elif defined(TVMGEN_MVE_LOOPS)
+#if defined(TVMGEN_MVE_LOOPS)
   tvmgen_dot_mve_1x2(*x, *w, *w + w_distance, n, offset, acc);
   tvmgen_dot_mve_1x2(*x, *w + 2 * w_distance, *w + 3 * w_distance, n, offset, acc + 2);
   *x += n;
@@ -136,22 +131,23 @@ TVMGEN_INLINE void tvmgen_dot_run_1x4(const int8_t** x, const int8_t** w, int32_
 
 TVMGEN_INLINE void tvmgen_dot_1x4(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   (void)x_distance;
+#if defined(TVMGEN_X86)
+  tvmgen_window_vectors_4(x, x, x, x, 0, w, w + w_distance, w + 2 * w_distance, w + 3 * w_distance,
+                          1, n, offset, acc);
+#else
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   tvmgen_dot_run_1x4(&x, &w, w_distance, n, offset, sums);
   acc[0] = sums[0];
   acc[1] = sums[1];
   acc[2] = sums[2];
   acc[3] = sums[3];
+#endif
 }
 
 TVMGEN_INLINE void tvmgen_dot_run_1x6(const int8_t** x, const int8_t** w, int32_t w_distance,
                                       int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_X86)
-  const int8_t *x1 = *x, *w1 = *w + 4 * w_distance;
-  tvmgen_dot_run_1x4(x, w, w_distance, n, offset, acc);
-  tvmgen_dot_run_1x2(&x1, &w1, w_distance, n, offset, acc + 4);
-#elif defined(TVMGEN_MVE_LOOPS)
+#if defined(TVMGEN_MVE_LOOPS)
   tvmgen_dot_mve_1x2(*x, *w, *w + w_distance, n, offset, acc);
   tvmgen_dot_mve_1x2(*x, *w + 2 * w_distance, *w + 3 * w_distance, n, offset, acc + 2);
   tvmgen_dot_mve_1x2(*x, *w + 4 * w_distance, *w + 5 * w_distance, n, offset, acc + 4);
@@ -191,8 +187,13 @@ TVMGEN_INLINE void tvmgen_dot_run_1x6(const int8_t** x, const int8_t** w, int32_
 
 TVMGEN_INLINE void tvmgen_dot_1x6(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  int32_t sums[6] = {acc[0], acc[1], acc[2], acc[3], acc[4], acc[5]};
   (void)x_distance;
+#if defined(TVMGEN_X86)
+  tvmgen_window_vectors_4(x, x, x, x, 0, w, w + w_distance, w + 2 * w_distance, w + 3 * w_distance,
+                          1, n, offset, acc);
+  tvmgen_window_vectors_2(x, x, 0, w + 4 * w_distance, w + 5 * w_distance, 1, n, offset, acc + 4);
+#else
+  int32_t sums[6] = {acc[0], acc[1], acc[2], acc[3], acc[4], acc[5]};
   tvmgen_dot_run_1x6(&x, &w, w_distance, n, offset, sums);
   acc[0] = sums[0];
   acc[1] = sums[1];
@@ -200,15 +201,12 @@ TVMGEN_INLINE void tvmgen_dot_1x6(const int8_t* x, int32_t x_distance, const int
   acc[3] = sums[3];
   acc[4] = sums[4];
   acc[5] = sums[5];
+#endif
 }
 
 TVMGEN_INLINE void tvmgen_dot_run_2x1(const int8_t** x, int32_t x_distance, const int8_t** w,
                                       int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_X86)
-  tvmgen_dot_vectors_2(*x, *x + x_distance, *w, *w, n, offset, acc);
-  *x += n;
-  *w += n;
-#elif defined(TVMGEN_MVE_LOOPS)
+#if defined(TVMGEN_MVE_LOOPS)
   tvmgen_dot_mve_2x1(*x, *x + x_distance, *w, n, offset, acc);
   *x += n;
   *w += n;
@@ -239,21 +237,20 @@ TVMGEN_INLINE void tvmgen_dot_run_2x1(const int8_t** x, int32_t x_distance, cons
 
 TVMGEN_INLINE void tvmgen_dot_2x1(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  int32_t sums[2] = {acc[0], acc[1]};
   (void)w_distance;
+#if defined(TVMGEN_X86)
+  tvmgen_window_vectors_2(x, x + x_distance, 0, w, w, 1, n, offset, acc);
+#else
+  int32_t sums[2] = {acc[0], acc[1]};
   tvmgen_dot_run_2x1(&x, x_distance, &w, n, offset, sums);
   acc[0] = sums[0];
   acc[1] = sums[1];
+#endif
 }
 
 TVMGEN_INLINE void tvmgen_dot_run_2x2(const int8_t** x, int32_t x_distance, const int8_t** w,
                                       int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_X86)
-  tvmgen_dot_vectors_4(*x, *x, *x + x_distance, *x + x_distance, *w, *w + w_distance, *w,
-                       *w + w_distance, n, offset, acc);
-  *x += n;
-  *w += n;
-#elif defined(TVMGEN_MVE_LOOPS)
+#if defined(TVMGEN_MVE_LOOPS)
   tvmgen_dot_mve_2x2(*x, *x + x_distance, *w, *w + w_distance, n, offset, acc);
   *x += n;
   *w += n;
@@ -288,22 +285,22 @@ TVMGEN_INLINE void tvmgen_dot_run_2x2(const int8_t** x, int32_t x_distance, cons
 
 TVMGEN_INLINE void tvmgen_dot_2x2(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
+#if defined(TVMGEN_X86)
+  tvmgen_window_vectors_4(x, x, x + x_distance, x + x_distance, 0, w, w + w_distance, w,
+                          w + w_distance, 1, n, offset, acc);
+#else
   int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   tvmgen_dot_run_2x2(&x, x_distance, &w, w_distance, n, offset, sums);
   acc[0] = sums[0];
   acc[1] = sums[1];
   acc[2] = sums[2];
   acc[3] = sums[3];
+#endif
 }
 
 TVMGEN_INLINE void tvmgen_dot_run_4x1(const int8_t** x, int32_t x_distance, const int8_t** w,
                                       int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_X86)
-  tvmgen_dot_vectors_4(*x, *x + x_distance, *x + 2 * x_distance, *x + 3 * x_distance, *w, *w, *w,
-                       *w, n, offset, acc);
-  *x += n;
-  *w += n;
-#elif defined(TVMGEN_MVE_LOOPS)
+#if defined(TVMGEN_MVE_LOOPS)
   tvmgen_dot_mve_2x1(*x, *x + x_distance, *w, n, offset, acc);
   tvmgen_dot_mve_2x1(*x + 2 * x_distance, *x + 3 * x_distance, *w, n, offset, acc + 2);
   *x += n;
@@ -341,11 +338,16 @@ TVMGEN_INLINE void tvmgen_dot_run_4x1(const int8_t** x, int32_t x_distance, cons
 
 TVMGEN_INLINE void tvmgen_dot_4x1(const int8_t* x, int32_t x_distance, const int8_t* w,
                                   int32_t w_distance, int32_t n, int32_t offset, int32_t* acc) {
-  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   (void)w_distance;
+#if defined(TVMGEN_X86)
+  tvmgen_window_vectors_4(x, x + x_distance, x + 2 * x_distance, x + 3 * x_distance, 0, w, w, w, w,
+                          1, n, offset, acc);
+#else
+  int32_t sums[4] = {acc[0], acc[1], acc[2], acc[3]};
   tvmgen_dot_run_4x1(&x, x_distance, &w, n, offset, sums);
   acc[0] = sums[0];
   acc[1] = sums[1];
   acc[2] = sums[2];
   acc[3] = sums[3];
+#endif
 }

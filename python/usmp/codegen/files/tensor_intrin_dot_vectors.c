@@ -1,7 +1,8 @@
 /* Sums of products by the vectors of x86.
  *
- * tvmgen_dot_vectors_N: acc[i] += sum of (x_i[k] + offset) * w_i[k] over k < n, with nothing else
- * read. What a tile has several times, the compiler loads once. */
+ * tvmgen_window_vectors_N: acc[i] += sum of (x_i[r * x_row + k] + offset) * w_i[r * n + k] over
+ * rows r and k < n, with nothing else read. What a tile has several times, the compiler loads once.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -13,6 +14,14 @@ TVMGEN_INLINE tvmgen_shorts8 tvmgen_widened_8(const int8_t* values) {
   tvmgen_bytes8 bytes;
   memcpy(&bytes, values, sizeof(bytes));
   return __builtin_convertvector(bytes, tvmgen_shorts8);
+}
+#endif
+
+#if defined(TVMGEN_AVX2)
+TVMGEN_INLINE tvmgen_sums4 tvmgen_widened_4(const int8_t* values) {
+  tvmgen_sums4 four = {0};
+  memcpy(&four, values, 4);
+  return TVMGEN_WIDEN4((tvmgen_bytes16)four);
 }
 #endif
 
@@ -54,10 +63,15 @@ TVMGEN_INLINE tvmgen_sums8 tvmgen_products_16(const int8_t* x, const int8_t* w, 
 }
 #endif
 
+/* The same of twice as many each. */
 #if defined(TVMGEN_AVX2)
-TVMGEN_INLINE tvmgen_sums4 tvmgen_folded(tvmgen_sums8 sums) {
+TVMGEN_INLINE tvmgen_sums4 tvmgen_totals_8(tvmgen_sums8 a, tvmgen_sums8 b, tvmgen_sums8 c,
+                                           tvmgen_sums8 d) {
+  const tvmgen_sums8 ab = TVMGEN_EVEN_PAIRS(a, b) + TVMGEN_ODD_PAIRS(a, b);
+  const tvmgen_sums8 cd = TVMGEN_EVEN_PAIRS(c, d) + TVMGEN_ODD_PAIRS(c, d);
+  const tvmgen_sums8 abcd = TVMGEN_LOW_HALVES(ab, cd) + TVMGEN_HIGH_HALVES(ab, cd);
   tvmgen_sums4 halves[2];
-  memcpy(halves, &sums, sizeof(halves));
+  memcpy(halves, &abcd, sizeof(halves));
   return halves[0] + halves[1];
 }
 #endif
@@ -83,166 +97,214 @@ TVMGEN_INLINE tvmgen_sums8 tvmgen_added_32(tvmgen_sums8 sums, tvmgen_sums8 w, tv
 }
 #endif
 
-TVMGEN_INLINE void tvmgen_dot_vectors_1(const int8_t* x0, const int8_t* w0, int32_t n,
-                                        int32_t offset, int32_t* acc) {
-  int32_t k = 0;
+/* Sums are added as vectors, so that they stay in them. */
 #if defined(TVMGEN_X86)
-  tvmgen_sums4 a0 = {0};
+TVMGEN_INLINE void tvmgen_add_4(int32_t* acc, tvmgen_sums4 sums) {
+  tvmgen_sums4 total;
+  memcpy(&total, acc, sizeof(total));
+  total += sums;
+  memcpy(acc, &total, sizeof(total));
+}
+#endif
+
+#if defined(TVMGEN_X86)
+TVMGEN_INLINE void tvmgen_add_2(int32_t* acc, tvmgen_sums4 sums) {
+  acc[0] += sums[0];
+  acc[1] += sums[1];
+}
+#endif
+
+#if defined(TVMGEN_X86)
+TVMGEN_INLINE void tvmgen_add_1(int32_t* acc, tvmgen_sums4 sums) {
+  acc[0] += sums[0];
+}
+#endif
+
+TVMGEN_INLINE void tvmgen_window_vectors_1(const int8_t* x0, int32_t x_row, const int8_t* w0,
+                                           int32_t rows, int32_t n, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_VNNI)
   if (offset == 0) {
-    tvmgen_sums8 b0 = {0}, s0 = {0};
     const tvmgen_sums8 zero = {0};
-    for (; k < n; k += 32) {
-      b0 = tvmgen_added_32(b0, tvmgen_loaded_32(w0 + k, n - k), tvmgen_loaded_32(x0 + k, n - k));
-      s0 = tvmgen_added_32(s0, zero, tvmgen_loaded_32(x0 + k, n - k));
+    tvmgen_sums8 b0 = zero, s0 = zero;
+    for (; rows > 0; --rows, x0 += x_row, w0 += n) {
+      for (int32_t k = 0; k < n; k += 32) {
+        b0 = tvmgen_added_32(b0, tvmgen_loaded_32(w0 + k, n - k), tvmgen_loaded_32(x0 + k, n - k));
+        s0 = tvmgen_added_32(s0, zero, tvmgen_loaded_32(x0 + k, n - k));
+      }
     }
-    a0 = tvmgen_folded(b0 - s0);
+    tvmgen_add_1(acc, tvmgen_totals_8(b0 - s0, b0 - s0, b0 - s0, b0 - s0));
+    return;
   }
 #endif
 #if defined(TVMGEN_AVX2)
-  if (k + 16 <= n) {
-    tvmgen_sums8 b0 = {0};
+  tvmgen_sums8 b0 = {0};
+#endif
+#if defined(TVMGEN_X86)
+  tvmgen_sums4 a0 = {0};
+#endif
+  for (; rows > 0; --rows, x0 += x_row, w0 += n) {
+    int32_t k = 0;
+#if defined(TVMGEN_AVX2)
     for (; k + 16 <= n; k += 16) {
       b0 += tvmgen_products_16(x0 + k, w0 + k, offset);
     }
-    a0 = tvmgen_folded(b0);
-  }
 #endif
-  for (; k + 8 <= n; k += 8) {
-    a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
-  }
-  if (k + 4 <= n) {
-    a0 += tvmgen_products_4(x0 + k, w0 + k, offset);
-    k += 4;
-  }
-  const tvmgen_sums4 sums = tvmgen_totals(a0, a0, a0, a0);
-  acc[0] += sums[0];
-  /* Of constants, GCC would else warn of a loop that is not entered. */
-  if ((n & 3) == 0) return;
+#if defined(TVMGEN_X86)
+    for (; k + 8 <= n; k += 8) {
+      a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
+    }
+    if (k + 4 <= n) {
+      a0 += tvmgen_products_4(x0 + k, w0 + k, offset);
+      k += 4;
+    }
+    /* Of constants, GCC would else warn of a loop that is not entered. */
+    if ((n & 3) == 0) continue;
 #endif
-  for (; k < n; ++k) {
-    acc[0] += (x0[k] + offset) * w0[k];
+    for (; k < n; ++k) {
+      acc[0] += (x0[k] + offset) * w0[k];
+    }
   }
+#if defined(TVMGEN_X86)
+  tvmgen_sums4 sums = tvmgen_totals(a0, a0, a0, a0);
+#if defined(TVMGEN_AVX2)
+  sums += tvmgen_totals_8(b0, b0, b0, b0);
+#endif
+  tvmgen_add_1(acc, sums);
+#endif
 }
 
-TVMGEN_INLINE void tvmgen_dot_vectors_2(const int8_t* x0, const int8_t* x1, const int8_t* w0,
-                                        const int8_t* w1, int32_t n, int32_t offset, int32_t* acc) {
-  int32_t k = 0;
-#if defined(TVMGEN_X86)
-  tvmgen_sums4 a0 = {0}, a1 = {0};
+TVMGEN_INLINE void tvmgen_window_vectors_2(const int8_t* x0, const int8_t* x1, int32_t x_row,
+                                           const int8_t* w0, const int8_t* w1, int32_t rows,
+                                           int32_t n, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_VNNI)
   if (offset == 0) {
-    tvmgen_sums8 b0 = {0}, b1 = {0}, s0 = {0}, s1 = {0};
     const tvmgen_sums8 zero = {0};
-    for (; k < n; k += 32) {
-      b0 = tvmgen_added_32(b0, tvmgen_loaded_32(w0 + k, n - k), tvmgen_loaded_32(x0 + k, n - k));
-      b1 = tvmgen_added_32(b1, tvmgen_loaded_32(w1 + k, n - k), tvmgen_loaded_32(x1 + k, n - k));
-      s0 = tvmgen_added_32(s0, zero, tvmgen_loaded_32(x0 + k, n - k));
-      s1 = tvmgen_added_32(s1, zero, tvmgen_loaded_32(x1 + k, n - k));
+    tvmgen_sums8 b0 = zero, b1 = zero, s0 = zero, s1 = zero;
+    for (; rows > 0; --rows, x0 += x_row, x1 += x_row, w0 += n, w1 += n) {
+      for (int32_t k = 0; k < n; k += 32) {
+        b0 = tvmgen_added_32(b0, tvmgen_loaded_32(w0 + k, n - k), tvmgen_loaded_32(x0 + k, n - k));
+        b1 = tvmgen_added_32(b1, tvmgen_loaded_32(w1 + k, n - k), tvmgen_loaded_32(x1 + k, n - k));
+        s0 = tvmgen_added_32(s0, zero, tvmgen_loaded_32(x0 + k, n - k));
+        s1 = tvmgen_added_32(s1, zero, tvmgen_loaded_32(x1 + k, n - k));
+      }
     }
-    a0 = tvmgen_folded(b0 - s0);
-    a1 = tvmgen_folded(b1 - s1);
+    tvmgen_add_2(acc, tvmgen_totals_8(b0 - s0, b1 - s1, b1 - s1, b1 - s1));
+    return;
   }
 #endif
 #if defined(TVMGEN_AVX2)
-  if (k + 16 <= n) {
-    tvmgen_sums8 b0 = {0}, b1 = {0};
+  tvmgen_sums8 b0 = {0}, b1 = {0};
+#endif
+#if defined(TVMGEN_X86)
+  tvmgen_sums4 a0 = {0}, a1 = {0};
+#endif
+  for (; rows > 0; --rows, x0 += x_row, x1 += x_row, w0 += n, w1 += n) {
+    int32_t k = 0;
+#if defined(TVMGEN_AVX2)
     for (; k + 16 <= n; k += 16) {
       b0 += tvmgen_products_16(x0 + k, w0 + k, offset);
       b1 += tvmgen_products_16(x1 + k, w1 + k, offset);
     }
-    a0 = tvmgen_folded(b0);
-    a1 = tvmgen_folded(b1);
-  }
 #endif
-  for (; k + 8 <= n; k += 8) {
-    a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
-    a1 += tvmgen_products_8(x1 + k, w1 + k, offset);
-  }
-  if (k + 4 <= n) {
-    a0 += tvmgen_products_4(x0 + k, w0 + k, offset);
-    a1 += tvmgen_products_4(x1 + k, w1 + k, offset);
-    k += 4;
-  }
-  const tvmgen_sums4 sums = tvmgen_totals(a0, a1, a1, a1);
-  acc[0] += sums[0];
-  acc[1] += sums[1];
-  /* Of constants, GCC would else warn of a loop that is not entered. */
-  if ((n & 3) == 0) return;
+#if defined(TVMGEN_X86)
+    for (; k + 8 <= n; k += 8) {
+      a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
+      a1 += tvmgen_products_8(x1 + k, w1 + k, offset);
+    }
+    if (k + 4 <= n) {
+      a0 += tvmgen_products_4(x0 + k, w0 + k, offset);
+      a1 += tvmgen_products_4(x1 + k, w1 + k, offset);
+      k += 4;
+    }
+    /* Of constants, GCC would else warn of a loop that is not entered. */
+    if ((n & 3) == 0) continue;
 #endif
-  for (; k < n; ++k) {
-    acc[0] += (x0[k] + offset) * w0[k];
-    acc[1] += (x1[k] + offset) * w1[k];
+    for (; k < n; ++k) {
+      acc[0] += (x0[k] + offset) * w0[k];
+      acc[1] += (x1[k] + offset) * w1[k];
+    }
   }
+#if defined(TVMGEN_X86)
+  tvmgen_sums4 sums = tvmgen_totals(a0, a1, a1, a1);
+#if defined(TVMGEN_AVX2)
+  sums += tvmgen_totals_8(b0, b1, b1, b1);
+#endif
+  tvmgen_add_2(acc, sums);
+#endif
 }
 
-TVMGEN_INLINE void tvmgen_dot_vectors_4(const int8_t* x0, const int8_t* x1, const int8_t* x2,
-                                        const int8_t* x3, const int8_t* w0, const int8_t* w1,
-                                        const int8_t* w2, const int8_t* w3, int32_t n,
-                                        int32_t offset, int32_t* acc) {
-  int32_t k = 0;
-#if defined(TVMGEN_X86)
-  tvmgen_sums4 a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
+TVMGEN_INLINE void tvmgen_window_vectors_4(const int8_t* x0, const int8_t* x1, const int8_t* x2,
+                                           const int8_t* x3, int32_t x_row, const int8_t* w0,
+                                           const int8_t* w1, const int8_t* w2, const int8_t* w3,
+                                           int32_t rows, int32_t n, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_VNNI)
   if (offset == 0) {
-    tvmgen_sums8 b0 = {0}, b1 = {0}, b2 = {0}, b3 = {0}, s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
     const tvmgen_sums8 zero = {0};
-    for (; k < n; k += 32) {
-      b0 = tvmgen_added_32(b0, tvmgen_loaded_32(w0 + k, n - k), tvmgen_loaded_32(x0 + k, n - k));
-      b1 = tvmgen_added_32(b1, tvmgen_loaded_32(w1 + k, n - k), tvmgen_loaded_32(x1 + k, n - k));
-      b2 = tvmgen_added_32(b2, tvmgen_loaded_32(w2 + k, n - k), tvmgen_loaded_32(x2 + k, n - k));
-      b3 = tvmgen_added_32(b3, tvmgen_loaded_32(w3 + k, n - k), tvmgen_loaded_32(x3 + k, n - k));
-      s0 = tvmgen_added_32(s0, zero, tvmgen_loaded_32(x0 + k, n - k));
-      s1 = tvmgen_added_32(s1, zero, tvmgen_loaded_32(x1 + k, n - k));
-      s2 = tvmgen_added_32(s2, zero, tvmgen_loaded_32(x2 + k, n - k));
-      s3 = tvmgen_added_32(s3, zero, tvmgen_loaded_32(x3 + k, n - k));
+    tvmgen_sums8 b0 = zero, b1 = zero, b2 = zero, b3 = zero, s0 = zero, s1 = zero, s2 = zero,
+                 s3 = zero;
+    for (; rows > 0; --rows, x0 += x_row, x1 += x_row, x2 += x_row, x3 += x_row, w0 += n, w1 += n,
+                     w2 += n, w3 += n) {
+      for (int32_t k = 0; k < n; k += 32) {
+        b0 = tvmgen_added_32(b0, tvmgen_loaded_32(w0 + k, n - k), tvmgen_loaded_32(x0 + k, n - k));
+        b1 = tvmgen_added_32(b1, tvmgen_loaded_32(w1 + k, n - k), tvmgen_loaded_32(x1 + k, n - k));
+        b2 = tvmgen_added_32(b2, tvmgen_loaded_32(w2 + k, n - k), tvmgen_loaded_32(x2 + k, n - k));
+        b3 = tvmgen_added_32(b3, tvmgen_loaded_32(w3 + k, n - k), tvmgen_loaded_32(x3 + k, n - k));
+        s0 = tvmgen_added_32(s0, zero, tvmgen_loaded_32(x0 + k, n - k));
+        s1 = tvmgen_added_32(s1, zero, tvmgen_loaded_32(x1 + k, n - k));
+        s2 = tvmgen_added_32(s2, zero, tvmgen_loaded_32(x2 + k, n - k));
+        s3 = tvmgen_added_32(s3, zero, tvmgen_loaded_32(x3 + k, n - k));
+      }
     }
-    a0 = tvmgen_folded(b0 - s0);
-    a1 = tvmgen_folded(b1 - s1);
-    a2 = tvmgen_folded(b2 - s2);
-    a3 = tvmgen_folded(b3 - s3);
+    tvmgen_add_4(acc, tvmgen_totals_8(b0 - s0, b1 - s1, b2 - s2, b3 - s3));
+    return;
   }
 #endif
 #if defined(TVMGEN_AVX2)
-  if (k + 16 <= n) {
-    tvmgen_sums8 b0 = {0}, b1 = {0}, b2 = {0}, b3 = {0};
+  tvmgen_sums8 b0 = {0}, b1 = {0}, b2 = {0}, b3 = {0};
+#endif
+#if defined(TVMGEN_X86)
+  tvmgen_sums4 a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
+#endif
+  for (; rows > 0; --rows, x0 += x_row, x1 += x_row, x2 += x_row, x3 += x_row, w0 += n, w1 += n,
+                   w2 += n, w3 += n) {
+    int32_t k = 0;
+#if defined(TVMGEN_AVX2)
     for (; k + 16 <= n; k += 16) {
       b0 += tvmgen_products_16(x0 + k, w0 + k, offset);
       b1 += tvmgen_products_16(x1 + k, w1 + k, offset);
       b2 += tvmgen_products_16(x2 + k, w2 + k, offset);
       b3 += tvmgen_products_16(x3 + k, w3 + k, offset);
     }
-    a0 = tvmgen_folded(b0);
-    a1 = tvmgen_folded(b1);
-    a2 = tvmgen_folded(b2);
-    a3 = tvmgen_folded(b3);
-  }
 #endif
-  for (; k + 8 <= n; k += 8) {
-    a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
-    a1 += tvmgen_products_8(x1 + k, w1 + k, offset);
-    a2 += tvmgen_products_8(x2 + k, w2 + k, offset);
-    a3 += tvmgen_products_8(x3 + k, w3 + k, offset);
-  }
-  if (k + 4 <= n) {
-    a0 += tvmgen_products_4(x0 + k, w0 + k, offset);
-    a1 += tvmgen_products_4(x1 + k, w1 + k, offset);
-    a2 += tvmgen_products_4(x2 + k, w2 + k, offset);
-    a3 += tvmgen_products_4(x3 + k, w3 + k, offset);
-    k += 4;
-  }
-  const tvmgen_sums4 sums = tvmgen_totals(a0, a1, a2, a3);
-  acc[0] += sums[0];
-  acc[1] += sums[1];
-  acc[2] += sums[2];
-  acc[3] += sums[3];
-  /* Of constants, GCC would else warn of a loop that is not entered. */
-  if ((n & 3) == 0) return;
+#if defined(TVMGEN_X86)
+    for (; k + 8 <= n; k += 8) {
+      a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
+      a1 += tvmgen_products_8(x1 + k, w1 + k, offset);
+      a2 += tvmgen_products_8(x2 + k, w2 + k, offset);
+      a3 += tvmgen_products_8(x3 + k, w3 + k, offset);
+    }
+    if (k + 4 <= n) {
+      a0 += tvmgen_products_4(x0 + k, w0 + k, offset);
+      a1 += tvmgen_products_4(x1 + k, w1 + k, offset);
+      a2 += tvmgen_products_4(x2 + k, w2 + k, offset);
+      a3 += tvmgen_products_4(x3 + k, w3 + k, offset);
+      k += 4;
+    }
+    /* Of constants, GCC would else warn of a loop that is not entered. */
+    if ((n & 3) == 0) continue;
 #endif
-  for (; k < n; ++k) {
-    acc[0] += (x0[k] + offset) * w0[k];
-    acc[1] += (x1[k] + offset) * w1[k];
-    acc[2] += (x2[k] + offset) * w2[k];
-    acc[3] += (x3[k] + offset) * w3[k];
+    for (; k < n; ++k) {
+      acc[0] += (x0[k] + offset) * w0[k];
+      acc[1] += (x1[k] + offset) * w1[k];
+      acc[2] += (x2[k] + offset) * w2[k];
+      acc[3] += (x3[k] + offset) * w3[k];
+    }
   }
+#if defined(TVMGEN_X86)
+  tvmgen_sums4 sums = tvmgen_totals(a0, a1, a2, a3);
+#if defined(TVMGEN_AVX2)
+  sums += tvmgen_totals_8(b0, b1, b2, b3);
+#endif
+  tvmgen_add_4(acc, sums);
+#endif
 }

@@ -2,10 +2,14 @@
 
 /* Which instructions the tensor intrinsics use. Define TVMGEN_PORTABLE for none: the portable C
  * computes the same. Immediate operands need an optimizer, since distances are arguments. */
-#if defined(__GNUC__)
+#if defined(TVMGEN_INLINE)
+/* Included before. */
+#elif defined(__GNUC__)
 #define TVMGEN_INLINE static inline __attribute__((__always_inline__, __unused__))
+typedef int32_t tvmgen_int32 __attribute__((__may_alias__)); /* in memory of any type */
 #else
 #define TVMGEN_INLINE static inline
+typedef int32_t tvmgen_int32;
 #endif
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && defined(__thumb2__) && \
     defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN) && !defined(TVMGEN_PORTABLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
+from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.costs import costs_of
 from usmp.ops.kernels.dot_products import Run, dot_products
@@ -22,7 +22,7 @@ def dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     operator = call.weighted
     if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None
-    ending = operator.ending_of(operator.values, folds=not core.has_dsp)
+    ending = operator.ending_of(operator.values, folds=not core.has_dsp, together=core == PORTABLE)
     flat = tirx.decl_buffer((operator.values.size,), "int8", "weight")
     replaced = ending.replaced(flat, operator.values.ravel())
     tile = tile_text(operator.values.shape[0], _CHANNELS)

@@ -11,7 +11,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.ops.kernels.accumulators import Accumulators, Indices
+from usmp.ops.kernels.accumulators import Accumulators, Indices, Rescaling
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.rescale_records import RescaleRecords, rescale_records
 from usmp.ops.quantized.accumulators import accumulator_range
@@ -20,9 +20,13 @@ from usmp.ops.quantized.fixed_point import Rounding
 from usmp.ops.record import QuantizedOp
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
+from usmp.tir.tensor_intrin import tensor_intrin
 
 _ROUNDING = Rounding.TWICE.name.lower()
 """How kernels rescale."""
+
+_TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
+"""Pixels and channels that tensor intrinsics rescale together."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class WeightedOperator:
         """Of the data."""
         return self.record.inputs[0].zero_point
 
-    def ending_of(self, weight: np.ndarray, folds: bool) -> Ending:
+    def ending_of(self, weight: np.ndarray, folds: bool, together: bool = False) -> Ending:
         """How accumulators begin and end.
 
         Parameters
@@ -68,11 +72,13 @@ class WeightedOperator:
             (channels, taps), in which the data's zero point counts.
         folds
             whether accumulators are to begin with what the zero point adds over all taps.
+        together
+            whether tensor intrinsics rescale those of a tile, for which compilers may have vectors.
         """
         records = self._records(weight, folds) if folds else None
         if records is not None:
-            return Ending(self, records, True)
-        return Ending(self, self._records(weight, False), False)
+            return Ending(self, records, True, together)
+        return Ending(self, self._records(weight, False), False, together)
 
     def _records(self, weight: np.ndarray, is_folded: bool) -> RescaleRecords | None:
         quantization = self.record.inputs[0]
@@ -98,11 +104,14 @@ class Ending:
         None if the operator's own expression is kept.
     is_folded
         whether accumulators begin with what the zero point adds over all taps.
+    rescales_together
+        whether tensor intrinsics rescale those of a tile.
     """
 
     operator: WeightedOperator
     records: RescaleRecords | None
     is_folded: bool
+    rescales_together: bool
 
     @cached_property
     def buffer(self) -> tirx.Var | None:
@@ -129,7 +138,34 @@ class Ending:
     @property
     def accumulators(self) -> Accumulators:
         """How they begin and end, as kernels take it."""
-        return Accumulators(self.operator.zero_point, self.is_folded, self.first, self.store)
+        records = self.records
+        together = None
+        if records is not None and not records.has_wide_bias and self.rescales_together:
+            together = Rescaling(_TILES, self._rescale, self._store_rescaled)
+        point = self.operator.zero_point
+        return Accumulators(point, self.is_folded, self.first, self.store, together)
+
+    def _rescale(self, acc: tirx.Var, c: tirx.Expr, tile: tuple[int, int]) -> tirx.Stmt:
+        """Rescale the accumulators of a tile, which begin without a bias."""
+        assert self.buffer is not None
+        records, (pixels, channels) = self.buffer, tile
+        rounding = self._value[2]
+        rescaled = [
+            tirx.BufferStore(
+                acc,
+                self._rescaled(acc[i] + self.first(c + i % channels), c + i % channels),
+                [i],
+            )
+            for i in range(pixels * channels)
+        ]
+        name = f"tvmgen_rescale_{pixels}x{channels}"
+        return tensor_intrin(name, [acc[0], records[c, 0], rounding], rescaled)
+
+    def _store_rescaled(self, rescaled: tirx.Expr, indices: Indices) -> tirx.Stmt:
+        parts = self.operator.parts
+        with_variable, scaled, _ = self._value
+        value = parts.with_indices(with_variable, indices, {scaled: rescaled})
+        return tirx.BufferStore(parts.output, value, list(indices))
 
     def first(self, channel: tirx.Expr) -> tirx.Expr:
         """What the accumulators of a channel begin with."""
@@ -157,13 +193,14 @@ class Ending:
         if self.buffer is None:
             value = parts.element(accumulator, indices)
             return tirx.BufferStore(parts.output, value, list(indices))
-        with_variable, scaled, rounding = self._value
-        record = [self.buffer[indices[-1], column] for column in (0, 1)]
-        rescaled = tirx.call_pure_extern(
-            "int32", RESCALE_RECORD, accumulator, *record, tirx.IntImm("int32", rounding)
-        )
-        value = parts.with_indices(with_variable, indices, {scaled: rescaled})
-        return tirx.BufferStore(parts.output, value, list(indices))
+        return self._store_rescaled(self._rescaled(accumulator, indices[-1]), indices)
+
+    def _rescaled(self, accumulator: tirx.Expr, channel: tirx.Expr) -> tirx.Expr:
+        """An accumulator by the record of its channel."""
+        assert self.buffer is not None
+        record = [self.buffer[channel, column] for column in (0, 1)]
+        rounding = tirx.IntImm("int32", self._value[2])
+        return tirx.call_pure_extern("int32", RESCALE_RECORD, accumulator, *record, rounding)
 
 
 def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvm import tirx
 from tvm.ir import TensorLoad, Var
 
-from usmp.objects.cores import Core
+from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.conv2d import convolution
 from usmp.ops.kernels.convolution import Convolution
@@ -41,7 +41,7 @@ def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         pixels = window.data[0] * window.data[1]
         window = replace(window, data=(1, pixels), output=(1, pixels))
     weight = operator.values.reshape(outputs, -1)
-    ending = operator.ending_of(weight, folds=not core.has_dsp)
+    ending = operator.ending_of(weight, folds=not core.has_dsp, together=core == PORTABLE)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
     conv = Convolution(operator.data, flat, window, outputs, ending.accumulators)
     replaced = ending.replaced(flat, weight.ravel())

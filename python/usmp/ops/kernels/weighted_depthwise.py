@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
+from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_costs import depthwise_instructions
 from usmp.ops.kernels.costs import costs_of
@@ -29,7 +29,7 @@ def depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     by_channel = operator.values.reshape(-1, channels).T
     values = packed(by_channel)
     weight = tirx.decl_buffer(values.shape, "int8", "weight")
-    ending = operator.ending_of(by_channel, folds=not core.has_dsp)
+    ending = operator.ending_of(by_channel, folds=not core.has_dsp, together=core == PORTABLE)
     depthwise = Depthwise(operator.data, weight, window, ending.accumulators)
     replaced = ending.replaced(weight, values)
     instructions = depthwise_instructions(depthwise, costs_of(core))
