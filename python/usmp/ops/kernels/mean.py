@@ -33,6 +33,8 @@ def mean_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     first, end = axes[0], axes[-1] + 1
     if axes != list(range(first, end)) or end == len(extents):
         return None
+    if not _is_read_as_it_lies(parts, data, axes):
+        return None
     outer, inner = prod(extents[:first]), prod(extents[end:])
     count = prod(extents[first:end])
     body = loop("b", outer, lambda b: _channels(parts, data, b, count, inner))
@@ -51,6 +53,21 @@ def _summed(parts: OperatorParts) -> tirx.Var | None:
         return None
     data: tirx.Var = value.value.source
     return data if (str(data.dtype), str(parts.accumulator.dtype)) == ("int8", "int32") else None
+
+
+def _is_read_as_it_lies(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:
+    """Whether each axis of the data is one of the output or of those that are summed."""
+    kept, summed = parts.axes[: len(parts.indices)], parts.axes[len(parts.indices) :]
+    (load,) = nodes_of(parts.sum, TensorLoad)
+    if (len(kept) + len(axes), len(summed)) != (len(load.indices), len(axes)):
+        return False
+    expected = list(kept)
+    expected[axes[0] : axes[0]] = summed
+    extents = dict(zip(parts.axes, parts.extents, strict=True))
+    return all(
+        extents[axis] == int(extent) and (int(extent) == 1 or index.same_as(axis))
+        for index, axis, extent in zip(load.indices, expected, data.shape, strict=True)
+    )
 
 
 def _channels(

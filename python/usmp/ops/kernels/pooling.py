@@ -46,7 +46,7 @@ class Taps:
 
 
 @dataclass(frozen=True)
-class _PooledOperator:
+class PooledOperator:
     """A PrimFunc that reduces int8 data under a window."""
 
     parts: OperatorParts
@@ -72,7 +72,7 @@ def pooling_of(call: OperatorCall) -> Pooling | None:
     data = None if parts is None else _pooled(parts)
     if parts is None or data is None:
         return None
-    operator = _PooledOperator(parts, record, data)
+    operator = PooledOperator(parts, record, data)
     window = data_window(operator, pair(record.parameters["kernel"]), parts.axes[3])
     return None if window is None or window.dilations != (1, 1) else Pooling(parts, data, window)
 

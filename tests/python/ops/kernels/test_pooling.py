@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tvm import relax, tirx
+from tvm import relax, te, tirx
 from tvm.ir import IRModule
 
 from ops.kernels.test_conv2d import WINDOWS
@@ -13,6 +13,7 @@ from support.tir_interpreter import Interpreter, Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import schedule_of
+from usmp.ops.kernels.mean import mean_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.ops.quantized.fixed_point import QuantizedMultiplier
@@ -20,6 +21,7 @@ from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import average_pool, max_pool, rescaled_average_pool
 from usmp.ops.quantized.reduction import mean, reduce_sum
 from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.record import operators_of, with_operators
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 
@@ -170,3 +172,15 @@ def test_the_greatest_of_four_channels_at_a_time_is_faster_with_an_instruction_o
     func = operator((1, 4, 4, 8), pool("max_pool", window))
     assert select_kernel(OperatorCall(func, (None,)), PORTABLE) is None
     assert select_kernel(OperatorCall(func, (None,)), DSP) is not None
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_means_of_data_that_a_view_of_other_elements_was_fused_with(step):
+    plain = operator((1, 3, 4, 8), lambda b, x: mean(b, x, [1, 2], BEFORE, AFTER))
+    data = te.placeholder((1, 3 * step, 4, 8), "int8", "data")
+    rows = te.compute((1, 3, 4, 8), lambda b, y, x, c: data[b, y * step, x, c], "rows")
+    y, x = te.reduce_axis((0, 3), "y"), te.reduce_axis((0, 4), "x")
+    total = te.compute((1, 8), lambda b, c: te.sum(rows[b, y, x, c].astype("int32"), [y, x]))
+    result = te.compute((1, 8), lambda b, c: (total[b, c] // 12).astype("int8"))
+    func = with_operators(te.create_prim_func([data, result]), operators_of(plain))
+    assert (mean_kernel(OperatorCall(func, (None,)), PORTABLE) is None) == (step != 1)

@@ -9,6 +9,7 @@ from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import limits_of
 from usmp.ops.kernels.loops import loop
@@ -16,6 +17,7 @@ from usmp.ops.kernels.means import is_mean
 from usmp.ops.kernels.mve.costs import average_pool_instructions
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
+from usmp.ops.kernels.pooling import PooledOperator
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -47,6 +49,8 @@ def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         for side in (0, 1)
     )
     count = moves[0][0] * moves[0][1]
+    if data_window(PooledOperator(parts, record, data), moves[0], parts.axes[3]) is None:
+        return None
     if not is_inside or not _COUNTS[0] <= count <= _COUNTS[1]:
         return None
     body = _loops(parts, data, moves[0], moves[1])
