@@ -126,11 +126,9 @@ TVMGEN_INLINE void tvmgen_dot_step_2x2(const int8_t** x, int32_t x_distance, con
                                        int32_t w_distance, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
   if (!(tvmgen_is_offset(x_distance, 1) && tvmgen_is_offset(w_distance, 1))) {
-    if (__builtin_constant_p(x_distance == w_distance) && x_distance == w_distance) {
-      tvmgen_dot_equal_2x2(x, w, x_distance, offset, acc);
-    } else {
-      tvmgen_dot_any_2x2(x, x_distance, w, w_distance, offset, acc);
-    }
+    const int8_t *x1 = *x + x_distance, *w1 = *w;
+    tvmgen_dot_step_1x2(x, w, w_distance, offset, acc);
+    tvmgen_dot_step_1x2(&x1, &w1, w_distance, offset, acc + 2);
     return;
   }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
@@ -175,7 +173,9 @@ TVMGEN_INLINE void tvmgen_dot_step_1x4(const int8_t** x, const int8_t** w, int32
                                        int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
   if (!tvmgen_is_offset(w_distance, 3)) {
-    tvmgen_dot_any_1x4(x, w, w_distance, offset, acc);
+    const int8_t *x1 = *x, *w1 = *w + 2 * w_distance;
+    tvmgen_dot_step_1x2(x, w, w_distance, offset, acc);
+    tvmgen_dot_step_1x2(&x1, &w1, w_distance, offset, acc + 2);
     return;
   }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
