@@ -270,7 +270,8 @@ TVMGEN_INLINE void tvmgen_dot_step_4x1(const int8_t** x, int32_t x_distance, con
 }
 
 /* The products of four columns and the weights of a channel: a block of its own, so that compilers
- * may keep some of the sums elsewhere where registers are few. */
+ * may keep some of the sums elsewhere where registers are few. No sum is known to be what xl and xh
+ * hold, so it has a register of its own. */
 #if defined(TVMGEN_DSP)
 TVMGEN_INLINE void tvmgen_dot_words(const int8_t* w, int32_t distance, uint32_t xl, uint32_t xh,
                                     int32_t* acc) {
@@ -281,7 +282,7 @@ TVMGEN_INLINE void tvmgen_dot_words(const int8_t* w, int32_t distance, uint32_t 
       "sxtb16 %[wl], %[wl]\n\t"
       "smlad %[a], %[xh], %[wh], %[a]\n\t"
       "smlad %[a], %[xl], %[wl], %[a]"
-      : [a] "+&r"(*acc), [wl] "=&r"(wl), [wh] "=&r"(wh)
+      : [a] "+r"(*acc), [wl] "=&r"(wl), [wh] "=&r"(wh)
       : [pw] "r"(w), [WD] "i"(distance), [xl] "r"(xl), [xh] "r"(xh)
       : "memory");
 }

@@ -58,7 +58,7 @@ def _with_last_stage(func: tirx.PrimFunc) -> tirx.PrimFunc:
         return func
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
     blocks = schedule.get_child_blocks(schedule.get_sblock(func.body.block.name_hint))
-    if schedule.get(blocks[-1]).init is None:
+    if not blocks or schedule.get(blocks[-1]).init is None:
         return func
     schedule.cache_write(blocks[-1], 0, "local")
     return schedule.mod["main"]
