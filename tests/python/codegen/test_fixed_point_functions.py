@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from support.compilers import require
-from usmp.codegen.c_files import C_INTRINSICS
+from usmp.codegen.c_files import C_INTRINSICS, text_of
 from usmp.codegen.c_helpers import Helpers
 from usmp.ops.quantized import gemmlowp
 from usmp.ops.quantized.fixed_point import QuantizedMultiplier
@@ -35,8 +35,9 @@ def intrinsics(tmp_path_factory) -> ctypes.CDLL:
     for name in C_INTRINSICS:
         helpers.intrinsic(name)
     folder = tmp_path_factory.mktemp("intrinsics")
-    text = "\n".join(["#include <stdint.h>", *helpers.definitions.values()])
-    (folder / "all.c").write_text(text.replace("static inline ", ""))
+    functions = "\n".join(helpers.definitions.values()).replace("static inline ", "")
+    features = text_of("tensor_intrin_features.h")
+    (folder / "all.c").write_text("\n".join(["#include <stdint.h>", features, functions]))
     flags = ["-std=c99", "-O1", "-shared", "-fPIC", "-fsanitize=undefined"]
     trap = ["-fsanitize-undefined-trap-on-error", "-fno-sanitize=shift"]
     subprocess.run(

@@ -143,7 +143,7 @@ def test_no_guard_is_asked_where_nothing_is_padded():
 @pytest.mark.parametrize("is_last", [False, True])
 def test_no_tap_is_read_that_does_not_exist(is_last):
     inputs, sums = transposed(is_last)
-    kernel = channel_tiles_kernel(in_blocks(inputs, sums), [None, None], PORTABLE)
+    kernel = channel_tiles_kernel(OperatorCall(in_blocks(inputs, sums), (None, None)), PORTABLE)
     weight = kernel.func.params[1]
 
     def reads(root) -> int:
