@@ -16,7 +16,7 @@ from usmp.objects import Executor
 BY_NAME = {model.name: model for model in CATALOG}
 MODELS = [
     "conv_2d_same",
-    "conv_2d_groups_2",
+    "conv_2d_groups_3_stride_2",
     "depthwise_conv_2d_int16",
     "fully_connected_int16",
     "fully_connected_uint8_rows",
