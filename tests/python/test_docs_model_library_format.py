@@ -85,7 +85,7 @@ def written(digits_model) -> Iterator[dict]:
     digits = usmp.import_model(digits_model)
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
         yield usmp.build(digits).metadata
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.profile": True, "tir.usmp.code": "small"}):
         yield usmp.build(digits).metadata
     yield usmp.build(digits, compare_workspace_io=True).metadata
     yield usmp.build(digits, board="mps2-an385").metadata
