@@ -15,7 +15,7 @@ from support.tensor_intrinsic_programs import (
 TILES = [(1, 1), (1, 2), (1, 4), (1, 6), (2, 1), (2, 2), (4, 1)]
 
 CASE = """
-static void dot_%(name)s(const int32_t n) {
+static __attribute__((noinline)) void dot_%(name)s(const int32_t n) {
   static const int32_t offsets[] = {-127, 128, 0, 5};
   for (int32_t kind = 0; kind < 16; ++kind) {
     const int32_t x_size = %(x_last)s * %(xd)s + n, w_size = %(w_last)s * %(wd)s + n;
@@ -40,7 +40,7 @@ static void dot_%(name)s(const int32_t n) {
 """
 
 KNOWN = """
-static void dot_known_%(p)sx%(c)s(void) {
+static __attribute__((noinline)) void dot_known_%(p)sx%(c)s(void) {
   /* What sums begin with is what is added to the data: they may not share a register. */
   int8_t* const x = buffer(0, 100, 0);
   int8_t* const w = buffer(1, 100, 0);

@@ -88,9 +88,11 @@ TVMGEN_INLINE void tvmgen_dot_mve_2x1(const int8_t* x0, const int8_t* x1, const 
 #endif
 }
 
+/* The sums of the weights are in a loop of their own: some builds have no registers for both. */
 TVMGEN_INLINE void tvmgen_dot_mve_2x2(const int8_t* x0, const int8_t* x1, const int8_t* w0,
                                       const int8_t* w1, int32_t n, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_MVE_LOOPS)
+  const int8_t *v0 = w0, *v1 = w1;
   int32_t s0 = 0, s1 = 0;
   __asm__ volatile(
       "wlstp.8 lr, %[n], 2f\n"
@@ -103,14 +105,25 @@ TVMGEN_INLINE void tvmgen_dot_mve_2x2(const int8_t* x0, const int8_t* x1, const 
       "vldrb.8 q1, [%[x1]], #16\n\t"
       "vmladava.s8 %[a2], q1, q2\n\t"
       "vmladava.s8 %[a3], q1, q3\n\t"
-      "vaddva.s8 %[s0], q2\n\t"
-      "vaddva.s8 %[s1], q3\n\t"
       "letp lr, 1b\n"
       "2:\n"
       : [x0] "+r"(x0), [x1] "+r"(x1), [w0] "+r"(w0), [w1] "+r"(w1), [a0] "+Te"(acc[0]),
-        [a1] "+Te"(acc[1]), [a2] "+Te"(acc[2]), [a3] "+Te"(acc[3]), [s0] "+Te"(s0), [s1] "+Te"(s1)
+        [a1] "+Te"(acc[1]), [a2] "+Te"(acc[2]), [a3] "+Te"(acc[3])
       : [n] "r"(n)
       : "lr", "q0", "q1", "q2", "q3", "memory");
+  if (offset == 0) return;
+  __asm__ volatile(
+      "wlstp.8 lr, %[n], 2f\n"
+      "1:\n\t"
+      "vldrb.8 q0, [%[w0]], #16\n\t"
+      "vldrb.8 q1, [%[w1]], #16\n\t"
+      "vaddva.s8 %[s0], q0\n\t"
+      "vaddva.s8 %[s1], q1\n\t"
+      "letp lr, 1b\n"
+      "2:\n"
+      : [w0] "+r"(v0), [w1] "+r"(v1), [s0] "+Te"(s0), [s1] "+Te"(s1)
+      : [n] "r"(n)
+      : "lr", "q0", "q1", "memory");
   acc[0] = (int32_t)((uint32_t)acc[0] + (uint32_t)offset * (uint32_t)s0);
   acc[1] = (int32_t)((uint32_t)acc[1] + (uint32_t)offset * (uint32_t)s1);
   acc[2] = (int32_t)((uint32_t)acc[2] + (uint32_t)offset * (uint32_t)s0);

@@ -21,7 +21,7 @@ typedef int32_t tvmgen_int32;
 #define TVMGEN_MVE_LOOPS
 #endif
 #endif
-#if defined(TVMGEN_SMALL)
+#if defined(TVMGEN_SMALL) || (defined(__GNUC__) && !defined(__OPTIMIZE__))
 #define TVMGEN_UNROLLED 0 /* loops take one step at a time */
 #else
 #define TVMGEN_UNROLLED 1
