@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from support.board_programs import every_board
 from support.tensor_intrinsic_programs import (
-    BOARD_OPTIONS,
     HOST_OPTIONS,
     check_on_board,
     check_on_host,
+    every_build,
 )
 
 CHECK = """
@@ -55,7 +54,6 @@ def test_on_host(options, tmp_path):
 
 
 @pytest.mark.board
-@every_board
-@pytest.mark.parametrize("options", BOARD_OPTIONS)
+@every_build
 def test_on_board(board, options, tmp_path):
     check_on_board("tensor_intrin_pool.c", CHECK, board, options, tmp_path)

@@ -8,12 +8,14 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+import pytest
+
 import usmp
 from support.board_programs import require_board, run_program
 from support.c_program import SANITIZERS
 from support.compilers import require
 from support.relax_models import PARAMS, Attention
-from usmp.boards.board import Board
+from usmp.boards.board import BOARDS, Board
 from usmp.boards.emulator import build_project
 from usmp.boards.project import project_files
 from usmp.runtime.write_files import write_files
@@ -33,6 +35,19 @@ HOST_OPTIONS = {
 """Without __SSE2__, the bodies are those for compilers that have no vectors."""
 
 BOARD_OPTIONS = ("-O2", "-O2 -DTVMGEN_PORTABLE", "-O0", "-Os", "-Og", "-O3 -fno-omit-frame-pointer")
+
+_THOROUGH = ("mps2-an386", "mps3-an547")
+"""A board with the DSP extension, and one with MVE: others run the same bodies as one of them, or
+the portable ones."""
+
+every_build = pytest.mark.parametrize(
+    ("board", "options"),
+    [
+        pytest.param(board, options, id=f"{board.name}{options.replace(' ', '')}")
+        for board in BOARDS
+        for options in (BOARD_OPTIONS if board.name in _THOROUGH else BOARD_OPTIONS[::5])
+    ],
+)
 
 _COMMON = """
 #include <string.h>
