@@ -19,8 +19,8 @@ from tvm.tirx import Cast, FloatImm
 from usmp.analysis.addressed import addressed
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import nodes_of
+from usmp.tir.small_floats import SMALL_FLOATS
 
-_SMALL = ("float16", "bfloat16")
 _ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
 _COMPARISONS = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
 _AS_THEY_ARE = (
@@ -78,7 +78,7 @@ def _wide_variables(body: tirx.Stmt) -> dict[Var, Var]:
     elsewhere = addressed(body)
     found: dict[Var, Var] = {}
     for buffer in buffers:
-        if str(buffer.dtype) in _SMALL and buffer not in elsewhere:
+        if str(buffer.dtype) in SMALL_FLOATS and buffer not in elsewhere:
             found[buffer] = tirx.decl_buffer(
                 list(buffer.shape), "float32", buffer.name, scope=buffer.scope()
             )
@@ -89,7 +89,7 @@ def _wide_variables(body: tirx.Stmt) -> dict[Var, Var]:
 
 
 def _is_small(expr: Any) -> bool:
-    return str(getattr(expr.ty, "dtype", "")) in _SMALL
+    return str(getattr(expr.ty, "dtype", "")) in SMALL_FLOATS
 
 
 def _wide(expr: tirx.Expr) -> tirx.Expr:
@@ -128,7 +128,7 @@ def _select(expr: tirx.Select) -> tirx.Expr:
 def _conversion(expr: Cast) -> tirx.Expr:
     """A number that is rounded on purpose is rounded; others are not."""
     target, value = str(expr.ty.dtype), expr.value
-    if target in _SMALL:
+    if target in SMALL_FLOATS:
         through = value if str(value.ty.dtype) == "float32" else Cast("float32", value)
         return Cast("float32", _rounded(target, through))
     return value if str(value.ty.dtype) == target else Cast(target, value)
@@ -148,5 +148,5 @@ def _call(call: Call) -> tirx.Expr:
 
 def _store(stmt: tirx.BufferStore) -> tirx.Stmt:
     dtype = str(stmt.buffer.dtype)
-    value = _rounded(dtype, stmt.value) if dtype in _SMALL else stmt.value
+    value = _rounded(dtype, stmt.value) if dtype in SMALL_FLOATS else stmt.value
     return tirx.BufferStore(stmt.buffer, value, list(stmt.indices))

@@ -28,6 +28,7 @@ from usmp.ops.kernels.only_block import only_block
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import are_all, substituted
 from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.small_floats import STORED_AS_INTEGERS
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEAST_BYTES = 4
@@ -49,6 +50,8 @@ def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if not _is_copied(block.body.value) or not are_all(block.body.indices, axes):
         return None
     output = block.body.buffer
+    if not axes or str(output.dtype) in STORED_AS_INTEGERS:
+        return None
     extents = tuple(int(extent) for extent in output.shape)
     copies = _Copies(tuple(axes), extents, output, core)
     found = copies.of_axis(0, block.body.value, {}, {})
@@ -65,7 +68,10 @@ def _is_copied(value: tirx.Expr) -> bool:
         return _is_copied(value.args[1]) and _is_copied(value.args[2])
     if isinstance(value, tirx.Select):
         return _is_copied(value.true_value) and _is_copied(value.false_value)
-    return isinstance(value, TensorLoad | tirx.IntImm | tirx.FloatImm)
+    if isinstance(value, TensorLoad):
+        # A scalar has no run of elements.
+        return len(value.indices) > 0
+    return isinstance(value, tirx.IntImm | tirx.FloatImm)
 
 
 @dataclass(frozen=True)
