@@ -110,10 +110,11 @@ class _FunctionPrinter:
             name = self.names[param] = self.scope.unique(param.name)
             self.types[name] = type_name
             declared.append(f"{type_name} {name}")
-        for param in self.func.params:
-            if param not in self.used:
-                self._line(f"(void){self.names[param]};")
         self._statement(self.func.body)
+        words = set(re.findall(r"\w+", "\n".join(self.lines)))
+        # The bodies of tensor intrinsics, of which only the calls are printed, may use more.
+        unused = [self.names[param] for param in self.func.params if self.names[param] not in words]
+        self.lines[:0] = [f"  (void){name};" for name in unused]
         start = "static TVMGEN_NOINLINE" if stays_apart else "static"
         head = _head(f"{start} {result_type(self.func)}", self.c_name, declared)
         return "\n".join([*self.own_functions, head, *self.lines, "}"])

@@ -69,8 +69,9 @@ def _is_copied(value: tirx.Expr) -> bool:
     if isinstance(value, tirx.Select):
         return _is_copied(value.true_value) and _is_copied(value.false_value)
     if isinstance(value, TensorLoad):
-        # A scalar has no run of elements.
-        return len(value.indices) > 0
+        # A scalar has no run of elements, and where data says which ones are read there is none.
+        reads = [load for index in value.indices for load in nodes_of(index, TensorLoad)]
+        return len(value.indices) > 0 and not reads
     return isinstance(value, tirx.IntImm | tirx.FloatImm)
 
 
@@ -142,6 +143,8 @@ class _Copies:
         if isinstance(value, tirx.IntImm | tirx.FloatImm):
             return _byte_of(value) is not None
         if not isinstance(value, TensorLoad) or value.ty.dtype != self.output.dtype:
+            return False
+        if len({str(index.ty.dtype) for index in (*value.indices, *self.axes)}) > 1:
             return False
         analyzer = Analyzer()
         for var, extent in zip(self.axes, self.extents, strict=True):
