@@ -35,7 +35,7 @@ from usmp_solver import ALGORITHMS
 
 pytestmark = pytest.mark.property
 
-SEEDS = 400
+SEEDS = 250
 RUNS = 3
 DOES_NOT_FIT = "the space available in the provided pools exceeded"
 

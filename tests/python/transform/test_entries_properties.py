@@ -19,7 +19,7 @@ from usmp_solver import ALGORITHMS
 
 pytestmark = pytest.mark.property
 
-SEEDS = 40
+SEEDS = 24
 RUNS = 6
 
 
