@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 from collections.abc import Generator
@@ -42,6 +43,12 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark(config, items)
+
+
+def pytest_collection_finish() -> None:
+    # Garbage collection need not look at all tests and libraries each time.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,7 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
+from support.c_program import SANITIZERS
 from support.compilers import require
 from support.relax_models import PARAMS, Attention, X, attention
 from usmp import (
@@ -23,7 +24,6 @@ from usmp import (
 from usmp.runtime.write_files import write_files
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
-SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 EXTERNAL = {
     "workspace_memory_pools": WorkspaceMemoryPools([WorkspacePoolInfo("sram", [Target("c")])]),
     "constant_memory_pools": ConstantMemoryPools([ConstantPoolInfo("flash", [Target("c")])]),

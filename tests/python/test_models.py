@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +27,7 @@ FLOAT_MODELS = [
 GREEDY = ["greedy_by_size", "greedy_by_conflicts"]
 
 
+@cache
 def build(path: Path, **config: object) -> usmp.AOTExecutorFactoryModule:
     with PassContext(
         opt_level=3, config={f"tir.usmp.{name}": value for name, value in config.items()}

@@ -34,7 +34,7 @@ SMALL = [
     "tflm_mnist_lstm_int8",
     "coral_split_concat",
 ]
-LARGE = ["mlperf_resnet8_int8", "mlperf_vww_96_int8", "mcunet_vww_int8"]
+LARGE = ["mlperf_resnet8_int8", "mlperf_vww_96_int8"]
 FLOAT = ["mlperf_ad01_float", "mlperf_resnet8_float", "mobilenet_v1_025_128_float"]
 OTHER_TYPE = [
     "cast_int32_to_float",

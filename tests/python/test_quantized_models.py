@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ STATEFUL = ["mww_okay_nabu_v2_int8", "tflm_mnist_lstm_int8"]
 MODELS = [*TFLITE_MICRO_HEADS, "tflm_hello_world_int8", *FLOAT_INPUT, *STATEFUL]
 
 
+@cache
 def build(path: Path, **config: object) -> usmp.AOTExecutorFactoryModule:
     options = {f"tir.usmp.{name}": value for name, value in config.items()}
     with PassContext(opt_level=3, config=options):

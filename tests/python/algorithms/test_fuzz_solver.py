@@ -8,8 +8,8 @@ import pytest
 from support.compilers import require
 from support.solver_fuzzing import build, can_build, fuzz
 
-RUNS = 3000
-MOST_SECONDS = 30
+RUNS = 1000
+MOST_SECONDS = 20
 
 
 @pytest.mark.cc
@@ -21,4 +21,4 @@ def test_no_problem_makes_the_solver_err(tmp_path):
         build(tmp_path), seconds=MOST_SECONDS, seed=1, corpus=tmp_path / "corpus", runs=RUNS
     )
     assert outcome.failure == ""
-    assert outcome.executions > 0  # How many there are in half a minute is up to the machine.
+    assert outcome.executions > 0  # How many there are in that time is up to the machine.

@@ -108,10 +108,9 @@ def test_two_models_in_one_memory(board):
     assert memory_bytes(module, board) <= digits + state + aligned
 
 
-@two_boards
-def test_a_keyword_spotter_beside_another_model(shared_model, board):
+def test_a_keyword_spotter_beside_another_model(shared_model):
     """Bytes of tflite-micro, in the memory of the larger one and the state."""
-    board = board_named(board)
+    board = AN385
     paths = {
         "spotter": shared_model("mww_okay_nabu_v2_int8"),
         "detector": shared_model("mlperf_strww_int8"),

@@ -21,7 +21,7 @@ LINES = {
     SIGHUP: "tvmc: terminated, the terminal is gone\n",
 }
 OLD = b"what was there before"
-MOMENTS = 10
+MOMENTS = 8
 
 
 def extension(folder: Path, text: str) -> str:

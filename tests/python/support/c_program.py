@@ -11,7 +11,8 @@ from usmp.codegen.interface import Interface
 from usmp.runtime.c_compiler import compile_c
 from usmp.runtime.write_files import write_files
 
-SANITIZERS = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZERS = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+"""Optimized, a model takes twice the time, most of it in the compiler."""
 
 MAIN_C = """
 #include <stdio.h>

@@ -17,6 +17,7 @@ import numpy as np
 from tvm.ir import IRModule
 
 import usmp
+from support.c_program import SANITIZERS
 from support.litert import Reference
 from support.micro import CannotRunError, Micro
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
@@ -26,7 +27,7 @@ RUN_SECONDS = 20
 LONGEST_MESSAGE = 1600
 DIFFERS = "gives something else"
 RANDOM_INPUTS = 4
-_FLAGS = ["-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+_FLAGS = ["-std=c99", *SANITIZERS]
 
 MAIN_C = """
 #include <stdio.h>

@@ -9,6 +9,7 @@ from tvm.script import tirx as T
 
 from support.buffer_views import conflicts
 from usmp.analysis.memory.facts import module_facts
+from usmp.tir.nodes import sequence
 
 
 @I.ir_module
@@ -80,18 +81,19 @@ def test_recursion(root, chain):
 
 
 def test_a_chain_of_a_thousand_calls():
-    """Each function writes its scratch before it calls the next, and reads it after."""
-    depth = 1000
+    """Some write scratch before they call the next one, and read it after."""
+    depth, step = 1000, 10
     variables = [GlobalVar("__tvm_main__"), *(GlobalVar(f"f{i}") for i in range(1, depth))]
     functions = {}
     for i, variable in enumerate(variables):
-        scratch = tirx.decl_buffer((4,), "int8", f"s{i}")
         calls = [
             tirx.Evaluate(Call(callee, [], ret_ty=tvm.ir.TupleType([])))
             for callee in variables[i + 1 : i + 2]
         ]
-        write = tirx.BufferStore(scratch, tirx.const(1, "int8"), [0])
-        body = [tirx.AllocBuffer(scratch), write, *calls, tirx.Evaluate(scratch[0])]
-        functions[variable] = tirx.PrimFunc([], tirx.SeqStmt(body))
-    everything = {f"s{i}" for i in range(depth)}
+        if i % step == 0:
+            scratch = tirx.decl_buffer((4,), "int8", f"s{i}")
+            write = tirx.BufferStore(scratch, tirx.const(1, "int8"), [0])
+            calls = [tirx.AllocBuffer(scratch), write, *calls, tirx.Evaluate(scratch[0])]
+        functions[variable] = tirx.PrimFunc([], sequence(calls))
+    everything = {f"s{i}" for i in range(0, depth, step)}
     assert conflicts(tvm.IRModule(functions)) == {name: everything - {name} for name in everything}
