@@ -18,17 +18,20 @@ AN547 = next(board for board in BOARDS if board.name == "mps3-an547")
 CHECK = """
 static void check_window(void) {
   const int32_t height = between(1, 8), width = between(1, 8), channels = between(1, 20);
+  const int32_t distance = channels + (between(0, 1) ? between(0, 20) : 0);
   const int32_t rows = between(1, 5), columns = between(1, 5), dilation = between(1, 2);
   const int32_t top = between(-9, 9), left = between(-9, 9), padding = between(-128, 127);
-  int8_t* const x = buffer(0, height * width * channels, between(0, 3));
+  const int32_t size = (height * width - 1) * distance + channels;
+  int8_t* const x = buffer(0, size, between(0, 3));
   int8_t* const y = buffer(1, rows * columns * channels, between(0, 3));
-  fill(x, height * width * channels, 3);
-  tvmgen_mve_window(x, y, height, width, channels, rows, columns, dilation, top, left, padding);
+  fill(x, size, 3);
+  tvmgen_mve_window(x, y, height, width, channels, distance, rows, columns, dilation, top, left,
+                    padding);
   for (int32_t i = 0; i < rows * columns * channels; ++i) {
     const int32_t row = top + i / channels / columns * dilation,
                   column = left + i / channels % columns;
     const int32_t exists = row >= 0 && row < height && column >= 0 && column < width;
-    if (y[i] != (exists ? x[(row * width + column) * channels + i % channels] : padding))
+    if (y[i] != (exists ? x[(row * width + column) * distance + i % channels] : padding))
       failure = "window";
   }
 }

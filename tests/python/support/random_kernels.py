@@ -133,10 +133,13 @@ def _channels(draw: Draw, taps: int) -> int:
 def _convolve(draw: Draw, chain: Chain, x: int) -> int:
     spec = chain.specs[x]
     at = _window(draw, spec)
-    taps = spec.shape[3] * math.prod(at.kernel)
-    channels = _channels(draw, taps)
+    divisors = [number for number in range(2, spec.shape[3]) if spec.shape[3] % number == 0]
+    groups = draw.choice(divisors) if divisors and draw.flag(0.2) else 1
+    depth = spec.shape[3] // groups
+    taps = depth * math.prod(at.kernel)
+    channels = groups * -(-_channels(draw, taps * groups) // groups)
     y = _spec(draw, (spec.shape[0], *at.output(*spec.shape[1:3]), channels))
-    constants = _constants(draw, (channels, *at.kernel, spec.shape[3]), 0, taps, spec, y)
+    constants = _constants(draw, (channels, *at.kernel, depth), 0, taps, spec, y)
     table = sliding("Conv2DOptions", at, draw.choice(_ACTIVATIONS), **dilations(at))
     return chain.apply("CONV_2D", [x, *constants], y, table)
 

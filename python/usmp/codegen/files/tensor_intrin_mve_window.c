@@ -33,13 +33,14 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_copy_rows(int8_t* to, const int8_t* from, in
 #endif
 }
 
-/* Copies a window, whose first row is row `top` of the input and whose first column is column
- * `left`; what is outside is `padding`. */
+/* Copies `channels` of the pixels of a window, whose first row is row `top` of the input and whose
+ * first column is column `left`; what is outside is `padding`. Pixels of the input are `distance`
+ * bytes from each other. */
 TVMGEN_MVE_SHARED void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t height, int32_t width,
-                                         int32_t channels, int32_t kernel_height,
+                                         int32_t channels, int32_t distance, int32_t kernel_height,
                                          int32_t kernel_width, int32_t dilation, int32_t top,
                                          int32_t left, int32_t padding) {
-  const int32_t row_bytes = kernel_width * channels;
+  const int32_t row_bytes = kernel_width * channels, row_distance = dilation * width * distance;
   const int32_t above = top < 0 ? (dilation - 1 - top) / dilation : 0;
   const int32_t before = left < 0 ? -left : 0;
   const int32_t down = height - top > 0 ? (height - top - 1) / dilation + 1 : 0;
@@ -48,10 +49,16 @@ TVMGEN_MVE_SHARED void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t he
   const int32_t after = right < kernel_width ? right : kernel_width;
   const int32_t all = above == 0 && before == 0 && below == kernel_height && after == kernel_width;
   if (!all) tvmgen_mve_fill(to, kernel_height * row_bytes, padding);
-  if (above < below && before < after) {
-    tvmgen_mve_copy_rows(to + above * row_bytes + before * channels,
-                         x + ((top + above * dilation) * width + left + before) * channels,
-                         (after - before) * channels, below - above, row_bytes,
-                         dilation * width * channels);
+  if (above >= below || before >= after) return;
+  x += ((top + above * dilation) * width + left + before) * distance;
+  to += above * row_bytes + before * channels;
+  if (channels == distance) {
+    tvmgen_mve_copy_rows(to, x, (after - before) * channels, below - above, row_bytes,
+                         row_distance);
+    return;
+  }
+  for (int32_t row = 0; row < below - above; ++row) {
+    tvmgen_mve_copy_rows(to + row * row_bytes, x + row * row_distance, channels, after - before,
+                         channels, distance);
   }
 }

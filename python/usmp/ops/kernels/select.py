@@ -17,6 +17,7 @@ from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.ops.kernels.mve.dense import mve_dense_kernel
 from usmp.ops.kernels.mve.depthwise import mve_depthwise_kernel
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
+from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import pool_kernel
@@ -28,6 +29,7 @@ Selector = Callable[[OperatorCall, Core], "Kernel | None"]
 
 _KERNELS: tuple[Selector, ...] = (
     mve_conv2d_kernel,
+    mve_grouped_conv2d_kernel,
     mve_depthwise_kernel,
     mve_dense_kernel,
     mve_average_pool_kernel,

@@ -29,8 +29,8 @@ LIMITS = OutputLimits("int8", -128, 127)
 WINDOW = Window((4, 5), (3, 3), (1, 1), (1, 1), (1, 1), (4, 5))
 
 
-def kernel_of(channels: int, groups: int, layout: str = "NHWC"):
-    """The kernel of a convolution of eight output channels."""
+def operator(channels: int, groups: int, layout: str = "NHWC"):
+    """A convolution of eight output channels."""
     rescale = Rescale((QuantizedMultiplier(3 << 29, -8),), QUANTIZATION, LIMITS)
     shape = (1, 4, 5, channels) if layout == "NHWC" else (1, channels, 4, 5)
     weight = np.ones((8, 3, 3, channels // groups), np.int8)
@@ -46,8 +46,11 @@ def kernel_of(channels: int, groups: int, layout: str = "NHWC"):
     mod = FuseOperators()(builder.get())
     (call,) = (c for c in nodes_of(mod["main"].body, Call) if c.op.name == "relax.call_tir")
     constants = (a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1])
-    operator = OperatorCall(mod[call.args[0]], tuple(constants))
-    return grouped_conv2d_kernel(operator, CORES["cortex-m4"])
+    return OperatorCall(mod[call.args[0]], tuple(constants))
+
+
+def kernel_of(*arguments):
+    return grouped_conv2d_kernel(operator(*arguments), CORES["cortex-m4"])
 
 
 def test_tiles_of_a_group():

@@ -195,6 +195,11 @@ ORDINARY = {
     "groups_3_stride_2": Conv(
         shape=(1, 7, 6, 9), channels=6, groups=3, window=Window(stride=(2, 2))
     ),
+    "groups_1x1": Conv(shape=(1, 5, 6, 40), channels=24, groups=2, window=Window((1, 1))),
+    "groups_of_many_channels": Conv(shape=(1, 3, 4, 168), channels=8, groups=2),
+    "groups_dilation_2x1": Conv(
+        shape=(2, 7, 6, 8), channels=8, groups=2, window=Window(dilation=(2, 1))
+    ),
     "groups_as_channels": Conv(shape=(1, 5, 6, 4), channels=4, groups=4),
     "groups_per_tensor": Conv(
         shape=(1, 5, 6, 8), channels=4, groups=4, weights=Weights(per_channel=False)

@@ -29,7 +29,7 @@ from usmp.ops.kernels.mve.products import (
     products,
     split_run,
 )
-from usmp.ops.kernels.mve.windows import copy_window
+from usmp.ops.kernels.mve.windows import MOST_ON_STACK, copy_window
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.kernels.weighted import WeightedOperator
@@ -38,9 +38,6 @@ from usmp.tir.nodes import sequence
 
 _ADDED_AT_ONCE = 128
 """Bytes of outputs that are added to at once: what is kept of the convolution."""
-
-_MOST_ON_STACK = 1024
-"""The most bytes of windows that are copied to the stack."""
 
 Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
@@ -142,7 +139,7 @@ class _Convolution:
         """The same with its scratch on the stack: for where that would raise the peak of a pool;
         None if there is none, or too much."""
         size = self._scratch().size_bytes
-        return replace(self, keeps_on_stack=True) if 0 < size <= _MOST_ON_STACK else None
+        return replace(self, keeps_on_stack=True) if 0 < size <= MOST_ON_STACK else None
 
     def tiled(self) -> TiledBody:
         """The loops, and what they take."""

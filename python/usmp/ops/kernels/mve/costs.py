@@ -21,6 +21,11 @@ def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: boo
     return _CALL + pairs * pair + rest * single
 
 
+def window_instructions(rows: int, columns: int, channels: int) -> int:
+    """Of a window, of which some channels of each pixel are copied."""
+    return _CALL + rows * (15 + columns * (7 + 3 * -(-channels // LANES)))
+
+
 def depthwise_instructions(taps: int, channels: int, rows: int, pixels: int) -> int:
     """Of rows of pixels."""
     vectors = max(-(-pixels * channels // LANES), pixels * (channels // LANES))

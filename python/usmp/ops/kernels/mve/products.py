@@ -16,7 +16,7 @@ LANES = 16
 MOST_COLUMNS = 240
 """Of a row: functions reach as many from one pointer."""
 
-_FARTHEST = 2**16 - 1
+FARTHEST = 2**16 - 1
 """The offset of an output that is stored by its offset from the first of two pixels."""
 
 
@@ -118,6 +118,8 @@ class Products:
         outputs of a pixel.
     limits
         of the outputs.
+    first
+        how many times four channels have weights and records before these.
     """
 
     weight: tirx.Var
@@ -126,11 +128,12 @@ class Products:
     row_distance: int
     channels: int
     limits: Limits
+    first: tirx.Expr | int = 0
 
     @property
     def takes_pairs(self) -> bool:
         """Whether there are functions that compute two pixels at once."""
-        return self.channels % 4 == 0 and self.channels + 3 <= _FARTHEST
+        return self.channels % 4 == 0 and self.channels + 3 <= FARTHEST
 
 
 def products(
@@ -154,13 +157,21 @@ def products(
             statements.append(_singles(by, data, output, pixels - pairs))
         else:
             kept = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)
-            statements += [_singles(by, data, kept, 1), _copied(kept, output, by.channels)]
+            statements += [_singles(by, data, kept, 1), copy_elements(kept, output, by.channels)]
     return statements
+
+
+def copy_elements(line: Line, output: Line, count: int) -> tirx.Stmt:
+    """Copy elements that follow each other."""
+    arguments = [output.at(0), line.at(0), count, 1, 0, 0]
+    return tensor_intrin("tvmgen_mve_copy_rows", arguments, _copy(line, output, count))
 
 
 def _arguments(by: Products, data: Line, output: Line, pixels: int) -> list[tirx.Expr | int]:
     return [
-        *(data.at(0), by.weight[0], by.records[0], output.at(0)),
+        data.at(0),
+        by.weight[by.first * (by.rows.rows * by.rows.blocks * 4 * LANES)],
+        *(by.records[by.first * 8], output.at(0)),
         *(data.distance, output.distance, pixels, by.channels),
         *(by.rows.columns, by.rows.rows, by.row_distance, *by.limits.arguments),
     ]
@@ -205,11 +216,12 @@ def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
     acc = tirx.decl_buffer((pixels * 4,), "int32", "acc", scope="local")
     element = data.at(p * data.distance + row * by.row_distance + k)
     block = tirx.floormod(tirx.floordiv(k, LANES) + 1, rows.blocks)
-    place = ((group * rows.rows + row) * rows.blocks + block) * 4 + c
+    four = by.first + group
+    place = ((four * rows.rows + row) * rows.blocks + block) * 4 + c
     factor = by.weight[place * LANES + tirx.floormod(k, LANES)]
     at = p * 4 + c
     product = element.astype("int32") * factor.astype("int32")
-    value = rescaled(acc[at], by.records, group * 8 + c, by.limits)
+    value = rescaled(acc[at], by.records, four * 8 + c, by.limits)
     store = output.store(p * output.distance + group * 4 + c, value)
     if by.channels % 4:
         store = tirx.IfThenElse(group * 4 + c < by.channels, store, None)
@@ -225,11 +237,6 @@ def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
         ]
     )
     return _nest(((group, groups),), body)
-
-
-def _copied(line: Line, output: Line, count: int) -> tirx.Stmt:
-    arguments = [output.at(0), line.at(0), count, 1, 0, 0]
-    return tensor_intrin("tvmgen_mve_copy_rows", arguments, _copy(line, output, count))
 
 
 def _copy(line: Line, output: Line, count: int) -> tirx.Stmt:
