@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from tvm import tirx
+from tvm.ir import Range
 from tvm.sym import Analyzer
 
 from usmp.ops.kernels.operator_parts import OperatorParts
@@ -56,6 +57,8 @@ def data_window(
     b, y, x, _, ky, kx, *_ = operator.parts.axes
     row, column = window.position((y, x), (ky, kx))
     analyzer = Analyzer()
+    for axis, extent in zip(operator.parts.axes, operator.parts.extents, strict=True):
+        analyzer.bind(axis, Range(0, extent))
     is_known = load is not None and all(
         analyzer.can_prove_equal(index, expected)
         for index, expected in zip(load.indices, (b, row, column, channel), strict=True)

@@ -17,15 +17,14 @@ from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.accumulators import Accumulators, Indices
 from usmp.ops.kernels.conv2d import row_tiles
 from usmp.ops.kernels.convolution import SINGLE_CHANNELS
+from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.convolution_edges import if_column
 from usmp.ops.kernels.costs import Costs, costs_of
-from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.spans import inner_span, within
-from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
@@ -37,41 +36,16 @@ _LEAST_CHANNELS = 4
 
 def grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data in groups, by tiles of one or two pixels."""
-    operator = call.weighted
-    groups = None if operator is None else groups_of(operator)
-    if operator is None or groups is None or groups.depth < _LEAST_CHANNELS:
+    found = convolution_call(call)
+    if found is None or found.groups.number == 1 or found.groups.depth < _LEAST_CHANNELS:
         return None
-    weight = operator.values.reshape(operator.values.shape[0], -1)
+    operator, weight, groups = found.operator, found.weight, found.groups
     ending = operator.ending_of(weight, folds=False)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
     shape = (groups.number, groups.outputs, groups.depth)
     conv = _Grouped(operator.data, flat, groups.window, *shape, ending.accumulators)
     bodies = [conv.tiled(pixels, channels, costs_of(core)) for pixels, channels in _TILES]
     return kernel(call, bodies, ending.replaced(flat, weight.ravel()))
-
-
-@dataclass(frozen=True)
-class Groups:
-    """The groups of a convolution, each of which makes `outputs` channels of `depth` channels."""
-
-    window: Window
-    number: int
-    outputs: int
-    depth: int
-
-
-def groups_of(operator: WeightedOperator) -> Groups | None:
-    """The groups of a convolution of NHWC data; None if there is but one, or no convolution."""
-    if operator.record.kind != "conv2d" or operator.values.ndim != 4:
-        return None
-    outputs, height, width, depth = operator.values.shape
-    if len(operator.data.shape) != 4 or depth >= int(operator.data.shape[3]):
-        return None
-    number = int(operator.data.shape[3]) // depth
-    *_, c, _, _, inner = operator.parts.axes
-    channel = tirx.floordiv(c, outputs // number) * depth + inner
-    window = data_window(operator, (height, width), channel)
-    return None if window is None else Groups(window, number, outputs // number, depth)
 
 
 @dataclass(frozen=True)

@@ -29,15 +29,15 @@ Selector = Callable[[OperatorCall, Core], "Kernel | None"]
 
 _KERNELS: tuple[Selector, ...] = (
     mve_conv2d_kernel,
-    mve_grouped_conv2d_kernel,
     mve_depthwise_kernel,
+    mve_grouped_conv2d_kernel,
     mve_dense_kernel,
     mve_average_pool_kernel,
     mve_pool_kernel,
     mve_elementwise_kernel,
+    depthwise_kernel,
     conv2d_kernel,
     grouped_conv2d_kernel,
-    depthwise_kernel,
     transposed_conv2d_kernel,
     dense_kernel,
     matmul_kernel,

@@ -1,4 +1,4 @@
-"""The kernels of `conv2d` operators."""
+"""The kernels of convolutions without groups: also depthwise ones of data with one channel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.conv2d import convolution
 from usmp.ops.kernels.convolution import Convolution
+from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.convolution_costs import convolution_instructions
 from usmp.ops.kernels.costs import Costs, costs_of
-from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
@@ -28,19 +28,14 @@ _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
 
 def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data without groups, by tiles of one or two pixels."""
-    operator = call.weighted
-    if operator is None or operator.record.kind != "conv2d":
+    found = convolution_call(call)
+    if found is None or found.groups.number != 1:
         return None
-    if operator.values.ndim != 4 or len(operator.data.shape) != 4:
-        return None
-    outputs, height, width, inputs = operator.values.shape
-    window = data_window(operator, (height, width), operator.parts.axes[-1])
-    if window is None or int(operator.data.shape[3]) != inputs:
-        return None
+    operator, window, outputs = found.operator, found.groups.window, found.groups.outputs
     if _is_of_single_pixels(window, operator.parts):
         pixels = window.data[0] * window.data[1]
         window = replace(window, data=(1, pixels), output=(1, pixels))
-    weight = operator.values.reshape(outputs, -1)
+    weight = found.weight
     ending = operator.ending_of(weight, folds=not core.has_dsp, together=core == PORTABLE)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
     conv = Convolution(operator.data, flat, window, outputs, ending.accumulators)

@@ -1,4 +1,4 @@
-"""The kernels of `depthwise_conv2d` operators."""
+"""The kernels of depthwise convolutions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from tvm import tirx
 
 from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.convolution_costs import depthwise_instructions
 from usmp.ops.kernels.costs import costs_of
-from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.depthwise import CHANNELS, Depthwise, packed
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import tile_text
@@ -16,17 +16,15 @@ from usmp.ops.kernels.operator_call import OperatorCall
 
 
 def depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A depthwise convolution of NHWC data with as many output channels as input channels."""
-    operator = call.weighted
-    if operator is None or operator.record.kind != "depthwise_conv2d":
+    """A convolution of each channel by itself, which gives one output channel."""
+    found = convolution_call(call)
+    if found is None or not found.groups.are_single_channels:
         return None
-    height, width, channels = operator.values.shape
-    if len(operator.data.shape) != 4 or int(operator.data.shape[3]) != channels:
+    operator, window, by_channel = found.operator, found.groups.window, found.weight
+    if by_channel.size == 1:
+        # One factor for all pixels: a convolution takes several pixels at a time.
         return None
-    window = data_window(operator, (height, width), operator.parts.axes[3])
-    if window is None:
-        return None
-    by_channel = operator.values.reshape(-1, channels).T
+    channels = found.groups.number
     values = packed(by_channel)
     weight = tirx.decl_buffer(values.shape, "int8", "weight")
     ending = operator.ending_of(by_channel, folds=not core.has_dsp, together=core == PORTABLE)

@@ -13,7 +13,7 @@ from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.data_window import data_window
+from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_of
@@ -44,18 +44,12 @@ Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
 def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data without groups."""
-    operator = call.weighted if core.has_mve else None
-    if operator is None or operator.record.kind != "conv2d":
+    found = convolution_call(call) if core.has_mve else None
+    if found is None or found.groups.number != 1:
         return None
-    if operator.values.ndim != 4 or len(operator.data.shape) != 4:
+    operator, window, weight = found.operator, found.groups.window, found.weight
+    if window.dilations[1] != 1 and window.kernel[1] != 1:
         return None
-    _, height, width, inputs = operator.values.shape
-    window = data_window(operator, (height, width), operator.parts.axes[-1])
-    if window is None or int(operator.data.shape[3]) != inputs:
-        return None
-    if window.dilations[1] != 1 and width != 1:
-        return None
-    weight = operator.values.reshape(operator.values.shape[0], -1)
     ending = vector_ending(operator, weight)
     addition = None if ending is None else _addition_after(operator, ending)
     if ending is None or not (ending.is_plain or addition):

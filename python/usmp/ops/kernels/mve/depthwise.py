@@ -9,7 +9,7 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.data_window import data_window
+from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import Limits
 from usmp.ops.kernels.loops import loop
@@ -29,25 +29,18 @@ _ROOM = (_NINE, 16, 64)
 
 def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of each channel by itself."""
-    operator = call.weighted if core.has_mve else None
-    if operator is None or operator.record.kind != "depthwise_conv2d":
+    found = convolution_call(call) if core.has_mve else None
+    if found is None or not found.groups.are_single_channels:
         return None
-    height, width, channels = operator.values.shape
-    window = data_window(operator, (height, width), operator.parts.axes[3])
+    operator, window, weight = found.operator, found.groups.window, found.weight
+    channels, taps = weight.shape
     # Two products fit 16 bits if no weight is -128.
-    is_possible = (
-        window is not None
-        and int(operator.data.shape[3]) == channels
-        and height * width <= _ROOM[-1]
-        and int(operator.values.min(initial=0)) >= -127
-    )
-    if window is None or not is_possible:
+    if taps > _ROOM[-1] or int(weight.min(initial=0)) < -127:
         return None
-    weight = operator.values.reshape(-1, channels)
-    ending = vector_ending(operator, np.ascontiguousarray(weight.T))
+    ending = vector_ending(operator, weight)
     if ending is None or not ending.is_plain:
         return None
-    values, records = _packed_weight(weight), _packed_records(ending)
+    values, records = _packed_weight(weight.T), _packed_records(ending)
     parameters = (
         tirx.decl_buffer(values.shape, "int8", "weight"),
         tirx.decl_buffer(records.shape, "int32", "records"),
@@ -55,7 +48,7 @@ def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     body = _loops(operator, _rows(window), *parameters, ending.limits)
     replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
     replaced |= {own: [] for own in operator.ending}
-    instructions = depthwise_instructions(height * width, channels, *window.output)
+    instructions = depthwise_instructions(taps, channels, *window.output)
     tiled = TiledBody(body, Schedule("1 pixel x 16 channels, vectors", instructions))
     return kernel(call, [tiled], replaced)
 

@@ -1,4 +1,5 @@
-"""The kernel of grouped `conv2d` operators for cores with MVE.
+"""The kernel of convolutions in groups for cores with MVE: also of depthwise ones whose channels
+make several each.
 
 Each group is a convolution of its own: of as many pixels of a row at a time as fit the stack. The
 rows that their windows cover are copied to it, padding included. So are the outputs of all groups
@@ -14,7 +15,7 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.grouped_conv2d import Groups, groups_of
+from usmp.ops.kernels.convolution_call import Groups, convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop
 from usmp.ops.kernels.mve.costs import products_instructions, window_instructions
@@ -42,17 +43,17 @@ Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
 def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data in groups."""
-    operator = call.weighted if core.has_mve else None
-    groups = None if operator is None else groups_of(operator)
-    if operator is None or groups is None or groups.window.dilations[1] != 1:
+    found = convolution_call(call) if core.has_mve else None
+    if found is None or found.groups.number == 1 or found.groups.are_single_channels:
         return None
-    outputs = operator.values.shape[0]
-    weight = operator.values.reshape(outputs, -1)
+    operator, weight, groups = found.operator, found.weight, found.groups
+    if groups.window.dilations[1] != 1:
+        return None
     ending = vector_ending(operator, weight)
     rows, pixels = _rows(groups), _most_pixels(groups)
     if ending is None or not ending.is_plain or rows is None or not pixels:
         return None
-    if outputs + 3 > FARTHEST:
+    if weight.shape[0] + 3 > FARTHEST:
         return None
     values, records = _packed(groups, weight, rows, ending)
     parameters = (

@@ -1,0 +1,21 @@
+"""Convolutions have the kernel that suits their groups, whichever operator says them."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.kernel_models import check_kernel
+
+pytestmark = pytest.mark.models
+
+SCHEDULES = {
+    "depthwise_conv_2d_multiplier_8_one_channel": "2 pixels x 2 channels",
+    "depthwise_conv_2d_one_input_channel": "1 pixel x 1 channel",
+    "conv_2d_groups_as_channels": "1 pixel x 4 channels",
+}
+
+
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_models(name, core, monkeypatch):
+    check_kernel(name, core, SCHEDULES[name], monkeypatch)
