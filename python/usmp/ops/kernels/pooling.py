@@ -128,14 +128,13 @@ class Pooling:
         height, width = window.output
 
         def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
+            if rows.first >= rows.end or columns.first >= columns.end:
+                return self._edge(b, y, x)
             guard = [*within(y, rows, height), *within(x, columns, width)]
             inside = self._whole((b, y, x))
             if not guard:
                 return inside
-            edge = self._edge(b, y, x)
-            if rows.first >= rows.end or columns.first >= columns.end:
-                return edge
-            return tirx.IfThenElse(tirx.all(*guard), inside, edge)
+            return tirx.IfThenElse(tirx.all(*guard), inside, self._edge(b, y, x))
 
         def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
             return loop("x", width, lambda x: pixel(b, y, x))

@@ -40,3 +40,9 @@ def test_other_pools_stay():
     large = Window((40, 40), (17, 17), (1, 1), (1, 1), (0, 0), (24, 24))
     assert kernel_of("average_pool", large) is None
     assert kernel_of("max_pool", large) is not None
+
+
+@pytest.mark.parametrize("kind", ["max_pool", "average_pool"])
+def test_windows_that_reach_out_of_the_data_at_every_pixel(kind):
+    func = kernel_of(kind, Window((3, 2), (5, 4), (1, 1), (1, 1), (2, 1), (3, 2))).func
+    assert len(nodes_of(func.body, tirx.AttrStmt)) == 1
