@@ -147,7 +147,7 @@ def _convolve(draw: Draw, chain: Chain, x: int) -> int:
 def _depthwise(draw: Draw, chain: Chain, x: int) -> int:
     spec = chain.specs[x]
     at = _window(draw, spec)
-    multiplier = draw.number(2, 3) if draw.flag(0.1) else 1
+    multiplier = draw.choice((2, 3, 4, 8)) if draw.flag(0.2) else 1
     channels = spec.shape[3] * multiplier
     y = _spec(draw, (spec.shape[0], *at.output(*spec.shape[1:3]), channels))
     constants = _constants(draw, (1, *at.kernel, channels), 3, math.prod(at.kernel), spec, y)

@@ -1,4 +1,6 @@
-"""The kernels of grouped `conv2d` operators: the output channels of a group, by tiles of pixels.
+"""The kernels of convolutions in groups: the output channels of a group, by tiles of pixels.
+
+Depthwise, a channel of the data that makes several is a group.
 
 Tiles of pixels come outermost, in raster order, and all groups within, so that outputs may be
 written over inputs that are done with.
@@ -30,14 +32,11 @@ from usmp.ops.quantized.window import Window
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
 """Numbers of pixels, and of channels."""
 
-_LEAST_CHANNELS = 4
-"""Of a group: sums over fewer are no faster by tiles."""
-
 
 def grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data in groups, by tiles of one or two pixels."""
     found = convolution_call(call)
-    if found is None or found.groups.number == 1 or found.groups.depth < _LEAST_CHANNELS:
+    if found is None or found.groups.number == 1 or found.groups.are_single_channels:
         return None
     operator, weight, groups = found.operator, found.weight, found.groups
     ending = operator.ending_of(weight, folds=False)

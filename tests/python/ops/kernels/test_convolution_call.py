@@ -11,6 +11,10 @@ pytestmark = pytest.mark.models
 SCHEDULES = {
     "depthwise_conv_2d_multiplier_8_one_channel": "2 pixels x 2 channels",
     "depthwise_conv_2d_one_input_channel": "1 pixel x 1 channel",
+    "depthwise_conv_2d_multiplier_2": "2 pixels x 2 channels, 5 groups",
+    "depthwise_conv_2d_multiplier_2_dilation": "5 groups",
+    "depthwise_conv_2d_multiplier_3_stride_2": "5 groups",
+    "conv_2d_groups_3_stride_2": "3 groups",
     "conv_2d_groups_as_channels": "1 pixel x 4 channels",
 }
 

@@ -1,4 +1,4 @@
-"""Grouped convolutions have a kernel if their groups have channels enough, and the same bytes."""
+"""Convolutions in groups have a kernel unless these are single channels, and the same bytes."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_tiles_of_a_group():
     assert tiles == ["1 pixel x 4 channels, 2 groups", "2 pixels x 2 channels, 2 groups"]
 
 
-@pytest.mark.parametrize(("groups", "layout"), [(1, "NHWC"), (4, "NHWC"), (2, "NCHW")])
-def test_one_group_groups_of_few_channels_and_channels_first_have_none(groups, layout):
+@pytest.mark.parametrize(("groups", "layout"), [(1, "NHWC"), (8, "NHWC"), (2, "NCHW")])
+def test_one_group_single_channels_and_channels_first_have_none(groups, layout):
     assert kernel_of(8, groups, layout) is None
 
 
