@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
+from usmp.ops.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.kernels.convolution_edges import edge, if_column, patched
-from usmp.ops.kernels.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.loops import loop, loop_by_tiles
 from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.quantized.window import Window

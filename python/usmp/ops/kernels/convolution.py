@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
+from usmp.ops.dot_products import Run
 from usmp.ops.kernels.accumulators import Accumulators
-from usmp.ops.kernels.dot_products import Run
 from usmp.ops.quantized.window import Window
 
 SINGLE_CHANNELS = (4, 2, 1)

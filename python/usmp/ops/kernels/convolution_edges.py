@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tvm import tirx
 
+from usmp.ops.dot_products import Run, dot_products, weight_sums
 from usmp.ops.kernels.accumulators import Indices
 from usmp.ops.kernels.convolution import SINGLE_CHANNELS, Convolution
-from usmp.ops.kernels.dot_products import Run, dot_products, weight_sums
 from usmp.ops.kernels.loops import loop, loop_by_tiles
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence

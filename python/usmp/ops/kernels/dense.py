@@ -6,8 +6,8 @@ from tvm import tirx
 
 from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
+from usmp.ops.dot_products import Run, dot_products
 from usmp.ops.kernels.costs import costs_of
-from usmp.ops.kernels.dot_products import Run, dot_products
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall

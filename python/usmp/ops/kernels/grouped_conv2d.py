@@ -16,13 +16,13 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.ops.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.accumulators import Accumulators, Indices
 from usmp.ops.kernels.conv2d import row_tiles
 from usmp.ops.kernels.convolution import SINGLE_CHANNELS
 from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.convolution_edges import if_column
 from usmp.ops.kernels.costs import Costs, costs_of
-from usmp.ops.kernels.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall

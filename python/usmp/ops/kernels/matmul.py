@@ -16,9 +16,9 @@ from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.ops.dot_products import Run, column_products, dot_products, weight_sums
 from usmp.ops.kernels.accumulators import Indices
 from usmp.ops.kernels.costs import Costs, costs_of
-from usmp.ops.kernels.dot_products import Run, column_products, dot_products, weight_sums
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts
 from usmp.ops.kernels.operator_call import OperatorCall

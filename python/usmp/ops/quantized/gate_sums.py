@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
+from usmp.ops.dot_products import Run, dot_products
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.statements import Local, loop
-from usmp.tir.tensor_intrin import tensor_intrin
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def begin_sums(
 
 def add_products(
     sums: Sequence[tirx.Var],
-    row: Callable[[tirx.Expr], tirx.Expr],
+    row: Run,
     zero_point: int,
     weights: Sequence[tirx.Var],
     first: tirx.Expr,
@@ -52,46 +52,26 @@ def add_products(
     Parameters
     ----------
     row, zero_point
-        the k-th element of the row, of int8 or int16.
+        of int8 or int16.
     weights
         (units, elements of the row) of int8.
     first
         the first of the units; of int16 there is only that.
     """
-    zero = tirx.IntImm("int32", 0)
     extent = int(weights[0].shape[1])
-    if str(row(zero).ty.dtype) == "int8":
+    if str(row.buffer.dtype) == "int8":
         for total, weight in zip(sums, weights, strict=True):
-            yield _dot_products(total, row, zero_point, weight, first)
+            rows = Run(weight, (first, tirx.IntImm("int32", 0)), extent)
+            tile = (1, int(total.shape[0]))
+            yield dot_products(row, rows, extent, -zero_point, total, tile)
         return
 
     def add(k: tirx.Var) -> Iterator[tirx.Stmt]:
         value = Local.of("value", "int32")
-        yield from value.declared(centered(row(k), zero_point))
+        yield from value.declared(centered(row.at(0, k), zero_point))
         for total, weight in zip(sums, weights, strict=True):
             product = value.get() * weight[first, k].astype("int32")
             added = total[0] + product.astype(str(total.dtype))
             yield tirx.BufferStore(total, added, [0])
 
     yield loop("k", extent, add)
-
-
-def _dot_products(
-    total: tirx.Var,
-    row: Callable[[tirx.Expr], tirx.Expr],
-    zero_point: int,
-    weight: tirx.Var,
-    first: tirx.Expr,
-) -> tirx.Stmt:
-    """Add the products with as many rows of a weight as there are sums."""
-    zero = tirx.IntImm("int32", 0)
-    units, extent = int(total.shape[0]), int(weight.shape[1])
-
-    def add(k: tirx.Var) -> Iterator[tirx.Stmt]:
-        for n in range(units):
-            product = centered(row(k), zero_point) * weight[first + n, k].astype("int32")
-            yield tirx.BufferStore(total, total[n] + product, [n])
-
-    rows = [row(zero), 0, weight[first, zero], extent]
-    arguments = [*rows, extent, -zero_point, total[0]]
-    return tensor_intrin(f"tvmgen_dot_1x{units}", arguments, loop("k", extent, add))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import relax, tirx
 
+from usmp.ops.dot_products import Run
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.epilogue import narrowed
@@ -294,14 +295,12 @@ def _add_products(
     weights = [gate.data_weight for gate in tensors.gates]
     biases = [gate.bias for gate in tensors.gates]
     yield from begin_sums(sums.of_data, lambda gate, n: biases[gate][first + n])
-    yield from add_products(
-        sums.of_data, lambda k: data[(*place, k)], parameters.data.zero_point, weights, first
-    )
+    row = Run(data, (*place, zero), 0)
+    yield from add_products(sums.of_data, row, parameters.data.zero_point, weights, first)
     weights = [gate.hidden_weight for gate in tensors.gates]
     yield from begin_sums(sums.of_hidden, lambda gate, n: zero)
-    yield from add_products(
-        sums.of_hidden, lambda k: hidden[b, k], parameters.hidden.zero_point, weights, first
-    )
+    row = Run(hidden, (b, zero), 0)
+    yield from add_products(sums.of_hidden, row, parameters.hidden.zero_point, weights, first)
 
 
 def _set_gates(

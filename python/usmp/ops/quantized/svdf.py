@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tvm import relax, te, tirx
 
+from usmp.ops.dot_products import Run
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.epilogue import centered, narrowed
@@ -133,7 +134,7 @@ def _remember(
             return [
                 *([loop("m", moved, move)] if memory > 1 else []),
                 *begin_sums([totals], lambda *_: zero),
-                *add_products([totals], lambda k: data[row, k], before.zero_point, [weight], f),
+                *add_products([totals], Run(data, (row, zero), 0), before.zero_point, [weight], f),
                 *(store(n) for n in range(number)),
             ]
 

@@ -9,6 +9,7 @@ from tvm.ir import IRModule
 
 from support.tir_interpreter import Interpreter, Pointer
 from usmp.aot.transform import LowerOperators
+from usmp.ops.dot_products import Run
 from usmp.ops.quantized.gate_sums import GateSums, add_products, begin_sums
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import intrinsic_call
@@ -29,7 +30,7 @@ def test_sums_of_two_gates(dtype, units, intrinsic):
     first = tirx.IntImm("int32", 1)
     statements = [
         *begin_sums(sums, lambda gate, n: tirx.IntImm("int32", 10 * gate + n)),
-        *add_products(sums, lambda k: x[k], -5, w, first),
+        *add_products(sums, Run(x, (tirx.IntImm("int32", 0),), 0), -5, w, first),
         *(tirx.BufferStore(y, sums[g][n], [g, n]) for g in range(2) for n in range(units)),
     ]
     func = tirx.PrimFunc([x, *w, y], sequence(statements)).with_attr("global_symbol", "f")

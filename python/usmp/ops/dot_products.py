@@ -18,7 +18,7 @@ class Run:
     Parameters
     ----------
     buffer
-        int8.
+        of int8 or int16.
     indices
         of the first element.
     distance
