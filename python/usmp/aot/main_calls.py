@@ -10,7 +10,6 @@ import tvm
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, PointerType, PrimType
 
-from usmp.tir.small_floats import STORED_AS_INTEGERS
 from usmp.tir.tensor_intrin import tensor_intrin
 
 
@@ -171,8 +170,7 @@ class MainCalls:
             loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
             size_bytes = elements * tvm.DataType(dtype).itemsize
             arguments = [destination[0], source[0], size_bytes]
-            is_copied = size_bytes and dtype not in STORED_AS_INTEGERS
-            body = tensor_intrin("tvmgen_copy", arguments, loop) if is_copied else loop
+            body = tensor_intrin("tvmgen_copy", arguments, loop) if size_bytes else loop
             self._define(key, [source, destination], body)
         return self._by_content[key]
 

@@ -7,8 +7,6 @@ write of one type before an earlier read of another. Character types may alias b
 
 from __future__ import annotations
 
-from usmp.tir.small_floats import STORED_AS_INTEGERS
-
 _C_TYPES = {
     "bool": "uint8_t",
     "int8": "int8_t",
@@ -27,6 +25,7 @@ _C_TYPES = {
     "float8_e4m3fn": "uint8_t",
     "float8_e5m2": "uint8_t",
 }
+_SMALL_FLOATS = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 
 _CHARACTER_TYPES = ("int8_t", "uint8_t")
@@ -67,7 +66,7 @@ def is_floating(dtype: str) -> bool:
 
 def is_small_float(dtype: str) -> bool:
     """Whether C has no such numbers, only integers of their bits."""
-    return dtype in STORED_AS_INTEGERS
+    return dtype in _SMALL_FLOATS
 
 
 def is_narrow_integer(dtype: str) -> bool:

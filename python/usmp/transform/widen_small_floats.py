@@ -19,8 +19,9 @@ from tvm.tirx import Cast, FloatImm
 from usmp.analysis.addressed import addressed
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import nodes_of
-from usmp.tir.small_floats import SMALL_FLOATS
+from usmp.tir.tensor_intrin import intrinsic_call
 
+_SMALL = ("float16", "bfloat16")
 _ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
 _COMPARISONS = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
 _AS_THEY_ARE = (
@@ -38,8 +39,8 @@ class WidenSmallFloats(ModulePass):
     """Compute in float32 what PrimFuncs, with or without blocks, compute in smaller types.
 
     What is loaded is converted, what is stored is rounded to the nearest number of its type, and
-    buffers and variables that only loads and stores know become float32. Parameters keep their
-    types, and what is only moved is not converted.
+    buffers and variables that only loads and stores know become float32. Parameters and what
+    tensor intrinsics get keep their types, and what is only moved is not converted.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -66,6 +67,7 @@ def _widened(func: tirx.PrimFunc) -> tirx.PrimFunc:
         (tirx.Let, lambda let: tirx.Let(let.var, _wide(let.value), _wide(let.body))),
         (tirx.Bind, lambda stmt: tirx.Bind(stmt.var, _as_type_of(stmt.var, stmt.value))),
         (tirx.BufferStore, _store),
+        (tirx.AttrStmt, _attribute),
     ]
     return func.with_body(tvm_ffi.structural_map(func.body, callbacks))
 
@@ -75,10 +77,10 @@ def _wide_variables(body: tirx.Stmt) -> dict[Var, Var]:
     blocks = nodes_of(body, s_tir.SBlock)
     buffers = [buffer for block in blocks for buffer in block.alloc_buffers]
     buffers += [stmt.buffer for stmt in nodes_of(body, tirx.AllocBuffer)]
-    elsewhere = addressed(body)
+    elsewhere = addressed(body) | _passed(body)
     found: dict[Var, Var] = {}
     for buffer in buffers:
-        if str(buffer.dtype) in SMALL_FLOATS and buffer not in elsewhere:
+        if str(buffer.dtype) in _SMALL and buffer not in elsewhere:
             found[buffer] = tirx.decl_buffer(
                 list(buffer.shape), "float32", buffer.name, scope=buffer.scope()
             )
@@ -88,8 +90,15 @@ def _wide_variables(body: tirx.Stmt) -> dict[Var, Var]:
     return found
 
 
+def _passed(body: tirx.Stmt) -> set[Var]:
+    """Buffers that tensor intrinsics get addresses in."""
+    calls = map(intrinsic_call, nodes_of(body, tirx.AttrStmt))
+    loads = (nodes_of(call, TensorLoad) for call in calls if call is not None)
+    return {load.source for found in loads for load in found}
+
+
 def _is_small(expr: Any) -> bool:
-    return str(getattr(expr.ty, "dtype", "")) in SMALL_FLOATS
+    return str(getattr(expr.ty, "dtype", "")) in _SMALL
 
 
 def _wide(expr: tirx.Expr) -> tirx.Expr:
@@ -128,7 +137,7 @@ def _select(expr: tirx.Select) -> tirx.Expr:
 def _conversion(expr: Cast) -> tirx.Expr:
     """A number that is rounded on purpose is rounded; others are not."""
     target, value = str(expr.ty.dtype), expr.value
-    if target in SMALL_FLOATS:
+    if target in _SMALL:
         through = value if str(value.ty.dtype) == "float32" else Cast("float32", value)
         return Cast("float32", _rounded(target, through))
     return value if str(value.ty.dtype) == target else Cast(target, value)
@@ -137,8 +146,7 @@ def _conversion(expr: Cast) -> tirx.Expr:
 def _call(call: Call) -> tirx.Expr:
     """A function such as exp, or a choice."""
     if isinstance(call.op, Op) and call.op.name == "tirx.address_of":
-        load = call.args[0].value if isinstance(call.args[0], Cast) else call.args[0]
-        return tirx.address_of(load)
+        return tirx.address_of(_unconverted(call.args[0]))
     if not isinstance(call.op, Op) or call.op.name in _AS_THEY_ARE:
         return call
     arguments = [_wide(argument) for argument in call.args]
@@ -146,7 +154,22 @@ def _call(call: Call) -> tirx.Expr:
     return Call(call.op, arguments, call.attrs, call.ty_args, call.span, ty)
 
 
+def _unconverted(expr: tirx.Expr) -> tirx.Expr:
+    """The element that is addressed, in its own type."""
+    return expr.value if isinstance(expr, Cast) and _is_small(expr.value) else expr
+
+
+def _attribute(stmt: tirx.AttrStmt) -> tirx.AttrStmt:
+    """Elements stand for their addresses in calls of tensor intrinsics."""
+    call = intrinsic_call(stmt)
+    if call is None:
+        return stmt
+    arguments = [_unconverted(argument) for argument in call.args]
+    passed = Call(call.op, arguments, call.attrs, call.ty_args, call.span, call.ty)
+    return tirx.AttrStmt(stmt.node, stmt.attr_key, passed, stmt.body)
+
+
 def _store(stmt: tirx.BufferStore) -> tirx.Stmt:
     dtype = str(stmt.buffer.dtype)
-    value = _rounded(dtype, stmt.value) if dtype in SMALL_FLOATS else stmt.value
+    value = _rounded(dtype, stmt.value) if dtype in _SMALL else stmt.value
     return tirx.BufferStore(stmt.buffer, value, list(stmt.indices))

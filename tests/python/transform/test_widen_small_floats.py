@@ -1,6 +1,7 @@
 """float16 and bfloat16 are moved as they are, and computed in float32."""
 
 import ctypes
+import re
 import subprocess
 
 import ml_dtypes
@@ -85,6 +86,20 @@ def test_floats_of_8_bits_are_moved_only(model, dtype):
     with pytest.raises(UnsupportedInC) as error:
         _ = usmp.build(model(lambda _, x: relax.op.add(x, x), shape)).source
     assert f"arithmetic of {dtype} has no C99 form" in str(error.value)
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_runs_are_copied_as_bytes(model, dtype):
+    x = generator.integers(0, 256, 4 * 6 * np.dtype(dtype).itemsize, np.uint8)
+    mod = model(
+        lambda _, x: relax.op.nn.pad(x, [1, 1, 0, 3], "constant", 0.0), ("x", (4, 6), dtype)
+    )
+    factory = usmp.build(mod)
+    assert {"tvmgen_copy", "tvmgen_fill"} <= set(re.findall(r"tvmgen_\w+", factory.source))
+    output = factory.run({"x": x.view(dtype).reshape(4, 6)})["output"]
+    expected = np.pad(x.reshape(4, -1), [(1, 1), (0, 3 * np.dtype(dtype).itemsize)])
+    np.testing.assert_array_equal(output.view(np.uint8), expected)
 
 
 @pytest.mark.cc

@@ -28,7 +28,6 @@ from usmp.ops.kernels.only_block import only_block
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import are_all, substituted
 from usmp.tir.nodes import nodes_of, sequence
-from usmp.tir.small_floats import STORED_AS_INTEGERS
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEAST_BYTES = 4
@@ -50,7 +49,7 @@ def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if not _is_copied(block.body.value) or not are_all(block.body.indices, axes):
         return None
     output = block.body.buffer
-    if not axes or str(output.dtype) in STORED_AS_INTEGERS:
+    if not axes:
         return None
     extents = tuple(int(extent) for extent in output.shape)
     copies = _Copies(tuple(axes), extents, output, core)
