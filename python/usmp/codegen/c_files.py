@@ -56,7 +56,6 @@ _MVE_FILES = (
 
 C_TENSOR_INTRINSICS = (
     functions_of("tensor_intrin_dot_columns.c")
-    | functions_of("tensor_intrin_dot_any.c")
     | functions_of("tensor_intrin_dot_steps.c")
     | functions_of("tensor_intrin_dot_vectors.c")
     | functions_of("tensor_intrin_dot_mve.c")

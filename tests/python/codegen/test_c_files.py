@@ -49,7 +49,6 @@ def test_files():
         "tensor_intrin_copy.c",
         "tensor_intrin_depthwise.c",
         "tensor_intrin_dot.c",
-        "tensor_intrin_dot_any.c",
         "tensor_intrin_dot_columns.c",
         "tensor_intrin_dot_mve.c",
         "tensor_intrin_dot_steps.c",

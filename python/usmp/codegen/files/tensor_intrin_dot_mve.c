@@ -5,9 +5,16 @@
 
 #include "tensor_intrin_features.h"
 
+/* Sums wrap until all is added. */
+#if defined(TVMGEN_MVE_LOOPS)
+TVMGEN_INLINE void tvmgen_add_product(int32_t* acc, int32_t a, int32_t b) {
+  *acc = (int32_t)((uint32_t)*acc + (uint32_t)a * (uint32_t)b);
+}
+#endif
+
+#if defined(TVMGEN_MVE_LOOPS)
 TVMGEN_INLINE void tvmgen_dot_mve_1x1(const int8_t* x0, const int8_t* w0, int32_t n, int32_t offset,
                                       int32_t* acc) {
-#if defined(TVMGEN_MVE_LOOPS)
   int32_t s0 = 0;
   __asm__ volatile(
       "wlstp.8 lr, %[n], 2f\n"
@@ -21,17 +28,13 @@ TVMGEN_INLINE void tvmgen_dot_mve_1x1(const int8_t* x0, const int8_t* w0, int32_
       : [x0] "+r"(x0), [w0] "+r"(w0), [a0] "+Te"(acc[0]), [s0] "+Te"(s0)
       : [n] "r"(n)
       : "lr", "q0", "q1", "q2", "q3", "memory");
-  acc[0] = (int32_t)((uint32_t)acc[0] + (uint32_t)offset * (uint32_t)s0);
-#else
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x0[k] + offset) * w0[k];
-  }
-#endif
+  tvmgen_add_product(&acc[0], offset, s0);
 }
+#endif
 
+#if defined(TVMGEN_MVE_LOOPS)
 TVMGEN_INLINE void tvmgen_dot_mve_1x2(const int8_t* x0, const int8_t* w0, const int8_t* w1,
                                       int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_MVE_LOOPS)
   int32_t s0 = 0, s1 = 0;
   __asm__ volatile(
       "wlstp.8 lr, %[n], 2f\n"
@@ -49,19 +52,14 @@ TVMGEN_INLINE void tvmgen_dot_mve_1x2(const int8_t* x0, const int8_t* w0, const 
         [s0] "+Te"(s0), [s1] "+Te"(s1)
       : [n] "r"(n)
       : "lr", "q0", "q1", "q2", "q3", "memory");
-  acc[0] = (int32_t)((uint32_t)acc[0] + (uint32_t)offset * (uint32_t)s0);
-  acc[1] = (int32_t)((uint32_t)acc[1] + (uint32_t)offset * (uint32_t)s1);
-#else
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x0[k] + offset) * w0[k];
-    acc[1] += (x0[k] + offset) * w1[k];
-  }
-#endif
+  tvmgen_add_product(&acc[0], offset, s0);
+  tvmgen_add_product(&acc[1], offset, s1);
 }
+#endif
 
+#if defined(TVMGEN_MVE_LOOPS)
 TVMGEN_INLINE void tvmgen_dot_mve_2x1(const int8_t* x0, const int8_t* x1, const int8_t* w0,
                                       int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_MVE_LOOPS)
   int32_t s0 = 0;
   __asm__ volatile(
       "wlstp.8 lr, %[n], 2f\n"
@@ -78,20 +76,15 @@ TVMGEN_INLINE void tvmgen_dot_mve_2x1(const int8_t* x0, const int8_t* x1, const 
         [s0] "+Te"(s0)
       : [n] "r"(n)
       : "lr", "q0", "q1", "q2", "q3", "memory");
-  acc[0] = (int32_t)((uint32_t)acc[0] + (uint32_t)offset * (uint32_t)s0);
-  acc[1] = (int32_t)((uint32_t)acc[1] + (uint32_t)offset * (uint32_t)s0);
-#else
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x0[k] + offset) * w0[k];
-    acc[1] += (x1[k] + offset) * w0[k];
-  }
-#endif
+  tvmgen_add_product(&acc[0], offset, s0);
+  tvmgen_add_product(&acc[1], offset, s0);
 }
+#endif
 
 /* The sums of the weights are in a loop of their own: some builds have no registers for both. */
+#if defined(TVMGEN_MVE_LOOPS)
 TVMGEN_INLINE void tvmgen_dot_mve_2x2(const int8_t* x0, const int8_t* x1, const int8_t* w0,
                                       const int8_t* w1, int32_t n, int32_t offset, int32_t* acc) {
-#if defined(TVMGEN_MVE_LOOPS)
   const int8_t *v0 = w0, *v1 = w1;
   int32_t s0 = 0, s1 = 0;
   __asm__ volatile(
@@ -124,16 +117,9 @@ TVMGEN_INLINE void tvmgen_dot_mve_2x2(const int8_t* x0, const int8_t* x1, const 
       : [w0] "+r"(v0), [w1] "+r"(v1), [s0] "+Te"(s0), [s1] "+Te"(s1)
       : [n] "r"(n)
       : "lr", "q0", "q1", "memory");
-  acc[0] = (int32_t)((uint32_t)acc[0] + (uint32_t)offset * (uint32_t)s0);
-  acc[1] = (int32_t)((uint32_t)acc[1] + (uint32_t)offset * (uint32_t)s1);
-  acc[2] = (int32_t)((uint32_t)acc[2] + (uint32_t)offset * (uint32_t)s0);
-  acc[3] = (int32_t)((uint32_t)acc[3] + (uint32_t)offset * (uint32_t)s1);
-#else
-  for (int32_t k = 0; k < n; ++k) {
-    acc[0] += (x0[k] + offset) * w0[k];
-    acc[1] += (x0[k] + offset) * w1[k];
-    acc[2] += (x1[k] + offset) * w0[k];
-    acc[3] += (x1[k] + offset) * w1[k];
-  }
-#endif
+  tvmgen_add_product(&acc[0], offset, s0);
+  tvmgen_add_product(&acc[1], offset, s1);
+  tvmgen_add_product(&acc[2], offset, s0);
+  tvmgen_add_product(&acc[3], offset, s1);
 }
+#endif

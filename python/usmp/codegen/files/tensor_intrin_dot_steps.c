@@ -2,11 +2,10 @@
  *
  * Each adds to acc[p * C + c] what pixel p at x + p * x_distance and channel c at
  * w + c * w_distance give, and moves both pointers on. The instructions stand in an order that the
- * Cortex-M7 issues in pairs. Distances that are no constants, or too large for an instruction, take
- * the steps of tensor_intrin_dot_any.c, of fewer pixels or channels where these have none. */
+ * Cortex-M7 issues in pairs. Distances that are no constants, or too large for an instruction, are
+ * in registers, of which there are enough for steps of two sums: larger steps become these. */
 #include <stdint.h>
 
-#include "tensor_intrin_dot_any.c"
 #include "tensor_intrin_dot_columns.c"
 #include "tensor_intrin_features.h"
 
@@ -19,6 +18,16 @@ TVMGEN_INLINE int tvmgen_is_offset(int32_t distance, int32_t factor) {
   return 0;
 #endif
 }
+
+/* The offset of the next pixel or channel from a pointer that has moved on by four columns: in a
+ * register if it is no offset of a load. */
+#if defined(TVMGEN_DSP)
+TVMGEN_INLINE int32_t tvmgen_load_offset(int32_t distance) {
+  int32_t offset = distance - 4;
+  if (!tvmgen_is_offset(distance, 1)) __asm__("" : "+r"(offset));
+  return offset;
+}
+#endif
 
 TVMGEN_INLINE void tvmgen_dot_step_1x1(const int8_t** x, const int8_t** w, int32_t offset,
                                        int32_t* acc) {
@@ -51,10 +60,6 @@ TVMGEN_INLINE void tvmgen_dot_step_1x1(const int8_t** x, const int8_t** w, int32
 TVMGEN_INLINE void tvmgen_dot_step_1x2(const int8_t** x, const int8_t** w, int32_t w_distance,
                                        int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
-  if (!tvmgen_is_offset(w_distance, 1)) {
-    tvmgen_dot_any_1x2(x, w, w_distance, offset, acc);
-    return;
-  }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
   uint32_t x0l, wl, x0h, wh;
   __asm__ volatile(
@@ -73,7 +78,7 @@ TVMGEN_INLINE void tvmgen_dot_step_1x2(const int8_t** x, const int8_t** w, int32
       "smlad %[a1], %[x0l], %[wh], %[a1]"
       : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [x0l] "=&r"(x0l),
         [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
-      : [WD1] "i"(w_distance - 4), [o] "r"(offsets)
+      : [WD1] "ri"(tvmgen_load_offset(w_distance)), [o] "r"(offsets)
       : "memory");
 #else
   tvmgen_dot_column_1x2(*x, *w, w_distance, offset, acc);
@@ -88,10 +93,6 @@ TVMGEN_INLINE void tvmgen_dot_step_1x2(const int8_t** x, const int8_t** w, int32
 TVMGEN_INLINE void tvmgen_dot_step_2x1(const int8_t** x, int32_t x_distance, const int8_t** w,
                                        int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_DSP)
-  if (!tvmgen_is_offset(x_distance, 1)) {
-    tvmgen_dot_any_2x1(x, x_distance, w, offset, acc);
-    return;
-  }
   const uint32_t offsets = ((uint32_t)offset & 0xffff) * 0x10001;
   uint32_t x0l, wl, x0h, wh;
   __asm__ volatile(
@@ -110,7 +111,7 @@ TVMGEN_INLINE void tvmgen_dot_step_2x1(const int8_t** x, int32_t x_distance, con
       "smlad %[a1], %[x0h], %[wl], %[a1]"
       : [px] "+&r"(*x), [pw] "+&r"(*w), [a0] "+&r"(acc[0]), [a1] "+&r"(acc[1]), [x0l] "=&r"(x0l),
         [wl] "=&r"(wl), [x0h] "=&r"(x0h), [wh] "=&r"(wh)
-      : [XD1] "i"(x_distance - 4), [o] "r"(offsets)
+      : [XD1] "ri"(tvmgen_load_offset(x_distance)), [o] "r"(offsets)
       : "memory");
 #else
   tvmgen_dot_column_2x1(*x, x_distance, *w, offset, acc);

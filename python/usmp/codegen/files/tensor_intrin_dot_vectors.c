@@ -120,6 +120,7 @@ TVMGEN_INLINE void tvmgen_add_1(int32_t* acc, tvmgen_sums4 sums) {
 }
 #endif
 
+#if defined(TVMGEN_X86)
 TVMGEN_INLINE void tvmgen_window_vectors_1(const int8_t* x0, int32_t x_row, const int8_t* w0,
                                            int32_t rows, int32_t n, int32_t offset, int32_t* acc) {
 #if defined(TVMGEN_VNNI)
@@ -139,9 +140,7 @@ TVMGEN_INLINE void tvmgen_window_vectors_1(const int8_t* x0, int32_t x_row, cons
 #if defined(TVMGEN_AVX2)
   tvmgen_sums8 b0 = {0};
 #endif
-#if defined(TVMGEN_X86)
   tvmgen_sums4 a0 = {0};
-#endif
   for (; rows > 0; --rows, x0 += x_row, w0 += n) {
     int32_t k = 0;
 #if defined(TVMGEN_AVX2)
@@ -149,7 +148,6 @@ TVMGEN_INLINE void tvmgen_window_vectors_1(const int8_t* x0, int32_t x_row, cons
       b0 += tvmgen_products_16(x0 + k, w0 + k, offset);
     }
 #endif
-#if defined(TVMGEN_X86)
     for (; k + 8 <= n; k += 8) {
       a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
     }
@@ -159,20 +157,19 @@ TVMGEN_INLINE void tvmgen_window_vectors_1(const int8_t* x0, int32_t x_row, cons
     }
     /* Of constants, GCC would else warn of a loop that is not entered. */
     if ((n & 3) == 0) continue;
-#endif
     for (; k < n; ++k) {
       acc[0] += (x0[k] + offset) * w0[k];
     }
   }
-#if defined(TVMGEN_X86)
   tvmgen_sums4 sums = tvmgen_totals(a0, a0, a0, a0);
 #if defined(TVMGEN_AVX2)
   sums += tvmgen_totals_8(b0, b0, b0, b0);
 #endif
   tvmgen_add_1(acc, sums);
-#endif
 }
+#endif
 
+#if defined(TVMGEN_X86)
 TVMGEN_INLINE void tvmgen_window_vectors_2(const int8_t* x0, const int8_t* x1, int32_t x_row,
                                            const int8_t* w0, const int8_t* w1, int32_t rows,
                                            int32_t n, int32_t offset, int32_t* acc) {
@@ -195,9 +192,7 @@ TVMGEN_INLINE void tvmgen_window_vectors_2(const int8_t* x0, const int8_t* x1, i
 #if defined(TVMGEN_AVX2)
   tvmgen_sums8 b0 = {0}, b1 = {0};
 #endif
-#if defined(TVMGEN_X86)
   tvmgen_sums4 a0 = {0}, a1 = {0};
-#endif
   for (; rows > 0; --rows, x0 += x_row, x1 += x_row, w0 += n, w1 += n) {
     int32_t k = 0;
 #if defined(TVMGEN_AVX2)
@@ -206,7 +201,6 @@ TVMGEN_INLINE void tvmgen_window_vectors_2(const int8_t* x0, const int8_t* x1, i
       b1 += tvmgen_products_16(x1 + k, w1 + k, offset);
     }
 #endif
-#if defined(TVMGEN_X86)
     for (; k + 8 <= n; k += 8) {
       a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
       a1 += tvmgen_products_8(x1 + k, w1 + k, offset);
@@ -218,21 +212,20 @@ TVMGEN_INLINE void tvmgen_window_vectors_2(const int8_t* x0, const int8_t* x1, i
     }
     /* Of constants, GCC would else warn of a loop that is not entered. */
     if ((n & 3) == 0) continue;
-#endif
     for (; k < n; ++k) {
       acc[0] += (x0[k] + offset) * w0[k];
       acc[1] += (x1[k] + offset) * w1[k];
     }
   }
-#if defined(TVMGEN_X86)
   tvmgen_sums4 sums = tvmgen_totals(a0, a1, a1, a1);
 #if defined(TVMGEN_AVX2)
   sums += tvmgen_totals_8(b0, b1, b1, b1);
 #endif
   tvmgen_add_2(acc, sums);
-#endif
 }
+#endif
 
+#if defined(TVMGEN_X86)
 TVMGEN_INLINE void tvmgen_window_vectors_4(const int8_t* x0, const int8_t* x1, const int8_t* x2,
                                            const int8_t* x3, int32_t x_row, const int8_t* w0,
                                            const int8_t* w1, const int8_t* w2, const int8_t* w3,
@@ -262,9 +255,7 @@ TVMGEN_INLINE void tvmgen_window_vectors_4(const int8_t* x0, const int8_t* x1, c
 #if defined(TVMGEN_AVX2)
   tvmgen_sums8 b0 = {0}, b1 = {0}, b2 = {0}, b3 = {0};
 #endif
-#if defined(TVMGEN_X86)
   tvmgen_sums4 a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
-#endif
   for (; rows > 0; --rows, x0 += x_row, x1 += x_row, x2 += x_row, x3 += x_row, w0 += n, w1 += n,
                    w2 += n, w3 += n) {
     int32_t k = 0;
@@ -276,7 +267,6 @@ TVMGEN_INLINE void tvmgen_window_vectors_4(const int8_t* x0, const int8_t* x1, c
       b3 += tvmgen_products_16(x3 + k, w3 + k, offset);
     }
 #endif
-#if defined(TVMGEN_X86)
     for (; k + 8 <= n; k += 8) {
       a0 += tvmgen_products_8(x0 + k, w0 + k, offset);
       a1 += tvmgen_products_8(x1 + k, w1 + k, offset);
@@ -292,7 +282,6 @@ TVMGEN_INLINE void tvmgen_window_vectors_4(const int8_t* x0, const int8_t* x1, c
     }
     /* Of constants, GCC would else warn of a loop that is not entered. */
     if ((n & 3) == 0) continue;
-#endif
     for (; k < n; ++k) {
       acc[0] += (x0[k] + offset) * w0[k];
       acc[1] += (x1[k] + offset) * w1[k];
@@ -300,11 +289,10 @@ TVMGEN_INLINE void tvmgen_window_vectors_4(const int8_t* x0, const int8_t* x1, c
       acc[3] += (x3[k] + offset) * w3[k];
     }
   }
-#if defined(TVMGEN_X86)
   tvmgen_sums4 sums = tvmgen_totals(a0, a1, a2, a3);
 #if defined(TVMGEN_AVX2)
   sums += tvmgen_totals_8(b0, b1, b2, b3);
 #endif
   tvmgen_add_4(acc, sums);
-#endif
 }
+#endif
