@@ -31,15 +31,7 @@ class Candidates:
     def copies(self, candidates: Sequence[Sequence[PoolInfo]]) -> list[BufferInfo]:
         """One copy a buffer, in the same order, with these candidate pools."""
         copies = [
-            BufferInfo(
-                buffer.name_hint,
-                buffer.size_bytes,
-                pools,
-                buffer.alignment,
-                buffer.live_ranges,
-                buffer.kind,
-                buffer.fixed_offset,
-            )
+            buffer.copy_with(pool_candidates=pools)
             for buffer, pools in zip(self.buffers, candidates, strict=True)
         ]
         for copy, conflicts, overlaps in zip(copies, self._conflicts, self._overlaps, strict=True):

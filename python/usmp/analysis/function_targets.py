@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.analysis.memory.facts import module_facts
+from usmp.tir.global_symbol import global_symbol
 
 
 def function_targets(mod: IRModule) -> dict[str, Target | None]:
@@ -22,8 +22,9 @@ def function_targets(mod: IRModule) -> dict[str, Target | None]:
         for name, func in graph.functions.items()
     }
     host = str(Target("llvm"))
+    private = {name for name in own if global_symbol(graph.functions[name]) is None}
     targets = {
-        name: None if _is_private(graph.functions[name]) and str(target) == host else target
+        name: None if name in private and str(target) == host else target
         for name, target in own.items()
     }
     pending = [name for name, target in targets.items() if target is None]
@@ -34,7 +35,3 @@ def function_targets(mod: IRModule) -> dict[str, Target | None]:
             (targets[name],) = found.values()
             pending += [callee for callee in graph.callees(name) if targets[callee] is None]
     return {name: target or own[name] for name, target in targets.items()}
-
-
-def _is_private(func: tirx.PrimFunc) -> bool:
-    return not func.attrs or func.attrs.get("global_symbol") is None

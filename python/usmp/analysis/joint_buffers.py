@@ -151,7 +151,8 @@ class _Joined:
             for number, stmt in list(shared.stmts.items())[1:]:
                 if shared.is_state:
                     # It is stored as the first, and has its name.
-                    stmts[self._copy(joint[key], self._spans_in(shared, number))] = stmt
+                    live = _live_ranges(self._spans_in(shared, number))
+                    stmts[joint[key].copy_with(live_ranges=live)] = stmt
         workspace = {key: info for key, info in joint.items() if not is_constant_info(info)}
         set_conflicts(list(workspace.values()))
         self._add_concurrent_conflicts(workspace)
@@ -224,7 +225,7 @@ class _Joined:
             max(info.size_bytes for info in shared.infos.values()),
             self._candidates(shared),
             self._alignment(shared),
-            [LiveRange(start, stop) for start, stop in merge_spans(spans)],
+            _live_ranges(spans),
             shared.first.kind,
             shared.first.fixed_offset,
         )
@@ -237,18 +238,6 @@ class _Joined:
         if not (self.pack_constants and is_usual and is_constant_info(info)):
             return alignment
         return max(element, gcd(size, alignment))
-
-    @staticmethod
-    def _copy(info: BufferInfo, spans: Iterable[Span]) -> BufferInfo:
-        return BufferInfo(
-            info.name_hint,
-            info.size_bytes,
-            info.pool_candidates,
-            info.alignment,
-            [LiveRange(start, stop) for start, stop in merge_spans(spans)],
-            info.kind,
-            info.fixed_offset,
-        )
 
     def _candidates(self, shared: _Shared) -> list[PoolInfo]:
         """The pools that suit all entries, in the order of the first."""
@@ -368,7 +357,7 @@ class _Joined:
             overlaps = dict(info.overlaps.items())
             if other in overlaps:
                 distances.append(int(overlaps[other]))
-            elif _meet(info, other):
+            elif info.is_live_with(other):
                 return None
         return max(distances, default=None)
 
@@ -380,12 +369,8 @@ class _Joined:
         )
 
 
-def _meet(one: BufferInfo, other: BufferInfo) -> bool:
-    return any(
-        max(a.start, b.start) < min(a.stop, b.stop)
-        for a in one.live_ranges
-        for b in other.live_ranges
-    )
+def _live_ranges(spans: Iterable[Span]) -> list[LiveRange]:
+    return [LiveRange(start, stop) for start, stop in merge_spans(spans)]
 
 
 def _fullest_position(part: EntryBuffers) -> int:

@@ -51,15 +51,7 @@ def used_overlaps(
 
 
 def _are_live_together(a: BufferInfo, b: BufferInfo) -> bool:
-    return (
-        any(
-            max(r.start, s.start) < min(r.stop, s.stop)
-            for r in a.live_ranges
-            for s in b.live_ranges
-        )
-        or b in a.conflicts
-        or a in b.conflicts
-    )
+    return a.is_live_with(b) or b in a.conflicts or a in b.conflicts
 
 
 def shared_bytes(a: PlacedBuffer, b: PlacedBuffer) -> int:

@@ -23,8 +23,8 @@ from usmp.objects.attributes import (
 from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.ops.record import QuantizedOp, operators_of, with_operators
 from usmp.support.unique_names import UniqueNames
-
-_SYMBOL = "global_symbol"
+from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
+from usmp.tir.nodes import nodes_of
 
 
 def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
@@ -88,7 +88,7 @@ class _Joined:
                 func = func if body.same_as(func.body) else func.with_body(body)
             if name == MAIN_FUNCTION_NAME:
                 main = GlobalVar(entry_function_name(entry))
-                self.functions[main] = _with_symbol(func, str(main.name_hint))
+                self.functions[main] = with_new_symbol(func, str(main.name_hint))
             else:
                 owner = entry if apart and name in allocating else ""
                 new = self._operator(variable, func, owner)
@@ -105,27 +105,24 @@ class _Joined:
                 return known
         name = self.names.unique(str(variable.name_hint))
         new = variable if name == str(variable.name_hint) else GlobalVar(name)
-        self.functions[new] = func if new.same_as(variable) else _with_symbol(func, name)
+        self.functions[new] = func if new.same_as(variable) else with_new_symbol(func, name)
         group.append((new, plain, owner))
         return new
 
 
 def _allocates(func: tirx.PrimFunc) -> bool:
     """Whether it has allocations that are planned, and not constant."""
-    found: list[tirx.AllocBuffer] = []
-    tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, found.append))
-    return any(is_plannable(s) and CONSTANT_DATA_ATTR not in s.annotations for s in found)
+    return any(
+        is_plannable(stmt) and CONSTANT_DATA_ATTR not in stmt.annotations
+        for stmt in nodes_of(func.body, tirx.AllocBuffer)
+    )
 
 
 def _plain(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    for name in (_SYMBOL, OPERATORS_ATTR):
+    for name in (GLOBAL_SYMBOL_ATTR, OPERATORS_ATTR):
         if func.attrs and name in func.attrs:
             func = func.without_attr(name)
     return func
-
-
-def _with_symbol(func: tirx.PrimFunc, name: str) -> tirx.PrimFunc:
-    return func.with_attr(_SYMBOL, name) if func.attrs and _SYMBOL in func.attrs else func
 
 
 def _with_records(func: tirx.PrimFunc, other: tirx.PrimFunc) -> tirx.PrimFunc:

@@ -28,7 +28,6 @@ from usmp.aot.main_values import (
 )
 from usmp.aot.state_windows import windows
 from usmp.aot.states import (
-    FLAG_NAME,
     copy_to_states,
     flag_tensor,
     set_once,
@@ -50,7 +49,7 @@ from usmp.objects.attributes import (
     STATES_FLAG_ATTR,
 )
 from usmp.objects.placed_state import StateTensor, digest_of
-from usmp.objects.state_info import StateInfo
+from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.states import states_of
@@ -101,7 +100,7 @@ class MainVersions:
         for other in attrs.get(INITIAL_STATES_ATTR, ()):
             builder.state(str(other.name), tensor_type(other), other)
         builder.flag_name = str(
-            attrs.get(STATES_FLAG_ATTR) or UniqueNames(states).unique(FLAG_NAME)
+            attrs.get(STATES_FLAG_ATTR) or UniqueNames(states).unique(STATES_FLAG_NAME)
         )
         kept = {int(state.output) for state in states.values()}
         returned = [index for index in range(len(results)) if index not in kept]
@@ -151,7 +150,7 @@ class _MainBuilder:
     states: dict[tirx.Buffer, StateInfo] = field(default_factory=dict)
     calls: MainCalls = field(default_factory=MainCalls)
     names: UniqueNames = field(default_factory=UniqueNames)
-    flag_name: str = FLAG_NAME
+    flag_name: str = STATES_FLAG_NAME
     kept_tensors: list[StateTensor] = field(default_factory=list)
 
     def version(self) -> _MainBuilder:

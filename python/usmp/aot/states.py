@@ -15,10 +15,6 @@ from usmp.aot.main_calls import MainCalls, call_statement
 from usmp.objects.placed_state import StateTensor, digest_of_names
 from usmp.objects.state_info import StateInfo
 
-FLAG_NAME = "states_are_set"
-"""The state that marks a first run: memory is zero at first, so this is 0 until the states have
-their initial values."""
-
 
 def flag_tensor(name: str, states: Iterable[StateInfo]) -> StateTensor:
     """What is in the state that marks a first run, which sets these states."""

@@ -98,10 +98,7 @@ def peak_within(plan: MemoryPlan, pool_name: str, positions: LiveRange) -> int:
             int(buffer.byte_offset) + int(buffer.size_bytes)
             for buffer in plan.buffers
             if buffer.pool_name == pool_name
-            and any(
-                max(live.start, positions.start) < min(live.stop, positions.stop)
-                for live in buffer.live_ranges
-            )
+            and any(live.intersects(positions) for live in buffer.live_ranges)
         ),
         default=0,
     )

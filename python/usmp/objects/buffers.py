@@ -42,6 +42,10 @@ class LiveRange(ValueObject):
     def __init__(self, start: int, stop: int) -> None:
         self.__ffi_init__(start, stop)
 
+    def intersects(self, other: LiveRange) -> bool:
+        """Whether there is a position in both."""
+        return max(self.start, other.start) < min(self.stop, other.stop)
+
 
 @c_class("usmp.BufferInfo", init=False)
 class BufferInfo(FFIObject):
@@ -101,6 +105,32 @@ class BufferInfo(FFIObject):
             int(kind),
             fixed_offset,
         )
+
+    def copy_with(
+        self,
+        pool_candidates: Iterable[PoolInfo] | None = None,
+        live_ranges: Iterable[LiveRange] | None = None,
+    ) -> BufferInfo:
+        """Another buffer like this one, without conflicts and overlaps.
+
+        Parameters
+        ----------
+        pool_candidates, live_ranges
+            in the place of its own.
+        """
+        return BufferInfo(
+            self.name_hint,
+            self.size_bytes,
+            self.pool_candidates if pool_candidates is None else pool_candidates,
+            self.alignment,
+            self.live_ranges if live_ranges is None else live_ranges,
+            self.kind,
+            self.fixed_offset,
+        )
+
+    def is_live_with(self, other: BufferInfo) -> bool:
+        """Whether there is a position at which the content of both matters."""
+        return any(a.intersects(b) for a in self.live_ranges for b in other.live_ranges)
 
     if TYPE_CHECKING:
 

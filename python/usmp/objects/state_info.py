@@ -6,6 +6,10 @@ import tvm
 import tvm_ffi
 from tvm_ffi.dataclasses import py_class
 
+STATES_FLAG_NAME = "states_are_set"
+"""The state that marks a first run: memory is zero at first, so this is 0 until the states have
+their initial values."""
+
 
 @py_class("usmp.StateInfo")
 class StateInfo(tvm_ffi.Object):

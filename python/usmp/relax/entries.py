@@ -9,6 +9,7 @@ from tvm.ir import GlobalVar, IRModule
 
 from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR
 from usmp.objects.entries import ONLY_ENTRY, check_concurrent, check_entries
+from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
 
 _PARTS = ("Primitive", "Composite", "Codegen")
 """Attributes of functions that passes made of a part of another one."""
@@ -63,7 +64,7 @@ def split_entries(mod: IRModule, names: list[str]) -> dict[str, IRModule]:
     }
     modules = {}
     for name in names:
-        main = mod[name].with_attr("global_symbol", ONLY_ENTRY)
+        main = mod[name].with_attr(GLOBAL_SYMBOL_ATTR, ONLY_ENTRY)
         modules[name] = IRModule({**others, GlobalVar(ONLY_ENTRY): main}).with_attrs(attrs)
     return modules
 
@@ -72,13 +73,12 @@ def join_functions(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
     """`mod`, its entries replaced by the `main` of each of these modules."""
     changed = IRModule(mod.functions, attrs=mod.attrs)
     for name, alone in modules.items():
-        func = alone[ONLY_ENTRY].with_attr("global_symbol", name)
+        func = alone[ONLY_ENTRY].with_attr(GLOBAL_SYMBOL_ATTR, name)
         changed.update_func(mod.get_global_var(name), func)
     return changed
 
 
 def _is_public(name: str, func: relax.Function) -> bool:
-    attrs = func.attrs or {}
-    if any(part in attrs for part in _PARTS):
+    if any(part in (func.attrs or {}) for part in _PARTS):
         return False
-    return name == ONLY_ENTRY or attrs.get("global_symbol") is not None
+    return name == ONLY_ENTRY or global_symbol(func) is not None

@@ -20,6 +20,7 @@ from usmp.objects.state_info import StateInfo
 from usmp.relax.entries import relax_entries
 from usmp.relax.states import states_of
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 
 
 def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> IRModule:
@@ -82,7 +83,7 @@ def _functions(
         name = str(variable.name_hint)
         if isinstance(func, tirx.PrimFunc):
             new_name = taken.unique(name)
-            added = _with_symbol(owned(func, name), new_name)
+            added = with_new_symbol(owned(func, name), new_name)
             variables[variable] = builder.add_func(added, new_name)
         else:
             variables[variable] = GlobalVar(entries.get(name) or taken.unique(name))
@@ -92,14 +93,9 @@ def _functions(
             owned(func, name), (GlobalVar, lambda used: variables.get(used, used))
         )
         if name in entries:
-            func = func.with_attr("global_symbol", str(new.name_hint))
-        functions[new] = _with_symbol(func, str(new.name_hint))
+            func = func.with_attr(GLOBAL_SYMBOL_ATTR, str(new.name_hint))
+        functions[new] = with_new_symbol(func, str(new.name_hint))
     return functions
-
-
-def _with_symbol(func: BaseFunc, name: str) -> BaseFunc:
-    is_public = func.attrs and func.attrs.get("global_symbol") is not None
-    return func.with_attr("global_symbol", name) if is_public else func
 
 
 def _with_own_states(func: BaseFunc, model: str, is_entry: bool) -> BaseFunc:

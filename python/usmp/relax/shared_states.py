@@ -10,13 +10,11 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import INITIAL_STATES_ATTR, STATES_ATTR, STATES_FLAG_ATTR
-from usmp.objects.state_info import StateInfo
+from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
 from usmp.relax.limits import Limits
 from usmp.relax.states import initial_array, states_of
 from usmp.relax.static_shapes import main_function
 from usmp.support.unique_names import UniqueNames
-
-_FLAG_NAME = "states_are_set"
 
 
 def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
@@ -224,7 +222,7 @@ def _set_together(
     groups = _groups(names, states)
     flags = UniqueNames(states)
     for group, members in groups:
-        flag = flags.unique(_FLAG_NAME)
+        flag = flags.unique(STATES_FLAG_NAME)
         for entry, own in names.items():
             if not group & set(own):
                 continue

@@ -28,6 +28,7 @@ from usmp.objects.attributes import (
 from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 from usmp.passes import ModulePass
+from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertPoolAllocationsToOffsets")
@@ -78,9 +79,9 @@ def _without_attributes(mod: IRModule) -> IRModule:
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
             body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, _without_pools))
-            symbol = func.attrs.get("global_symbol") if func.attrs else None
+            symbol = global_symbol(func)
             func = tirx.PrimFunc(func.params, body, func.ret_type)
-            func = func.with_attr("global_symbol", symbol) if symbol else func
+            func = func.with_attr(GLOBAL_SYMBOL_ATTR, symbol) if symbol else func
         functions[variable] = func
     return IRModule(functions)
 

@@ -9,6 +9,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, StringImm
 
+from usmp.tir.global_symbol import global_symbol
 from usmp.tir.math_functions import NUMBERS_OF_MATH_FUNCTIONS
 
 _CALLS_BY_NAME = (
@@ -53,9 +54,9 @@ class CallResolver:
         """Calls by a GlobalVar or by name, since each is asked for several times."""
         self._by_symbol = {name: name for name in self.functions}
         for name, func in self.functions.items():
-            symbol = func.attrs.get("global_symbol") if func.attrs else None
+            symbol = global_symbol(func)
             if symbol is not None:
-                self._by_symbol[str(symbol)] = name
+                self._by_symbol[symbol] = name
 
     def resolve(self, call: Call) -> PrimFuncCall | None:
         """The called PrimFunc, or None if `call` is an operator or calls something else.
