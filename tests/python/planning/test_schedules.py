@@ -25,8 +25,7 @@ from usmp.planning.session import planning_session
 
 @I.ir_module
 class Module:
-    """Chains of functions, and others that stand for them and let less of an input be overwritten:
-    none of the bytes behind the one that is read, 1, 5 and 9."""
+    """A chain of functions that let all of an input be overwritten that was read."""
 
     @T.prim_func
     def one(p: T.handle("int8"), q: T.handle("int8")):
@@ -34,22 +33,6 @@ class Module:
         b = T.decl_buffer((60,), "int8", data=q)
         for i in range(60):
             b[i] = a[i]
-
-    @T.prim_func
-    def two(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((60,), "int8", data=p)
-        b = T.decl_buffer((60,), "int8", data=q)
-        for i in range(30):
-            for j in range(2):
-                b[i * 2 + 1 - j] = a[i * 2 + j]
-
-    @T.prim_func
-    def six(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((60,), "int8", data=p)
-        b = T.decl_buffer((60,), "int8", data=q)
-        for i in range(10):
-            for j in range(6):
-                b[i * 6 + 5 - j] = a[i * 6 + j]
 
     @T.prim_func
     def narrow(p: T.handle("int8"), q: T.handle("int8")):
@@ -64,14 +47,6 @@ class Module:
         b = T.decl_buffer((20,), "int8", data=q)
         for i in range(20):
             b[i] = a[i]
-
-    @T.prim_func
-    def small_ten(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((20,), "int8", data=p)
-        b = T.decl_buffer((20,), "int8", data=q)
-        for i in range(2):
-            for j in range(10):
-                b[i * 10 + 9 - j] = a[i * 10 + j]
 
     @T.prim_func
     def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
@@ -113,12 +88,34 @@ class WithoutBuffers:
         WithoutBuffers.copy(x, y)
 
 
+def copy_of_reversed_runs(elements, run):
+    """Copies the elements of each run in reverse: the output may lie over the input where it begins
+    `run` - 1 bytes before it."""
+
+    @T.prim_func
+    def func(p: T.handle("int8"), q: T.handle("int8")):
+        a = T.decl_buffer((elements,), "int8", data=p)
+        b = T.decl_buffer((elements,), "int8", data=q)
+        for i in range(elements // run):
+            for j in range(run):
+                b[i * run + (run - 1) - j] = a[i * run + j]
+
+    return func
+
+
+FUNCTIONS = {
+    "one": Module["one"],
+    "two": copy_of_reversed_runs(60, 2),
+    "six": copy_of_reversed_runs(60, 6),
+    "small_one": Module["small_one"],
+    "small_ten": copy_of_reversed_runs(20, 10),
+}
 INSTRUCTIONS = {"one": 60, "two": 50, "six": 40, "small_one": 30, "small_ten": 25}
 FASTER = {"one": ["six", "two"], "small_one": ["small_ten"]}
 
 
 def function(name):
-    return with_schedule(Module[name], Schedule(name, INSTRUCTIONS[name]))
+    return with_schedule(FUNCTIONS[name], Schedule(name, INSTRUCTIONS[name]))
 
 
 def module(size_hint_bytes=None):

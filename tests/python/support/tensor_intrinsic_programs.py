@@ -35,18 +35,24 @@ HOST_OPTIONS = {
 
 BOARD_OPTIONS = ("-O2", "-O2 -DTVMGEN_PORTABLE", "-O0", "-Os", "-Og", "-O3 -fno-omit-frame-pointer")
 
-_THOROUGH = ("mps2-an386", "mps3-an547")
-"""A board with the DSP extension, and one with MVE: others run the same bodies as one of them, or
-the portable ones."""
 
-every_build = pytest.mark.parametrize(
-    ("board", "options"),
-    [
-        pytest.param(board, options, id=f"{board.name}{options.replace(' ', '')}")
-        for board in BOARDS
-        for options in (BOARD_OPTIONS if board.name in _THOROUGH else BOARD_OPTIONS[:1])
-    ],
-)
+def _builds(*thorough: str) -> pytest.MarkDecorator:
+    """All options on boards that have all bodies but the portable ones; the first on others."""
+    return pytest.mark.parametrize(
+        ("board", "options"),
+        [
+            pytest.param(board, options, id=f"{board.name}{options.replace(' ', '')}")
+            for board in BOARDS
+            for options in (BOARD_OPTIONS if board.name in thorough else BOARD_OPTIONS[:1])
+        ],
+    )
+
+
+every_build = _builds("mps2-an386", "mps3-an547")
+"""Of functions with bodies for the DSP extension, some also for MVE."""
+
+every_mve_build = _builds("mps3-an547")
+"""Of functions with bodies for MVE only."""
 
 _COMMON = """
 #include <string.h>
