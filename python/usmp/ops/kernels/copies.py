@@ -36,8 +36,8 @@ _LEAST_BYTES = 4
 _VECTOR_BYTES = 64
 """From this on, functions for vectors are worth a call."""
 
-Indices: TypeAlias = Mapping[tirx.Var, tirx.Expr]
-"""What the variables of the outer axes are."""
+_Known: TypeAlias = Mapping[tirx.Var, tirx.Expr]
+"""The values of the variables of axes."""
 
 
 def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
@@ -75,8 +75,8 @@ def _is_copied(value: tirx.Expr) -> bool:
 
 
 @dataclass(frozen=True)
-class _Run:
-    """Statements, and how many copies they make."""
+class _Statement:
+    """A statement, and how many copies it makes."""
 
     stmt: tirx.Stmt
     count: int
@@ -97,8 +97,8 @@ class _Copies:
         return int(tvm.DataType(str(self.output.dtype)).itemsize)
 
     def of_axis(
-        self, axis: int, value: tirx.Expr, outer: Indices, ranges: Mapping[tirx.Var, range]
-    ) -> _Run | None:
+        self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
+    ) -> _Statement | None:
         """What fills all elements at some indices of the outer axes, which lie in these ranges."""
         var, extent = self.axes[axis], self.extents[axis]
         parts = []
@@ -109,30 +109,32 @@ class _Copies:
             if part is None:
                 return None
             parts.append(part)
-        return _Run(sequence([part.stmt for part in parts]), sum(part.count for part in parts))
+        return _Statement(
+            sequence([part.stmt for part in parts]), sum(part.count for part in parts)
+        )
 
     def _part(
-        self, axis: int, value: tirx.Expr, outer: Indices, ranges: Mapping[tirx.Var, range]
-    ) -> _Run | None:
+        self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
+    ) -> _Statement | None:
         """The same for a range of the axis, in which no condition on it changes."""
         var = self.axes[axis]
         inside, dtype = ranges[var], str(var.ty.dtype)
         count = len(inside) * prod(self.extents[axis + 1 :])
         first = tirx.IntImm(dtype, inside.start)
         if self._is_run(axis, value, ranges):
-            return _Run(self._run(value, self._at(axis, outer, first), count), 1)
+            return _Statement(self._run(value, self._at(axis, outer, first), count), 1)
         if axis + 1 == len(self.axes):
             return None
-        found: list[_Run | None] = []
+        found: list[_Statement | None] = []
 
         def body(i: tirx.Expr) -> tirx.Stmt:
             found.append(self.of_axis(axis + 1, value, {**outer, var: first + i}, ranges))
             return found[0].stmt if found[0] else tirx.Evaluate(0)
 
         stmt = loop(var.name, len(inside), body, dtype)
-        return _Run(stmt, len(inside) * found[0].count) if found[0] else None
+        return _Statement(stmt, len(inside) * found[0].count) if found[0] else None
 
-    def _at(self, axis: int, outer: Indices, first: tirx.Expr) -> dict[tirx.Var, tirx.Expr]:
+    def _at(self, axis: int, outer: _Known, first: tirx.Expr) -> dict[tirx.Var, tirx.Expr]:
         """The indices of the first element of a run that begins at `first` of an axis."""
         zeros = {var: tirx.IntImm(str(var.ty.dtype), 0) for var in self.axes[axis + 1 :]}
         return {**outer, self.axes[axis]: first, **zeros}
@@ -155,7 +157,7 @@ class _Copies:
         rest = analyzer.simplify(offset)
         return not any(var in self.axes[axis:] for var in nodes_of(rest, tirx.Var))
 
-    def _run(self, value: tirx.Expr, first: Indices, count: int) -> tirx.Stmt:
+    def _run(self, value: tirx.Expr, first: _Known, count: int) -> tirx.Stmt:
         """`count` elements from some indices of the output on."""
         size = count * self.itemsize
         vectors = "mve_" if self.core.has_mve and size >= _VECTOR_BYTES else ""

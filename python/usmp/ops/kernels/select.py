@@ -26,6 +26,7 @@ from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
 from usmp.ops.kernels.weighted_transposed_conv2d import transposed_conv2d_kernel
 
 Selector = Callable[[OperatorCall, Core], "Kernel | None"]
+"""Gives the kernel of an operator on a core; None if it is for another one."""
 
 _KERNELS: tuple[Selector, ...] = (
     mve_conv2d_kernel,
@@ -46,6 +47,7 @@ _KERNELS: tuple[Selector, ...] = (
     channel_tiles_kernel,
     copy_kernel,
 )
+"""The first that takes an operator computes it: those for vectors, for tiles, and for the rest."""
 
 
 def select_kernel(call: OperatorCall, core: Core) -> Kernel | None:
