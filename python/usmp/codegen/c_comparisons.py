@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tvm import tirx
 from tvm.ir import Var
 from tvm.tirx import IntImm
@@ -12,6 +10,7 @@ from usmp.analysis.integer_ranges import Range, type_range
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c_types import is_floating
 from usmp.codegen.calls import may_have_effects
+from usmp.tir.nodes import conjuncts
 
 _MIRRORED: dict[type, type] = {
     tirx.EQ: tirx.EQ,
@@ -49,21 +48,13 @@ def is_contradiction(expr: tirx.And, calls: CallResolver) -> bool:
     if may_have_effects(expr, calls):
         return False
     ranges: dict[Var, Range] = {}
-    for conjunct in _conjuncts(expr):
+    for conjunct in conjuncts(expr):
         bound = _bound(conjunct)
         if bound is not None:
             variable, (low, high) = bound
             least, greatest = ranges.get(variable, (low, high))
             ranges[variable] = (max(least, low), min(greatest, high))
     return any(low > high for low, high in ranges.values())
-
-
-def _conjuncts(expr: tirx.Expr) -> Iterator[tirx.Expr]:
-    if isinstance(expr, tirx.And):
-        yield from _conjuncts(expr.a)
-        yield from _conjuncts(expr.b)
-    else:
-        yield expr
 
 
 def _bound(expr: tirx.Expr) -> tuple[Var, Range] | None:

@@ -22,6 +22,13 @@ def mentions(root: Any, var: Var) -> bool:
     return any(found.same_as(var) for found in nodes_of(root, Var))
 
 
+def conjuncts(condition: tirx.Expr) -> list[tirx.Expr]:
+    """The conditions that hold together where this one holds."""
+    if isinstance(condition, tirx.And):
+        return [*conjuncts(condition.a), *conjuncts(condition.b)]
+    return [condition]
+
+
 def sequence(statements: tirx.Stmt | Iterable[tirx.Stmt]) -> tirx.Stmt:
     """One statement after the other; TIR has no sequence of less than two."""
     if isinstance(statements, tirx.Stmt):

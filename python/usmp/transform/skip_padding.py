@@ -13,8 +13,6 @@ moved out of the loops that it does not depend on:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import tvm
 import tvm_ffi
 from tvm import sym, tirx
@@ -22,7 +20,7 @@ from tvm.ir import Call, IRModule, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.passes import ModulePass, with_prim_funcs
-from usmp.tir.nodes import mentions, nodes_of
+from usmp.tir.nodes import conjuncts, mentions, nodes_of
 
 _IF_THEN_ELSE = "prim.if_then_else"
 
@@ -100,11 +98,11 @@ def _hoist(loop: tirx.For) -> tirx.Stmt:
     body = loop.body
     if not isinstance(body, tirx.IfThenElse) or body.else_case is not None:
         return loop
-    conjuncts = list(_conjuncts(body.condition))
-    if any(_reads_memory(conjunct) for conjunct in conjuncts):
+    conditions = conjuncts(body.condition)
+    if any(_reads_memory(condition) for condition in conditions):
         return loop
-    inner = [c for c in conjuncts if mentions(c, loop.loop_var)]
-    outer = [c for c in conjuncts if not mentions(c, loop.loop_var)]
+    inner = [c for c in conditions if mentions(c, loop.loop_var)]
+    outer = [c for c in conditions if not mentions(c, loop.loop_var)]
     if not outer:
         return loop
     content = tirx.IfThenElse(tirx.all(*inner), body.then_case, None) if inner else body.then_case
@@ -120,11 +118,3 @@ def _hoist(loop: tirx.For) -> tirx.Stmt:
         loop.span,
     )
     return tirx.IfThenElse(tirx.all(*outer), remaining, None)
-
-
-def _conjuncts(condition: tirx.Expr) -> Iterable[tirx.Expr]:
-    if isinstance(condition, tirx.And):
-        yield from _conjuncts(condition.a)
-        yield from _conjuncts(condition.b)
-    else:
-        yield condition

@@ -25,7 +25,7 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts, unrolled_loop
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts, substituted, take_apart
-from usmp.tir.nodes import mentions, nodes_of, sequence
+from usmp.tir.nodes import conjuncts, mentions, nodes_of, sequence
 
 _TILES = {"float32": (8, 4, 2, 1), "int32": (4, 2, 1), "int64": (2, 1)}
 """Accumulators that have registers, by their type."""
@@ -239,15 +239,9 @@ def _guards(expr: tirx.Expr) -> list[tirx.Expr]:
         part
         for call in nodes_of(expr, Call)
         if is_op(call, "prim.if_then_else")
-        for part in _conjuncts(call.args[0])
+        for part in conjuncts(call.args[0])
     ]
     return guards if all(_is_linear(guard) for guard in guards) else []
-
-
-def _conjuncts(condition: tirx.Expr) -> list[tirx.Expr]:
-    if isinstance(condition, tirx.And):
-        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
-    return [condition]
 
 
 def _is_linear(expr: tirx.Expr) -> bool:
