@@ -4,45 +4,48 @@ from __future__ import annotations
 
 _CHECK = """
 static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t columns) {
-  const int32_t pixels = AT_ONCE * between(1, 3);
-  const int32_t channels = AT_ONCE == 2 ? 4 * between(1, 3) : between(1, 9);
+  const int32_t pixels = AT_ONCE == 4 ? between(1, 9) : AT_ONCE * between(1, 3);
+  const int32_t most = AT_ONCE == 4 ? 7 : 9;
+  const int32_t channels = AT_ONCE == 2 ? 4 * between(1, 3) : between(1, most);
   const int32_t copies = AT_ONCE == 2 && between(0, 2) == 0;
   const int32_t rows = many_rows ? between(1, 4) : 1;
   const int32_t row_distance = between(0, columns + 20), x_distance = between(0, columns + 3);
   const int32_t y_distance = channels + (copies ? 0 : between(0, 3));
   const int32_t zero_point = between(-128, 127);
   const int32_t low = up ? between(zero_point, 127) : between(-128, 127), high = between(low, 127);
-  const int32_t blocks = (columns + 15) / 16, groups = (channels + 3) / 4;
+  const int32_t blocks = (columns + 15) / 16;
+  const int32_t groups = (channels + TOGETHER - 1) / TOGETHER;
   const int32_t x_size = (pixels - 1) * x_distance + (rows - 1) * row_distance + columns;
   const int32_t y_size = (pixels - 1) * y_distance + channels;
-  const int32_t w_size = groups * rows * blocks * 64;
+  const int32_t w_size = groups * rows * blocks * TOGETHER * 16;
   int8_t* const x = buffer(0, x_size, between(0, 3));
   int8_t* const y = buffer(1, y_size, between(0, 3));
   int8_t* const few = buffer(5, 2 * y_distance, between(0, 3));
   int8_t* const w = buffer(2, w_size, between(0, 3));
   int8_t* const plain = buffer(3, channels * rows * columns, 0);
-  int32_t* const records = (int32_t*)(void*)buffer(4, groups * 32, 0);
+  int32_t* const records = (int32_t*)(void*)buffer(4, groups * TOGETHER * 8, 0);
   int32_t bias[12], shift[12], multiplier[12];
   const int32_t extreme = between(0, 3) == 0;
   for (int32_t i = 0; i < x_size; ++i)
     x[i] = (int8_t)(extreme ? between(0, 1) * 255 - 128 : between(-128, 127));
   for (int32_t i = 0; i < y_size; ++i) y[i] = 85;
   memset(w, 0, (size_t)w_size);
-  memset(records, 0, (size_t)(groups * 32));
+  memset(records, 0, (size_t)(groups * TOGETHER * 8));
   for (int32_t c = 0; c < channels; ++c) {
     bias[c] = between(-(1 << 22), 1 << 22);
     if (between(0, 1)) bias[c] = between(-2000, 2000);
     shift[c] = between(1, 22);
     multiplier[c] = 1 << 30 | between(0, (1 << 30) - 1);
     if (between(0, 3) == 0) multiplier[c] = 1 << 30;
-    records[c / 4 * 8 + c % 4] = (int32_t)((uint32_t)bias[c] << 8 | (uint32_t)(-shift[c] & 255));
-    records[c / 4 * 8 + c % 4 + 4] = multiplier[c];
+    int32_t* const record = records + c / TOGETHER * TOGETHER * 2 + c % TOGETHER;
+    record[0] = (int32_t)((uint32_t)bias[c] << 8 | (uint32_t)(-shift[c] & 255));
+    record[TOGETHER] = multiplier[c];
     for (int32_t row = 0; row < rows; ++row)
       for (int32_t k = 0; k < columns; ++k) {
         const int8_t value = (int8_t)(extreme ? between(0, 1) * 254 - 127 : between(-127, 127));
         plain[(c * rows + row) * columns + k] = value;
-        w[(((c / 4 * rows + row) * blocks + (k / 16 + 1) % blocks) * 4 + c % 4) * 16 + k % 16] =
-            value;
+        const int32_t block = (c / TOGETHER * rows + row) * blocks + (k / 16 + 1) % blocks;
+        w[(block * TOGETHER + c % TOGETHER) * 16 + k % 16] = value;
       }
   }
   function(x, w, records, copies ? few : y, x_distance, y_distance, pixels, channels, columns, rows,
@@ -65,9 +68,7 @@ static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t
 }
 
 static void check(void) {
-  static conv2d* const functions[] = {tvmgen_mve_conv2d_NAME, tvmgen_mve_conv2d_NAME_up,
-                                      tvmgen_mve_conv2d_NAME_rows,
-                                      tvmgen_mve_conv2d_NAME_rows_up};
+  static conv2d* const functions[] = {FUNCTIONS};
   for (int32_t i = 0; i < 4; ++i) {
     for (int32_t columns = 1; columns <= 240; columns += columns < 66 ? 1 : 29) {
       for (int32_t times = 0; times < 4; ++times) {
@@ -80,13 +81,18 @@ static void check(void) {
 
 
 def convolution_check(pixels: int) -> str:
-    """A function `check` of the functions for 1 or 2 pixels at once."""
+    """A function `check` of the functions for 1, 2 or 4 pixels at once."""
     is_pair = pixels == 2
     numbers = ["int32_t"] * 10 + ["int8_t*"] * is_pair
     types = ", ".join(["const int8_t*", "const int8_t*", "const int32_t*", "int8_t*", *numbers])
+    # One function for four pixels stands for all four.
+    suffixes = [""] * 4 if pixels == 4 else ["", "_up", "_rows", "_rows_up"]
+    name = f"tvmgen_mve_conv2d_{pixels}x{1 if pixels == 4 else 4}"
     macros = f"""
 #define AT_ONCE {pixels}
+#define TOGETHER {1 if pixels == 4 else 4}
 #define COPY {", copies ? y : 0" if is_pair else ""}
+#define FUNCTIONS {", ".join(name + suffix for suffix in suffixes)}
 typedef void conv2d({types});
 """
-    return macros + _CHECK.replace("NAME", f"{pixels}x4")
+    return macros + _CHECK

@@ -23,3 +23,9 @@ SCHEDULES = {
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_models(name, core, monkeypatch):
     check_kernel(name, core, SCHEDULES[name], monkeypatch)
+
+
+@pytest.mark.parametrize("outputs", ["one_output", "three_outputs"])
+def test_few_outputs_are_computed_of_four_pixels_on_vectors(outputs, monkeypatch):
+    name = f"conv_2d_kernel_1x1_{outputs}"
+    check_kernel(name, "cortex-m55", "4 pixels x 1 channel, vectors", monkeypatch)

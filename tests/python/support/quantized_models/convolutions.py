@@ -205,6 +205,8 @@ ORDINARY = {
         shape=(1, 5, 6, 8), channels=4, groups=4, weights=Weights(per_channel=False)
     ),
     "one_output_channel": Conv(channels=1),
+    "kernel_1x1_one_output": Conv((2, 7, 9, 20), channels=1, window=Window((1, 1))),
+    "kernel_1x1_three_outputs": Conv(channels=3, window=Window((1, 1))),
     "first_layer": Conv(
         shape=(1, 16, 16, 3), channels=8, window=Window(stride=(2, 2)), zero_points=(-128, -128)
     ),

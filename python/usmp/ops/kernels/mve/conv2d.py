@@ -1,7 +1,8 @@
 """The kernels of `conv2d` operators for cores with MVE.
 
 Two pixels and four output channels at a time where windows lie in the data; others are copied
-first, padding included. An addition after the convolution is one of some pixels at a time.
+first, padding included. Few output channels are computed of four pixels at a time. An addition
+after the convolution is one of some pixels at a time.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_of
-from usmp.ops.kernels.mve.costs import products_instructions
+from usmp.ops.kernels.mve.costs import products_instructions, quads_instructions
 from usmp.ops.kernels.mve.ending import VectorEnding, vector_ending
 from usmp.ops.kernels.mve.products import (
     MOST_COLUMNS,
+    MOST_IN_QUADS,
     Line,
     Products,
     Rows,
@@ -57,14 +59,21 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     layout = _layout(window, int(operator.data.shape[3]), weight.shape[0])
     if layout is None:
         return None
-    values, records = packed_weight(weight, layout.rows), packed_records(ending)
+    outputs = weight.shape[0]
+    in_quads = ending.is_plain and _is_faster_in_quads(window, layout.rows, outputs)
+    together = 1 if in_quads else 4
+    values = packed_weight(weight, layout.rows, together)
+    records = packed_records(ending, together)
     parameters = (
         tirx.decl_buffer(values.shape, "int8", "weight"),
         tirx.decl_buffer(records.shape, "int32", "records"),
     )
-    by = Products(*parameters, layout.rows, layout.distance, weight.shape[0], ending.limits)
+    by = Products(
+        *parameters, layout.rows, layout.distance, outputs, ending.limits, in_quads=in_quads
+    )
     plain = _Convolution(operator, window, by, layout.copies, addition, False)
-    smallest = replace(plain, copies_pairs=True) if plain.is_one_line else plain.on_the_stack()
+    copies_pairs = plain.is_one_line and by.takes_pairs
+    smallest = replace(plain, copies_pairs=True) if copies_pairs else plain.on_the_stack()
     ways = [plain, smallest] if smallest is not None else [plain]
     replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
     replaced |= {own: [] for own in operator.ending}
@@ -89,6 +98,25 @@ def _addition_after(operator: WeightedOperator, ending: VectorEnding) -> Additio
         and [int(e) for e in other.source.shape] == [int(e) for e in output.shape]
     )
     return addition if is_plain else None
+
+
+def _is_one_line(window: Window) -> bool:
+    """Whether each output pixel is made of the pixel there."""
+    return (
+        window.kernel == window.strides == (1, 1)
+        and window.padding == (0, 0)
+        and window.output == window.data
+    )
+
+
+def _is_faster_in_quads(window: Window, rows: Rows, outputs: int) -> bool:
+    """Whether four pixels at a time take less instructions, and no more memory: outputs must not
+    lie over the pixels that follow the four."""
+    pixels, inputs = window.output[0] * window.output[1], rows.rows * rows.columns
+    if not _is_one_line(window) or outputs > min(inputs, MOST_IN_QUADS):
+        return False
+    by_channels = products_instructions(rows, outputs, pixels, False)
+    return quads_instructions(rows, outputs, pixels) < by_channels
 
 
 @dataclass(frozen=True)
@@ -138,6 +166,9 @@ class _Convolution:
     def tiled(self) -> TiledBody:
         """The loops, and what they take."""
         pixels = self.window.output[0] * self.window.output[1]
+        if self.by.in_quads:
+            instructions = quads_instructions(self.by.rows, self.by.channels, pixels)
+            return TiledBody(self.loops(), Schedule("4 pixels x 1 channel, vectors", instructions))
         instructions = products_instructions(
             self.by.rows, self.by.channels, pixels, self.copies_pairs
         )
@@ -180,14 +211,7 @@ class _Convolution:
     @property
     def is_one_line(self) -> bool:
         """Whether all pixels are computed as they follow each other in memory."""
-        window = self.window
-        return (
-            self.addition is None
-            and window.kernel == (1, 1)
-            and window.strides == (1, 1)
-            and window.padding == (0, 0)
-            and window.output == window.data
-        )
+        return self.addition is None and _is_one_line(self.window)
 
     def _scratch(self) -> _Scratch:
         window, channels = self.window, self.by.channels

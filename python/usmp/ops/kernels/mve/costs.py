@@ -21,6 +21,12 @@ def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: boo
     return _CALL + pairs * pair + rest * single
 
 
+def quads_instructions(rows: Rows, channels: int, pixels: int) -> int:
+    """Of all channels of pixels, four at a time."""
+    row = 10 * rows.blocks + 9
+    return _CALL + -(-pixels // 4) * (40 + channels * (rows.rows * row + 24))
+
+
 def window_instructions(rows: int, columns: int, channels: int) -> int:
     """Of a window, of which some channels of each pixel are copied."""
     return _CALL + rows * (15 + columns * (7 + 3 * -(-channels // LANES)))

@@ -72,11 +72,11 @@ def _innermost(value: tirx.Expr, rescale: Call | None) -> tuple[tirx.Expr, Limit
 
 
 def rescaled(
-    accumulator: tirx.Expr, records: tirx.Var, index: tirx.Expr, limits: Limits
+    accumulator: tirx.Expr, records: tirx.Var, index: tirx.Expr, limits: Limits, together: int = 4
 ) -> tirx.Expr:
     """The int8 that an accumulator becomes by a record, of which `index` is the first number and
-    the multiplier is four later."""
-    packed, multiplier = records[index], records[index + 4]
+    the multiplier is as much later as records lie together."""
+    packed, multiplier = records[index], records[index + together]
     biased = accumulator + (packed >> _int32(8))
     shift = (_int32(0) - packed) & _int32(255)
     value = tirx.call_pure_extern(

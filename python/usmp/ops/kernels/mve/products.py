@@ -16,6 +16,9 @@ LANES = 16
 MOST_COLUMNS = 240
 """Of a row: functions reach as many from one pointer."""
 
+MOST_IN_QUADS = 7
+"""Channels of four pixels that functions keep until all are computed."""
+
 FARTHEST = 2**16 - 1
 """The offset of an output that is stored by its offset from the first of two pixels."""
 
@@ -41,33 +44,36 @@ def split_run(taps: int) -> Rows | None:
     return Rows(found, taps // found) if taps // found >= min(taps, LANES) else None
 
 
-def packed_weight(weight: np.ndarray, rows: Rows) -> np.ndarray:
-    """Weights of four channels at a time, the last vector of each row before the others.
+def packed_weight(weight: np.ndarray, rows: Rows, together: int = 4) -> np.ndarray:
+    """Weights of some channels at a time, the last vector of each row before the others.
 
     Parameters
     ----------
     weight
         (channels, rows * columns) of int8.
+    together
+        how many channels.
 
     Returns
     -------
     numpy.ndarray
-        (channels / 4, rows, vectors, 4, 16), flat.
+        (channels / together, rows, vectors, together, 16), flat.
     """
     channels = weight.shape[0]
-    shape = (-(-channels // 4) * 4, rows.rows, rows.blocks * LANES)
+    shape = (-(-channels // together) * together, rows.rows, rows.blocks * LANES)
     padded = np.zeros(shape, np.int8)
     padded[:channels, :, : rows.columns] = weight.reshape(channels, rows.rows, rows.columns)
-    blocks = padded.reshape(-1, 4, rows.rows, rows.blocks, LANES).transpose(0, 2, 3, 1, 4)
+    blocks = padded.reshape(-1, together, rows.rows, rows.blocks, LANES).transpose(0, 2, 3, 1, 4)
     return np.ascontiguousarray(np.roll(blocks, 1, axis=2)).ravel()
 
 
-def packed_records(ending: VectorEnding) -> np.ndarray:
-    """(channels / 4, 2, 4), flat: bias and shift of four channels, then their multipliers."""
+def packed_records(ending: VectorEnding, together: int = 4) -> np.ndarray:
+    """(channels / together, 2, together), flat: bias and shift of some channels, then their
+    multipliers."""
     channels = ending.packed.size
-    records = np.zeros((2, -(-channels // 4) * 4), np.int32)
+    records = np.zeros((2, -(-channels // together) * together), np.int32)
     records[0, :channels], records[1, :channels] = ending.packed, ending.multiplier
-    return np.ascontiguousarray(records.reshape(2, -1, 4).transpose(1, 0, 2)).ravel()
+    return np.ascontiguousarray(records.reshape(2, -1, together).transpose(1, 0, 2)).ravel()
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,9 @@ class Products:
         of the outputs.
     first
         how many times four channels have weights and records before these.
+    in_quads
+        whether pixels are computed four at a time, of `MOST_IN_QUADS` channels at most: each has
+        weights and records by itself.
     """
 
     weight: tirx.Var
@@ -129,6 +138,7 @@ class Products:
     channels: int
     limits: Limits
     first: tirx.Expr | int = 0
+    in_quads: bool = False
 
     @property
     def takes_pairs(self) -> bool:
@@ -147,6 +157,8 @@ def products(
         of two pixels: they are copied from there when both are computed, so that the output may lie
         over the data up to the very pixel.
     """
+    if by.in_quads:
+        return [_quads(by, data, output, pixels)]
     pairs = pixels // 2 * 2 if by.takes_pairs else 0
     statements = []
     if pairs:
@@ -208,26 +220,40 @@ def _pairs(
     return tensor_intrin(_symbol(by, 2), arguments, _nest(((tile, pixels // 2),), body))
 
 
+def _quads(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
+    tile = tirx.Var("tile", "int32")
+    whole, rest = divmod(pixels, 4)
+    quads = []
+    if whole:
+        quad = _tile(by, data.moved(tile * 4), output.moved(tile * 4), 4)
+        quads.append(_nest(((tile, whole),), quad))
+    if rest:
+        quads.append(_tile(by, data.moved(whole * 4), output.moved(whole * 4), rest))
+    arguments = _arguments(by, data, output, pixels)
+    return tensor_intrin("tvmgen_mve_conv2d_4x1", arguments, sequence(quads))
+
+
 def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
-    """Four channels at a time of pixels that are computed at once: what a channel is computed from
-    is read before any of the four is stored."""
-    rows, groups = by.rows, -(-by.channels // 4)
+    """Four channels at a time, in quads all, of pixels that are computed at once: what a channel is
+    computed from is read before any of them is stored."""
+    rows, at_once = by.rows, by.channels if by.in_quads else 4
+    groups, together = -(-by.channels // at_once), 1 if by.in_quads else 4
     group, row, k, p, c = (tirx.Var(name, "int32") for name in ("group", "row", "k", "p", "c"))
-    acc = tirx.decl_buffer((pixels * 4,), "int32", "acc", scope="local")
+    acc = tirx.decl_buffer((pixels * at_once,), "int32", "acc", scope="local")
     element = data.at(p * data.distance + row * by.row_distance + k)
     block = tirx.floormod(tirx.floordiv(k, LANES) + 1, rows.blocks)
-    four = by.first + group
-    place = ((four * rows.rows + row) * rows.blocks + block) * 4 + c
+    packed, lane = (c, 0) if by.in_quads else (by.first + group, c)
+    place = ((packed * rows.rows + row) * rows.blocks + block) * together + lane
     factor = by.weight[place * LANES + tirx.floormod(k, LANES)]
-    at = p * 4 + c
+    at = p * at_once + c
     product = element.astype("int32") * factor.astype("int32")
-    value = rescaled(acc[at], by.records, four * 8 + c, by.limits)
-    store = output.store(p * output.distance + group * 4 + c, value)
-    if by.channels % 4:
-        store = tirx.IfThenElse(group * 4 + c < by.channels, store, None)
+    value = rescaled(acc[at], by.records, packed * 2 * together + lane, by.limits, together)
+    store = output.store(p * output.distance + group * at_once + c, value)
+    if by.channels % at_once:
+        store = tirx.IfThenElse(group * at_once + c < by.channels, store, None)
     begun = tirx.BufferStore(acc, tirx.IntImm("int32", 0), [at])
     added = tirx.BufferStore(acc, acc[at] + product, [at])
-    all_of = ((p, pixels), (c, 4))
+    all_of = ((p, pixels), (c, at_once))
     body = sequence(
         [
             tirx.AllocBuffer(acc),

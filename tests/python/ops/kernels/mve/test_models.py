@@ -16,6 +16,8 @@ TARGET = "c -mcpu=cortex-m55"
 FUNCTIONS = {
     "conv_2d_same": "tvmgen_mve_window(",
     "conv_2d_kernel_1x1": "tvmgen_mve_conv2d_",
+    "conv_2d_kernel_1x1_one_output": "tvmgen_mve_conv2d_4x1(",
+    "conv_2d_kernel_1x1_three_outputs": "tvmgen_mve_conv2d_4x1(",
     "conv_2d_kernel_2x2_stride_2_valid": "tvmgen_mve_conv2d_",
     "conv_2d_kernel_larger_than_input": "tvmgen_mve_window(",
     "conv_2d_dilation_3x1_valid": "tvmgen_mve_conv2d_",

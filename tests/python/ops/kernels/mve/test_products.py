@@ -37,18 +37,19 @@ def test_rows_of_taps_that_follow_each_other(taps, rows):
     assert split_run(taps) == rows
 
 
+@pytest.mark.parametrize("together", [1, 4])
 @pytest.mark.parametrize(
     ("channels", "rows"), [(4, Rows(1, 16)), (5, Rows(3, 40)), (8, Rows(2, 9))]
 )
-def test_each_weight_has_its_place_and_others_are_zero(channels, rows):
+def test_each_weight_has_its_place_and_others_are_zero(channels, rows, together):
     count = channels * rows.rows * rows.columns
     weight = (np.arange(count) % 126 + 1).astype(np.int8).reshape(channels, -1)
-    packed = packed_weight(weight, rows)
-    assert packed.size == -(-channels // 4) * rows.rows * rows.blocks * 64
+    packed = packed_weight(weight, rows, together)
+    assert packed.size == -(-channels // together) * rows.rows * rows.blocks * together * 16
     assert np.count_nonzero(packed) == count
     for c, row, k in np.ndindex(channels, rows.rows, rows.columns):
-        block = (k // 16 + 1) % rows.blocks
-        place = (((c // 4 * rows.rows + row) * rows.blocks + block) * 4 + c % 4) * 16 + k % 16
+        block = (c // together * rows.rows + row) * rows.blocks + (k // 16 + 1) % rows.blocks
+        place = (block * together + c % together) * 16 + k % 16
         assert packed[place] == weight[c, row * rows.columns + k]
 
 
@@ -57,6 +58,7 @@ def test_records_of_four_channels_are_followed_by_their_multipliers():
     ending = VectorEnding(multiplier, multiplier * 10, Limits(0, -128, 127), (None, None))
     expected = [10, 20, 30, 40, 1, 2, 3, 4, 50, 0, 0, 0, 5, 0, 0, 0]
     assert packed_records(ending).tolist() == expected
+    assert packed_records(ending, 1).tolist() == [10, 1, 20, 2, 30, 3, 40, 4, 50, 5]
 
 
 @pytest.mark.parametrize(
