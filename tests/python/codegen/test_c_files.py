@@ -53,6 +53,7 @@ def test_files():
         "tensor_intrin_dot_mve.c",
         "tensor_intrin_dot_steps.c",
         "tensor_intrin_dot_vectors.c",
+        "tensor_intrin_extremes.c",
         "tensor_intrin_features.h",
         "tensor_intrin_mve.c",
         "tensor_intrin_mve_conv2d_1x4.c",

@@ -1,4 +1,5 @@
-"""Sums, products and means by cores with MVE against plain loops, on this host and on boards."""
+"""Elements of tensors and of windows by cores with MVE against plain loops, on this host and on
+boards."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from support.tensor_intrinsic_programs import (
 CHECK = """
 static void check_add(int32_t n) {
   const int32_t same = between(0, 1), equal = between(0, 4) == 0;
+  const int32_t sign_b = between(0, 1) ? 1 : -1, sign_a = sign_b > 0 && between(0, 1) ? -1 : 1;
   int8_t before[40];
   int8_t* const a = buffer(0, n, between(0, 3));
   int8_t* const b = buffer(1, n, between(0, 3));
@@ -26,13 +28,14 @@ static void check_add(int32_t n) {
   fill(a, n, between(0, 5)), fill(b, n, between(0, 5));
   memcpy(before, a, (size_t)n);
   /* Halves are exact: what needs no shift is shifted left by one more, and right by one. */
-  tvmgen_mve_add(a, b, y, n, -a_zero * (1 << 19), equal ? 21 : 20,
-                 -b_zero * (1 << (equal ? 21 : 20)), multiplier_b, equal ? 1 : shift_b, multiplier,
-                 shift, zero_point, low, high);
+  tvmgen_mve_add(a, b, y, n, sign_a * (1 << 19), -sign_a * a_zero * (1 << 19), equal ? 21 : 20,
+                 -b_zero * (1 << (equal ? 21 : 20)), multiplier_b, equal ? 1 : shift_b, sign_b,
+                 multiplier, shift, zero_point, low, high);
   for (int32_t i = 0; i < n; ++i) {
     const int32_t left = rescaled((before[i] - a_zero) * (1 << 20), 1 << 30, 0);
     const int32_t right = rescaled((b[i] - b_zero) * (1 << 20), multiplier_b, shift_b);
-    const int32_t sum = rescaled(left + right, multiplier, shift) + zero_point;
+    const int32_t terms = sign_a * left + sign_b * right;
+    const int32_t sum = rescaled(terms, multiplier, shift) + zero_point;
     if (y[i] != clamped(sum, low, high)) failure = "add";
   }
 }
@@ -53,6 +56,47 @@ static void check_multiply(int32_t n) {
     const int32_t value = rescaled(product, multiplier, shift) + zero_point;
     if (y[i] != clamped(value, low, high)) failure = "multiply";
   }
+}
+static void check_requantize(int32_t n) {
+  const int32_t same = between(0, 1), left = between(0, 2) ? 0 : between(1, 20);
+  const int32_t right = left ? 0 : between(0, 12), offset = between(-127, 128);
+  int8_t before[40];
+  int8_t* const x = buffer(0, n, between(0, 3));
+  int8_t* const y = same ? x : buffer(1, n, between(0, 3));
+  const int32_t multiplier = between(1 << 30, 2147483646), zero_point = between(-128, 127);
+  const int32_t low = between(-128, 127), high = between(low, 127);
+  fill(x, n, between(0, 5));
+  memcpy(before, x, (size_t)n);
+  tvmgen_mve_requantize(x, y, n, offset * (1 << left), left, multiplier, right, zero_point, low,
+                        high);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t value = rescaled((before[i] + offset) * (1 << left), multiplier, right);
+    if (y[i] != clamped(value + zero_point, low, high)) failure = "requantize";
+  }
+}
+static void check_extremes(int32_t n) {
+  const int32_t same = between(0, 1), least = between(0, 1);
+  int8_t before[40];
+  int8_t* const a = buffer(0, n, between(0, 3));
+  int8_t* const b = buffer(1, n, between(0, 3));
+  int8_t* const y = same ? a : buffer(2, n, between(0, 3));
+  fill(a, n, 3), fill(b, n, 3);
+  memcpy(before, a, (size_t)n);
+  (least ? tvmgen_mve_minimum : tvmgen_mve_maximum)(a, b, y, n);
+  for (int32_t i = 0; i < n; ++i)
+    if (y[i] != ((before[i] < b[i]) == least ? before[i] : b[i])) failure = "extremes";
+}
+static void check_look_up(int32_t n) {
+  const int32_t same = between(0, 1);
+  int8_t before[40];
+  int8_t* const x = buffer(0, n, between(0, 3));
+  int8_t* const table = buffer(1, 256, between(0, 3));
+  int8_t* const y = same ? x : buffer(2, n, between(0, 3));
+  fill(x, n, between(0, 5)), fill(table, 256, 3);
+  memcpy(before, x, (size_t)n);
+  tvmgen_mve_look_up(x, table, y, n);
+  for (int32_t i = 0; i < n; ++i)
+    if (y[i] != table[before[i] + 128]) failure = "look_up";
 }
 static void check_average_pool(int32_t rows, int32_t columns) {
   const int32_t channels = between(1, 20), count = rows * columns;
@@ -96,6 +140,8 @@ static void check(void) {
   for (int32_t i = 0; i < 500; ++i) check_max_pool(between(1, 5), between(1, 5));
   for (int32_t i = 0; i < 2000; ++i) check_add(between(1, 40));
   for (int32_t i = 0; i < 2000; ++i) check_multiply(between(1, 40));
+  for (int32_t i = 0; i < 2000; ++i) check_requantize(between(1, 40));
+  for (int32_t i = 0; i < 500; ++i) check_extremes(between(1, 40)), check_look_up(between(1, 40));
   for (int32_t i = 0; i < 700; ++i) {
     const int32_t rows = i < 256 ? 1 : between(1, 16);
     check_average_pool(rows, i < 255 ? i + 2 : i == 255 ? 256 : between(2, 16));

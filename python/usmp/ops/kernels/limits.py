@@ -38,6 +38,11 @@ class Limits:
         """As functions take them."""
         return [self.zero_point, self.low, self.high]
 
+    def clamp(self, value: tirx.Expr) -> tirx.Expr:
+        """An int32 within the limits, as int8."""
+        low, high = (tirx.IntImm("int32", limit) for limit in (self.low, self.high))
+        return tirx.min(tirx.max(value, low), high).astype("int8")
+
 
 def limits_of(value: tirx.Expr) -> tuple[tirx.Expr, Limits] | None:
     """An int8 expression as an inner one and what is done with that; None if it is anything else

@@ -211,6 +211,5 @@ class Pooling:
             half = tirx.truncdiv(taps, tirx.IntImm("int32", 2))
             rounded = tirx.Select(accumulator > 0, accumulator + half, accumulator - half)
             mean = tirx.truncdiv(rounded, taps)
-            low, high = (tirx.IntImm("int32", limit) for limit in (limits.low, limits.high))
-            value = tirx.min(tirx.max(mean, low), high).astype("int8")
+            value = limits.clamp(mean)
         return tirx.BufferStore(self.parts.output, value, list(indices))

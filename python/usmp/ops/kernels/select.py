@@ -8,6 +8,7 @@ from usmp.objects.cores import Core
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
 from usmp.ops.kernels.copies import copy_kernel
 from usmp.ops.kernels.dense import dense_kernel
+from usmp.ops.kernels.extremes import extremes_kernel
 from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.matmul import matmul_kernel
@@ -46,6 +47,7 @@ _KERNELS: tuple[Selector, ...] = (
     mean_kernel,
     channel_tiles_kernel,
     copy_kernel,
+    extremes_kernel,
 )
 """The first that takes an operator computes it: those for vectors, for tiles, and for the rest."""
 

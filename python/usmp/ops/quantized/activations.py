@@ -62,10 +62,20 @@ def leaky_relu(
     after: Quantization,
     alpha: float,
 ) -> relax.Expr:
-    """x, or alpha * x where x is negative."""
+    """x, or alpha * x where x is negative; of 8 bits by a table."""
     identity = quantize_multiplier(before.scale / after.scale)
     slope = quantize_multiplier(abs(before.scale * alpha / after.scale))
     limits = after.limits()
+    record = QuantizedOp("leaky_relu", (before,), (after,), {"alpha": float(alpha)})
+
+    def of_integer(value: int) -> int:
+        x = value - before.zero_point
+        scaled = identity.apply(x) if x >= 0 else slope.apply(x)
+        signed = -scaled if x < 0 and alpha < 0 else scaled
+        return min(max(signed + after.zero_point, limits.minimum), limits.maximum)
+
+    if before.dtype != "int16":
+        return tabulated(builder, record, data, of_integer)
 
     def function(value: tirx.Expr) -> tirx.Expr:
         x = centered(value, before.zero_point)
@@ -76,7 +86,6 @@ def leaky_relu(
         scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
         return limits.shifted(scaled, after.zero_point)
 
-    record = QuantizedOp("leaky_relu", (before,), (after,), {"alpha": float(alpha)})
     return elementwise(builder, record, function, [data])
 
 

@@ -72,6 +72,16 @@ def test_curves_of_int8(code, scale):
 
 
 @pytest.mark.models
+@pytest.mark.parametrize("alpha", [0.1, -0.3, 2.5])
+@pytest.mark.parametrize("ratio", [0.003, 0.9, 40])
+def test_lines_of_int8(alpha, ratio):
+    table = options("LeakyReluOptions", alpha=alpha)
+    for zero_point in ZERO_POINTS:
+        y = Spec((256,), 0.05 * ratio, -zero_point // 2)
+        assert_equals_micro("LEAKY_RELU", Spec((256,), 0.05, zero_point), y, table)
+
+
+@pytest.mark.models
 @pytest.mark.parametrize("scale", [0.004, 0.05, 0.7])
 def test_inverse_square_roots(scale):
     y = Spec((256,), 0.02, -100)

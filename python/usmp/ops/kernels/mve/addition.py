@@ -1,4 +1,4 @@
-"""Sums of two int8 tensors at other scales, as TFLite computes them."""
+"""Sums and differences of two int8 tensors at other scales, as TFLite computes them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tvm.ir import Call, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.ops.kernels.limits import Limits, limits_of
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mve.products import Line
 from usmp.ops.quantized.fixed_point import Rounding
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -28,12 +28,15 @@ class Term:
         int8.
     offset
         minus the zero point, times 2**20.
+    sign
+        -1 if it is subtracted.
     """
 
     element: tirx.Expr
     offset: int
     multiplier: int
     shift: int
+    sign: int
 
     @property
     def is_half(self) -> bool:
@@ -58,11 +61,13 @@ class Addition:
         second = self.second
         more, right = (1, 1) if second.is_half else (0, -second.shift)
         return [
-            self.first.offset // 2,
+            self.first.sign << (_LEFT_SHIFT - 1),
+            self.first.sign * self.first.offset // 2,
             _LEFT_SHIFT + more,
             second.offset << more,
             second.multiplier,
             right,
+            second.sign,
             self.multiplier,
             -self.shift,
             *self.limits.arguments,
@@ -76,12 +81,13 @@ class Addition:
 
 
 def addition_of(value: tirx.Expr) -> Addition | None:
-    """The addition that an int8 expression is; None if it is anything else."""
+    """The addition or subtraction that an int8 expression is; None if it is anything else."""
     limited = limits_of(value)
     outer = None if limited is None else multiplied(limited[0])
-    if limited is None or outer is None or not isinstance(outer[0], tirx.Add):
+    if limited is None or outer is None or not isinstance(outer[0], tirx.Add | tirx.Sub):
         return None
-    terms = [_term(outer[0].a), _term(outer[0].b)]
+    sign = 1 if isinstance(outer[0], tirx.Add) else -1
+    terms = [_term(outer[0].a, 1), _term(outer[0].b, sign)]
     first, second = (terms[0], terms[1]) if terms[0] and terms[0].is_half else (terms[1], terms[0])
     if first is None or second is None or not first.is_half:
         return None
@@ -101,7 +107,7 @@ def multiplied(value: tirx.Expr) -> tuple[tirx.Expr, int, int] | None:
     return inner, int(multiplier), int(shift)
 
 
-def _term(value: tirx.Expr) -> Term | None:
+def _term(value: tirx.Expr, sign: int) -> Term | None:
     scaled = multiplied(value)
     if scaled is None:
         return None
@@ -119,7 +125,7 @@ def _term(value: tirx.Expr) -> Term | None:
         return None
     element = inner.a.value
     is_int8 = str(element.ty.dtype) == "int8" and isinstance(element, TensorLoad | tirx.Cast)
-    return Term(element, offset, scaled[1], scaled[2]) if is_int8 else None
+    return Term(element, offset, scaled[1], scaled[2], sign) if is_int8 else None
 
 
 def add_elements(
@@ -135,17 +141,20 @@ def add_elements(
 
 
 def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:
-    """TFLite's sum of two elements."""
+    """TFLite's sum of two elements, or their difference."""
 
     def scaled(term: Term, element: tirx.Expr) -> tirx.Expr:
         shifted = element.astype("int32") * _int32(1 << _LEFT_SHIFT) + _int32(term.offset)
         return multiply(shifted, term.multiplier, term.shift)
 
     limits = addition.limits
-    total = scaled(addition.first, first) + scaled(addition.second, second)
+    terms = scaled(addition.first, first), scaled(addition.second, second)
+    if addition.first.sign < 0:
+        total = terms[1] - terms[0]
+    else:
+        total = terms[0] + terms[1] if addition.second.sign > 0 else terms[0] - terms[1]
     rescaled = multiply(total, addition.multiplier, addition.shift) + _int32(limits.zero_point)
-    limited = tirx.min(tirx.max(rescaled, _int32(limits.low)), _int32(limits.high))
-    return limited.astype("int8")
+    return limits.clamp(rescaled)
 
 
 def multiply(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:

@@ -16,6 +16,7 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_of
 from usmp.ops.kernels.mve.costs import products_instructions, quads_instructions
@@ -23,7 +24,6 @@ from usmp.ops.kernels.mve.ending import VectorEnding, vector_ending
 from usmp.ops.kernels.mve.products import (
     MOST_COLUMNS,
     MOST_IN_QUADS,
-    Line,
     Products,
     Rows,
     packed_records,

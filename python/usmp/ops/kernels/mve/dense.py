@@ -8,10 +8,10 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.dense import is_plain
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.costs import products_instructions
 from usmp.ops.kernels.mve.ending import vector_ending
 from usmp.ops.kernels.mve.products import (
-    Line,
     Products,
     packed_records,
     packed_weight,

@@ -82,8 +82,7 @@ def rescaled(
     value = tirx.call_pure_extern(
         "int32", RESCALE_RECORD, biased, multiplier, shift, _int32(2 * limits.zero_point + 1)
     )
-    limited = tirx.min(tirx.max(value, _int32(limits.low)), _int32(limits.high))
-    return limited.astype("int8")
+    return limits.clamp(value)
 
 
 def _int32(value: int) -> tirx.IntImm:

@@ -17,13 +17,13 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_call import Groups, convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import counted, loop
 from usmp.ops.kernels.mve.costs import products_instructions, window_instructions
 from usmp.ops.kernels.mve.ending import VectorEnding, vector_ending
 from usmp.ops.kernels.mve.products import (
     FARTHEST,
     MOST_COLUMNS,
-    Line,
     Products,
     Rows,
     copy_elements,

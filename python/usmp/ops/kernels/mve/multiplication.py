@@ -8,9 +8,9 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.ops.kernels.limits import Limits, limits_of
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import multiplied, multiply
-from usmp.ops.kernels.mve.products import Line
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST = 128
@@ -46,14 +46,14 @@ def multiplication_of(value: tirx.Expr) -> Multiplication | None:
     outer = None if limited is None else multiplied(limited[0])
     if limited is None or outer is None or not isinstance(outer[0], tirx.Mul):
         return None
-    first, second = (_centered(side) for side in (outer[0].a, outer[0].b))
+    first, second = (centered(side) for side in (outer[0].a, outer[0].b))
     if first is None or second is None or not 1 <= -outer[2] <= 31:
         return None
     offsets = first[1], second[1]
     return Multiplication(first[0], second[0], offsets, outer[1], outer[2], limited[1])
 
 
-def _centered(value: tirx.Expr) -> tuple[TensorLoad, int] | None:
+def centered(value: tirx.Expr) -> tuple[TensorLoad, int] | None:
     """An int8 element and what is added to it."""
     offset = 0
     if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
@@ -78,8 +78,7 @@ def multiply_elements(
         ]
         rescaled = multiply(factors[0] * factors[1], product.multiplier, product.shift)
         shifted = rescaled + _int32(limits.zero_point)
-        limited = tirx.min(tirx.max(shifted, _int32(limits.low)), _int32(limits.high))
-        return output.store(i, limited.astype("int8"))
+        return output.store(i, limits.clamp(shifted))
 
     scale = (product.multiplier, -product.shift)
     arguments = [

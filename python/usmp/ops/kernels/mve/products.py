@@ -8,6 +8,7 @@ import numpy as np
 from tvm import tirx
 
 from usmp.ops.kernels.limits import Limits
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.ending import VectorEnding, rescaled
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -74,40 +75,6 @@ def packed_records(ending: VectorEnding, together: int = 4) -> np.ndarray:
     records = np.zeros((2, -(-channels // together) * together), np.int32)
     records[0, :channels], records[1, :channels] = ending.packed, ending.multiplier
     return np.ascontiguousarray(records.reshape(2, -1, together).transpose(1, 0, 2)).ravel()
-
-
-@dataclass(frozen=True)
-class Line:
-    """Elements of a buffer from some indices on, and how far pixels are from each other.
-
-    Parameters
-    ----------
-    buffer, indices
-        the first element.
-    distance
-        elements from one pixel to the next.
-    """
-
-    buffer: tirx.Var
-    indices: tuple[tirx.Expr, ...]
-    distance: int
-
-    def moved(self, pixels: tirx.Expr | int) -> Line:
-        """The line from some pixels later on."""
-        return Line(self.buffer, self._indices(pixels * self.distance), self.distance)
-
-    def at(self, offset: tirx.Expr | int) -> tirx.Expr:
-        """The element `offset` elements later."""
-        element: tirx.Expr = self.buffer[self._indices(offset)]
-        return element
-
-    def store(self, offset: tirx.Expr, value: tirx.Expr) -> tirx.Stmt:
-        """Store the element `offset` elements later."""
-        return tirx.BufferStore(self.buffer, value, list(self._indices(offset)))
-
-    def _indices(self, offset: tirx.Expr | int) -> tuple[tirx.Expr, ...]:
-        *outer, last = self.indices
-        return (*outer, last + offset)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 import tvm
@@ -30,7 +29,10 @@ from usmp.relax.transform.channels.step import (
 
 Made = Callable[[relax.BlockBuilder, QuantizedOp, Sequence["relax.Expr | np.ndarray"]], relax.Expr]
 
-TABLES = ("elu", "exp", "hard_swish", "logistic", "rescale_to_join", "rsqrt", "table", "tanh")
+TABLES = (
+    *("elu", "exp", "hard_swish", "leaky_relu", "logistic", "rescale_to_join", "rsqrt"),
+    *("table", "tanh"),
+)
 """Functions of one 8-bit tensor, by the 256 results that are the second argument."""
 
 MAKERS: dict[str, Made] = {
@@ -38,9 +40,6 @@ MAKERS: dict[str, Made] = {
     "add": lambda b, r, x: quantized.add(b, x[0], x[1], _three(r), limits_of(r)),
     "add_n": lambda b, r, x: quantized.add_all(b, x, r.inputs[0], r.outputs[0]),
     "clamp": lambda b, r, x: quantized.clamp(b, x[0], limits_of(r), r.outputs[0]),
-    "leaky_relu": lambda b, r, x: quantized.leaky_relu(
-        b, x[0], r.inputs[0], r.outputs[0], cast("float", r.parameters["alpha"])
-    ),
     "maximum": lambda b, r, x: quantized.maximum(b, x[0], x[1], r.outputs[0]),
     "minimum": lambda b, r, x: quantized.minimum(b, x[0], x[1], r.outputs[0]),
     "multiply": lambda b, r, x: quantized.multiply_elements(b, x[0], x[1], _three(r), limits_of(r)),

@@ -7,9 +7,9 @@ import pytest
 from tvm import tirx
 
 from usmp.ops.kernels.limits import Limits
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.ops.kernels.mve.products import (
-    Line,
     Products,
     Rows,
     packed_records,

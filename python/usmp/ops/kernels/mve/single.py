@@ -1,0 +1,92 @@
+"""Functions of one int8 element: other scales, limits, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from usmp.ops.kernels.element_runs import Compute
+from usmp.ops.kernels.limits import Limits, limits_of
+from usmp.ops.kernels.line import Line
+from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mve.addition import multiplied, multiply
+from usmp.ops.kernels.mve.multiplication import centered
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_MOST_LEFT = 20
+_FIRST = -128
+"""What the first result of a table is for."""
+
+
+def function_of(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
+    """The element that a value is a function of, and what computes that for many of them."""
+    return _from_table(value) or _limited(value)
+
+
+def _from_table(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
+    if not isinstance(value, TensorLoad) or len(value.indices) != 1:
+        return None
+    table, found = value.source, centered(value.indices[0])
+    is_table = str(table.dtype) == "int8" and [int(e) for e in table.shape] == [256]
+    if found is None or found[1] != -_FIRST or not is_table:
+        return None
+
+    def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
+        (line,) = lines
+
+        def element(i: tirx.Expr) -> tirx.Stmt:
+            return output.store(i, table[line.at(i).astype("int32") - _int32(_FIRST)])
+
+        arguments = [line.at(0), table[0], output.at(0), count]
+        return tensor_intrin("tvmgen_mve_look_up", arguments, loop("i", count, element))
+
+    return found[0], compute
+
+
+def _limited(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
+    """At another scale, or only limited."""
+    found = limits_of(value)
+    if found is None:
+        return None
+    inner, limits = found
+    if isinstance(inner, TensorLoad) and str(inner.ty.dtype) == "int8" and not limits.zero_point:
+        return inner, lambda lines, output, count: _clamped(limits, lines, output, count)
+    scaled = multiplied(inner)
+    term = None if scaled is None else centered(scaled[0])
+    if scaled is None or term is None or not -31 <= scaled[2] <= _MOST_LEFT:
+        return None
+    (element, offset), (_, multiplier, shift) = term, scaled
+
+    def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
+        (line,) = lines
+
+        def store(i: tirx.Expr) -> tirx.Stmt:
+            shifted = line.at(i).astype("int32") + _int32(offset)
+            rescaled = multiply(shifted, multiplier, shift) + _int32(limits.zero_point)
+            return output.store(i, limits.clamp(rescaled))
+
+        left, right = max(shift, 0), max(-shift, 0)
+        arguments = [
+            *(line.at(0), output.at(0), count, offset << left, left, multiplier, right),
+            *limits.arguments,
+        ]
+        return tensor_intrin("tvmgen_mve_requantize", arguments, loop("i", count, store))
+
+    return element, compute
+
+
+def _clamped(limits: Limits, lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
+    """The greatest of one pixel, within limits."""
+    (line,) = lines
+
+    def store(i: tirx.Expr) -> tirx.Stmt:
+        return output.store(i, limits.clamp(line.at(i).astype("int32")))
+
+    arguments = [line.at(0), output.at(0), 1, 1, 0, count, limits.low, limits.high]
+    return tensor_intrin("tvmgen_mve_max_pool", arguments, loop("i", count, store))
+
+
+def _int32(value: int) -> tirx.IntImm:
+    return tirx.IntImm("int32", value)
