@@ -51,7 +51,10 @@ def convolution_call(call: OperatorCall) -> ConvolutionCall | None:
     if operator is None or weight is None or len(operator.data.shape) != 4:
         return None
     outputs, height, width, depth = weight.shape
-    number = int(operator.data.shape[3]) // depth
+    number, rest = divmod(int(operator.data.shape[3]), depth)
+    if rest or outputs % number:
+        # The data has another layout.
+        return None
     per_group = outputs // number
     _, _, _, c, _, _, *inner = operator.parts.axes
     channel = sum(inner, tirx.floordiv(c, per_group) * depth)
