@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from support.tflite_builder import Options, options
+import numpy as np
+
+from support.tflite_builder import Options, Quantization, options
 
 from .chain import Chain
-from .model import QuantizedModel, Spec, add_input, add_tensor, int32, models, random_constant
+from .model import (
+    Constant,
+    QuantizedModel,
+    Spec,
+    add_input,
+    add_tensor,
+    int32,
+    models,
+    random_constant,
+)
 from .windows import Window
 
 IMAGE = Spec((1, 8, 8, 4), 0.05, -7)
@@ -139,11 +150,34 @@ def from_float_to_float() -> bytes:
     return chain.finish(chain.apply("DEQUANTIZE", [x], y))
 
 
-def activation_after_conv(code: str, y: Spec, table: Options | None) -> bytes:
+def activation_after_conv(
+    code: str,
+    y: Spec,
+    table: Options | None,
+    conv: str = "CONV_2D",
+    window: Window | None = None,
+) -> bytes:
     """An activation that the convolution does not have."""
     chain = Chain()
-    x = chain.conv(chain.input(IMAGE), 4, Window(), 0.05, 0)
+    channels = 1 if conv == "DEPTHWISE_CONV_2D" else 4
+    x = chain.conv(chain.input(IMAGE), channels, window or Window(), 0.05, 0, code=conv)
     return chain.finish(chain.apply(code, [x], y, table))
+
+
+def activation_after_groups() -> bytes:
+    chain = Chain()
+    x = chain.input(Spec((1, 7, 6, 12), 0.05, -1))
+    weights = random_constant(Spec((8, 3, 3, 6), 0.01, 0))
+    bias = Constant(np.arange(-400, 400, 100, dtype=np.int32), Quantization((0.05 * 0.01,), (0,)))
+    table = options("Conv2DOptions", stride_h=1, stride_w=1)
+    made = chain.apply("CONV_2D", [x, weights, bias], Spec((1, 7, 6, 8), 0.05, 3), table)
+    return chain.finish(chain.apply("LEAKY_RELU", [made], Spec((1, 7, 6, 8), 0.04, -90), SLOPE))
+
+
+def activation_after_dense() -> bytes:
+    chain = Chain()
+    made = chain.fully_connected(chain.input(Spec((3, 20), 0.05, -1)), 24)
+    return chain.finish(chain.apply("LEAKY_RELU", [made], Spec((3, 24), 0.07, -90), SLOPE))
 
 
 def swish() -> bytes:
@@ -274,6 +308,21 @@ CALLS = {
         activation_after_conv,
         ("HARD_SWISH", Spec(IMAGE.shape, 0.03, -110), options("HardSwishOptions")),
     ),
+    "depthwise_hard_swish": (
+        activation_after_conv,
+        (
+            "HARD_SWISH",
+            Spec(IMAGE.shape, 0.03, -110),
+            options("HardSwishOptions"),
+            "DEPTHWISE_CONV_2D",
+        ),
+    ),
+    "conv_1x1_quantize": (
+        activation_after_conv,
+        ("QUANTIZE", Spec(IMAGE.shape, 0.04, 7), None, "CONV_2D", POINT),
+    ),
+    "groups_leaky_relu": (activation_after_groups, ()),
+    "dense_leaky_relu": (activation_after_dense, ()),
     "conv_tanh": (activation_after_conv, ("TANH", Spec(IMAGE.shape, 1 / 128, 0), None)),
     "detection_head": (detection_head, ()),
     "attention": (attention, ()),

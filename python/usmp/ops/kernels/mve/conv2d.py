@@ -1,8 +1,8 @@
 """The kernels of `conv2d` operators for cores with MVE.
 
 Two pixels and four output channels at a time where windows lie in the data; others are copied
-first, padding included. Few output channels are computed of four pixels at a time. An addition
-after the convolution is one of some pixels at a time.
+first, padding included. Few output channels are computed of four pixels at a time. An addition or a
+function after the convolution is one of some pixels at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tvm.ir import TensorLoad
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_call import convolution_call
+from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
@@ -38,8 +39,8 @@ from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 
-_ADDED_AT_ONCE = 128
-"""Bytes of outputs that are added to at once: what is kept of the convolution."""
+_KEPT = 128
+"""Bytes of what is kept of the convolution for what follows."""
 
 Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
@@ -54,7 +55,8 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     ending = vector_ending(operator, weight)
     addition = None if ending is None else _addition_after(operator, ending)
-    if ending is None or not (ending.is_plain or addition):
+    function = None if ending is None else ending.function(operator.parts)
+    if ending is None or not (ending.is_plain or addition or function):
         return None
     layout = _layout(window, int(operator.data.shape[3]), weight.shape[0])
     if layout is None:
@@ -71,9 +73,11 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     by = Products(
         *parameters, layout.rows, layout.distance, outputs, ending.limits, in_quads=in_quads
     )
-    plain = _Convolution(operator, window, by, layout.copies, addition, False)
+    plain = _Convolution(operator, window, by, layout.copies, addition, function, False)
     copies_pairs = plain.is_one_line and by.takes_pairs
     smallest = replace(plain, copies_pairs=True) if copies_pairs else plain.on_the_stack()
+    if smallest is None and function is not None:
+        return None
     ways = [plain, smallest] if smallest is not None else [plain]
     replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
     replaced |= {own: [] for own in operator.ending}
@@ -154,6 +158,7 @@ class _Convolution:
     by: Products
     copies: bool
     addition: Addition | None
+    function: Compute | None
     copies_pairs: bool
     keeps_on_stack: bool = False
 
@@ -209,16 +214,22 @@ class _Convolution:
         return sequence([*scratch.allocations, body])
 
     @property
+    def is_followed(self) -> bool:
+        """Whether the convolution is not all that is computed."""
+        return self.addition is not None or self.function is not None
+
+    @property
     def is_one_line(self) -> bool:
         """Whether all pixels are computed as they follow each other in memory."""
-        return self.addition is None and _is_one_line(self.window)
+        return not self.is_followed and _is_one_line(self.window)
 
     def _scratch(self) -> _Scratch:
         window, channels = self.window, self.by.channels
         taps = self.by.rows.rows * self.by.rows.columns
         is_inner = all(inner_span(window, side) == Span(0, window.output[side]) for side in (0, 1))
         copies = 2 if self.copies else 0 if is_inner else 1
-        added = max(2, _ADDED_AT_ONCE // channels) if self.addition else 0
+        least = 2 if 2 * channels <= MOST_ON_STACK else 1
+        kept = max(least, _KEPT // channels) if self.is_followed else 0
 
         def buffer(name: str, elements: int) -> tirx.Var | None:
             scope = "local" if self.keeps_on_stack else "global"
@@ -226,8 +237,8 @@ class _Convolution:
 
         return _Scratch(
             buffer("window", copies * taps),
-            buffer("sums", added * channels),
-            added,
+            buffer("sums", kept * channels),
+            kept,
             buffer("pair", 2 * channels if self.copies_pairs else 0),
         )
 
@@ -270,7 +281,7 @@ class _Convolution:
         self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool
     ) -> list[tirx.Stmt]:
         """Some pixels of a row, or of several if all are one line."""
-        if self.addition is None or scratch.sums is None:
+        if scratch.sums is None:
             return self._products(first, pixels, scratch, copies, None)
         at_once = min(pixels, scratch.pixels)
         b, y, x = first
@@ -279,7 +290,7 @@ class _Convolution:
             place = (b, y, x + begin)
             return [
                 *self._products(place, count, scratch, copies, scratch.sums),
-                self._added(place, count, scratch.sums),
+                self._followed(place, count, scratch.sums),
             ]
 
         whole, rest = divmod(pixels, at_once)
@@ -320,18 +331,21 @@ class _Convolution:
         indices = (*first, tirx.IntImm("int32", 0))
         return Line(self.operator.parts.output, indices, self.by.channels)
 
-    def _added(self, first: Pixel, pixels: int, sums: tirx.Var) -> tirx.Stmt:
-        assert self.addition is not None
+    def _followed(self, first: Pixel, pixels: int, sums: tirx.Var) -> tirx.Stmt:
+        """What follows the convolution of some pixels."""
+        kept = Line(sums, (tirx.IntImm("int32", 0),), self.by.channels)
+        output, count = self._output(first), pixels * self.by.channels
+        if self.addition is None:
+            assert self.function is not None
+            return self.function([kept], output, count)
         terms = []
         for term in (self.addition.first, self.addition.second):
             if isinstance(term.element, TensorLoad):
                 indices = (*first, tirx.IntImm("int32", 0))
                 terms.append(Line(term.element.source, indices, self.by.channels))
             else:
-                terms.append(Line(sums, (tirx.IntImm("int32", 0),), self.by.channels))
-        return add_elements(
-            self.addition, terms[0], terms[1], self._output(first), pixels * self.by.channels
-        )
+                terms.append(kept)
+        return add_elements(self.addition, terms[0], terms[1], output, count)
 
 
 @dataclass(frozen=True)

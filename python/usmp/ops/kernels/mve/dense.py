@@ -30,7 +30,8 @@ def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     ending = vector_ending(operator, operator.values)
     pixels, depth = (int(extent) for extent in operator.data.shape)
     rows = split_run(depth)
-    if ending is None or not ending.is_plain or rows is None:
+    function = None if ending is None else ending.function(operator.parts)
+    if ending is None or rows is None or not (ending.is_plain or function):
         return None
     values = packed_weight(operator.values, rows)
     records = packed_records(ending)
@@ -40,7 +41,10 @@ def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     by = Products(weight, buffer, rows, rows.columns, outputs, ending.limits)
     zero = tirx.IntImm("int32", 0)
     data = Line(operator.data, (zero, zero), depth)
-    body = products(by, data, Line(operator.parts.output, (zero, zero), outputs), pixels)
+    output = Line(operator.parts.output, (zero, zero), outputs)
+    body = products(by, data, output, pixels)
+    if function is not None:
+        body.append(function([output], output, pixels * outputs))
     replaced = {operator.weight: [(weight, values), (buffer, records)]}
     replaced |= {own: [] for own in operator.ending}
     instructions = products_instructions(rows, outputs, pixels, False)

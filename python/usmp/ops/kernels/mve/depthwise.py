@@ -10,8 +10,10 @@ from tvm import tirx
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_call import convolution_call
+from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import Limits
+from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.costs import depthwise_instructions
 from usmp.ops.kernels.mve.ending import VectorEnding, rescaled, vector_ending
@@ -38,14 +40,15 @@ def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if taps > _ROOM[-1] or int(weight.min(initial=0)) < -127:
         return None
     ending = vector_ending(operator, weight)
-    if ending is None or not ending.is_plain:
+    function = None if ending is None else ending.function(operator.parts)
+    if ending is None or not (ending.is_plain or function):
         return None
     values, records = _packed_weight(weight.T), _packed_records(ending)
     parameters = (
         tirx.decl_buffer(values.shape, "int8", "weight"),
         tirx.decl_buffer(records.shape, "int32", "records"),
     )
-    body = _loops(operator, _rows(window), *parameters, ending.limits)
+    body = _loops(operator, _rows(window), *parameters, ending.limits, function)
     replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
     replaced |= {own: [] for own in operator.ending}
     instructions = depthwise_instructions(taps, channels, *window.output)
@@ -126,6 +129,7 @@ def _loops(
     weight: tirx.Var,
     records: tirx.Var,
     limits: Limits,
+    function: Compute | None,
 ) -> tirx.Stmt:
     data, output, window = operator.data, operator.parts.output, rows.window
     batch, channels = int(data.shape[0]), int(data.shape[3])
@@ -152,7 +156,11 @@ def _loops(
         )
         room = _NINE if taps == _NINE else next(most for most in _ROOM[1:] if taps <= most)
         symbol = f"tvmgen_mve_depthwise_row_{room}"
-        return tensor_intrin(symbol, arguments, body)
+        computed = tensor_intrin(symbol, arguments, body)
+        if function is None:
+            return computed
+        line = Line(output, (b, *rows.at(y, zero), zero), channels)
+        return sequence([computed, function([line], line, window.output[1] * channels)])
 
     def element(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr, c: tirx.Expr) -> list[tirx.Stmt]:
         acc = tirx.decl_buffer((1,), "int32", "acc", scope="local")

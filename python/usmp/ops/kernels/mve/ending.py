@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call
 
+from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.limits import Limits, limits_of
+from usmp.ops.kernels.mve.single import function_of
+from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
@@ -38,6 +42,18 @@ class VectorEnding:
     def is_plain(self) -> bool:
         """Whether nothing is done with the int8 that the limits give."""
         return bool(self.rest[0].same_as(self.rest[1]))
+
+    def function(self, parts: OperatorParts) -> Compute | None:
+        """What computes outputs from the int8 that the limits give; None if it is not one function
+        of these that vectors compute."""
+        value, limited = self.rest
+        kept = parts.output[parts.indices]
+
+        def replace(node: tirx.Expr) -> tirx.Expr:
+            return kept if node.same_as(limited) else node
+
+        found = function_of(tvm_ffi.structural_map(value, (type(limited), replace)))
+        return None if self.is_plain or found is None else found[1]
 
 
 def vector_ending(operator: WeightedOperator, weight: np.ndarray) -> VectorEnding | None:

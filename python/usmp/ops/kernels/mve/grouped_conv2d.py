@@ -16,6 +16,7 @@ from tvm import tirx
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_call import Groups, convolution_call
+from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import counted, loop
@@ -51,9 +52,10 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     ending = vector_ending(operator, weight)
     rows, pixels = _rows(groups), _most_pixels(groups)
-    if ending is None or not ending.is_plain or rows is None or not pixels:
+    function = None if ending is None else ending.function(operator.parts)
+    if ending is None or not (ending.is_plain or function):
         return None
-    if weight.shape[0] + 3 > FARTHEST:
+    if rows is None or not pixels or weight.shape[0] + 3 > FARTHEST:
         return None
     values, records = _packed(groups, weight, rows, ending)
     parameters = (
@@ -61,7 +63,7 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         tirx.decl_buffer(records.shape, "int32", "records"),
     )
     by = Products(*parameters, rows, rows.columns, groups.outputs, ending.limits)
-    conv = _GroupedConvolution(operator, groups, by, pixels)
+    conv = _GroupedConvolution(operator, groups, by, pixels, function)
     replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
     replaced |= {own: [] for own in operator.ending}
     return kernel(call, [conv.tiled()], replaced)
@@ -117,12 +119,13 @@ def _packed(
 
 @dataclass(frozen=True)
 class _GroupedConvolution:
-    """A convolution in groups, so many `pixels` of a row at a time."""
+    """A convolution in groups, so many `pixels` of a row at a time, and the function after it."""
 
     operator: WeightedOperator
     groups: Groups
     by: Products
     pixels: int
+    function: Compute | None
 
     def tiled(self) -> TiledBody:
         """The loops, and what they take."""
@@ -166,8 +169,12 @@ class _GroupedConvolution:
 
         kept = Line(sums, (_int32(0),), channels)
         output = Line(self.operator.parts.output, (*first, _int32(0)), channels)
-        copied = copy_elements(kept, output, pixels * channels)
-        return sequence([loop("group", self.groups.number, group), copied])
+        count = pixels * channels
+        if self.function is None:
+            stored = copy_elements(kept, output, count)
+        else:
+            stored = self.function([kept], output, count)
+        return sequence([loop("group", self.groups.number, group), stored])
 
     def _group(self, first: Pixel, pixels: int, number: tirx.Expr, output: Line) -> list[tirx.Stmt]:
         """The channels of a group."""

@@ -7,6 +7,7 @@ import pytest
 
 from support.built_ways import Matrix, Way, available, model_of_suite, real_model
 from support.c_program import SANITIZERS
+from support.kernel_models import check_kernel
 from support.quantized_models import CATALOG
 from usmp.objects.cores import CORES
 
@@ -64,6 +65,11 @@ FUNCTIONS = {
     "relu_multiplier_above_one": "tvmgen_mve_requantize(",
     "leaky_relu_tenth": "tvmgen_mve_look_up(",
     "hard_swish_image": "tvmgen_mve_look_up(",
+    "sequence_conv_leaky_relu": "tvmgen_mve_look_up(",
+    "sequence_conv_1x1_quantize": "tvmgen_mve_requantize(",
+    "sequence_depthwise_hard_swish": "tvmgen_mve_look_up(",
+    "sequence_groups_leaky_relu": "tvmgen_mve_look_up(",
+    "sequence_dense_leaky_relu": "tvmgen_mve_look_up(",
     "mul_same_shape": "tvmgen_mve_multiply(",
     "mul_zero_points_lowest": "tvmgen_mve_multiply(",
 }
@@ -104,3 +110,16 @@ def test_an_addition_after_a_convolution(shared_model):
     assert matrix.failures(available([way]), expected) == []
     source = next(v for k, v in matrix.factory(way).files().items() if k.endswith("lib0.c"))
     assert source.count(b"  tvmgen_mve_add(") >= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "tile"),
+    [
+        ("conv_leaky_relu", "4 channels"),
+        ("conv_1x1_quantize", "4 channels"),
+        ("depthwise_hard_swish", "16 channels"),
+        ("groups_leaky_relu", "2 groups"),
+    ],
+)
+def test_a_function_after_a_sum_takes_no_more_memory(name, tile, monkeypatch):
+    check_kernel(f"sequence_{name}", "cortex-m55", tile, monkeypatch)
