@@ -9,6 +9,7 @@ import usmp
 from support.micro import Micro
 from support.quantized_models.model import Spec, one_operator
 from support.tflite_builder import Options, options
+from usmp.frontend.tflite.importer import import_tflite
 
 INT8 = np.arange(-128, 128).astype(np.int8)
 INT16 = np.arange(-(2**15), 2**15).astype(np.int16)
@@ -21,9 +22,7 @@ def assert_equals_real(code: str, x: Spec, y: Spec, function) -> None:
     """The 8-bit integers nearest to a function of real numbers."""
     values = np.arange(*(np.array([0, 256]) + np.iinfo(x.dtype).min)).astype(x.dtype)
     content = one_operator(code, [x], [y])
-    ours = usmp.build(usmp.frontend.tflite.importer.import_tflite(content)).run({"t0": values})[
-        "t1"
-    ]
+    ours = usmp.build(import_tflite(content)).run({"t0": values})["t1"]
     real = function(x.scale * (values.astype(float) - x.zero_point)) / y.scale + y.zero_point
     limits = np.iinfo(y.dtype)
     assert np.abs(ours - np.clip(real, limits.min, limits.max)).max() < 0.501
@@ -33,7 +32,7 @@ def assert_equals_micro(code: str, x: Spec, y: Spec, table: Options | None = Non
     content = one_operator(code, [x], [y], table)
     values = INT8 if x.dtype == "int8" else INT16
     inputs = {"t0": values.reshape(x.shape)}
-    ours = usmp.build(usmp.frontend.tflite.importer.import_tflite(content)).run(inputs)
+    ours = usmp.build(import_tflite(content)).run(inputs)
     np.testing.assert_array_equal(ours["t1"], Micro(content).run(inputs)["t1"])
 
 
