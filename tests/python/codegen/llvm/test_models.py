@@ -17,6 +17,7 @@ BY_NAME = {model.name: model for model in CATALOG}
 MODELS = [
     "conv_2d_same",
     "conv_2d_groups_3_stride_2",
+    "conv_2d_int16_bias32",
     "depthwise_conv_2d_int16",
     "fully_connected_int16",
     "fully_connected_uint8_rows",
