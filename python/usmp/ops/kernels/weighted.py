@@ -63,6 +63,12 @@ class WeightedOperator:
         """Of the data."""
         return self.record.inputs[0].zero_point
 
+    def replaced(
+        self, constants: list[tuple[tirx.Var, np.ndarray]]
+    ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
+        """These parameters and constants in the place of those of the weight and the ending."""
+        return {self.weight: constants, **{own: [] for own in self.ending}}
+
     def ending_of(self, weight: np.ndarray, folds: bool, together: bool = False) -> Ending:
         """How accumulators begin and end.
 
@@ -132,8 +138,7 @@ class Ending:
         """
         if self.records is None or self.buffer is None:
             return {self.operator.weight: [(weight, values)]}
-        constants = [(weight, values), (self.buffer, self.records.values)]
-        return {self.operator.weight: constants, **{own: [] for own in self.operator.ending}}
+        return self.operator.replaced([(weight, values), (self.buffer, self.records.values)])
 
     @property
     def accumulators(self) -> Accumulators:

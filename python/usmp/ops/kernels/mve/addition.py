@@ -11,7 +11,7 @@ from usmp.analysis.memory.addresses import is_op
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
-from usmp.ops.quantized.fixed_point import Rounding
+from usmp.ops.quantized.fixed_point import Rounding, int32
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEFT_SHIFT = 20
@@ -144,7 +144,7 @@ def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:
     """TFLite's sum of two elements, or their difference."""
 
     def scaled(term: Term, element: tirx.Expr) -> tirx.Expr:
-        shifted = element.astype("int32") * _int32(1 << _LEFT_SHIFT) + _int32(term.offset)
+        shifted = element.astype("int32") * int32(1 << _LEFT_SHIFT) + int32(term.offset)
         return multiply(shifted, term.multiplier, term.shift)
 
     limits = addition.limits
@@ -153,15 +153,11 @@ def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:
         total = terms[1] - terms[0]
     else:
         total = terms[0] + terms[1] if addition.second.sign > 0 else terms[0] - terms[1]
-    rescaled = multiply(total, addition.multiplier, addition.shift) + _int32(limits.zero_point)
+    rescaled = multiply(total, addition.multiplier, addition.shift) + int32(limits.zero_point)
     return limits.clamp(rescaled)
 
 
 def multiply(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
     """`value` * multiplier * 2**(shift - 31), rounded as TFLite does."""
-    factor = (_int32(multiplier), _int32(shift))
+    factor = (int32(multiplier), int32(shift))
     return tirx.call_pure_extern("int32", Rounding.TWICE.value, value, *factor)
-
-
-def _int32(value: int) -> tirx.IntImm:
-    return tirx.IntImm("int32", value)

@@ -21,7 +21,7 @@ from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_of
 from usmp.ops.kernels.mve.costs import products_instructions, quads_instructions
-from usmp.ops.kernels.mve.ending import VectorEnding, vector_ending
+from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, vector_ending
 from usmp.ops.kernels.mve.products import (
     MOST_COLUMNS,
     MOST_IN_QUADS,
@@ -66,10 +66,7 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     together = 1 if in_quads else 4
     values = packed_weight(weight, layout.rows, together)
     records = packed_records(ending, together)
-    parameters = (
-        tirx.decl_buffer(values.shape, "int8", "weight"),
-        tirx.decl_buffer(records.shape, "int32", "records"),
-    )
+    parameters, replaced = constant_parameters(operator, values, records)
     by = Products(
         *parameters, layout.rows, layout.distance, outputs, ending.limits, in_quads=in_quads
     )
@@ -79,8 +76,6 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if smallest is None and function is not None:
         return None
     ways = [plain, smallest] if smallest is not None else [plain]
-    replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
-    replaced |= {own: [] for own in operator.ending}
     return kernel(call, [way.tiled() for way in ways], replaced)
 
 
@@ -313,14 +308,7 @@ class _Convolution:
                 copy_window(data, window, (b, y, x + p), padding, scratch.copy, p * taps)
                 for p in range(pixels)
             ]
-            by = Products(
-                self.by.weight,
-                self.by.records,
-                self.by.rows,
-                self.by.rows.columns,
-                self.by.channels,
-                self.by.limits,
-            )
+            by = replace(self.by, row_distance=self.by.rows.columns)
             return [*windows, *products(by, Line(scratch.copy, (zero,), taps), output, pixels)]
         row = y * window.strides[0] - window.padding[0]
         column = x * window.strides[1] - window.padding[1]

@@ -10,7 +10,7 @@ from usmp.ops.kernels.dense import is_plain
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.costs import products_instructions
-from usmp.ops.kernels.mve.ending import vector_ending
+from usmp.ops.kernels.mve.ending import constant_parameters, plain_or_function
 from usmp.ops.kernels.mve.products import (
     Products,
     packed_records,
@@ -27,26 +27,23 @@ def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     operator = call.weighted if core.has_mve else None
     if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None
-    ending = vector_ending(operator, operator.values)
+    found = plain_or_function(operator, operator.values)
     pixels, depth = (int(extent) for extent in operator.data.shape)
     rows = split_run(depth)
-    function = None if ending is None else ending.function(operator.parts)
-    if ending is None or rows is None or not (ending.is_plain or function):
+    if found is None or rows is None:
         return None
+    ending, function = found
     values = packed_weight(operator.values, rows)
     records = packed_records(ending)
-    weight = tirx.decl_buffer(values.shape, "int8", "weight")
-    buffer = tirx.decl_buffer(records.shape, "int32", "records")
+    parameters, replaced = constant_parameters(operator, values, records)
     outputs = operator.values.shape[0]
-    by = Products(weight, buffer, rows, rows.columns, outputs, ending.limits)
+    by = Products(*parameters, rows, rows.columns, outputs, ending.limits)
     zero = tirx.IntImm("int32", 0)
     data = Line(operator.data, (zero, zero), depth)
     output = Line(operator.parts.output, (zero, zero), outputs)
     body = products(by, data, output, pixels)
     if function is not None:
         body.append(function([output], output, pixels * outputs))
-    replaced = {operator.weight: [(weight, values), (buffer, records)]}
-    replaced |= {own: [] for own in operator.ending}
     instructions = products_instructions(rows, outputs, pixels, False)
     tiled = TiledBody(sequence(body), Schedule("1 row x 4 channels, vectors", instructions))
     return kernel(call, [tiled], replaced)

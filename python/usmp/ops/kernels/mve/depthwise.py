@@ -16,7 +16,12 @@ from usmp.ops.kernels.limits import Limits
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.costs import depthwise_instructions
-from usmp.ops.kernels.mve.ending import VectorEnding, rescaled, vector_ending
+from usmp.ops.kernels.mve.ending import (
+    VectorEnding,
+    constant_parameters,
+    plain_or_function,
+    rescaled,
+)
 from usmp.ops.kernels.mve.products import LANES
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
@@ -39,18 +44,13 @@ def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     # Two products fit 16 bits if no weight is -128.
     if taps > _ROOM[-1] or int(weight.min(initial=0)) < -127:
         return None
-    ending = vector_ending(operator, weight)
-    function = None if ending is None else ending.function(operator.parts)
-    if ending is None or not (ending.is_plain or function):
+    found_ending = plain_or_function(operator, weight)
+    if found_ending is None:
         return None
+    ending, function = found_ending
     values, records = _packed_weight(weight.T), _packed_records(ending)
-    parameters = (
-        tirx.decl_buffer(values.shape, "int8", "weight"),
-        tirx.decl_buffer(records.shape, "int32", "records"),
-    )
+    parameters, replaced = constant_parameters(operator, values, records)
     body = _loops(operator, _rows(window), *parameters, ending.limits, function)
-    replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
-    replaced |= {own: [] for own in operator.ending}
     instructions = depthwise_instructions(taps, channels, *window.output)
     tiled = TiledBody(body, Schedule("1 pixel x 16 channels, vectors", instructions))
     return kernel(call, [tiled], replaced)

@@ -14,6 +14,7 @@ from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.mve.single import function_of
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.weighted import WeightedOperator
+from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 
@@ -77,6 +78,27 @@ def vector_ending(operator: WeightedOperator, weight: np.ndarray) -> VectorEndin
     return VectorEnding(multiplier, packed, limits, (operator.parts.value, limited))
 
 
+def plain_or_function(
+    operator: WeightedOperator, weight: np.ndarray
+) -> tuple[VectorEnding, Compute | None] | None:
+    """How an operator ends that only limits what it rescales, or computes a function of it; None
+    if vectors cannot compute that. The arguments are those of `vector_ending`."""
+    ending = vector_ending(operator, weight)
+    function = None if ending is None else ending.function(operator.parts)
+    return (ending, function) if ending is not None and (ending.is_plain or function) else None
+
+
+def constant_parameters(
+    operator: WeightedOperator, weight: np.ndarray, records: np.ndarray
+) -> tuple[tuple[tirx.Var, tirx.Var], dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]]:
+    """Parameters of weights and records, and what they take the place of."""
+    parameters = (
+        tirx.decl_buffer(weight.shape, "int8", "weight"),
+        tirx.decl_buffer(records.shape, "int32", "records"),
+    )
+    return parameters, operator.replaced(list(zip(parameters, (weight, records), strict=True)))
+
+
 def _innermost(value: tirx.Expr, rescale: Call | None) -> tuple[tirx.Expr, Limits] | None:
     """The int8 that a rescaled accumulator becomes, and how."""
     for cast in nodes_of(value, tirx.Cast):
@@ -93,13 +115,9 @@ def rescaled(
     """The int8 that an accumulator becomes by a record, of which `index` is the first number and
     the multiplier is as much later as records lie together."""
     packed, multiplier = records[index], records[index + together]
-    biased = accumulator + (packed >> _int32(8))
-    shift = (_int32(0) - packed) & _int32(255)
+    biased = accumulator + (packed >> int32(8))
+    shift = (int32(0) - packed) & int32(255)
     value = tirx.call_pure_extern(
-        "int32", RESCALE_RECORD, biased, multiplier, shift, _int32(2 * limits.zero_point + 1)
+        "int32", RESCALE_RECORD, biased, multiplier, shift, int32(2 * limits.zero_point + 1)
     )
     return limits.clamp(value)
-
-
-def _int32(value: int) -> tirx.IntImm:
-    return tirx.IntImm("int32", value)

@@ -21,7 +21,7 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import counted, loop
 from usmp.ops.kernels.mve.costs import products_instructions, window_instructions
-from usmp.ops.kernels.mve.ending import VectorEnding, vector_ending
+from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, plain_or_function
 from usmp.ops.kernels.mve.products import (
     FARTHEST,
     MOST_COLUMNS,
@@ -36,6 +36,7 @@ from usmp.ops.kernels.mve.products import (
 from usmp.ops.kernels.mve.windows import MOST_ON_STACK, Channels, copy_window
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
+from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 
@@ -50,22 +51,15 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     operator, weight, groups = found.operator, found.weight, found.groups
     if groups.window.dilations[1] != 1:
         return None
-    ending = vector_ending(operator, weight)
+    found_ending = plain_or_function(operator, weight)
     rows, pixels = _rows(groups), _most_pixels(groups)
-    function = None if ending is None else ending.function(operator.parts)
-    if ending is None or not (ending.is_plain or function):
+    if found_ending is None or rows is None or not pixels or weight.shape[0] + 3 > FARTHEST:
         return None
-    if rows is None or not pixels or weight.shape[0] + 3 > FARTHEST:
-        return None
+    ending, function = found_ending
     values, records = _packed(groups, weight, rows, ending)
-    parameters = (
-        tirx.decl_buffer(values.shape, "int8", "weight"),
-        tirx.decl_buffer(records.shape, "int32", "records"),
-    )
+    parameters, replaced = constant_parameters(operator, values, records)
     by = Products(*parameters, rows, rows.columns, groups.outputs, ending.limits)
     conv = _GroupedConvolution(operator, groups, by, pixels, function)
-    replaced = {operator.weight: list(zip(parameters, (values, records), strict=True))}
-    replaced |= {own: [] for own in operator.ending}
     return kernel(call, [conv.tiled()], replaced)
 
 
@@ -152,7 +146,7 @@ class _GroupedConvolution:
 
             parts = [loop("part", whole, part)]
             if rest:
-                parts.append(self._part((b, y, _int32(whole * self.pixels)), rest, sums))
+                parts.append(self._part((b, y, int32(whole * self.pixels)), rest, sums))
             return sequence(parts)
 
         batch = int(self.operator.data.shape[0])
@@ -167,8 +161,8 @@ class _GroupedConvolution:
             kept = Line(sums, (number * self.groups.outputs,), channels)
             return sequence(self._group(first, pixels, number, kept))
 
-        kept = Line(sums, (_int32(0),), channels)
-        output = Line(self.operator.parts.output, (*first, _int32(0)), channels)
+        kept = Line(sums, (int32(0),), channels)
+        output = Line(self.operator.parts.output, (*first, int32(0)), channels)
         count = pixels * channels
         if self.function is None:
             stored = copy_elements(kept, output, count)
@@ -191,13 +185,9 @@ class _GroupedConvolution:
         covered = replace(window, kernel=(window.kernel[0], columns))
         if pixels > 1:
             by = replace(by, row_distance=columns * groups.depth)
-        line = Line(copy, (_int32(0),), stride_x * groups.depth)
+        line = Line(copy, (int32(0),), stride_x * groups.depth)
         return [
             tirx.AllocBuffer(copy),
             copy_window(data, covered, first, self.operator.zero_point, copy, 0, channels),
             *products(by, line, output, pixels),
         ]
-
-
-def _int32(value: int) -> tirx.IntImm:
-    return tirx.IntImm("int32", value)

@@ -11,6 +11,7 @@ from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import multiplied, multiply
+from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST = 128
@@ -73,11 +74,11 @@ def multiply_elements(
 
     def element(i: tirx.Expr) -> tirx.Stmt:
         factors = [
-            line.at(i).astype("int32") + _int32(offset)
+            line.at(i).astype("int32") + int32(offset)
             for line, offset in zip((first, second), product.offsets, strict=True)
         ]
         rescaled = multiply(factors[0] * factors[1], product.multiplier, product.shift)
-        shifted = rescaled + _int32(limits.zero_point)
+        shifted = rescaled + int32(limits.zero_point)
         return output.store(i, limits.clamp(shifted))
 
     scale = (product.multiplier, -product.shift)
@@ -86,7 +87,3 @@ def multiply_elements(
         *(*product.offsets, *scale, *limits.arguments),
     ]
     return tensor_intrin("tvmgen_mve_multiply", arguments, loop("i", count, element))
-
-
-def _int32(value: int) -> tirx.IntImm:
-    return tirx.IntImm("int32", value)

@@ -18,6 +18,7 @@ from usmp.ops.kernels.means import is_accumulator
 from usmp.ops.kernels.mve.average_pool import reciprocal_of
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import Pooling, Taps, pooling_of
+from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -125,9 +126,5 @@ def _chosen(
     (_, chosen), *rest = by_count.items()
     for n, value in rest:
         if not (isinstance(value, int) and isinstance(chosen, int) and value == chosen):
-            chosen = tirx.Select(count == n, _int32(value), _int32(chosen))
+            chosen = tirx.Select(count == n, int32(value), int32(chosen))
     return chosen
-
-
-def _int32(value: tirx.Expr | int) -> tirx.Expr:
-    return tirx.IntImm("int32", value) if isinstance(value, int) else value.astype("int32")

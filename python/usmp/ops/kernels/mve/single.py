@@ -13,6 +13,7 @@ from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import multiplied, multiply
 from usmp.ops.kernels.mve.multiplication import centered
+from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_LEFT = 20
@@ -37,7 +38,7 @@ def _from_table(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
         (line,) = lines
 
         def element(i: tirx.Expr) -> tirx.Stmt:
-            return output.store(i, table[line.at(i).astype("int32") - _int32(_FIRST)])
+            return output.store(i, table[line.at(i).astype("int32") - int32(_FIRST)])
 
         arguments = [line.at(0), table[0], output.at(0), count]
         return tensor_intrin("tvmgen_mve_look_up", arguments, loop("i", count, element))
@@ -63,8 +64,8 @@ def _limited(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
         (line,) = lines
 
         def store(i: tirx.Expr) -> tirx.Stmt:
-            shifted = line.at(i).astype("int32") + _int32(offset)
-            rescaled = multiply(shifted, multiplier, shift) + _int32(limits.zero_point)
+            shifted = line.at(i).astype("int32") + int32(offset)
+            rescaled = multiply(shifted, multiplier, shift) + int32(limits.zero_point)
             return output.store(i, limits.clamp(rescaled))
 
         left, right = max(shift, 0), max(-shift, 0)
@@ -86,7 +87,3 @@ def _clamped(limits: Limits, lines: Sequence[Line], output: Line, count: int) ->
 
     arguments = [line.at(0), output.at(0), 1, 1, 0, count, limits.low, limits.high]
     return tensor_intrin("tvmgen_mve_max_pool", arguments, loop("i", count, store))
-
-
-def _int32(value: int) -> tirx.IntImm:
-    return tirx.IntImm("int32", value)
