@@ -81,8 +81,8 @@ def build(
     `tir.usmp.prune_constant_channels` (true by default; false computes channels of integer
     operators that are constant or that nothing reads, too), `tir.usmp.optimize` (the memory that
     fewer instructions may take, "ram" by default, see `usmp.transform.ChooseSchedules`),
-    `tir.usmp.code` ("small" lets operators share code, see
-    `usmp.transform.MergeSimilarFunctions`; "fast" by default),
+    `tir.usmp.code` (the operators that may share code: "balanced", the default, "fast" or "small",
+    see `usmp.transform.MergeSimilarFunctions`),
     `tir.usmp.profile` (true calls a function before and after each operator, see
     `usmp.transform.CallOperatorHooks`) and `tir.usmp.poison_dead_bytes` (a debug build, see
     `usmp.transform.PoisonDeadBytes`).

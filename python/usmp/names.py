@@ -64,7 +64,7 @@ OPTIMIZE = (RAM, BALANCED, SPEED)
 
 FAST, SMALL = "fast", "small"
 
-CODE = (FAST, SMALL)
+CODE = (BALANCED, FAST, SMALL)
 """Values of `tir.usmp.code`, the default first."""
 
 BOARDS = {
@@ -132,7 +132,10 @@ PASS_OPTIONS = {
         "fewer instructions: as far as they take no memory, at most 5 %, or any that fits",
     ),
     "tir.usmp.code": PassOption(
-        "str", CODE, FAST, "small lets operators that differ in sizes only share their code"
+        "str",
+        CODE,
+        BALANCED,
+        "operators that differ in sizes only share code: those that rarely run, none, or all",
     ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"

@@ -23,7 +23,7 @@ from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.names import symbol_prefix
-from usmp.names import SMALL
+from usmp.names import FAST
 from usmp.objects.cores import PORTABLE, Core, core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
@@ -194,6 +194,7 @@ def planning_passes(
 
     `prefix` is that of the C symbols.
     """
+    code = planning_options().code
     return [
         # Here because it plans its candidates: which tensors are views of others.
         *([] if several_entries else [LowerMain(target)]),
@@ -210,7 +211,7 @@ def planning_passes(
         # After all that comes between operators, so that nothing comes between one and its hooks.
         *([CallOperatorHooks(prefix)] if planning_options().profile else []),
         # Last: of what is a parameter then, analyses know nothing.
-        *([MergeSimilarFunctions()] if planning_options().code == SMALL else []),
+        *([] if code == FAST else [MergeSimilarFunctions(code)]),
     ]
 
 

@@ -38,6 +38,7 @@ PASSES = [
     "usmp.OrderOperators",
     "usmp.ChooseSchedules",
     "usmp.UnifiedStaticMemoryPlanner",
+    "usmp.MergeSimilarFunctions",
 ]
 POISON = {"tir.usmp.poison_dead_bytes": True}
 
@@ -77,13 +78,14 @@ def test_the_list():
 def test_what_is_asked_for_is_in_the_list():
     with PassContext(config=POISON):
         pipeline = usmp.get_pipeline("c", board="mps2-an385", compare_workspace_io=True)
-    assert names(pipeline)[-6:] == [
+    assert names(pipeline)[-7:] == [
         "usmp.LowerMain",
         "usmp.CompareWorkspaceIO",
         "usmp.OrderOperators",
         "usmp.ChooseSchedules",
         "usmp.PlanForBoard",
         "usmp.PoisonDeadBytes",
+        "usmp.MergeSimilarFunctions",
     ]
 
 

@@ -1,4 +1,4 @@
-"""`tir.usmp.code=small`: the same results and plans, by fewer functions and less code."""
+"""`tir.usmp.code`: the same results and plans, by fewer functions and less code."""
 
 from __future__ import annotations
 
@@ -60,6 +60,27 @@ def test_all_but_the_code_stays_as_it_is(shared_model, name):
             assert called == f"tvmgen_default_{shared}"
     assert small.source.count("#define TVMGEN_SMALL\n") == 1
     assert "TVMGEN_SMALL\n" not in fast.source
+
+
+def test_by_default_what_rarely_runs_is_merged(shared_model):
+    model = usmp.import_model(shared_model("mlperf_vww_96_int8"))
+    target = "c -mcpu=cortex-m4"
+    fast, balanced = build(model, "fast", target), build(model, "balanced", target)
+    said = module_of(balanced)
+    assert said.pop("merged_functions") == {
+        "conv2d9_shared": ["conv2d9", "conv2d10", "conv2d11"],
+        "depthwise_conv2d8_shared": [f"depthwise_conv2d{n}" for n in (8, 9, 10, 12)],
+    }
+    assert said == module_of(fast)
+    assert usmp.build(model, target).source == balanced.source
+    assert "TVMGEN_SMALL\n" not in balanced.source
+
+
+@pytest.mark.parametrize("name", [name for name in MERGED if name != "mlperf_vww_96_int8"])
+def test_by_default_code_stays_fast_where_little_is_saved(shared_model, name):
+    model = usmp.import_model(shared_model(name))
+    target = "c -mcpu=cortex-m4"
+    assert usmp.build(model, target).source == build(model, "fast", target).source
 
 
 @pytest.mark.models

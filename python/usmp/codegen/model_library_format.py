@@ -31,7 +31,7 @@ from usmp.codegen.names import replace_forbidden
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
-from usmp.names import OPTIMIZE
+from usmp.names import OPTIMIZE, SMALL
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes import (
     BOARD_ATTR,
@@ -186,10 +186,11 @@ def _schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:
 
 
 def _merged_functions(mod: IRModule) -> dict[str, dict[str, list[str]]]:
-    """The functions that operators share, and whose code they are, if the code is to be small."""
-    if CODE_ATTR not in (mod.attrs or {}):
-        return {}
+    """The functions that operators share, and whose code they are; if the code is to be small also
+    that there are none."""
     merged = {str(v.name_hint): merged_functions(func) for v, func in mod.functions.items()}
+    if not any(merged.values()) and (mod.attrs or {}).get(CODE_ATTR) != SMALL:
+        return {}
     return {"merged_functions": {name: merged[name] for name in sorted(merged) if merged[name]}}
 
 

@@ -183,4 +183,4 @@ SHARED_FUNCTION_ATTR = "shared_function"
 """On these: the name of the PrimFunc that they call and do nothing else."""
 
 CODE_ATTR = "code"
-"""On the IRModule: the value of `tir.usmp.code`, if it is another than the default."""
+"""On the IRModule: the value of `tir.usmp.code`, if functions may share code."""

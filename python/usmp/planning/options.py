@@ -11,7 +11,7 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
-from usmp.names import CODE, DEFAULT_ALGORITHM, FAST, OPTIMIZE, PREFERENCE, RAM
+from usmp.names import BALANCED, CODE, DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
 from usmp.support.durations import parse_duration
 
 _PREFIX = "tir.usmp."
@@ -43,7 +43,7 @@ class PlanningOptions:
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
     code
-        whether operators that differ in sizes only share their code, see
+        which operators that differ in sizes only share their code, see
         `usmp.transform.MergeSimilarFunctions`.
     poison_dead_bytes
         whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
@@ -66,7 +66,7 @@ class PlanningOptions:
     overlap: bool = True
     order_operators: bool = True
     optimize: str = RAM
-    code: str = FAST
+    code: str = BALANCED
     poison_dead_bytes: bool = False
     profile: bool = False
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def code_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """How many functions became how many; None if the code is not to be small.
+    """How many functions became how many; None if none, and the code is not to be small.
 
     Parameters
     ----------
@@ -19,4 +19,4 @@ def code_sentence(metadata: Mapping[str, Any]) -> str | None:
         return None
     before, after = sum(map(len, merged.values())), len(merged)
     what = f"{before} functions of operators became {after}" if merged else "nothing is similar"
-    return f"Operators that differ in integers only share code (tir.usmp.code=small): {what}."
+    return f"Operators that differ in integers only share code (tir.usmp.code): {what}."

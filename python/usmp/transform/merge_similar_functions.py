@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fractions import Fraction
 
 import tvm
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
-from usmp.names import SMALL
+from usmp.analysis.function_accesses import function_accesses
+from usmp.names import BALANCED, SMALL
 from usmp.objects.attributes import (
     ACCELERATOR_FUNCTION_ATTR,
     CODE_ATTR,
@@ -40,6 +42,13 @@ _APART = (
 _KEPT = ("s_tir", "target")
 """Attributes of functions that what they share has too."""
 
+_RARE = Fraction(3, 100)
+"""Of the loads and stores of a run: what rarely used functions make at most, together."""
+
+_GROWTH = {BALANCED: 2, SMALL: 1}
+"""About how many times as much code a shared function is as one of those that call it: inner loops
+that are written out are so for sizes that are not known, too."""
+
 _BYTES_BY_CONSTANT = 3
 _BYTES_OF_CALL = 16
 _BYTES_OF_ARGUMENT = 6
@@ -57,42 +66,96 @@ class MergeSimilarFunctions(ModulePass):
     of allocations, bounds of loops that are written out, divisors, amounts of shifts. So do
     functions whose calls would be about as much code.
 
+    A shared function takes more instructions, since the compiler knows less of it. So `balanced`
+    code merges only functions that rarely run: those with the fewest loads and stores, together at
+    most 3 % of those of a run (`usmp.analysis.function_accesses`). `small` code merges all that are
+    similar, and writes no inner loop out several times.
+
     The attribute `merged_functions` of such a PrimFunc names those that call it, their attribute
-    `shared_function` names it, and the attribute `code` of the module becomes `small`. To come
-    after all analyses of what functions access, since that depends on parameters then. LLVM's
+    `shared_function` names it, and the attribute `code` of the module says which code it is. To
+    come after all analyses of what functions access, since that depends on parameters then. LLVM's
     MergeSimilarFunctions does the same to its IR.
+
+    Parameters
+    ----------
+    code
+        `balanced` or `small`, see `tir.usmp.code`.
+
+    Raises
+    ------
+    ValueError
+        another code.
     """
+
+    def __init__(self, code: str = SMALL) -> None:
+        if code not in _GROWTH:
+            raise ValueError(
+                f'code that shares functions is "{BALANCED}" or "{SMALL}", not "{code}"'
+            )
+        self.code = code
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Replace bodies by calls."""
         mains = {entry_function_name(entry) for entry in entries_of(mod)}
         names = UniqueNames(str(variable.name_hint) for variable in mod.functions)
         merged = IRModule(mod.functions, attrs=mod.attrs)
-        for functions in _by_target(mod, mains):
-            for similar in similar_functions(functions):
-                parameters = parameters_of(similar)
-                if not _are_smaller(similar, parameters):
-                    continue
-                shared = GlobalVar(names.unique(f"{similar.functions[0]}_shared"))
-                merged.update_func(shared, _shared(functions, similar, parameters))
-                for index, name in enumerate(similar.functions):
-                    arguments = [values[index] for values in parameters.values]
-                    call = _call(functions[name], shared, arguments)
-                    merged.update_func(mod.get_global_var(name), call)
-        return merged.with_attr(CODE_ATTR, SMALL)
+        functions = _candidates(mod, mains)
+        growth = _GROWTH[self.code]
+        if self.code == BALANCED and len(functions) > growth:
+            rare = _rarely_used(mains, mod)
+            functions = {name: func for name, func in functions.items() if name in rare}
+        for similar, parameters in _similar(functions, growth):
+            shared = GlobalVar(names.unique(f"{similar.functions[0]}_shared"))
+            merged.update_func(shared, _shared(functions, similar, parameters))
+            for index, name in enumerate(similar.functions):
+                arguments = [values[index] for values in parameters.values]
+                call = _call(functions[name], shared, arguments)
+                merged.update_func(mod.get_global_var(name), call)
+        return merged.with_attr(CODE_ATTR, self.code)
 
 
-def _by_target(mod: IRModule, mains: Iterable[str]) -> list[dict[str, tirx.PrimFunc]]:
-    """The functions that may be merged: those of each target, by name, in one order on all
-    machines."""
-    by_target: dict[str, dict[str, tirx.PrimFunc]] = {}
+def _rarely_used(mains: Iterable[str], mod: IRModule) -> set[str]:
+    """The functions with the fewest loads and stores, as many as make no more than a part of those
+    of a run."""
+    accesses = function_accesses(mains, mod)
+    rest = _RARE * accesses.total()
+    found: set[str] = set()
+    for name, count in sorted(accesses.items(), key=lambda item: (item[1], _numbered(item[0]))):
+        rest -= count
+        if rest < 0:
+            break
+        found.add(name)
+    return found
+
+
+def _similar(
+    functions: Mapping[str, tirx.PrimFunc], growth: int
+) -> Iterator[tuple[SimilarFunctions, Parameters]]:
+    """What becomes one function each."""
+    for of_target in _by_target(functions):
+        # Fewer save nothing, and most modules have fewer.
+        for similar in similar_functions(of_target) if len(of_target) > growth else ():
+            parameters = parameters_of(similar)
+            if _are_smaller(similar, parameters, growth):
+                yield similar, parameters
+
+
+def _candidates(mod: IRModule, mains: Collection[str]) -> dict[str, tirx.PrimFunc]:
+    """The functions that may be merged by name, in one order on all machines."""
     names = sorted((str(variable.name_hint) for variable in mod.functions), key=_numbered)
-    for name in names:
-        func = mod[name]
-        if name not in mains and isinstance(func, tirx.PrimFunc) and _may_be_merged(func):
-            target = str((func.attrs or {}).get("target"))
-            by_target.setdefault(target, {})[name] = func
-    return list(by_target.values())
+    functions = {name: mod[name] for name in names if name not in mains}
+    return {
+        name: func
+        for name, func in functions.items()
+        if isinstance(func, tirx.PrimFunc) and _may_be_merged(func)
+    }
+
+
+def _by_target(functions: Mapping[str, tirx.PrimFunc]) -> Iterable[dict[str, tirx.PrimFunc]]:
+    by_target: dict[str, dict[str, tirx.PrimFunc]] = {}
+    for name, func in functions.items():
+        by_target.setdefault(str((func.attrs or {}).get("target")), {})[name] = func
+    return by_target.values()
 
 
 def _numbered(name: str) -> tuple[int, str]:
@@ -105,15 +168,15 @@ def _may_be_merged(func: tirx.PrimFunc) -> bool:
     return not has_reasons and not nodes_of(func.body, tirx.Return)
 
 
-def _are_smaller(similar: SimilarFunctions, parameters: Parameters) -> bool:
-    """Whether a call takes less code than what it stands for."""
+def _are_smaller(similar: SimilarFunctions, parameters: Parameters, growth: int) -> bool:
+    """Whether calls and what they share take less code than what they stand for."""
     count = len(similar.functions)
     calls = count * (_BYTES_OF_CALL + _BYTES_OF_ARGUMENT * len(parameters.variables))
-    return (count - 1) * _BYTES_BY_CONSTANT * len(similar.constants) > calls
+    return (count - growth) * _BYTES_BY_CONSTANT * len(similar.constants) > calls
 
 
 def _shared(
-    functions: dict[str, tirx.PrimFunc], similar: SimilarFunctions, parameters: Parameters
+    functions: Mapping[str, tirx.PrimFunc], similar: SimilarFunctions, parameters: Parameters
 ) -> tirx.PrimFunc:
     first = functions[similar.functions[0]]
     body = with_constants(first.body, parameters.constants)

@@ -38,7 +38,7 @@ def test_defaults():
         overlap=True,
         order_operators=True,
         optimize="ram",
-        code="fast",
+        code="balanced",
         poison_dead_bytes=False,
         profile=False,
     )
@@ -84,7 +84,10 @@ def test_without_planning_nothing_shares_and_nothing_searches():
             "The selected custom USMP algorithm : magic is not",
         ),
         ({"placement": "random"}, 'unknown placement "random" in tir.usmp.placement'),
-        ({"code": "tiny"}, 'unknown kind of code "tiny" in tir.usmp.code; supported: fast, small'),
+        (
+            {"code": "tiny"},
+            'unknown kind of code "tiny" in tir.usmp.code; supported: balanced, fast, small',
+        ),
         ({"time_budget": "soon"}, "tir.usmp.time_budget: "),
         ({"time_budget": "1s", "algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
         ({"time_budget": "1s", "custom_algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),

@@ -172,4 +172,5 @@ def test_instruments_see_each_pass_once(digits_model):
         "UnifiedStaticMemoryPlanner",
         "AssignPoolInfo",
         "ConvertPoolAllocationsToOffsets",
+        "MergeSimilarFunctions",
     ]
