@@ -51,11 +51,11 @@ POOLS = {
     "vww_96": Pools(36880, 38404),
 }
 VECTOR_POOLS = {
-    "ad01": Pools(768, 278592),
-    "kws": Pools(9536, 27616),
+    "ad01": Pools(768, 277576),
+    "kws": Pools(9536, 27104),
     "resnet8": Pools(32768, 80676),
-    "strww": Pools(3664, 54588),
-    "vww_96": Pools(36880, 41824),
+    "strww": Pools(3664, 53260),
+    "vww_96": Pools(36880, 41544),
 }
 """Where weights are laid out for vectors."""
 
@@ -103,7 +103,7 @@ def test_mlperf_tiny(shared_model, name, board):
     assert memory.constants == pools.constant
     assert memory.variables <= 32
     assert memory.code <= (15 if has_vectors else 44) << 10
-    assert runs.stack_used_bytes <= (672 if has_vectors else 512)
+    assert runs.stack_used_bytes <= (704 if has_vectors else 512)
     memories = [memory for memory in board.memories if memory.is_read_only]
     for address, loaded_to, size_bytes in loaded_segments(module):
         assert address == loaded_to, "the program would have to copy it"
@@ -195,6 +195,19 @@ def test_operators_in_one_program(tmp_path, board):
         if as_bytes(runs) != wanted
     ]
     assert different == []
+
+
+def test_vectors_of_known_conditions(tmp_path):
+    """GCC 12 takes one of the conditions by which four rows of a window exist for all of them."""
+    board = board_named("mps3-an547")
+    require_board(board)
+    name = "depthwise_conv_2d_more_rows_than_data"
+    path = tmp_path / "model.tflite"
+    path.write_bytes(next(model for model in CATALOG if model.name == name).make())
+    factory, reference = usmp.build(usmp.import_model(path), board=board), Micro(path)
+    inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
+    (outputs,) = run_models(board, [(factory, inputs)], tmp_path)
+    assert as_bytes(outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
 SHARED_WORKSPACE = """#include "semihosting.h"

@@ -62,6 +62,7 @@ def test_files():
         "tensor_intrin_mve_depthwise.c",
         "tensor_intrin_mve_depthwise_row.c",
         "tensor_intrin_mve_elementwise.c",
+        "tensor_intrin_mve_sums.c",
         "tensor_intrin_mve_window.c",
         "tensor_intrin_pool.c",
         "tensor_intrin_rescale.c",

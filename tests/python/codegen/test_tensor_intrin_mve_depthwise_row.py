@@ -25,7 +25,7 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
   const int32_t zero_point = relu ? -128 : between(-128, 127),
                 low = relu ? -128 : between(-128, 127);
   const int32_t high = relu ? 127 : between(low, 127);
-  const int32_t count = kernel_height * kernel_width, slots = count == 9 ? 9 : count + count % 2;
+  const int32_t count = kernel_height * kernel_width, slots = count == 1 ? 2 : count;
   const int32_t chunks = (channels + 15) / 16, x_size = height * width * channels,
                 y_size = pixels * channels;
   int8_t* const x = buffer(0, x_size, between(0, 3));

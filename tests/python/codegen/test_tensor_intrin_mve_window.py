@@ -15,17 +15,18 @@ CHECK = """
 static void check_window(void) {
   const int32_t height = between(1, 8), width = between(1, 8), channels = between(1, 20);
   const int32_t distance = channels + (between(0, 1) ? between(0, 20) : 0);
-  const int32_t rows = between(1, 5), columns = between(1, 5), dilation = between(1, 2);
+  const int32_t rows = between(1, 5), columns = between(1, 5);
+  const int32_t row_dilation = between(1, 3), column_dilation = between(1, 3);
   const int32_t top = between(-9, 9), left = between(-9, 9), padding = between(-128, 127);
   const int32_t size = (height * width - 1) * distance + channels;
   int8_t* const x = buffer(0, size, between(0, 3));
   int8_t* const y = buffer(1, rows * columns * channels, between(0, 3));
   fill(x, size, 3);
-  tvmgen_mve_window(x, y, height, width, channels, distance, rows, columns, dilation, top, left,
-                    padding);
+  tvmgen_mve_window(x, y, height, width, channels, distance, rows, columns, row_dilation,
+                    column_dilation, top, left, padding);
   for (int32_t i = 0; i < rows * columns * channels; ++i) {
-    const int32_t row = top + i / channels / columns * dilation,
-                  column = left + i / channels % columns;
+    const int32_t row = top + i / channels / columns * row_dilation,
+                  column = left + i / channels % columns * column_dilation;
     const int32_t exists = row >= 0 && row < height && column >= 0 && column < width;
     if (y[i] != (exists ? x[(row * width + column) * distance + i % channels] : padding))
       failure = "window";

@@ -8,16 +8,18 @@ static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t
   const int32_t most = AT_ONCE == 4 ? 7 : 9;
   const int32_t channels = AT_ONCE == 2 ? 4 * between(1, 3) : between(1, most);
   const int32_t copies = AT_ONCE == 2 && between(0, 2) == 0;
-  const int32_t rows = many_rows ? between(1, 4) : 1;
+  const int32_t rows = many_rows ? between(TOGETHER == 4 ? 2 : 1, 4) : 1;
   const int32_t row_distance = between(0, columns + 20), x_distance = between(0, columns + 3);
   const int32_t y_distance = channels + (copies ? 0 : between(0, 3));
   const int32_t zero_point = between(-128, 127);
   const int32_t low = up ? between(zero_point, 127) : between(-128, 127), high = between(low, 127);
-  const int32_t blocks = (columns + 15) / 16;
+  const int32_t whole = (columns - 1) / 16 * 16;
+  const int32_t size = TOGETHER == 4 && !many_rows && columns - whole <= 8 ? 8 : 16;
   const int32_t groups = (channels + TOGETHER - 1) / TOGETHER;
   const int32_t x_size = (pixels - 1) * x_distance + (rows - 1) * row_distance + columns;
   const int32_t y_size = (pixels - 1) * y_distance + channels;
-  const int32_t w_size = groups * rows * blocks * TOGETHER * 16;
+  const int32_t row_size = TOGETHER * (whole + size);
+  const int32_t w_size = groups * rows * row_size + (whole ? 0 : 16 - size);
   int8_t* const x = buffer(0, x_size, between(0, 3));
   int8_t* const y = buffer(1, y_size, between(0, 3));
   int8_t* const few = buffer(5, 2 * y_distance, between(0, 3));
@@ -44,8 +46,9 @@ static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t
       for (int32_t k = 0; k < columns; ++k) {
         const int8_t value = (int8_t)(extreme ? between(0, 1) * 254 - 127 : between(-127, 127));
         plain[(c * rows + row) * columns + k] = value;
-        const int32_t block = (c / TOGETHER * rows + row) * blocks + (k / 16 + 1) % blocks;
-        w[(block * TOGETHER + c % TOGETHER) * 16 + k % 16] = value;
+        int8_t* const last = w + (c / TOGETHER * rows + row) * row_size;
+        const int32_t before = TOGETHER * size + (k / 16 * TOGETHER + c % TOGETHER) * 16;
+        last[k < whole ? before + k % 16 : c % TOGETHER * size + k % 16] = value;
       }
   }
   function(x, w, records, copies ? few : y, x_distance, y_distance, pixels, channels, columns, rows,
@@ -70,7 +73,8 @@ static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t
 static void check(void) {
   static conv2d* const functions[] = {FUNCTIONS};
   for (int32_t i = 0; i < 4; ++i) {
-    for (int32_t columns = 1; columns <= 240; columns += columns < 66 ? 1 : 29) {
+    for (int32_t columns = 1; columns <= (AT_ONCE == 4 ? 400 : 240);
+         columns += columns < 66 ? 1 : 29) {
       for (int32_t times = 0; times < 4; ++times) {
         if (check_conv2d(functions[i], i / 2, i % 2, columns)) failure = "conv2d";
       }

@@ -87,6 +87,10 @@ TVMGEN_MVE_PORTABLE int32_t tvmgen_mve_rescale(int32_t sum, int32_t bias_and_shi
   return (high + half) >> shift;
 }
 
+TVMGEN_MVE_PORTABLE int8_t tvmgen_mve_limited(int32_t value, int32_t low, int32_t high) {
+  return (int8_t)(value < low ? low : value > high ? high : value);
+}
+
 TVMGEN_MVE_FUNCTION void tvmgen_mve_fill(void* to, int32_t bytes, int32_t value) {
 #if TVMGEN_MVE
   __asm__(TVMGEN_MVE_FILL);
@@ -105,17 +109,18 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_copy(void* to, const void* from, int32_t byt
 }
 
 /* Convolution of pixels in a line, for channels of which four at a time have weights
- * [rows][columns, the last of them, up to 16, filled up with zeros to 16, before the
- * others][4][16]. Four channels of `at_once` pixels, one or two, are computed before any of them is
- * stored. With a `copy`, pixels that are computed at once are all in y, and are copied there before
- * the next. */
+ * [rows][columns, the last of them, up to 16, before the others][4][16]; the last columns of
+ * several rows, or if they are more than eight, are filled up with zeros to 16, others take [4][8].
+ * Four channels of `at_once` pixels, one or two, are computed before any of them is stored. With a
+ * `copy`, pixels that are computed at once are all in y, and are copied there before the next. */
 TVMGEN_MVE_PORTABLE void tvmgen_mve_conv2d(const int8_t* x, const int8_t* w, const int32_t* records,
                                            int8_t* y, int32_t x_distance, int32_t y_distance,
                                            int32_t pixels, int32_t channels, int32_t columns,
                                            int32_t rows, int32_t row_distance, int32_t zero_point,
                                            int32_t low, int32_t high, int32_t at_once, int8_t* copy,
                                            int32_t up) {
-  const int32_t blocks = (columns + 15) / 16;
+  const int32_t whole = (columns - 1) / 16 * 16;
+  const int32_t size = rows == 1 && columns - whole <= 8 ? 8 : 16;
   for (int32_t pixel = 0; pixel < pixels; pixel += at_once) {
     int8_t* const to = copy ? y : y + pixel * y_distance;
     for (int32_t group = 0; group * 4 < channels; ++group) {
@@ -126,10 +131,11 @@ TVMGEN_MVE_PORTABLE void tvmgen_mve_conv2d(const int8_t* x, const int8_t* w, con
         sums[i] = 0;
         for (int32_t row = 0; row < rows; ++row) {
           const int8_t* const from = x + (pixel + i / 4) * x_distance + row * row_distance;
-          const int8_t* const by = w + ((group * rows + row) * blocks * 4 + i % 4) * 16;
-          for (int32_t column = 0; column < columns; ++column) {
-            const int32_t block = (column / 16 + 1) % blocks;
-            sums[i] += from[column] * by[block * 64 + column % 16];
+          const int8_t* const last = w + (group * rows + row) * 4 * (whole + size);
+          const int8_t* const by = last + 4 * size + i % 4 * 16;
+          for (int32_t k = 0; k < whole; ++k) sums[i] += from[k] * by[k / 16 * 64 + k % 16];
+          for (int32_t k = whole; k < columns; ++k) {
+            sums[i] += from[k] * last[i % 4 * size + k - whole];
           }
         }
       }
@@ -138,8 +144,7 @@ TVMGEN_MVE_PORTABLE void tvmgen_mve_conv2d(const int8_t* x, const int8_t* w, con
         if (c < some) {
           const int32_t value =
               tvmgen_mve_rescale(sums[i], record[c], record[c + 4], up) + zero_point;
-          const int32_t limited = value < low ? low : value > high ? high : value;
-          to[i / 4 * y_distance + group * 4 + c] = (int8_t)limited;
+          to[i / 4 * y_distance + group * 4 + c] = tvmgen_mve_limited(value, low, high);
         }
       }
     }

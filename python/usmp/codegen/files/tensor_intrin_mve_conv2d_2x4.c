@@ -1,41 +1,47 @@
 /* Convolution of two pixels and four channels at a time for cores with MVE. */
 #include "tensor_intrin_mve.c"
 
-/* Sums of 16 columns, of two pixels in q0 and q1, for four channels, whose weights are at r5. */
-#define TVMGEN_MVE_MULTIPLY_2X4(multiply) \
-  ".irp multiply, " multiply              \
-  "\n"                                    \
-  "vldrb.8 q2, [r5], #16\n"               \
-  "\\multiply r0, q0, q2\n"               \
-  "vldrb.8 q3, [r5], #16\n"               \
-  "\\multiply r8, q1, q2\n"               \
-  "\\multiply r2, q0, q3\n"               \
-  "vldrb.8 q2, [r5], #16\n"               \
-  "\\multiply r10, q1, q3\n"              \
-  "\\multiply r4, q0, q2\n"               \
-  "vldrb.8 q3, [r5], #16\n"               \
-  "\\multiply r12, q1, q2\n"              \
-  "\\multiply r6, q0, q3\n"               \
-  "\\multiply lr, q1, q3\n"               \
+/* Sums of 16 columns, of two pixels in q0 and q1, for four channels, whose weights are at r5,
+ * each `size` bytes after the one before. */
+#define TVMGEN_MVE_MULTIPLY_2X4(multiply, size) \
+  ".irp multiply, " multiply                    \
+  "\n"                                          \
+  "vldrb.8 q2, [r5], #" size                    \
+  "\n"                                          \
+  "\\multiply r0, q0, q2\n"                     \
+  "vldrb.8 q3, [r5], #" size                    \
+  "\n"                                          \
+  "\\multiply r8, q1, q2\n"                     \
+  "\\multiply r2, q0, q3\n"                     \
+  "vldrb.8 q2, [r5], #" size                    \
+  "\n"                                          \
+  "\\multiply r10, q1, q3\n"                    \
+  "\\multiply r4, q0, q2\n"                     \
+  "vldrb.8 q3, [r5], #" size                    \
+  "\n"                                          \
+  "\\multiply r12, q1, q2\n"                    \
+  "\\multiply r6, q0, q3\n"                     \
+  "\\multiply lr, q1, q3\n"                     \
   ".endr\n"
 
 /* A row of columns: first its last ones, up to 16, then the others from the first on. The jump is
  * over what up to 240 columns have more, 56 bytes for 16. */
-#define TVMGEN_MVE_ROW_2X4(multiply) \
-  "vpstt\n"                          \
-  "vldrbt.8 q0, [r1, #112]\n"        \
-  "vldrbt.8 q1, [r3, #112]\n" TVMGEN_MVE_MULTIPLY_2X4(multiply) "ldr pc, [sp]\n"
+#define TVMGEN_MVE_ROW_2X4(multiply, size) \
+  "vpstt\n"                                \
+  "vldrbt.8 q0, [r1, #112]\n"              \
+  "vldrbt.8 q1, [r3, #112]\n" TVMGEN_MVE_MULTIPLY_2X4(multiply, size) "ldr pc, [sp]\n"
 
 #define TVMGEN_MVE_COLUMNS_2X4 \
   ".irp at, -112, -96, -80, -64, -48, -32, -16, 0, 16, 32, 48, 64, 80, 96\n" \
   "vldrb.8 q0, [r1, #\\at]\n" \
   "vldrb.8 q1, [r3, #\\at]\n" \
-  TVMGEN_MVE_MULTIPLY_2X4("vmladava.s8") \
+  TVMGEN_MVE_MULTIPLY_2X4("vmladava.s8", "16") \
   ".endr\n" \
   "5:\n"
 
 /* In memory: sp + 0: where the jump goes; 4, 8: the pixels, less 112; 12: weights; 24: of rows,
- * groups of channels to do; 28: y; 36: records. */
+ * groups of channels to do; 28: y; 36: records. Flags: negative if the last columns are more than
+ * eight. */
 #define TVMGEN_MVE_BEGIN_2X4 \
   TVMGEN_MVE_ENTER           \
   "str r1, [sp, #12]\n"      \
@@ -43,6 +49,7 @@
   "str r2, [sp, #36]\n"      \
   "ldr r8, [sp, #160]\n"     \
   "sub r8, #1\n"             \
+  "lsls r9, r8, #28\n"       \
   "and r9, r8, #15\n"        \
   "add r9, #1\n"             \
   "vctp.8 r9\n"              \
@@ -58,7 +65,7 @@
   "sub r11, r8\n"            \
   "orr r11, #1\n"            \
   "str r11, [sp]\n"          \
-  "movs r0, #0\n"            \
+  "mov r0, #0\n"             \
   "ldr r1, [sp, #148]\n"     \
   "vidup.u32 q7, r0, #1\n"   \
   "vadd.i32 q0, q7, r1\n"    \
@@ -129,24 +136,44 @@
   "ldr r0, [sp, #152]\n"     \
   "subs r0, #2\n"            \
   "str r0, [sp, #152]\n"     \
-  "bne.w 1b\n" TVMGEN_MVE_LEAVE
+  "bgt.w 1b\n"
 
-/* One row a window: records in r7, y in r9, channels to do in r11. */
+#define TVMGEN_MVE_PIXELS_2X4 \
+  "ldrd r1, r3, [sp, #4]\n"   \
+  "ldr r5, [sp, #12]\n"       \
+  "ldr r7, [sp, #36]\n"       \
+  "ldr r9, [sp, #28]\n"       \
+  "ldr r11, [sp, #156]\n"
+
+/* One row a window: records in r7, y in r9, channels to do in r11. If its last columns are up to
+ * eight, their weights take eight bytes of each channel; channels and pixels to do, less one time,
+ * are counted from -2^31 on then. */
 #define TVMGEN_MVE_CONV2D_2X4(half) \
   TVMGEN_MVE_BEGIN_2X4              \
+  "bpl 7f\n" \
   "1:\n" \
-  "ldrd r1, r3, [sp, #4]\n" \
-  "ldr r5, [sp, #12]\n" \
-  "ldr r7, [sp, #36]\n" \
-  "ldr r9, [sp, #28]\n" \
-  "ldr r11, [sp, #156]\n" \
+  TVMGEN_MVE_PIXELS_2X4 \
   "2:\n" \
-  TVMGEN_MVE_ROW_2X4("vmladav.s8") \
+  TVMGEN_MVE_ROW_2X4("vmladav.s8", "16") \
+  "7:\n" \
+  "ldrd r0, r1, [sp, #152]\n" \
+  "sub r0, #2\n" \
+  "add r0, #0x80000000\n" \
+  "sub r1, #4\n" \
+  "add r1, #0x80000000\n" \
+  "strd r0, r1, [sp, #152]\n" \
+  "9:\n" \
+  TVMGEN_MVE_PIXELS_2X4 \
+  "8:\n" \
+  TVMGEN_MVE_ROW_2X4("vmladav.s8", "8") \
   TVMGEN_MVE_COLUMNS_2X4 \
   TVMGEN_MVE_STORE_2X4("r7", "r9", half) \
   "subs r11, #4\n" \
-  "bne.w 2b\n" \
-  TVMGEN_MVE_NEXT_2X4
+  "bgt.w 2b\n" \
+  "bmi.w 8b\n" \
+  TVMGEN_MVE_NEXT_2X4 \
+  "bmi.w 9b\n" \
+  TVMGEN_MVE_LEAVE
 
 /* Several rows: their distance in r7, rows to do in r11; in sp + 16: records, 20: y. */
 #define TVMGEN_MVE_CONV2D_2X4_ROWS(half) \
@@ -162,11 +189,11 @@
   "2:\n" \
   "ldrd r1, r3, [sp, #4]\n" \
   "ldr r11, [sp, #164]\n" \
-  TVMGEN_MVE_ROW_2X4("vmladav.s8") \
+  TVMGEN_MVE_ROW_2X4("vmladav.s8", "16") \
   "3:\n" \
   "add r1, r7\n" \
   "add r3, r7\n" \
-  TVMGEN_MVE_ROW_2X4("vmladava.s8") \
+  TVMGEN_MVE_ROW_2X4("vmladava.s8", "16") \
   TVMGEN_MVE_COLUMNS_2X4 \
   "subs r11, #1\n" \
   "bne.w 3b\n" \
@@ -177,7 +204,8 @@
   "subs r0, #4\n" \
   "str r0, [sp, #24]\n" \
   "bne.w 2b\n" \
-  TVMGEN_MVE_NEXT_2X4
+  TVMGEN_MVE_NEXT_2X4 \
+  TVMGEN_MVE_LEAVE
 
 TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_2x4(
     const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t x_distance,

@@ -29,40 +29,56 @@
   "ldr r0, [sp, #292]\n"      \
   "vdup.32 q5, r0\n"
 
-/* The last pixel stands for those after it. */
-#define TVMGEN_MVE_PIXELS_4X1  \
-  "ldr r0, [sp, #120]\n"       \
-  "ldr r2, [sp, #256]\n"       \
-  "ldr r4, [sp, #264]\n"       \
-  "mov r1, r0\n"               \
-  "cmp r4, #2\n"               \
-  "it hs\n"                    \
-  "addhs r1, r2\n"             \
-  "strd r0, r1, [sp, #136]\n"  \
-  "mov r0, r1\n"               \
-  "cmp r4, #3\n"               \
-  "it hs\n"                    \
-  "addhs r0, r2\n"             \
-  "mov r1, r0\n"               \
-  "cmp r4, #4\n"               \
-  "it hs\n"                    \
-  "addhs r1, r2\n"             \
-  "strd r0, r1, [sp, #144]\n"  \
-  "ldr r0, [sp, #272]\n"       \
-  "vctp.8 r0\n"                \
-  "ldrd r5, r10, [sp, #112]\n" \
-  "ldr r11, [sp, #268]\n"      \
+/* Where the next four pixels are; the last one stands for those after it. */
+#define TVMGEN_MVE_PIXELS_4X1 \
+  "ldr r0, [sp, #120]\n"      \
+  "ldr r2, [sp, #256]\n"      \
+  "ldr r4, [sp, #264]\n"      \
+  "add r1, r0, r2\n"          \
+  "cmp r4, #4\n"              \
+  "blo 7f\n"                  \
+  "strd r0, r1, [sp, #136]\n" \
+  "add r0, r1, r2\n"          \
+  "add r1, r0, r2\n"          \
+  "2:\n"                      \
+  "strd r0, r1, [sp, #144]\n" TVMGEN_MVE_CHANNELS_4X1
+
+#define TVMGEN_MVE_CHANNELS_4X1 \
+  "ldr r0, [sp, #272]\n"        \
+  "vctp.8 r0\n"                 \
+  "ldrd r5, r10, [sp, #112]\n"  \
+  "ldr r11, [sp, #268]\n"       \
   "mov r12, sp\n"
+
+/* Up to three. Of a single one, channels are counted in r11 from -2^31 on, less one. */
+#define TVMGEN_MVE_FEW_4X1                       \
+  "7:\n"                                         \
+  "cmp r4, #2\n"                                 \
+  "blo 7f\n"                                     \
+  "strd r0, r1, [sp, #136]\n"                    \
+  "it hi\n"                                      \
+  "addhi r1, r2\n"                               \
+  "mov r0, r1\n"                                 \
+  "b 2b\n"                                       \
+  "7:\n"                                         \
+  "str r0, [sp, #136]\n" TVMGEN_MVE_CHANNELS_4X1 \
+  "sub r11, #1\n"                                \
+  "add r11, #0x80000000\n"
+
+/* The last columns' weights in q1, and a step over the others: of the pixel at r1, its sum in r0.
+ */
+#define TVMGEN_MVE_FIRST_PIXEL \
+  "vldrb.8 q1, [r5], #16\n"    \
+  "ldr lr, [sp, #128]\n"       \
+  "wls lr, lr, 5f\n"           \
+  "4:\n"                       \
+  "vldrb.8 q0, [r5], #16\n"    \
+  "vldrb.8 q2, [r1], #16\n"    \
+  "vmladava.s8 r0, q2, q0\n"
 
 /* A row of columns: sums in r0, r2, r4, r6 of pixels at r1, r3, r7, r8, weights at r5. */
 #define TVMGEN_MVE_ROW_4X1   \
-  "vldrb.8 q1, [r5], #16\n"  \
-  "ldr lr, [sp, #128]\n"     \
-  "wls lr, lr, 5f\n"         \
-  "4:\n"                     \
-  "vldrb.8 q0, [r5], #16\n"  \
-  "vldrb.8 q2, [r1], #16\n"  \
-  "vmladava.s8 r0, q2, q0\n" \
+  TVMGEN_MVE_FIRST_PIXEL     \
   "vldrb.8 q3, [r3], #16\n"  \
   "vmladava.s8 r2, q3, q0\n" \
   "vldrb.8 q2, [r7], #16\n"  \
@@ -82,6 +98,15 @@
   "vmladava.s8 r4, q2, q1\n" \
   "vmladava.s8 r6, q3, q1\n"
 
+/* The same of one pixel, at r1: the sum in r0. */
+#define TVMGEN_MVE_ROW_1X1 \
+  TVMGEN_MVE_FIRST_PIXEL   \
+  "le lr, 4b\n"            \
+  "5:\n"                   \
+  "vpst\n"                 \
+  "vldrbt.8 q2, [r1]\n"    \
+  "vmladava.s8 r0, q2, q1\n"
+
 #define TVMGEN_MVE_CHANNEL_4X1           \
   "ldrd r1, r3, [sp, #136]\n"            \
   "ldrd r7, r8, [sp, #144]\n"            \
@@ -98,7 +123,17 @@
   "add r3, lr\n"                         \
   "add r7, lr\n"                         \
   "add r8, lr\n"                         \
-  "b 3b\n"                               \
+  "b 3b\n" TVMGEN_MVE_FEW_4X1            \
+  "8:\n"                                 \
+  "ldr r1, [sp, #136]\n"                 \
+  "movs r0, #0\n"                        \
+  "ldr r9, [sp, #276]\n"                 \
+  "9:\n" TVMGEN_MVE_ROW_1X1              \
+  "subs r9, #1\n"                        \
+  "beq 6f\n"                             \
+  "ldr lr, [sp, #132]\n"                 \
+  "add r1, lr\n"                         \
+  "b 9b\n"                               \
   "6:\n"                                 \
   "vmov q0[2], q0[0], r0, r4\n"          \
   "vmov q0[3], q0[1], r2, r6\n"          \
@@ -134,14 +169,15 @@
   "add r2, r2, r1, lsl #2\n"  \
   "strd r0, r2, [sp, #120]\n"
 
-#define TVMGEN_MVE_CONV2D_4X1                                \
-  TVMGEN_MVE_BEGIN_4X1                                       \
-  "1:\n" TVMGEN_MVE_PIXELS_4X1 "2:\n" TVMGEN_MVE_CHANNEL_4X1 \
-  "subs r11, #1\n"                                           \
-  "bne 2b\n" TVMGEN_MVE_STORE_4X1                            \
-  "subs r4, #4\n"                                            \
-  "str r4, [sp, #264]\n"                                     \
-  "bgt 1b\n"                                                 \
+#define TVMGEN_MVE_CONV2D_4X1                                 \
+  TVMGEN_MVE_BEGIN_4X1                                        \
+  "1:\n" TVMGEN_MVE_PIXELS_4X1 "10:\n" TVMGEN_MVE_CHANNEL_4X1 \
+  "subs r11, #1\n"                                            \
+  "bgt 10b\n"                                                 \
+  "bmi 8b\n" TVMGEN_MVE_STORE_4X1                             \
+  "subs r4, #4\n"                                             \
+  "str r4, [sp, #264]\n"                                      \
+  "bgt 1b\n"                                                  \
   "add sp, #112\n" TVMGEN_MVE_LEAVE
 
 /* Pixels in a line, up to seven channels. Each channel has weights [rows][columns, the last of
@@ -172,7 +208,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_4x1(const int8_t* x, const int8_t* w,
       }
       const int32_t value =
           tvmgen_mve_rescale(sum, records[2 * c], records[2 * c + 1], 0) + zero_point;
-      results[i] = (int8_t)(value < low ? low : value > high ? high : value);
+      results[i] = tvmgen_mve_limited(value, low, high);
     }
     for (int32_t i = 0; i < some * channels; ++i) {
       y[(pixel + i / channels) * y_distance + i % channels] = results[i];

@@ -153,8 +153,8 @@
       "b 1b\n"                                                                                 \
       "3:\n" TVMGEN_MVE_LEAVE
 
-/* Any even number of taps, at least two, whose places are read for each 16 channels, less r4. */
-#define TVMGEN_MVE_DEPTHWISE_EVEN(load, store, pixel, lanes, half, clamp) \
+/* Any number of taps, at least two, whose places are read for each 16 channels, less r4. */
+#define TVMGEN_MVE_DEPTHWISE_TAPS(load, store, pixel, lanes, half, clamp) \
   TVMGEN_MVE_DEPTHWISE_BEGIN                                              \
   "mov r8, r0\n" \
   "mov r4, #0\n" \
@@ -173,15 +173,20 @@
   "add r3, r7\n" \
   TVMGEN_MVE_DEPTHWISE_FIRST(load, "r2", "r3") \
   "ldr r6, [sp, #168]\n" \
-  "subs r6, #2\n" \
-  "beq 4f\n" \
+  "subs r6, #3\n" \
+  "ble 5f\n" \
   "3:\n" \
   "ldrd r2, r3, [r1], #8\n" \
   "add r2, r7\n" \
   "add r3, r7\n" \
   TVMGEN_MVE_DEPTHWISE_NEXT(load, "r2", "r3") \
   "subs r6, #2\n" \
-  "bne.w 3b\n" \
+  "bgt.w 3b\n" \
+  "5:\n" \
+  "bne 4f\n" \
+  "ldr r2, [r1]\n" \
+  "add r2, r7\n" \
+  TVMGEN_MVE_DEPTHWISE_LAST(load, "r2") \
   "4:\n" \
   "add r7, #16\n" \
   TVMGEN_MVE_DEPTHWISE_RESCALE(half) \
@@ -268,13 +273,13 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_9_any(const int8_t* const* taps, c
 #endif
 }
 
-TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_even(const int8_t* const* taps, const int8_t* w,
+TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_taps(const int8_t* const* taps, const int8_t* w,
                                                    const int32_t* records, int8_t* y,
                                                    int32_t pixels, int32_t channels, int32_t step,
                                                    int32_t zero_point, int32_t low, int32_t high,
                                                    int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(EVEN, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
                                   TVMGEN_MVE_DEPTHWISE_CLAMP));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
@@ -282,26 +287,26 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_even(const int8_t* const* taps, co
 #endif
 }
 
-TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_even_relu(const int8_t* const* taps, const int8_t* w,
+TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_taps_relu(const int8_t* const* taps, const int8_t* w,
                                                         const int32_t* records, int8_t* y,
                                                         int32_t pixels, int32_t channels,
                                                         int32_t step, int32_t zero_point,
                                                         int32_t low, int32_t high, int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(EVEN, TVMGEN_MVE_DEPTHWISE_FOURS, "", ""));
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_FOURS, "", ""));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
                               count, 1);
 #endif
 }
 
-TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_even_any(const int8_t* const* taps, const int8_t* w,
+TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_taps_any(const int8_t* const* taps, const int8_t* w,
                                                        const int32_t* records, int8_t* y,
                                                        int32_t pixels, int32_t channels,
                                                        int32_t step, int32_t zero_point,
                                                        int32_t low, int32_t high, int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(EVEN, TVMGEN_MVE_DEPTHWISE_ANY, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_ANY, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
                                   TVMGEN_MVE_DEPTHWISE_CLAMP));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,

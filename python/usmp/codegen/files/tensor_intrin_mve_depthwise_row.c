@@ -3,7 +3,7 @@
 #include "tensor_intrin_mve_depthwise.c"
 
 /* A row of the output. The window's first row is row `top` of the input, its first column of the
- * first pixel is column `left`; there is room for its taps and one more. Of less than 16 channels,
+ * first pixel is column `left`; there is room for its taps, at least two. Of less than 16 channels,
  * weights and records are repeated to 16 if 16 is a multiple of them, so that some pixels are
  * computed together. */
 TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, const int8_t* x,
@@ -16,7 +16,7 @@ TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, 
                                             int32_t low, int32_t high) {
   const int32_t relu = low == -128 && high == 127 && zero_point == -128;
   const int32_t any = (channels & 3) != 0;
-  const int32_t slots = count == 9 ? 9 : count + (count & 1);
+  const int32_t slots = count == 1 ? 2 : count;
   const int32_t wide = stride == 1 && channels < 16 && 16 % channels == 0 ? 16 / channels : 1;
   const int32_t inside_y = top >= 0 && top + (kernel_height - 1) * dilation_y < height;
   const int32_t reach = (kernel_width - 1) * dilation_x;
@@ -47,12 +47,12 @@ TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, 
           jx += dilation_x;
         }
       }
-      taps[tap] = taps[0];
+      if (count == 1) taps[1] = taps[0];
       if (count == 9 && any) {
         tvmgen_mve_depthwise_9_any(taps, by, records + 2 * c, y + c, runs, some, step, zero_point,
                                    low, high, slots);
       } else if (any) {
-        tvmgen_mve_depthwise_even_any(taps, by, records + 2 * c, y + c, runs, some, step,
+        tvmgen_mve_depthwise_taps_any(taps, by, records + 2 * c, y + c, runs, some, step,
                                       zero_point, low, high, slots);
       } else if (count == 9 && relu) {
         tvmgen_mve_depthwise_9_relu(taps, by, records + 2 * c, y + c, runs, some, step, zero_point,
@@ -61,10 +61,10 @@ TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, 
         tvmgen_mve_depthwise_9(taps, by, records + 2 * c, y + c, runs, some, step, zero_point, low,
                                high, slots);
       } else if (relu) {
-        tvmgen_mve_depthwise_even_relu(taps, by, records + 2 * c, y + c, runs, some, step,
+        tvmgen_mve_depthwise_taps_relu(taps, by, records + 2 * c, y + c, runs, some, step,
                                        zero_point, low, high, slots);
       } else {
-        tvmgen_mve_depthwise_even(taps, by, records + 2 * c, y + c, runs, some, step, zero_point,
+        tvmgen_mve_depthwise_taps(taps, by, records + 2 * c, y + c, runs, some, step, zero_point,
                                   low, high, slots);
       }
     }
@@ -79,7 +79,7 @@ TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_9(
     int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
     int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
     int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
-  const int8_t* taps[10];
+  const int8_t* taps[9];
   tvmgen_mve_depthwise_row(taps, 9, x, w, records, y, height, width, channels, kernel_height,
                            kernel_width, stride, dilation_y, dilation_x, top, left, pixels,
                            input_zero_point, zero_point, low, high);
@@ -91,7 +91,7 @@ TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_16(
     int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
     int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
     int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
-  const int8_t* taps[17];
+  const int8_t* taps[16];
   tvmgen_mve_depthwise_row(taps, kernel_height * kernel_width, x, w, records, y, height, width,
                            channels, kernel_height, kernel_width, stride, dilation_y, dilation_x,
                            top, left, pixels, input_zero_point, zero_point, low, high);
@@ -103,7 +103,7 @@ TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_64(
     int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
     int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
     int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
-  const int8_t* taps[65];
+  const int8_t* taps[64];
   tvmgen_mve_depthwise_row(taps, kernel_height * kernel_width, x, w, records, y, height, width,
                            channels, kernel_height, kernel_width, stride, dilation_y, dilation_x,
                            top, left, pixels, input_zero_point, zero_point, low, high);

@@ -218,7 +218,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_add(const int8_t* a, const int8_t* b, int8_t
     const int32_t sum = a[i] * scale_a + offset_a +
                         sign_b * tvmgen_mve_rescale(term, -shift_b & 255, multiplier_b, 0);
     const int32_t value = tvmgen_mve_rescale(sum, -shift & 255, multiplier, 0) + zero_point;
-    y[i] = (int8_t)(value < low ? low : value > high ? high : value);
+    y[i] = tvmgen_mve_limited(value, low, high);
   }
 #endif
 }
@@ -235,7 +235,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_multiply(const int8_t* a, const int8_t* b, i
   for (int32_t i = 0; i < count; ++i) {
     const int32_t product = (a[i] + offset_a) * (b[i] + offset_b);
     const int32_t value = tvmgen_mve_rescale(product, -shift & 255, multiplier, 0) + zero_point;
-    y[i] = (int8_t)(value < low ? low : value > high ? high : value);
+    y[i] = tvmgen_mve_limited(value, low, high);
   }
 #endif
 }
@@ -254,7 +254,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_requantize(const int8_t* x, int8_t* y, int32
     const int32_t product = (int32_t)(((int64_t)term * multiplier + (1 << 30)) >> 31);
     const int32_t value =
         (right ? tvmgen_mve_rescale(term, -right & 255, multiplier, 0) : product) + zero_point;
-    y[i] = (int8_t)(value < low ? low : value > high ? high : value);
+    y[i] = tvmgen_mve_limited(value, low, high);
   }
 #endif
 }
@@ -307,7 +307,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_average_pool(const int8_t* x, int8_t* y, int
     const uint32_t magnitude = (uint32_t)((sum < 0 ? -sum : sum) + half) * (uint32_t)reciprocal;
     const int32_t quotient = (int32_t)(magnitude >> 16 >> shift);
     const int32_t value = sum < 0 ? -quotient : quotient;
-    y[c] = (int8_t)(value < low ? low : value > high ? high : value);
+    y[c] = tvmgen_mve_limited(value, low, high);
   }
 #endif
 }

@@ -3,7 +3,8 @@
 An accumulator each, a loop around all: what the neighbors share is loaded once, and C compilers
 keep the accumulators in registers, or in one vector. Each output is the same sum in the same order,
 so floats stay bit-identical, and outputs follow each other as before, so they may lie over the
-inputs as before. Where no element of a window is padding, none is asked for.
+inputs as before. Where no element of a window is padding, none is asked for. Sums of 64 bits take
+32 where so few products of these types never need more.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from itertools import product
 from math import prod
 
 import tvm_ffi
-from tvm import s_tir, tirx
+from tvm import DataType, DataTypeCode, s_tir, tirx
 from tvm.ir import Call, IRModule, TensorLoad
+from tvm.sym import Analyzer
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.objects.cores import Core
+from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts, unrolled_loop
@@ -33,22 +35,31 @@ _TILES = {"float32": (8, 4, 2, 1), "int32": (4, 2, 1), "int64": (2, 1)}
 _LEAST_PRODUCTS = 2048
 """With less, tiles are more code than they save time."""
 
+_VECTOR = 8
+"""Products of integers in a row that C compilers for hosts take at once, as vectors."""
+
 _Known = dict[tirx.Var, tirx.Expr]
 
 
-def channel_tiles_kernel(call: OperatorCall, _: Core) -> Kernel | None:
+def channel_tiles_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution or a product of matrices that no kernel of its own is for."""
     parts = call.parts or take_apart(_with_last_stage(call.func))
-    if parts is None or not _is_sum_of_products(parts) or _repeats_calls(parts):
+    if (
+        parts is None
+        or not parts.covers_output
+        or not _is_sum_of_products(parts)
+        or _repeats_calls(parts)
+    ):
         return None
-    sizes = _TILES.get(str(parts.accumulator.dtype))
+    dtype = _type_of_sums(parts)
+    sizes = _TILES.get(dtype)
     if sizes is None or int(parts.output.shape[-1]) < sizes[-2]:
         return None
-    if prod(parts.extents) < _LEAST_PRODUCTS:
+    if prod(parts.extents) < _LEAST_PRODUCTS or (core == PORTABLE and _has_vectors(parts)):
         return None
     largest = next(size for size, _ in tile_counts(int(parts.output.shape[-1]), sizes))
     schedule = Schedule(counted(largest, "output"))
-    tiled = TiledBody(_Tiles(parts, sizes).loops(), schedule)
+    tiled = TiledBody(_Tiles(parts, dtype, sizes).loops(), schedule)
     return kernel(call, [tiled], {})
 
 
@@ -72,21 +83,77 @@ def _is_sum_of_products(parts: OperatorParts) -> bool:
     return isinstance(product, tirx.Mul) and len(sources) == 2 and is_cheap
 
 
-def _guarded_product(expr: tirx.Expr) -> tuple[tirx.Expr | None, tirx.Expr]:
-    """What must hold for anything to be added to a sum of integers, and what is added then."""
+def _has_vectors(parts: OperatorParts) -> bool:
+    """Whether a C compiler that knows vectors does much better with the plain loops: each product
+    of bytes is of the elements next to those of the one before."""
+    loads = nodes_of(parts.sum, TensorLoad)
+    is_row = parts.extents[-1] >= _VECTOR and all(
+        mentions(load.indices[-1], parts.axes[-1]) for load in loads
+    )
+    return is_row and all(str(load.source.dtype) in ("int8", "uint8") for load in loads)
+
+
+def _guarded_product(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
+    """What must hold for anything to be added to a sum of integers, and what is added then, before
+    it gets the type of the sum."""
+    guards, added = _guarded(_unconverted(expr))
+    added = _unconverted(added)
+    if not isinstance(added, tirx.Mul):
+        return guards, added
+    (of_a, a), (of_b, b) = _guarded(added.a), _guarded(added.b)
+    return [*guards, *of_a, *of_b], a * b
+
+
+def _guarded(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
+    """When an integer may be another one than 0, and what it is then."""
     if isinstance(expr, Call) and is_op(expr, "prim.if_then_else"):
         condition, inside, outside = expr.args
         if isinstance(outside, tirx.IntImm) and not int(outside):
-            return condition, inside
-    return None, expr
+            return conjuncts(condition), inside
+    return [], expr
+
+
+def _unconverted(expr: tirx.Expr) -> tirx.Expr:
+    """What is converted to a type that has all of its values."""
+    if not isinstance(expr, tirx.Cast):
+        return expr
+    types = [DataType(str(e.ty.dtype)) for e in (expr.value, expr)]
+    are_integers = all(type_.type_code == DataTypeCode.INT for type_ in types)
+    return expr.value if are_integers and types[0].bits <= types[1].bits else expr
+
+
+def _type_of_sums(parts: OperatorParts) -> str:
+    """The type of the accumulators of a tile: int32 if no part of a sum is beyond that."""
+    dtype = str(parts.accumulator.dtype)
+    if dtype != "int64":
+        return dtype
+    # A bound is known of a Select, but not of a call.
+    added = tvm_ffi.structural_map(parts.sum, (Call, _as_select))
+    bound = Analyzer().const_int_bound(added)
+    largest = max(-int(bound.min_value), int(bound.max_value))
+    count = prod(parts.extents[len(parts.indices) :])
+    return "int32" if count * largest < 1 << 31 else dtype
+
+
+def _as_select(call: Call) -> tirx.Expr:
+    return tirx.Select(*call.args) if is_op(call, "prim.if_then_else") else call
 
 
 def _repeats_calls(parts: OperatorParts) -> bool:
-    """Whether an output would repeat what a stage computed once for several."""
+    """Whether an output would repeat what a stage computed once for several, or once for all that
+    it is made from."""
     dear = [c for c in nodes_of(parts.value, Call) if is_op(c, "tirx.call_pure_extern")]
     dear += nodes_of(parts.value, tirx.Div)
     loads = _loads(parts.value, parts.accumulator)
-    return any(not _loads(node, parts.accumulator) for node in dear) or bool(dear and loads > 1)
+    return any(_is_shared(node, parts) for node in dear) or bool(dear and loads > 1)
+
+
+def _is_shared(node: tirx.Expr, parts: OperatorParts) -> bool:
+    """Whether several outputs are made from the same value: no sum and no element of a tensor as
+    large as the output, as what a convolution is added to, is part of it."""
+    axes = zip(parts.indices, parts.output.shape, strict=True)
+    is_of_one = all(int(extent) == 1 or mentions(node, index) for index, extent in axes)
+    return not is_of_one and not _loads(node, parts.accumulator)
 
 
 def _loads(expr: tirx.Expr, buffer: tirx.Var) -> int:
@@ -99,11 +166,14 @@ class _Tiles:
 
     Parameters
     ----------
+    dtype
+        of the accumulators.
     sizes
         of tiles, in elements of the last axis, the greatest first.
     """
 
     parts: OperatorParts
+    dtype: str
     sizes: tuple[int, ...]
 
     @property
@@ -151,8 +221,8 @@ class _Tiles:
             inside = self._inside(here, guards, size)
             if inside is None:
                 return list(self._tile(here, size, is_inside))
-            whole, guarded = (sequence(self._tile(here, size, i)) for i in (True, False))
-            return [tirx.IfThenElse(inside, whole, guarded)]
+            whole = sequence(self._tile(here, size, True))
+            return [tirx.IfThenElse(inside, whole, self._guarded_tile(here, size))]
 
         extent = int(self.parts.output.shape[-1])
         return loop_by_tiles("j", extent, self.sizes, tile, str(self.last.ty.dtype))
@@ -176,18 +246,30 @@ class _Tiles:
         extents = self.parts.extents[len(self.parts.indices) :]
         return list(zip(self.reduced, extents, strict=True))
 
+    def _guarded_tile(self, known: _Known, size: int) -> tirx.Stmt:
+        """A tile of which some elements sum padding: of integers one after the other, since what
+        is padding can be left out of a sum of one element in whole loops."""
+        if not _guarded_product(self.parts.sum)[0]:
+            return sequence(self._tile(known, size, False))
+
+        def element(n: tirx.Expr) -> tirx.Stmt:
+            return sequence(self._tile({**known, self.last: known[self.last] + n}, 1, False))
+
+        return loop("n", size, element, str(self.last.ty.dtype))
+
     def _tile(self, known: _Known, size: int, is_inside: bool) -> Iterator[tirx.Stmt]:
         parts = self.parts
-        dtype = str(parts.accumulator.dtype)
-        acc = tirx.decl_buffer((size,), dtype, "acc", scope="local")
+        acc = tirx.decl_buffer((size,), self.dtype, "acc", scope="local")
         yield tirx.AllocBuffer(acc)
-        zero = tirx.const(0, dtype)
+        zero = tirx.const(0, self.dtype)
         yield unrolled_loop("n", size, lambda n: tirx.BufferStore(acc, zero, [n]))
-        yield self._sums(known, self._reduced_extents(), acc, size, is_inside)
+        added = _unguarded(parts.sum) if is_inside else parts.sum
+        yield self._sums(known, self._reduced_extents(), acc, size, *_guarded_product(added))
 
         def store(n: tirx.Expr) -> tirx.Stmt:
             indices = [*(known[axis] for axis in self.outer), known[self.last] + n]
-            return tirx.BufferStore(parts.output, parts.element(acc[n], indices), indices)
+            total = acc[n].astype(str(parts.accumulator.dtype))
+            return tirx.BufferStore(parts.output, parts.element(total, indices), indices)
 
         yield unrolled_loop("n", size, store, str(self.last.ty.dtype))
 
@@ -197,18 +279,27 @@ class _Tiles:
         axes: list[tuple[tirx.Var, int]],
         acc: tirx.Var,
         size: int,
-        is_inside: bool,
+        guards: list[tirx.Expr],
+        added: tirx.Expr,
     ) -> tirx.Stmt:
+        """The loops of these axes, in which products are added where the guards hold; a guard is
+        asked outside of the loops that it does not depend on."""
+        inner = [axis for axis, _ in axes] + ([self.last] if size > 1 else [])
+        here: list[tirx.Expr] = []
+        later: list[tirx.Expr] = []
+        for guard in guards:
+            (later if any(mentions(guard, axis) for axis in inner) else here).append(guard)
+        if here:
+            sums = self._sums(known, axes, acc, size, later, added)
+            return tirx.IfThenElse(substituted(reduce(tirx.And, here), known), sums, None)
         if axes:
             (first, extent), *rest = axes
             return loop(
                 "k",
                 extent,
-                lambda k: self._sums({**known, first: k}, rest, acc, size, is_inside),
+                lambda k: self._sums({**known, first: k}, rest, acc, size, guards, added),
                 str(first.ty.dtype),
             )
-        added = _unguarded(self.parts.sum) if is_inside else self.parts.sum
-        guard, added = _guarded_product(added)
         binds: list[tirx.Stmt] = []
         factors: list[tirx.Expr] = []
         for factor in (added.a, added.b):
@@ -221,16 +312,13 @@ class _Tiles:
 
         def update(n: tirx.Expr) -> tirx.Stmt:
             here = {**known, self.last: known[self.last] + n}
-            value = acc[n] + substituted(factors[0] * factors[1], here)
+            value = acc[n] + substituted(factors[0] * factors[1], here).astype(self.dtype)
             store = tirx.BufferStore(acc, value, [n])
-            if guard is None or not mentions(guard, self.last):
+            if not guards:
                 return store
-            return tirx.IfThenElse(substituted(guard, here), store, None)
+            return tirx.IfThenElse(substituted(reduce(tirx.And, guards), here), store, None)
 
-        updates = sequence([*binds, unrolled_loop("n", size, update, str(self.last.ty.dtype))])
-        if guard is None or mentions(guard, self.last):
-            return updates
-        return tirx.IfThenElse(substituted(guard, known), updates, None)
+        return sequence([*binds, unrolled_loop("n", size, update, str(self.last.ty.dtype))])
 
 
 def _guards(expr: tirx.Expr) -> list[tirx.Expr]:

@@ -12,6 +12,9 @@ from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
 from usmp.ops.kernels.weighted import WeightedOperator, weighted_operator, weighted_record
 from usmp.ops.record import QuantizedOp, operators_of
 
+_WINDOWS = ("conv2d", "depthwise_conv2d")
+"""Weighted operators that move a window over images."""
+
 
 @dataclass(frozen=True, eq=False)
 class OperatorCall:
@@ -35,13 +38,27 @@ class OperatorCall:
 
     @cached_property
     def parts(self) -> OperatorParts | None:
-        """Its reduction and what follows; None if it is anything else."""
+        """Its reduction and what follows; None if it is anything else, or stores elements that have
+        no accumulator."""
+        return self._parts if self._parts and self._parts.covers_output else None
+
+    @cached_property
+    def window_parts(self) -> OperatorParts | None:
+        """The same of an operator that moves a window over images; it may store more rows and
+        columns than it computes, since their windows are outside of the data."""
+        return self._parts if self._parts and self._parts.covers_batches_and_channels else None
+
+    @cached_property
+    def _parts(self) -> OperatorParts | None:
         return take_apart(self.func)
 
     @cached_property
     def weighted(self) -> WeightedOperator | None:
         """The same with its constants, if it sums products of int8 data and constant weights."""
         record = weighted_record(self.records)
-        if record is None or self.parts is None:
+        if record is None:
             return None
-        return weighted_operator(self.func, self.constants, record, self.parts)
+        parts = self.window_parts if record.kind in _WINDOWS else self.parts
+        if parts is None:
+            return None
+        return weighted_operator(self.func, self.constants, record, parts)

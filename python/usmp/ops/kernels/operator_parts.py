@@ -72,6 +72,26 @@ class OperatorParts:
         return substituted(value, known | dict(others or {}))
 
     @property
+    def covers_output(self) -> bool:
+        """Whether each output element has an accumulator; if not, the others are at the ends of
+        axes, as those that padding adds to what was computed."""
+        return self._computed == self._stored
+
+    @property
+    def covers_batches_and_channels(self) -> bool:
+        """The same of (batch, height, width, channels), but rows and columns may be missing."""
+        is_image = len(self._stored) == 4
+        return is_image and self._computed[::3] == self._stored[::3]
+
+    @property
+    def _computed(self) -> tuple[int, ...]:
+        return self.extents[: len(self.indices)]
+
+    @property
+    def _stored(self) -> tuple[int, ...]:
+        return tuple(int(extent) for extent in self.output.shape)
+
+    @property
     def rescale(self) -> Call | None:
         """The call that rescales the accumulator with its bias, if that is all that is done with
         it; what comes out may be rescaled again."""

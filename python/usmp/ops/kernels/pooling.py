@@ -20,7 +20,7 @@ from usmp.ops.kernels.data_window import data_window, pair
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
-from usmp.ops.kernels.means import is_mean
+from usmp.ops.kernels.mean_of_taps import is_mean
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
@@ -67,7 +67,7 @@ def pooling_of(call: OperatorCall) -> Pooling | None:
     records = call.records
     if not records or records[0].kind not in ("average_pool", "max_pool"):
         return None
-    record, parts = records[0], call.parts
+    record, parts = records[0], call.window_parts
     data = None if parts is None else _pooled(parts)
     if parts is None or data is None:
         return None

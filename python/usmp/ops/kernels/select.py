@@ -12,7 +12,6 @@ from usmp.ops.kernels.extremes import extremes_kernel
 from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.matmul import matmul_kernel
-from usmp.ops.kernels.mean import mean_kernel
 from usmp.ops.kernels.mve.average_pool import mve_average_pool_kernel
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.ops.kernels.mve.dense import mve_dense_kernel
@@ -20,8 +19,10 @@ from usmp.ops.kernels.mve.depthwise import mve_depthwise_kernel
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
 from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
+from usmp.ops.kernels.mve.sums_over_axes import mve_sums_over_axes_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import pool_kernel
+from usmp.ops.kernels.sums_over_axes import sums_over_axes_kernel
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
 from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
 from usmp.ops.kernels.weighted_transposed_conv2d import transposed_conv2d_kernel
@@ -36,6 +37,7 @@ _KERNELS: tuple[Selector, ...] = (
     mve_dense_kernel,
     mve_average_pool_kernel,
     mve_pool_kernel,
+    mve_sums_over_axes_kernel,
     mve_elementwise_kernel,
     depthwise_kernel,
     conv2d_kernel,
@@ -44,7 +46,7 @@ _KERNELS: tuple[Selector, ...] = (
     dense_kernel,
     matmul_kernel,
     pool_kernel,
-    mean_kernel,
+    sums_over_axes_kernel,
     channel_tiles_kernel,
     copy_kernel,
     extremes_kernel,

@@ -8,12 +8,14 @@ import tvm
 from tvm import s_tir, te, tirx, topi
 from tvm.ir import IRModule
 
-from usmp.objects.cores import PORTABLE
+from usmp.objects.cores import CORES, PORTABLE
 from usmp.ops.kernels import channel_tiles
 from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.tir.nodes import nodes_of
 from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
+
+M4 = CORES["cortex-m4"]
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +34,31 @@ def nchw(width: int, padding: int):
     data = te.placeholder((1, 3, 4, width), "float32", "data")
     weight = te.placeholder((2, 3, 3, 3), "float32", "weight")
     return [data, weight], topi.nn.conv2d_nchw(data, weight, 1, padding, 1)
+
+
+def int16_image(
+    channels: int, width: int, padding: int, layout: str = "NHWC", dtype: str = "int16"
+):
+    """As frontends write it: products of 32 bits, sums of 64."""
+    shape = (1, 4, width, channels) if layout == "NHWC" else (1, channels, 4, width)
+    data = te.placeholder(shape, dtype, "data")
+    weight = te.placeholder((6, 3, 3, channels), "int8", "weight")
+    ky, kx, k = (te.reduce_axis((0, extent)) for extent in (3, 3, channels))
+
+    def pixel(y, x):
+        place = (0, y, x, k) if layout == "NHWC" else (0, k, y, x)
+        exists = tirx.all(y >= 0, y < 4, x >= 0, x < width)
+        return tirx.if_then_else(exists, data[place].astype("int32"), tirx.IntImm("int32", 0))
+
+    def term(y, x, channel):
+        product = pixel(y + ky - padding, x + kx - padding)
+        product *= weight[channel, ky, kx, k].astype("int32")
+        return te.sum(product.astype("int64"), [ky, kx, k])
+
+    rows, columns = (extent + 2 * padding - 2 for extent in (4, width))
+    if layout == "NHWC":
+        return [data, weight], te.compute((1, rows, columns, 6), lambda _, y, x, c: term(y, x, c))
+    return [data, weight], te.compute((1, 6, rows, columns), lambda _, c, y, x: term(y, x, c))
 
 
 def integers(data_type: str, sum_type: str):
@@ -87,6 +114,10 @@ CASES = {
     "transposed, by columns": transposed(True),
     "uint8": integers("uint8", "int32"),
     "int16": integers("int16", "int64"),
+    "int16 image": int16_image(5, 7, 1),
+    "int16 image, nothing padded": int16_image(5, 7, 0),
+    "int16 image of many channels": int16_image(57, 3, 1),
+    "int16 image, nchw": int16_image(5, 11, 1, "NCHW"),
 }
 
 
@@ -116,7 +147,7 @@ def computed(func: tirx.PrimFunc) -> np.ndarray:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_every_bit(case):
     func = in_blocks(*case)
-    kernel = channel_tiles_kernel(OperatorCall(func, (None,) * len(case[0])), PORTABLE)
+    kernel = channel_tiles_kernel(OperatorCall(func, (None,) * len(case[0])), M4)
     assert kernel.arguments == (0, 1)
     assert not nodes_of(kernel.func.body, s_tir.SBlock)
     assert UNROLL_EXPLICIT in [str(n.attr_key) for n in nodes_of(kernel.func.body, tirx.AttrStmt)]
@@ -128,6 +159,47 @@ def test_sums_that_nothing_follows():
     func = te.create_prim_func([*inputs, sums])
     kernel = channel_tiles_kernel(OperatorCall(func, (None, None)), PORTABLE)
     np.testing.assert_array_equal(computed(func), computed(kernel.func))
+
+
+@pytest.mark.parametrize(("channels", "expected"), [(56, "int32"), (57, "int64")])
+def test_sums_of_64_bits_take_32_where_that_is_enough(channels, expected):
+    func = in_blocks(*int16_image(channels, 3, 1))
+    kernel = channel_tiles_kernel(OperatorCall(func, (None, None)), M4)
+    types = {str(alloc.buffer.dtype) for alloc in nodes_of(kernel.func.body, tirx.AllocBuffer)}
+    assert types == {expected}
+
+
+@pytest.mark.parametrize(
+    ("channels", "dtype", "is_tiled"),
+    [(7, "int8", True), (8, "int8", False), (8, "uint8", False), (8, "int16", True)],
+)
+def test_rows_of_products_of_bytes_are_left_to_the_vectors_of_hosts(channels, dtype, is_tiled):
+    call = OperatorCall(in_blocks(*int16_image(channels, 3, 1, dtype=dtype)), (None, None))
+    assert (channel_tiles_kernel(call, PORTABLE) is not None) == is_tiled
+    assert channel_tiles_kernel(call, M4) is not None
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+def test_padding_is_asked_for_outside_of_the_loop_over_channels(layout):
+    func = in_blocks(*int16_image(5, 8, 1, layout))
+    kernel = channel_tiles_kernel(OperatorCall(func, (None, None)), PORTABLE)
+    loops = [loop for loop in nodes_of(kernel.func.body, tirx.For) if int(loop.extent) == 5]
+    assert loops
+    assert not any(nodes_of(loop, tirx.IfThenElse) for loop in loops)
+    assert not [c for c in nodes_of(kernel.func.body, tvm.ir.Call) if "if_then_else" in c.op.name]
+
+
+@pytest.mark.parametrize("axes", [4, 1])
+def test_no_quotient_is_computed_several_times(axes):
+    """One for each output is computed with it; one for each channel would be for each pixel."""
+    inputs, sums = nhwc(8, 1, 1)
+    other = te.placeholder(sums.shape[4 - axes :], "float32", "other")
+    added = te.compute(sums.shape, lambda *i: sums(*i) + other(*i[4 - axes :]) / 3.0, "result")
+    func = te.create_prim_func([*inputs, other, added])
+    kernel = channel_tiles_kernel(OperatorCall(func, (None,) * 3), PORTABLE)
+    assert (kernel is None) == (axes == 1)
+    if kernel is not None:
+        np.testing.assert_array_equal(computed(func), computed(kernel.func))
 
 
 def test_no_guard_is_asked_where_nothing_is_padded():

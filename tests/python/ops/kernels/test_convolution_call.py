@@ -25,7 +25,21 @@ def test_models(name, core, monkeypatch):
     check_kernel(name, core, SCHEDULES[name], monkeypatch)
 
 
-@pytest.mark.parametrize("outputs", ["one_output", "three_outputs"])
-def test_few_outputs_are_computed_of_four_pixels_on_vectors(outputs, monkeypatch):
-    name = f"conv_2d_kernel_1x1_{outputs}"
-    check_kernel(name, "cortex-m55", "4 pixels x 1 channel, vectors", monkeypatch)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kernel_1x1_one_output",
+        "kernel_1x1_three_outputs",
+        "kernel_1x1_more_outputs",
+        "two_outputs_stride_2",
+        "two_outputs_dilation_2x1",
+    ],
+)
+def test_few_outputs_are_computed_of_four_pixels_on_vectors(name, monkeypatch):
+    tile = "4 pixels x 1 channel, vectors"
+    check_kernel(f"conv_2d_{name}", "cortex-m55", tile, monkeypatch)
+
+
+def test_pixels_of_the_left_are_kept_where_they_would_lie_over_others(monkeypatch):
+    tile = "4 pixels x 1 channel, vectors, windows on the stack, the left ones copied"
+    check_kernel("conv_2d_two_outputs_of_a_row", "cortex-m55", tile, monkeypatch)

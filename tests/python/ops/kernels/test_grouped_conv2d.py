@@ -29,18 +29,25 @@ LIMITS = OutputLimits("int8", -128, 127)
 WINDOW = Window((4, 5), (3, 3), (1, 1), (1, 1), (1, 1), (4, 5))
 
 
-def operator(channels: int, groups: int, layout: str = "NHWC"):
-    """A convolution of eight output channels."""
+DILATED = Window((4, 5), (3, 3), (1, 1), (2, 2), (2, 2), (4, 5))
+
+POINT = Window((4, 5), (1, 1), (1, 1), (1, 1), (0, 0), (4, 5))
+
+
+def operator(
+    channels: int, groups: int, layout: str = "NHWC", window: Window = WINDOW, outputs: int = 8
+):
+    """A convolution, by default of eight output channels."""
     rescale = Rescale((QuantizedMultiplier(3 << 29, -8),), QUANTIZATION, LIMITS)
     shape = (1, 4, 5, channels) if layout == "NHWC" else (1, channels, 4, 5)
-    weight = np.ones((8, 3, 3, channels // groups), np.int8)
+    weight = np.ones((outputs, *window.kernel, channels // groups), np.int8)
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType(shape, "int8"))
-    ends = (WINDOW, QUANTIZATION, rescale, Layout(layout), QUANTIZATION)
+    ends = (window, QUANTIZATION, rescale, Layout(layout), QUANTIZATION)
     with builder.function("main", [x]):
         with builder.dataflow():
             y = builder.emit_output(
-                quantized.conv2d(builder, x, weight, np.ones(8, np.int32), *ends)
+                quantized.conv2d(builder, x, weight, np.ones(outputs, np.int32), *ends)
             )
         builder.emit_func_output(y)
     mod = FuseOperators()(builder.get())

@@ -74,6 +74,8 @@ class Chain:
             padding=PADDINGS[window.padding],
             stride_h=window.stride[0],
             stride_w=window.stride[1],
+            dilation_h_factor=window.dilation[0],
+            dilation_w_factor=window.dilation[1],
             fused_activation_function=ACTIVATIONS[activation],
             **extra,
         )
@@ -84,11 +86,13 @@ class Chain:
         return self.apply("ADD", [a, b], y, table)
 
     def pad(self, x: int, *amounts: tuple[int, int]) -> int:
+        return self.pad_all(x, (0, 0), *amounts, (0, 0))
+
+    def pad_all(self, x: int, *pairs: tuple[int, int]) -> int:
         spec = self.specs[x]
-        pairs = [(0, 0), *amounts, (0, 0)]
         y = spec(*(extent + sum(pair) for extent, pair in zip(spec.shape, pairs, strict=True)))
         flat = int32(*(number for pair in pairs for number in pair))
-        return self.apply("PAD", [x, Constant(flat.data.reshape(4, 2))], y)
+        return self.apply("PAD", [x, Constant(flat.data.reshape(-1, 2))], y)
 
     def reshape(self, x: int, *shape: int) -> int:
         return self.apply("RESHAPE", [x, int32(*shape)], self.specs[x](*shape))

@@ -200,13 +200,42 @@ ORDINARY = {
     "groups_dilation_2x1": Conv(
         shape=(2, 7, 6, 8), channels=8, groups=2, window=Window(dilation=(2, 1))
     ),
+    "groups_dilation_2": Conv(
+        shape=(2, 7, 6, 8), channels=8, groups=2, window=Window(dilation=(2, 2))
+    ),
+    "groups_dilation_3_kernel_2x1": Conv(
+        shape=(1, 5, 6, 8), channels=8, groups=2, window=Window((2, 1), dilation=(3, 3))
+    ),
+    "groups_dilation_1x3_three_outputs": Conv(
+        shape=(1, 5, 9, 6), channels=6, groups=2, window=Window(stride=(2, 1), dilation=(1, 3))
+    ),
+    "groups_of_very_many_channels": Conv(shape=(1, 4, 3, 246), channels=8, groups=2),
+    "groups_of_very_many_channels_dilation": Conv(
+        shape=(1, 5, 6, 250), channels=6, groups=2, window=Window(dilation=(1, 2))
+    ),
     "groups_as_channels": Conv(shape=(1, 5, 6, 4), channels=4, groups=4),
     "groups_per_tensor": Conv(
         shape=(1, 5, 6, 8), channels=4, groups=4, weights=Weights(per_channel=False)
     ),
+    "dilation_of_many_channels": Conv(
+        shape=(1, 6, 5, 61), channels=8, window=Window(dilation=(2, 2))
+    ),
+    "dilation_of_very_many_channels": Conv(
+        shape=(1, 5, 4, 123), channels=6, window=Window(dilation=(2, 2))
+    ),
+    "very_many_channels_valid": Conv(
+        shape=(1, 4, 4, 500), channels=9, window=Window((2, 2), padding="VALID")
+    ),
     "one_output_channel": Conv(channels=1),
     "kernel_1x1_one_output": Conv((2, 7, 9, 20), channels=1, window=Window((1, 1))),
     "kernel_1x1_three_outputs": Conv(channels=3, window=Window((1, 1))),
+    "kernel_1x1_more_outputs": Conv((2, 7, 9, 1), channels=2, window=Window((1, 1))),
+    "one_output_of_many_inputs": Conv((2, 6, 9, 133), channels=1),
+    "two_outputs_stride_2": Conv((1, 6, 18, 24), channels=2, window=Window(stride=(2, 2))),
+    "two_outputs_of_a_row": Conv((1, 4, 16, 64), channels=2, window=Window((1, 3))),
+    "two_outputs_dilation_2x1": Conv(
+        (1, 9, 8, 24), channels=2, window=Window((2, 5), dilation=(2, 1), padding="VALID")
+    ),
     "first_layer": Conv(
         shape=(1, 16, 16, 3), channels=8, window=Window(stride=(2, 2)), zero_points=(-128, -128)
     ),
@@ -220,6 +249,9 @@ MULTIPLIERS = {
     ),
     "multiplier_2_dilation": Conv(channels=2, window=Window(dilation=(2, 1), padding="VALID")),
     "multiplier_3_per_tensor": Conv(channels=3, weights=Weights(per_channel=False)),
+}
+HIGH_WINDOWS = {
+    "more_rows_than_data": Conv((1, 2, 9, 32), channels=1, window=Window((4, 1), (2, 1)))
 }
 
 NO_BIAS_CASES = {
@@ -262,7 +294,7 @@ def _catalog() -> list[QuantizedModel]:
     ordinary = SHARED | ORDINARY | NO_BIAS_CASES | random_conv_2d | wide | INT16_ORDINARY
     return [
         *models("conv_2d", conv_2d, ordinary),
-        *models("depthwise_conv_2d", depthwise_conv_2d, separable | MULTIPLIERS),
+        *models("depthwise_conv_2d", depthwise_conv_2d, separable | MULTIPLIERS | HIGH_WINDOWS),
         *models("depthwise_conv_2d", depthwise_conv_2d, random_depthwise | thin),
         *models("depthwise_conv_2d", depthwise_conv_2d, NO_BIAS_CASES),
         *models("conv_2d", conv_2d, UINT8_CASES, "litert"),

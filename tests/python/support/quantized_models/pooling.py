@@ -138,6 +138,8 @@ MEANS = {
     "two_batches": Reduction(Spec((3, 4, 3, 2), 0.05, -8), keep_dims=True),
     "multiplier_above_one": Reduction(y_scale=0.011),
     "saturating": Reduction(y_scale=0.002),
+    "many_channels": Reduction(Spec((2, 6, 5, 43), 0.05, -3)),
+    "many_pixels": Reduction(Spec((1, 20, 27, 24), 0.05, 100), y_scale=0.02),
     "int16": Reduction(_X16, y_scale=0.0001, y_zero_point=0),
     "int16_kept": Reduction(_X16, keep_dims=True, y_scale=0.0003, y_zero_point=0),
 }

@@ -40,6 +40,12 @@ def pad_used_twice() -> bytes:
     return chain.finish(chain.conv(padded, 3, VALID_3), padded)
 
 
+def padded_after(made: Callable[[Chain, int], int], *amounts: tuple[int, int]) -> bytes:
+    """Zero points behind the batch, rows, columns and channels of what was computed."""
+    chain = Chain()
+    return chain.finish(chain.pad_all(made(chain, chain.input(IMAGE)), *amounts))
+
+
 def residual(activation: str, swapped: bool) -> bytes:
     """Two convolutions, and the input of the first added to the result of the second."""
     chain = Chain()
@@ -164,10 +170,10 @@ def activation_after_conv(
     return chain.finish(chain.apply(code, [x], y, table))
 
 
-def activation_after_groups() -> bytes:
+def activation_after_groups(channels: int) -> bytes:
     chain = Chain()
-    x = chain.input(Spec((1, 7, 6, 12), 0.05, -1))
-    weights = random_constant(Spec((8, 3, 3, 6), 0.01, 0))
+    x = chain.input(Spec((1, 7, 6, channels), 0.05, -1))
+    weights = random_constant(Spec((8, 3, 3, channels // 2), 0.01, 0))
     bias = Constant(np.arange(-400, 400, 100, dtype=np.int32), Quantization((0.05 * 0.01,), (0,)))
     table = options("Conv2DOptions", stride_h=1, stride_w=1)
     made = chain.apply("CONV_2D", [x, weights, bias], Spec((1, 7, 6, 8), 0.05, 3), table)
@@ -277,7 +283,39 @@ def chosen_row() -> bytes:
 
 
 SLOPE = options("LeakyReluOptions", alpha=0.1)
+SUM_OPTIONS = options("ReducerOptions", keep_dims=True)
+COMPUTED: dict[str, Callable[[Chain, int], int]] = {
+    "conv": lambda chain, x: chain.conv(x, 6, Window()),
+    "conv_1x1": lambda chain, x: chain.conv(x, 8, POINT),
+    "conv_valid": lambda chain, x: chain.conv(x, 5, VALID_3),
+    "depthwise": lambda chain, x: chain.conv(x, 1, VALID_3, code="DEPTHWISE_CONV_2D"),
+    "multiplier_2": lambda chain, x: chain.conv(x, 2, Window(), code="DEPTHWISE_CONV_2D"),
+    "max_pool": lambda chain, x: chain.pool("MAX_POOL_2D", x, Window((2, 2), (2, 2))),
+    "average_pool": lambda chain, x: chain.pool("AVERAGE_POOL_2D", x, Window((3, 3), (2, 2))),
+    "mean": lambda chain, x: chain.apply(
+        "MEAN", [x, int32(1, 2)], Spec((1, 1, 1, 4), 0.01, 4), SUM_OPTIONS
+    ),
+    "fully_connected": lambda chain, x: chain.fully_connected(chain.reshape(x, 1, 256), 9),
+}
+"""What is padded in `PADDED`."""
+
+_EACH_AXIS = ((0, 1), (0, 2), (0, 1), (0, 4))
+_CHANNELS = ((0, 0), (0, 0), (0, 0), (0, 3))
+PADDED = {
+    **{
+        f"{name}_padded": (padded_after, (made, *_EACH_AXIS))
+        for name, made in COMPUTED.items()
+        if name != "fully_connected"
+    },
+    "conv_padded_pixels": (padded_after, (COMPUTED["conv"], (0, 0), (0, 1), (0, 2), (0, 0))),
+    "conv_padded_channels": (padded_after, (COMPUTED["conv"], *_CHANNELS)),
+    "max_pool_padded_channels": (padded_after, (COMPUTED["max_pool"], *_CHANNELS)),
+    "fully_connected_padded": (padded_after, (COMPUTED["fully_connected"], (0, 2), (0, 3))),
+}
+"""Padding behind what it pads can be computed with it: its elements have no sum of their own."""
+
 CALLS = {
+    **PADDED,
     "pad_conv": (pad_then_conv, ("CONV_2D", VALID_3, (1, 1), (1, 1))),
     "pad_conv_stride_2": (pad_then_conv, ("CONV_2D", VALID_3_STRIDE_2, (0, 1), (0, 1))),
     "pad_conv_same": (pad_then_conv, ("CONV_2D", Window(), (1, 0), (2, 1))),
@@ -304,6 +342,16 @@ CALLS = {
         activation_after_conv,
         ("LEAKY_RELU", Spec(IMAGE.shape, 0.04, -90), SLOPE),
     ),
+    "conv_dilation_leaky_relu": (
+        activation_after_conv,
+        (
+            "LEAKY_RELU",
+            Spec(IMAGE.shape, 0.04, -90),
+            SLOPE,
+            "CONV_2D",
+            Window(dilation=(1, 2)),
+        ),
+    ),
     "conv_hard_swish": (
         activation_after_conv,
         ("HARD_SWISH", Spec(IMAGE.shape, 0.03, -110), options("HardSwishOptions")),
@@ -321,7 +369,8 @@ CALLS = {
         activation_after_conv,
         ("QUANTIZE", Spec(IMAGE.shape, 0.04, 7), None, "CONV_2D", POINT),
     ),
-    "groups_leaky_relu": (activation_after_groups, ()),
+    "groups_leaky_relu": (activation_after_groups, (12,)),
+    "wide_groups_leaky_relu": (activation_after_groups, (240,)),
     "dense_leaky_relu": (activation_after_dense, ()),
     "conv_tanh": (activation_after_conv, ("TANH", Spec(IMAGE.shape, 1 / 128, 0), None)),
     "detection_head": (detection_head, ()),

@@ -13,7 +13,7 @@ from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import limits_of
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.means import is_mean
+from usmp.ops.kernels.mean_of_taps import is_mean
 from usmp.ops.kernels.mve.costs import average_pool_instructions
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts

@@ -20,19 +20,28 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_of
-from usmp.ops.kernels.mve.costs import products_instructions, quads_instructions
+from usmp.ops.kernels.mve.costs import (
+    products_instructions,
+    quads_instructions,
+    taps_instructions,
+)
 from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, vector_ending
+from usmp.ops.kernels.mve.layouts import copy_instructions, is_inner, is_one_line, layout_of
 from usmp.ops.kernels.mve.products import (
-    MOST_COLUMNS,
-    MOST_IN_QUADS,
     Products,
-    Rows,
+    copy_elements,
     packed_records,
     packed_weight,
     products,
-    split_run,
 )
-from usmp.ops.kernels.mve.windows import MOST_ON_STACK, copy_window
+from usmp.ops.kernels.mve.taps import window_products
+from usmp.ops.kernels.mve.windows import (
+    FEWEST_OUTPUTS,
+    MOST_ON_STACK,
+    Pixel,
+    copy_window,
+    has_dilated_columns,
+)
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.kernels.weighted import WeightedOperator
@@ -42,8 +51,6 @@ from usmp.tir.nodes import sequence
 _KEPT = 128
 """Bytes of what is kept of the convolution for what follows."""
 
-Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
-
 
 def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A convolution of NHWC data without groups."""
@@ -51,31 +58,40 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if found is None or found.groups.number != 1:
         return None
     operator, window, weight = found.operator, found.groups.window, found.weight
-    if window.dilations[1] != 1 and window.kernel[1] != 1:
+    if has_dilated_columns(window) and weight.shape[0] < FEWEST_OUTPUTS:
         return None
     ending = vector_ending(operator, weight)
     addition = None if ending is None else _addition_after(operator, ending)
     function = None if ending is None else ending.function(operator.parts)
     if ending is None or not (ending.is_plain or addition or function):
         return None
-    layout = _layout(window, int(operator.data.shape[3]), weight.shape[0])
+    outputs = weight.shape[0]
+    kept = 0 if ending.is_plain else _kept_pixels(outputs) * outputs
+    layout = layout_of(window, int(operator.data.shape[3]), outputs, kept)
     if layout is None:
         return None
-    outputs = weight.shape[0]
-    in_quads = ending.is_plain and _is_faster_in_quads(window, layout.rows, outputs)
-    together = 1 if in_quads else 4
+    together = 1 if layout.in_quads else 4
     values = packed_weight(weight, layout.rows, together)
     records = packed_records(ending, together)
     parameters, replaced = constant_parameters(operator, values, records)
     by = Products(
-        *parameters, layout.rows, layout.distance, outputs, ending.limits, in_quads=in_quads
+        *parameters,
+        layout.rows,
+        layout.distance,
+        outputs,
+        ending.limits,
+        in_quads=layout.in_quads,
     )
     plain = _Convolution(operator, window, by, layout.copies, addition, function, False)
-    copies_pairs = plain.is_one_line and by.takes_pairs
+    copies_pairs = plain.is_one_line and by.takes_pairs and not by.in_quads
     smallest = replace(plain, copies_pairs=True) if copies_pairs else plain.on_the_stack()
-    if smallest is None and function is not None:
+    if layout.has_whole_taps:
+        smallest = plain.without_copies()
+    if smallest is None and (function is not None or has_dilated_columns(window)):
         return None
     ways = [plain, smallest] if smallest is not None else [plain]
+    if by.in_quads and inner_span(window, 1).first > 0:
+        ways.append(replace(ways[-1], keeps_left=True))
     return kernel(call, [way.tiled() for way in ways], replaced)
 
 
@@ -99,84 +115,66 @@ def _addition_after(operator: WeightedOperator, ending: VectorEnding) -> Additio
     return addition if is_plain else None
 
 
-def _is_one_line(window: Window) -> bool:
-    """Whether each output pixel is made of the pixel there."""
-    return (
-        window.kernel == window.strides == (1, 1)
-        and window.padding == (0, 0)
-        and window.output == window.data
-    )
-
-
-def _is_faster_in_quads(window: Window, rows: Rows, outputs: int) -> bool:
-    """Whether four pixels at a time take less instructions, and no more memory: outputs must not
-    lie over the pixels that follow the four."""
-    pixels, inputs = window.output[0] * window.output[1], rows.rows * rows.columns
-    if not _is_one_line(window) or outputs > min(inputs, MOST_IN_QUADS):
-        return False
-    by_channels = products_instructions(rows, outputs, pixels, False)
-    return quads_instructions(rows, outputs, pixels) < by_channels
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How taps follow each other: in the data, or if it `copies` in a copy of the window."""
-
-    rows: Rows
-    distance: int
-    copies: bool
-
-
-def _layout(window: Window, channels: int, outputs: int) -> _Layout | None:
-    """The layout that takes the least instructions."""
-    (height, width), groups = window.kernel, -(-outputs // 4)
-    joined = split_run(height * width * channels)
-    copied = None if joined is None else _Layout(joined, joined.columns, True)
-    if height == 1 and width == 1:
-        run = split_run(channels)
-        return None if run is None else _Layout(run, run.columns, False)
-    row = Rows(height, width * channels)
-    if row.columns > MOST_COLUMNS:
-        return copied
-    direct = _Layout(row, window.dilations[0] * window.data[1] * channels, False)
-    if joined is None:
-        return direct
-    copying = 2 * (12 + height * (7 + 3 * row.blocks)) // groups
-    is_faster = joined.rows * joined.blocks * 14 + copying < height * (row.blocks * 14 + 5)
-    return copied if is_faster else direct
+def _kept_pixels(channels: int) -> int:
+    """Pixels of the convolution that are kept for what follows."""
+    return max(2 if 2 * channels <= MOST_ON_STACK else 1, _KEPT // channels)
 
 
 @dataclass(frozen=True)
 class _Convolution:
+    """A convolution, of which so many windows at a time are copied, and what follows it."""
+
     operator: WeightedOperator
     window: Window
     by: Products
-    copies: bool
+    copies: int
     addition: Addition | None
     function: Compute | None
     copies_pairs: bool
     keeps_on_stack: bool = False
+    reads_taps: bool = False
+    keeps_left: bool = False
 
     def on_the_stack(self) -> _Convolution | None:
-        """The same with its scratch on the stack: for where that would raise the peak of a pool;
-        None if there is none, or too much."""
-        size = self._scratch().size_bytes
-        return replace(self, keeps_on_stack=True) if 0 < size <= MOST_ON_STACK else None
+        """The same with its scratch on the stack, of one window at a time if two are too much: for
+        where that would raise the peak of a pool; None if there is none, or too much."""
+        ways = [replace(self, copies=copies) for copies in range(self.copies, 0, -1)] or [self]
+        fitting = (way for way in ways if 0 < way._scratch().size_bytes <= MOST_ON_STACK)
+        found = next(fitting, None)
+        return None if found is None else replace(found, keeps_on_stack=True)
+
+    def without_copies(self) -> _Convolution | None:
+        """The same by functions that read taps where they are, one pixel at a time; None if what
+        else is kept is too much for the stack."""
+        found = replace(self, copies=1, keeps_on_stack=True, reads_taps=True)
+        return found if found._scratch().size_bytes <= MOST_ON_STACK else None
 
     def tiled(self) -> TiledBody:
         """The loops, and what they take."""
         pixels = self.window.output[0] * self.window.output[1]
+        rows, channels = self.by.rows, self.by.channels
         if self.by.in_quads:
-            instructions = quads_instructions(self.by.rows, self.by.channels, pixels)
-            return TiledBody(self.loops(), Schedule("4 pixels x 1 channel, vectors", instructions))
-        instructions = products_instructions(
-            self.by.rows, self.by.channels, pixels, self.copies_pairs
-        )
-        tile = "2 pixels x 4 channels" if self.by.takes_pairs else "1 pixel x 4 channels"
+            tile, instructions = "4 pixels x 1 channel", quads_instructions(rows, channels, pixels)
+        elif self.reads_taps:
+            instructions = pixels * taps_instructions(rows, channels)
+            tile = "1 pixel x 4 channels, vectors, windows in place"
+            return TiledBody(self.loops(), Schedule(tile, instructions))
+        else:
+            at_once = self.copies or pixels
+            instructions = -(-pixels // at_once) * (
+                products_instructions(rows, channels, at_once, self.copies_pairs)
+            )
+            if self.copies:
+                depth = int(self.operator.data.shape[3])
+                instructions += pixels * copy_instructions(self.window, depth)
+            is_pair = self.by.takes_pairs and self.copies != 1
+            tile = "2 pixels x 4 channels" if is_pair else "1 pixel x 4 channels"
         after = ", copied" if self.copies_pairs else ""
         if self.keeps_on_stack:
             # Just as fast, but the stack has no other use for these bytes.
             after, instructions = ", windows on the stack", instructions + 1
+        if self.keeps_left:
+            after, instructions = f"{after}, the left ones copied", instructions + pixels
         return TiledBody(self.loops(), Schedule(f"{tile}, vectors{after}", instructions))
 
     def loops(self) -> tirx.Stmt:
@@ -216,15 +214,15 @@ class _Convolution:
     @property
     def is_one_line(self) -> bool:
         """Whether all pixels are computed as they follow each other in memory."""
-        return not self.is_followed and _is_one_line(self.window)
+        return not self.is_followed and is_one_line(self.window)
 
     def _scratch(self) -> _Scratch:
         window, channels = self.window, self.by.channels
         taps = self.by.rows.rows * self.by.rows.columns
-        is_inner = all(inner_span(window, side) == Span(0, window.output[side]) for side in (0, 1))
-        copies = 2 if self.copies else 0 if is_inner else 1
-        least = 2 if 2 * channels <= MOST_ON_STACK else 1
-        kept = max(least, _KEPT // channels) if self.is_followed else 0
+        copies = 0 if self.reads_taps else self.copies or (0 if is_inner(window) else 1)
+        kept = _kept_pixels(channels) if self.is_followed else 0
+        if self.by.in_quads:
+            kept -= kept % 4
 
         def buffer(name: str, elements: int) -> tirx.Var | None:
             scope = "local" if self.keeps_on_stack else "global"
@@ -238,19 +236,17 @@ class _Convolution:
         )
 
     def _copied_row(self, b: tirx.Expr, y: tirx.Expr, scratch: _Scratch) -> tirx.Stmt:
-        pairs, rest = divmod(self.window.output[1], 2)
-        statements = []
-        if pairs:
-            statements.append(
-                loop(
-                    "pair",
-                    pairs,
-                    lambda pair: sequence(self._pixels((b, y, pair * 2), 2, scratch, True)),
-                )
-            )
+        """The pixels of a row, as many at a time as windows are copied."""
+        whole, rest = divmod(self.window.output[1], self.copies)
+
+        def part(number: tirx.Expr) -> tirx.Stmt:
+            place = (b, y, number * self.copies)
+            return sequence(self._pixels(place, self.copies, scratch, True))
+
+        statements = [loop("part", whole, part)] if whole else []
         if rest:
-            last = tirx.IntImm("int32", pairs * 2)
-            statements += self._pixels((b, y, last), 1, scratch, True)
+            last = tirx.IntImm("int32", whole * self.copies)
+            statements += self._pixels((b, y, last), rest, scratch, True)
         return sequence(statements)
 
     def _row(self, b: tirx.Expr, y: tirx.Expr, columns: Span, scratch: _Scratch) -> list[tirx.Stmt]:
@@ -265,27 +261,49 @@ class _Convolution:
 
             return [loop("x", end - first, pixel)]
 
-        first = tirx.IntImm("int32", columns.first)
+        begin = columns.first + 1 if self.keeps_left else columns.first
+        left = self._kept(b, y, begin, scratch) if self.keeps_left else edge(0, begin)
+        first, inner = tirx.IntImm("int32", begin), columns.end - begin
         return [
-            *edge(0, columns.first),
-            *self._pixels((b, y, first), columns.end - columns.first, scratch, False),
+            *left,
+            *(self._pixels((b, y, first), inner, scratch, False) if inner else []),
             *edge(columns.end, self.window.output[1]),
+        ]
+
+    def _kept(self, b: tirx.Expr, y: tirx.Expr, pixels: int, scratch: _Scratch) -> list[tirx.Stmt]:
+        """The first pixels of a row, of which only the last has a window that lies in the data:
+        none is stored before all are computed, since all read the first of the data."""
+        channels, zero = self.by.channels, tirx.IntImm("int32", 0)
+        left = tirx.decl_buffer((pixels * channels,), "int8", "left", scope="local")
+        kept = Line(left, (zero,), channels)
+
+        def edge(x: tirx.Expr) -> tirx.Stmt:
+            return sequence(self._products((b, y, x), 1, scratch, True, kept.moved(x)))
+
+        last = tirx.IntImm("int32", pixels - 1)
+        return [
+            tirx.AllocBuffer(left),
+            loop("x", pixels - 1, edge),
+            *self._products((b, y, last), 1, scratch, False, kept.moved(pixels - 1)),
+            copy_elements(kept, self._output((b, y, zero)), pixels * channels),
         ]
 
     def _pixels(
         self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool
     ) -> list[tirx.Stmt]:
         """Some pixels of a row, or of several if all are one line."""
-        if scratch.sums is None:
-            return self._products(first, pixels, scratch, copies, None)
+        sums = scratch.sums
+        if sums is None:
+            return self._products(first, pixels, scratch, copies, self._output(first))
         at_once = min(pixels, scratch.pixels)
         b, y, x = first
 
         def part(begin: tirx.Expr, count: int) -> list[tirx.Stmt]:
             place = (b, y, x + begin)
+            kept = Line(sums, (tirx.IntImm("int32", 0),), self.by.channels)
             return [
-                *self._products(place, count, scratch, copies, scratch.sums),
-                self._followed(place, count, scratch.sums),
+                *self._products(place, count, scratch, copies, kept),
+                self._followed(place, count, kept),
             ]
 
         whole, rest = divmod(pixels, at_once)
@@ -295,15 +313,16 @@ class _Convolution:
         ]
 
     def _products(
-        self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool, sums: tirx.Var | None
+        self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool, output: Line
     ) -> list[tirx.Stmt]:
         window, data = self.window, self.operator.data
         channels, zero = int(data.shape[3]), tirx.IntImm("int32", 0)
         b, y, x = first
-        output = self._output(first) if sums is None else Line(sums, (zero,), self.by.channels)
         taps = self.by.rows.rows * self.by.rows.columns
+        padding = self.operator.zero_point
+        if self.reads_taps:
+            return [window_products(self.by, data, window, first, padding, output)]
         if copies and scratch.copy is not None:
-            padding = self.operator.zero_point
             windows = [
                 copy_window(data, window, (b, y, x + p), padding, scratch.copy, p * taps)
                 for p in range(pixels)
@@ -319,9 +338,8 @@ class _Convolution:
         indices = (*first, tirx.IntImm("int32", 0))
         return Line(self.operator.parts.output, indices, self.by.channels)
 
-    def _followed(self, first: Pixel, pixels: int, sums: tirx.Var) -> tirx.Stmt:
+    def _followed(self, first: Pixel, pixels: int, kept: Line) -> tirx.Stmt:
         """What follows the convolution of some pixels."""
-        kept = Line(sums, (tirx.IntImm("int32", 0),), self.by.channels)
         output, count = self._output(first), pixels * self.by.channels
         if self.addition is None:
             assert self.function is not None

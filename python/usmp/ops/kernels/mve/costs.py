@@ -22,14 +22,22 @@ def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: boo
 
 
 def quads_instructions(rows: Rows, channels: int, pixels: int) -> int:
-    """Of all channels of pixels, four at a time."""
-    row = 10 * rows.blocks + 9
-    return _CALL + -(-pixels // 4) * (40 + channels * (rows.rows * row + 24))
+    """Of all channels of pixels, four at a time, and of a last one by itself."""
+    whole, rest = divmod(pixels, 4)
+    quad = 32 + channels * (rows.rows * (10 * rows.blocks + 9) + 24)
+    single = 32 + channels * (rows.rows * (4 * rows.blocks + 9) + 24)
+    return _CALL + whole * quad + (0, single, quad, quad)[rest]
 
 
 def window_instructions(rows: int, columns: int, channels: int) -> int:
     """Of a window, of which some channels of each pixel are copied."""
     return _CALL + rows * (15 + columns * (7 + 3 * -(-channels // LANES)))
+
+
+def taps_instructions(rows: Rows, channels: int) -> int:
+    """Of all channels of a pixel whose taps are not copied."""
+    groups = -(-channels // 4)
+    return 2 * _CALL + rows.rows * 14 + groups * (rows.rows * (9 * rows.blocks + 7) + 26)
 
 
 def depthwise_instructions(taps: int, channels: int, rows: int, pixels: int) -> int:

@@ -57,8 +57,8 @@ def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _slots(taps: int) -> int:
-    """Taps that functions compute: two at a time but for nine, which have one of their own."""
-    return taps if taps == _NINE else taps + taps % 2
+    """Taps that functions compute: two at least."""
+    return max(taps, 2)
 
 
 def _lanes(channels: int) -> np.ndarray:

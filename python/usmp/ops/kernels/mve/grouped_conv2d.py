@@ -2,8 +2,9 @@
 make several each.
 
 Each group is a convolution of its own: of as many pixels of a row at a time as fit the stack. The
-rows that their windows cover are copied to it, padding included. So are the outputs of all groups
-before they are stored: they may lie over the data up to the very pixels.
+rows that their windows cover are copied to it, padding included; each window by itself if columns
+are dilated. So are the outputs of all groups before they are stored: they may lie over the data up
+to the very pixels. Where not even one pixel fits, windows stay in place.
 """
 
 from __future__ import annotations
@@ -20,11 +21,17 @@ from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import counted, loop
-from usmp.ops.kernels.mve.costs import products_instructions, window_instructions
+from usmp.ops.kernels.mve.costs import (
+    products_instructions,
+    quads_instructions,
+    taps_instructions,
+    window_instructions,
+)
 from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, plain_or_function
 from usmp.ops.kernels.mve.products import (
     FARTHEST,
     MOST_COLUMNS,
+    MOST_IN_QUADS,
     Products,
     Rows,
     copy_elements,
@@ -33,14 +40,20 @@ from usmp.ops.kernels.mve.products import (
     products,
     split_run,
 )
-from usmp.ops.kernels.mve.windows import MOST_ON_STACK, Channels, copy_window
+from usmp.ops.kernels.mve.taps import rows_of_taps, window_products
+from usmp.ops.kernels.mve.windows import (
+    FEWEST_OUTPUTS,
+    MOST_ON_STACK,
+    Channels,
+    Pixel,
+    copy_window,
+    has_dilated_columns,
+)
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
-
-Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
 
 def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
@@ -49,16 +62,21 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if found is None or found.groups.number == 1 or found.groups.are_single_channels:
         return None
     operator, weight, groups = found.operator, found.weight, found.groups
-    if groups.window.dilations[1] != 1:
-        return None
     found_ending = plain_or_function(operator, weight)
-    rows, pixels = _rows(groups), _most_pixels(groups)
-    if found_ending is None or rows is None or not pixels or weight.shape[0] + 3 > FARTHEST:
+    pixels = _most_pixels(groups)
+    is_tap_by_tap = not pixels or has_dilated_columns(groups.window)
+    if is_tap_by_tap and groups.outputs < FEWEST_OUTPUTS:
+        return None
+    rows = _rows(groups) if pixels else rows_of_taps(groups.window, groups.depth)
+    if found_ending is None or rows is None or weight.shape[0] + 3 > FARTHEST:
         return None
     ending, function = found_ending
-    values, records = _packed(groups, weight, rows, ending)
+    if not pixels and function is not None and weight.shape[0] > MOST_ON_STACK:
+        return None
+    in_quads = _is_faster_in_quads(groups, rows, pixels)
+    values, records = _packed(groups, weight, rows, ending, 1 if in_quads else 4)
     parameters, replaced = constant_parameters(operator, values, records)
-    by = Products(*parameters, rows, rows.columns, groups.outputs, ending.limits)
+    by = Products(*parameters, rows, rows.columns, groups.outputs, ending.limits, in_quads=in_quads)
     conv = _GroupedConvolution(operator, groups, by, pixels, function)
     return kernel(call, [conv.tiled()], replaced)
 
@@ -72,7 +90,8 @@ def _rows(groups: Groups) -> Rows | None:
     """The rows of taps of an output channel."""
     height, width = groups.window.kernel
     rows = Rows(height, width * groups.depth)
-    return rows if rows.columns <= MOST_COLUMNS else split_run(rows.rows * rows.columns)
+    is_joined = rows.columns > MOST_COLUMNS or has_dilated_columns(groups.window)
+    return split_run(rows.rows * rows.columns) if is_joined else rows
 
 
 def _columns(window: Window, pixels: int) -> int:
@@ -91,29 +110,47 @@ def _most_pixels(groups: Groups) -> int:
 
 def _bytes_on_stack(groups: Groups, pixels: int) -> int:
     """Of the outputs of some pixels, and of what the windows of a group cover."""
-    window = groups.window
-    covered = window.kernel[0] * _columns(window, pixels) if _is_copied(groups) else 0
-    return pixels * groups.number * groups.outputs + covered * groups.depth
+    return pixels * groups.number * groups.outputs + _copied_bytes(groups, pixels)
+
+
+def _copied_bytes(groups: Groups, pixels: int) -> int:
+    """Of what the windows of a group cover, of some pixels."""
+    (height, width), columns = groups.window.kernel, _columns(groups.window, pixels)
+    if has_dilated_columns(groups.window):
+        columns = pixels * width
+    return height * columns * groups.depth if _is_copied(groups) else 0
+
+
+def _is_faster_in_quads(groups: Groups, rows: Rows, pixels: int) -> bool:
+    """Whether four pixels at a time of a group take less instructions than four channels."""
+    if groups.outputs > MOST_IN_QUADS or not pixels:
+        return False
+    by_channels = products_instructions(rows, groups.outputs, pixels, False)
+    return quads_instructions(rows, groups.outputs, pixels) < by_channels
 
 
 def _packed(
-    groups: Groups, weight: np.ndarray, rows: Rows, ending: VectorEnding
+    groups: Groups, weight: np.ndarray, rows: Rows, ending: VectorEnding, together: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and records, of each group four channels at a time."""
+    """Weights and records, of each group some channels at a time."""
     parts = [slice(g * groups.outputs, (g + 1) * groups.outputs) for g in range(groups.number)]
     endings = [
         replace(ending, multiplier=ending.multiplier[part], packed=ending.packed[part])
         for part in parts
     ]
+    outputs, taps = -(-groups.outputs // together) * together, weight.shape[1]
+    padded = np.zeros((groups.number, outputs, taps), np.int8)
+    padded[:, : groups.outputs] = weight.reshape(groups.number, groups.outputs, taps)
     return (
-        np.concatenate([packed_weight(weight[part], rows) for part in parts]),
-        np.concatenate([packed_records(each) for each in endings]),
+        packed_weight(padded.reshape(-1, taps), rows, together),
+        np.concatenate([packed_records(each, together) for each in endings]),
     )
 
 
 @dataclass(frozen=True)
 class _GroupedConvolution:
-    """A convolution in groups, so many `pixels` of a row at a time, and the function after it."""
+    """A convolution in groups, so many `pixels` of a row at a time, or one with its window in place
+    if that is 0, and the function after it."""
 
     operator: WeightedOperator
     groups: Groups
@@ -124,45 +161,65 @@ class _GroupedConvolution:
     def tiled(self) -> TiledBody:
         """The loops, and what they take."""
         groups, window = self.groups, self.groups.window
-        at_once = products_instructions(self.by.rows, groups.outputs, self.pixels, False)
-        if _is_copied(groups):
-            columns = _columns(window, self.pixels)
-            at_once += window_instructions(window.kernel[0], columns, groups.depth)
-        parts = -(-window.output[1] // self.pixels) * window.output[0]
-        pixels = 2 if self.by.takes_pairs and self.pixels > 1 else 1
-        text = f"{counted(pixels, 'pixel')} x 4 channels, vectors, {groups.number} groups"
+        if not self.pixels:
+            tile, at_once = "1 pixel x 4 channels", taps_instructions(self.by.rows, groups.outputs)
+        elif self.by.in_quads:
+            tile = "4 pixels x 1 channel"
+            at_once = quads_instructions(self.by.rows, groups.outputs, self.pixels)
+        else:
+            pixels = 2 if self.by.takes_pairs and self.pixels > 1 else 1
+            tile = f"{counted(pixels, 'pixel')} x 4 channels"
+            at_once = products_instructions(self.by.rows, groups.outputs, self.pixels, False)
+        at_once += self._copy_instructions() if self.pixels else 0
+        parts = -(-window.output[1] // max(self.pixels, 1)) * window.output[0]
+        text = f"{tile}, vectors, {groups.number} groups"
+        text += "" if self.pixels else ", windows in place"
         instructions = int(self.operator.data.shape[0]) * parts * groups.number * at_once
         return TiledBody(self._loops(), Schedule(text, instructions))
 
+    def _copy_instructions(self) -> int:
+        """Of what the windows of a group cover."""
+        window, depth = self.groups.window, self.groups.depth
+        (height, width), columns = window.kernel, _columns(window, self.pixels)
+        if not _is_copied(self.groups):
+            return 0
+        if has_dilated_columns(window):
+            return self.pixels * window_instructions(height, width, depth)
+        return window_instructions(height, columns, depth)
+
     def _loops(self) -> tirx.Stmt:
         height, width = self.groups.window.output
-        whole, rest = divmod(width, self.pixels)
+        at_once = max(self.pixels, 1)
+        whole, rest = divmod(width, at_once)
         channels = self.groups.number * self.groups.outputs
-        sums = tirx.decl_buffer((self.pixels * channels,), "int8", "sums", scope="local")
+        sums = tirx.decl_buffer((at_once * channels,), "int8", "sums", scope="local")
+        kept = sums if self.pixels or self.function is not None else None
 
         def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
             def part(n: tirx.Expr) -> tirx.Stmt:
-                return self._part((b, y, n * self.pixels), self.pixels, sums)
+                return self._part((b, y, n * at_once), at_once, kept)
 
             parts = [loop("part", whole, part)]
             if rest:
-                parts.append(self._part((b, y, int32(whole * self.pixels)), rest, sums))
+                parts.append(self._part((b, y, int32(whole * at_once)), rest, kept))
             return sequence(parts)
 
         batch = int(self.operator.data.shape[0])
         body = loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
-        return sequence([tirx.AllocBuffer(sums), body])
+        return body if kept is None else sequence([tirx.AllocBuffer(kept), body])
 
-    def _part(self, first: Pixel, pixels: int, sums: tirx.Var) -> tirx.Stmt:
+    def _part(self, first: Pixel, pixels: int, sums: tirx.Var | None) -> tirx.Stmt:
         """All channels of some pixels of a row."""
         channels = self.groups.number * self.groups.outputs
+        output = Line(self.operator.parts.output, (*first, int32(0)), channels)
+        kept = output if sums is None else Line(sums, (int32(0),), channels)
 
         def group(number: tirx.Expr) -> tirx.Stmt:
-            kept = Line(sums, (number * self.groups.outputs,), channels)
-            return sequence(self._group(first, pixels, number, kept))
+            outputs = kept.from_element(number * self.groups.outputs)
+            return sequence(self._group(first, pixels, number, outputs))
 
-        kept = Line(sums, (int32(0),), channels)
-        output = Line(self.operator.parts.output, (*first, int32(0)), channels)
+        if sums is None:
+            return loop("group", self.groups.number, group)
         count = pixels * channels
         if self.function is None:
             stored = copy_elements(kept, output, count)
@@ -175,19 +232,33 @@ class _GroupedConvolution:
         groups, window, data = self.groups, self.groups.window, self.operator.data
         (b, y, x), (stride_y, stride_x) = first, window.strides
         channels = Channels(number * groups.depth, groups.depth)
-        by = replace(self.by, first=number * -(-groups.outputs // 4))
+        times = 1 if self.by.in_quads else -(-groups.outputs // 4)
+        by = replace(self.by, first=number * times)
+        padding = self.operator.zero_point
+        if not self.pixels:
+            return [window_products(by, data, window, first, padding, output, channels)]
         if not _is_copied(groups):
             indices = (b, y * stride_y, x * stride_x, channels.first)
             return products(by, Line(data, indices, stride_x * int(data.shape[3])), output, pixels)
-        columns = _columns(window, pixels)
-        size = window.kernel[0] * columns * groups.depth
+        size = _copied_bytes(groups, pixels)
         copy = tirx.decl_buffer((size,), "int8", "window", scope="local")
-        covered = replace(window, kernel=(window.kernel[0], columns))
-        if pixels > 1:
-            by = replace(by, row_distance=columns * groups.depth)
-        line = Line(copy, (int32(0),), stride_x * groups.depth)
-        return [
-            tirx.AllocBuffer(copy),
-            copy_window(data, covered, first, self.operator.zero_point, copy, 0, channels),
-            *products(by, line, output, pixels),
-        ]
+        if has_dilated_columns(window):
+            taps = size // pixels
+
+            def copied(p: tirx.Expr) -> tirx.Stmt:
+                return copy_window(data, window, (b, y, x + p), padding, copy, p * taps, channels)
+
+            windows, distance = loop("pixel", pixels, copied), taps
+        else:
+            columns = _columns(window, pixels)
+            covered = replace(
+                window,
+                kernel=(window.kernel[0], columns),
+                dilations=(window.dilations[0], 1),
+            )
+            windows = copy_window(data, covered, first, padding, copy, 0, channels)
+            distance = stride_x * groups.depth
+            if pixels > 1:
+                by = replace(by, row_distance=columns * groups.depth)
+        line = Line(copy, (int32(0),), distance)
+        return [tirx.AllocBuffer(copy), windows, *products(by, line, output, pixels)]

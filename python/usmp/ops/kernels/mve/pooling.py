@@ -14,7 +14,7 @@ from usmp.ops.kernels.accumulators import Indices
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.means import is_accumulator
+from usmp.ops.kernels.mean_of_taps import is_accumulator
 from usmp.ops.kernels.mve.average_pool import reciprocal_of
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import Pooling, Taps, pooling_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,9 @@ FARTHEST = 2**16 - 1
 """The offset of an output that is stored by its offset from the first of two pixels."""
 
 
+Element = Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Expr]
+
+
 @dataclass(frozen=True)
 class Rows:
     """The taps of an output channel: rows of columns that follow each other."""
@@ -35,6 +39,15 @@ class Rows:
     def blocks(self) -> int:
         """Vectors of a row."""
         return -(-self.columns // LANES)
+
+    def last_size(self, together: int) -> int:
+        """Bytes that the weights of the last vector take, of each of some channels."""
+        last = self.columns - (self.blocks - 1) * LANES
+        return LANES // 2 if together == 4 and self.rows == 1 and last <= LANES // 2 else LANES
+
+    def size(self, together: int) -> int:
+        """Bytes that the weights of some channels take."""
+        return self.rows * together * ((self.blocks - 1) * LANES + self.last_size(together))
 
 
 def split_run(taps: int) -> Rows | None:
@@ -58,14 +71,20 @@ def packed_weight(weight: np.ndarray, rows: Rows, together: int = 4) -> np.ndarr
     Returns
     -------
     numpy.ndarray
-        (channels / together, rows, vectors, together, 16), flat.
+        (channels / together, rows, vectors, together, 16), flat; but (.., together, 8) for the last
+        vector if half of it is empty, of four channels of one row. Functions load 16 bytes each
+        time.
     """
-    channels = weight.shape[0]
+    channels, last = weight.shape[0], rows.last_size(together)
     shape = (-(-channels // together) * together, rows.rows, rows.blocks * LANES)
     padded = np.zeros(shape, np.int8)
     padded[:channels, :, : rows.columns] = weight.reshape(channels, rows.rows, rows.columns)
     blocks = padded.reshape(-1, together, rows.rows, rows.blocks, LANES).transpose(0, 2, 3, 1, 4)
-    return np.ascontiguousarray(np.roll(blocks, 1, axis=2)).ravel()
+    count = blocks.shape[0] * rows.rows
+    ends = blocks[:, :, -1, :, :last].reshape(count, -1)
+    others = blocks[:, :, :-1].reshape(count, -1)
+    beyond = np.zeros(0 if others.size else LANES - last, np.int8)
+    return np.concatenate([np.concatenate([ends, others], axis=1).ravel(), beyond])
 
 
 def packed_records(ending: VectorEnding, together: int = 4) -> np.ndarray:
@@ -92,7 +111,8 @@ class Products:
     limits
         of the outputs.
     first
-        how many times four channels have weights and records before these.
+        how many times four channels, or all if they are `in_quads`, have weights and records before
+        these.
     in_quads
         whether pixels are computed four at a time, of `MOST_IN_QUADS` channels at most: each has
         weights and records by itself.
@@ -108,9 +128,25 @@ class Products:
     in_quads: bool = False
 
     @property
+    def together(self) -> int:
+        """How many channels' weights and records lie together."""
+        return 1 if self.in_quads else 4
+
+    @property
+    def begun(self) -> tirx.Expr | int:
+        """How many times as many have theirs before these."""
+        return self.first * self.channels if self.in_quads else self.first
+
+    @property
     def takes_pairs(self) -> bool:
         """Whether there are functions that compute two pixels at once."""
         return self.channels % 4 == 0 and self.channels + 3 <= FARTHEST
+
+    @property
+    def constants(self) -> tuple[tirx.Expr, tirx.Expr]:
+        """The first weight and the first record."""
+        size = self.rows.size(self.together)
+        return self.weight[self.begun * size], self.records[self.begun * 2 * self.together]
 
 
 def products(
@@ -148,9 +184,7 @@ def copy_elements(line: Line, output: Line, count: int) -> tirx.Stmt:
 
 def _arguments(by: Products, data: Line, output: Line, pixels: int) -> list[tirx.Expr | int]:
     return [
-        data.at(0),
-        by.weight[by.first * (by.rows.rows * by.rows.blocks * 4 * LANES)],
-        *(by.records[by.first * 8], output.at(0)),
+        *(data.at(0), *by.constants, output.at(0)),
         *(data.distance, output.distance, pixels, by.channels),
         *(by.rows.columns, by.rows.rows, by.row_distance, *by.limits.arguments),
     ]
@@ -201,19 +235,31 @@ def _quads(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
 
 
 def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
+    """Pixels in a line that are computed at once."""
+
+    def element(p: tirx.Expr, row: tirx.Expr, k: tirx.Expr) -> tirx.Expr:
+        return data.at(p * data.distance + row * by.row_distance + k)
+
+    return tile_products(by, element, output, pixels)
+
+
+def tile_products(by: Products, element: Element, output: Line, pixels: int) -> tirx.Stmt:
     """Four channels at a time, in quads all, of pixels that are computed at once: what a channel is
-    computed from is read before any of them is stored."""
-    rows, at_once = by.rows, by.channels if by.in_quads else 4
-    groups, together = -(-by.channels // at_once), 1 if by.in_quads else 4
+    computed from is read before any of them is stored.
+
+    Parameters
+    ----------
+    element
+        of the data, by pixel, row and column of the taps.
+    """
+    rows, together, at_once = by.rows, by.together, by.channels if by.in_quads else 4
+    groups = -(-by.channels // at_once)
     group, row, k, p, c = (tirx.Var(name, "int32") for name in ("group", "row", "k", "p", "c"))
     acc = tirx.decl_buffer((pixels * at_once,), "int32", "acc", scope="local")
-    element = data.at(p * data.distance + row * by.row_distance + k)
-    block = tirx.floormod(tirx.floordiv(k, LANES) + 1, rows.blocks)
-    packed, lane = (c, 0) if by.in_quads else (by.first + group, c)
-    place = ((packed * rows.rows + row) * rows.blocks + block) * together + lane
-    factor = by.weight[place * LANES + tirx.floormod(k, LANES)]
+    packed, lane = (by.begun + c, 0) if by.in_quads else (by.begun + group, c)
+    factor = by.weight[_place_of_weight(rows, together, packed, row, lane, k)]
     at = p * at_once + c
-    product = element.astype("int32") * factor.astype("int32")
+    product = element(p, row, k).astype("int32") * factor.astype("int32")
     value = rescaled(acc[at], by.records, packed * 2 * together + lane, by.limits, together)
     store = output.store(p * output.distance + group * at_once + c, value)
     if by.channels % at_once:
@@ -230,6 +276,23 @@ def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
         ]
     )
     return _nest(((group, groups),), body)
+
+
+def _place_of_weight(
+    rows: Rows,
+    together: int,
+    group: tirx.Expr | int,
+    row: tirx.Expr,
+    channel: tirx.Expr | int,
+    k: tirx.Expr,
+) -> tirx.Expr:
+    """Where `packed_weight` has the weight of a column, of a channel of some together."""
+    last, whole = rows.last_size(together), (rows.blocks - 1) * LANES
+    first = (group * rows.rows + row) * (rows.size(together) // rows.rows)
+    vector, lane = tirx.floordiv(k, LANES), tirx.floormod(k, LANES)
+    end = channel * last + k - whole
+    other = together * last + (vector * together + channel) * LANES + lane
+    return first + (tirx.Select(k >= whole, end, other) if whole else end)
 
 
 def _copy(line: Line, output: Line, count: int) -> tirx.Stmt:

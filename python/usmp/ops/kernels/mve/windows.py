@@ -16,6 +16,11 @@ MOST_ON_STACK = 1024
 """The most bytes of windows that are copied to the stack."""
 
 
+FEWEST_OUTPUTS = 3
+"""Channels that pay for windows whose taps are copied, or read, one by one: functions compute four,
+and dot products take fewer instructions for one or two."""
+
+
 @dataclass(frozen=True)
 class Channels:
     """Some channels that follow each other."""
@@ -24,13 +29,41 @@ class Channels:
     number: int
 
 
+Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
+"""Batch, row and column of the output."""
+
+
+def has_dilated_columns(window: Window) -> bool:
+    """Whether taps of a row do not follow each other in the data."""
+    return window.dilations[1] != 1 and window.kernel[1] != 1
+
+
+def origin_of(window: Window, pixel: Pixel) -> tuple[tirx.Expr, tirx.Expr]:
+    """The row and column of the data that the first tap of a pixel is at."""
+    _, y, x = pixel
+    return (
+        y * window.strides[0] - window.padding[0],
+        x * window.strides[1] - window.padding[1],
+    )
+
+
+def tap_at(
+    window: Window, pixel: Pixel, ky: tirx.Expr, kx: tirx.Expr
+) -> tuple[tirx.Expr, tirx.Expr, tirx.Expr]:
+    """The row and column of the data that a tap of a pixel is at, and whether the data has it."""
+    top, left = origin_of(window, pixel)
+    row, column = top + ky * window.dilations[0], left + kx * window.dilations[1]
+    height, width = window.data
+    return row, column, tirx.all(row >= 0, row < height, column >= 0, column < width)
+
+
 def copy_window(
     data: tirx.Var,
     window: Window,
-    pixel: tuple[tirx.Expr, tirx.Expr, tirx.Expr],
+    pixel: Pixel,
     padding: int,
     copy: tirx.Var,
-    first: int,
+    first: tirx.Expr | int,
     channels: Channels | None = None,
 ) -> tirx.Stmt:
     """Copy what the window of a pixel covers.
@@ -40,9 +73,9 @@ def copy_window(
     data
         (batch, height, width, channels) of int8.
     window
-        whose columns follow each other: no dilation between them.
+        how taps lie in the data.
     pixel
-        batch, row and column of the output.
+        whose window it is.
     padding
         what is outside of the data.
     copy, first
@@ -50,13 +83,10 @@ def copy_window(
     channels
         that are copied; all by default.
     """
-    b, y, x = pixel
-    height, width = window.data
+    b, height, width = pixel[0], *window.data
     rows, columns = window.kernel
     distance, zero = int(data.shape[3]), tirx.IntImm("int32", 0)
     begin, count = (zero, distance) if channels is None else (channels.first, channels.number)
-    top = y * window.strides[0] - window.padding[0]
-    left = x * window.strides[1] - window.padding[1]
 
     def place(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> list[tirx.Expr]:
         return [((ky * columns + kx) * count + c) + first]
@@ -65,8 +95,7 @@ def copy_window(
         return tirx.BufferStore(copy, tirx.IntImm("int8", padding), place(ky, kx, c))
 
     def inside(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
-        row, column = top + ky * window.dilations[0], left + kx
-        exists = tirx.all(row >= 0, row < height, column >= 0, column < width)
+        row, column, exists = tap_at(window, pixel, ky, kx)
         copied = tirx.BufferStore(copy, data[b, row, column, begin + c], place(ky, kx, c))
         return tirx.IfThenElse(exists, copied, None)
 
@@ -78,7 +107,7 @@ def copy_window(
 
     arguments = [
         *(data[b, zero, zero, begin], copy[first], height, width, count, distance),
-        *(rows, columns, window.dilations[0], top, left, padding),
+        *(rows, columns, *window.dilations, *origin_of(window, pixel), padding),
     ]
     # All of the copy is padding before anything of the data is read.
     body = sequence([each(outside), each(inside)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 
-from ops.kernels.test_grouped_conv2d import operator
+from ops.kernels.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import faster_schedules, schedule_of
 from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
@@ -13,23 +13,27 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 
 
-def kernel_of(channels, groups, layout="NHWC", core="cortex-m55"):
-    return mve_grouped_conv2d_kernel(operator(channels, groups, layout), CORES[core])
+def kernel_of(channels, groups, layout="NHWC", core="cortex-m55", **fields):
+    return mve_grouped_conv2d_kernel(operator(channels, groups, layout, **fields), CORES[core])
 
 
 @pytest.mark.parametrize(
-    ("channels", "tile", "functions", "stack"),
+    ("channels", "window", "tile", "functions", "stack"),
     [
         # A row of five pixels: windows of 3 x 7 pixels, and the outputs.
-        (8, "2 pixels x 4 channels", ["2x4_rows", "1x4_rows"], [40, 84]),
+        (8, WINDOW, "2 pixels x 4 channels", ["2x4_rows", "1x4_rows"], [40, 84]),
         # Two pixels fit, then: 3 x 4 of them, and the last one.
-        (160, "2 pixels x 4 channels", ["2x4_rows", "1x4_rows"], [16, 960, 720]),
+        (160, WINDOW, "2 pixels x 4 channels", ["2x4_rows", "1x4_rows"], [16, 960, 720]),
         # 3 x 101 columns of a row are too many for one pointer.
-        (202, "1 pixel x 4 channels", ["1x4_rows"], [8, 909]),
+        (202, WINDOW, "1 pixel x 4 channels", ["1x4_rows"], [8, 909]),
+        # Each window of 3 x 3 x 4 by itself.
+        (8, DILATED, "2 pixels x 4 channels", ["2x4", "1x4"], [40, 180]),
+        # Two windows of 3 x 3 x 54, and one.
+        (108, DILATED, "2 pixels x 4 channels", ["2x4_rows", "1x4_rows"], [16, 972, 486]),
     ],
 )
-def test_as_many_pixels_at_once_as_fit_the_stack(channels, tile, functions, stack):
-    func = kernel_of(channels, 2).func
+def test_as_many_pixels_at_once_as_fit_the_stack(channels, window, tile, functions, stack):
+    func = kernel_of(channels, 2, window=window).func
     assert schedule_of(func).tile == f"{tile}, vectors, 2 groups"
     assert faster_schedules(func) == ()
     calls = [intrinsic_call(stmt).args[0].value for stmt in nodes_of(func.body, tirx.AttrStmt)]
@@ -39,9 +43,34 @@ def test_as_many_pixels_at_once_as_fit_the_stack(channels, tile, functions, stac
     assert [int(b.shape[0]) for b in buffers if str(b.dtype) == "int8"] == stack
 
 
+def test_two_channels_of_a_group_are_computed_of_four_pixels_at_once():
+    kernel = kernel_of(8, 4)
+    assert schedule_of(kernel.func).tile == "4 pixels x 1 channel, vectors, 4 groups"
+    calls = [intrinsic_call(stmt) for stmt in nodes_of(kernel.func.body, tirx.AttrStmt)]
+    (call,) = (call for call in calls if "conv2d" in call.args[0].value)
+    assert call.args[0].value == "tvmgen_mve_conv2d_4x1"
+    # Three vectors of weights and a record for each of the eight channels.
+    assert [values.size for values in kernel.arguments[1:]] == [8 * 3 * 16, 8 * 2]
+
+
+@pytest.mark.parametrize("window", [WINDOW, DILATED])
+def test_windows_that_are_larger_than_what_the_stack_is_used_for_stay_in_place(window):
+    func = kernel_of(240, 2, window=window).func
+    assert schedule_of(func).tile == "1 pixel x 4 channels, vectors, 2 groups, windows in place"
+    assert faster_schedules(func) == ()
+    calls = [intrinsic_call(stmt).args[0].value for stmt in nodes_of(func.body, tirx.AttrStmt)]
+    assert calls == ["tvmgen_mve_conv2d_taps"]
+    assert [b.buffer.name for b in nodes_of(func.body, tirx.AllocBuffer)] == ["acc"]
+
+
 def test_other_convolutions_stay():
     assert kernel_of(8, 2, core="cortex-m4") is None
     assert kernel_of(8, 1) is None
     assert kernel_of(8, 2, "NCHW") is None
-    # The windows of one pixel are larger than what the stack is used for.
-    assert kernel_of(240, 2) is None
+    # Dot products are faster for two channels of each group.
+    assert kernel_of(8, 2, window=DILATED, outputs=4) is None
+    assert kernel_of(240, 2, outputs=4) is None
+    # One row of taps, and more outputs than the stack is used for.
+    assert kernel_of(8, 2, window=POINT, outputs=1032) is None
+    # Functions keep 128 addresses of rows: 3 x 3 taps of 15 rows of 229 channels are more.
+    assert kernel_of(2 * 15 * 229, 2) is None

@@ -19,24 +19,39 @@ FUNCTIONS = {
     "conv_2d_kernel_1x1": "tvmgen_mve_conv2d_",
     "conv_2d_kernel_1x1_one_output": "tvmgen_mve_conv2d_4x1(",
     "conv_2d_kernel_1x1_three_outputs": "tvmgen_mve_conv2d_4x1(",
+    "conv_2d_kernel_1x1_more_outputs": "tvmgen_mve_conv2d_4x1(",
+    "conv_2d_one_output_of_many_inputs": "tvmgen_mve_conv2d_4x1(",
+    "conv_2d_two_outputs_stride_2": "tvmgen_mve_conv2d_4x1(",
+    "conv_2d_two_outputs_of_a_row": "tvmgen_mve_conv2d_4x1(",
+    "conv_2d_two_outputs_dilation_2x1": "tvmgen_mve_conv2d_4x1(",
     "conv_2d_kernel_2x2_stride_2_valid": "tvmgen_mve_conv2d_",
     "conv_2d_kernel_larger_than_input": "tvmgen_mve_window(",
     "conv_2d_dilation_3x1_valid": "tvmgen_mve_conv2d_",
+    "conv_2d_dilation_2_same": "tvmgen_mve_window(",
+    "conv_2d_dilation_2_stride_2": "tvmgen_mve_window(",
+    "conv_2d_dilation_1x3": "tvmgen_mve_window(",
+    "conv_2d_dilation_of_many_channels": "tvmgen_mve_window(",
+    "conv_2d_dilation_of_very_many_channels": "tvmgen_mve_conv2d_taps(",
     "conv_2d_random_8": "tvmgen_mve_conv2d_2x4_rows_up(",
     "conv_2d_two_batches": "tvmgen_mve_conv2d_",
     "conv_2d_one_input_channel": "tvmgen_mve_conv2d_",
     "conv_2d_first_layer": "tvmgen_mve_conv2d_",
     "conv_2d_random_12": "tvmgen_mve_window(",
     "conv_2d_groups_2": "tvmgen_mve_conv2d_1x4_rows(",
-    "conv_2d_groups_3_stride_2": "tvmgen_mve_conv2d_1x4_rows(",
+    "conv_2d_groups_3_stride_2": "tvmgen_mve_conv2d_4x1(",
     "conv_2d_groups_1x1": "tvmgen_mve_conv2d_2x4(",
     "conv_2d_groups_of_many_channels": "tvmgen_mve_conv2d_1x4_rows(",
     "conv_2d_groups_dilation_2x1": "tvmgen_mve_conv2d_2x4_rows(",
+    "conv_2d_groups_dilation_2": "tvmgen_mve_window(",
+    "conv_2d_groups_dilation_3_kernel_2x1": "tvmgen_mve_window(",
+    "conv_2d_groups_dilation_1x3_three_outputs": "tvmgen_mve_window(",
+    "conv_2d_groups_of_very_many_channels": "tvmgen_mve_conv2d_taps(",
+    "conv_2d_groups_of_very_many_channels_dilation": "tvmgen_mve_conv2d_taps(",
     "depthwise_conv_2d_kernel_larger_than_input": "tvmgen_mve_depthwise_row_",
     "depthwise_conv_2d_same": "tvmgen_mve_depthwise_row_9(",
     "depthwise_conv_2d_one_input_channel": "tvmgen_mve_conv2d_",
     "depthwise_conv_2d_multiplier_8_one_channel": "tvmgen_mve_conv2d_2x4",
-    "depthwise_conv_2d_multiplier_2": "tvmgen_mve_conv2d_1x4_rows(",
+    "depthwise_conv_2d_multiplier_2": "tvmgen_mve_conv2d_4x1(",
     "depthwise_conv_2d_multiplier_3_stride_2": "tvmgen_mve_conv2d_1x4_rows(",
     "conv_2d_groups_as_channels": "tvmgen_mve_depthwise_row_9(",
     "depthwise_conv_2d_kernel_4x3_valid": "tvmgen_mve_depthwise_row_16(",
@@ -49,6 +64,10 @@ FUNCTIONS = {
     "average_pool_2d_global": "tvmgen_mve_average_pool(",
     "average_pool_2d_same": "tvmgen_mve_average_pool(",
     "average_pool_2d_window_2x2_stride_2": "tvmgen_mve_average_pool(",
+    "mean_height_width": "tvmgen_mve_sums(",
+    "mean_many_channels": "tvmgen_mve_sums(",
+    "mean_many_pixels": "tvmgen_mve_sums(",
+    "sum_height_width": "tvmgen_mve_sums(",
     "max_pool_2d_same": "tvmgen_mve_max_pool(",
     "max_pool_2d_window_1x4": "tvmgen_mve_max_pool(",
     "add_same_shape": "tvmgen_mve_add(",
@@ -95,6 +114,31 @@ def test_loops_compute_what_the_operator_does(name, monkeypatch):
     monkeypatch.setattr("usmp.pipeline.core_of", lambda _: CORES["cortex-m55"])
     matrix, expected = model_named(name)
     assert matrix.failures([Way(target="llvm")], expected) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "tile"),
+    [
+        ("conv_2d_dilation_2_valid", "1 pixel x 4 channels, vectors, windows on"),
+        (
+            "conv_2d_dilation_of_many_channels",
+            "1 pixel x 4 channels, vectors, windows on",
+        ),
+        (
+            "sequence_conv_dilation_leaky_relu",
+            "2 pixels x 4 channels, vectors, windows on",
+        ),
+        ("conv_2d_dilation_of_very_many_channels", "vectors, windows in place"),
+        ("conv_2d_very_many_channels_valid", "vectors, windows in place"),
+        ("conv_2d_groups_dilation_2", "2 pixels x 4 channels, vectors, 2 groups"),
+        ("conv_2d_groups_dilation_1x3_three_outputs", "4 pixels x 1 channel, vectors, 2 groups"),
+        ("conv_2d_groups_of_very_many_channels", "vectors, 2 groups, windows in place"),
+        ("conv_2d_groups_of_very_many_channels_dilation", "vectors, 2 groups, windows in place"),
+        ("sequence_wide_groups_leaky_relu", "vectors, 2 groups, windows in place"),
+    ],
+)
+def test_windows_that_are_copied_or_in_place_take_no_more_memory(name, tile, monkeypatch):
+    check_kernel(name, "cortex-m55", tile, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["mlperf_kws_int8", "mlperf_strww_int8", "mlperf_ad01_int8"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -19,8 +20,44 @@ from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
 from usmp.tir.nodes import nodes_of
 
 
-def mean_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+@dataclass(frozen=True)
+class SumsOverAxes:
+    """Sums of int8 over axes that follow each other, and that others follow.
+
+    Parameters
+    ----------
+    outer, count, inner
+        elements before the axes that are summed, over these, and after them.
+    """
+
+    parts: OperatorParts
+    data: tirx.Var
+    outer: int
+    count: int
+    inner: int
+
+    def element(self, b: tirx.Expr, k: tirx.Expr, c: tirx.Expr) -> tirx.Expr:
+        """The one of the data that is the k-th of those that are summed."""
+        taken: tirx.Expr = self.data[_flat(self.data, (b * self.count + k) * self.inner + c)]
+        return taken
+
+    def output(self, b: tirx.Expr, c: tirx.Expr) -> tuple[tirx.Expr, ...]:
+        """The indices of a sum."""
+        return tuple(_flat(self.parts.output, b * self.inner + c))
+
+
+def sums_over_axes_kernel(call: OperatorCall, _: Core) -> Kernel | None:
     """Four channels at a time, which are all axes behind those that are summed."""
+    sums = sums_over_axes_of(call)
+    if sums is None:
+        return None
+    body = loop("b", sums.outer, lambda b: _channels(sums, b))
+    tiled = TiledBody(body, Schedule(tile_text(sums.inner, (CHANNELS, 1))))
+    return kernel(call, [tiled], {})
+
+
+def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
+    """The sums or means that an operator computes; None if it is anything else."""
     records = call.records
     if len(records) != 1 or records[0].kind not in ("mean", "sum"):
         return None
@@ -36,11 +73,8 @@ def mean_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     if not _is_read_as_it_lies(parts, data, axes):
         return None
-    outer, inner = prod(extents[:first]), prod(extents[end:])
-    count = prod(extents[first:end])
-    body = loop("b", outer, lambda b: _channels(parts, data, b, count, inner))
-    tiled = TiledBody(body, Schedule(tile_text(inner, (CHANNELS, 1))))
-    return kernel(call, [tiled], {})
+    counts = prod(extents[:first]), prod(extents[first:end]), prod(extents[end:])
+    return SumsOverAxes(parts, data, *counts)
 
 
 def _summed(parts: OperatorParts) -> tirx.Var | None:
@@ -71,26 +105,23 @@ def _is_read_as_it_lies(parts: OperatorParts, data: tirx.Var, axes: Sequence[int
     )
 
 
-def _channels(
-    parts: OperatorParts, data: tirx.Var, b: tirx.Expr, count: int, inner: int
-) -> tirx.Stmt:
-    """The sums of `count` times `inner` elements over the first of these."""
+def _channels(sums: SumsOverAxes, b: tirx.Expr) -> tirx.Stmt:
+    """All sums over the same elements of the outer axes."""
+    parts, inner = sums.parts, sums.inner
 
     def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
         acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
 
-        def pixel(k: tirx.Expr, n: int) -> tirx.Expr:
-            taken: tirx.Expr = data[_flat(data, (b * count + k) * inner + c + n)]
-            return taken
-
         def store(n: int) -> tirx.Stmt:
-            indices = _flat(parts.output, b * inner + c + n)
-            return tirx.BufferStore(parts.output, parts.element(acc[n], indices), indices)
+            indices = sums.output(b, c + n)
+            return tirx.BufferStore(parts.output, parts.element(acc[n], indices), list(indices))
 
         return [
             tirx.AllocBuffer(acc),
             *beginnings(parts.reduction, acc),
-            reduced(parts.reduction, pixel, inner, count, acc),
+            reduced(
+                parts.reduction, lambda k, n: sums.element(b, k, c + n), inner, sums.count, acc
+            ),
             *(store(n) for n in range(number)),
         ]
 

@@ -1,4 +1,4 @@
-"""Is an output the mean of what was summed?"""
+"""Is an output the mean of the taps of a window?"""
 
 from __future__ import annotations
 

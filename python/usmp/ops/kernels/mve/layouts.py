@@ -1,0 +1,120 @@
+"""How the taps of a convolution follow each other for cores with MVE, and how many pixels are
+computed at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from usmp.ops.kernels.mve.costs import (
+    products_instructions,
+    quads_instructions,
+    window_instructions,
+)
+from usmp.ops.kernels.mve.products import MOST_COLUMNS, MOST_IN_QUADS, Rows, split_run
+from usmp.ops.kernels.mve.taps import rows_of_taps
+from usmp.ops.kernels.mve.windows import MOST_ON_STACK, has_dilated_columns
+from usmp.ops.kernels.spans import Span, inner_span
+from usmp.ops.quantized.window import Window
+
+
+def is_one_line(window: Window) -> bool:
+    """Whether each output pixel is made of the pixel there."""
+    return (
+        window.kernel == window.strides == (1, 1)
+        and window.padding == (0, 0)
+        and window.output == window.data
+    )
+
+
+def is_inner(window: Window) -> bool:
+    """Whether no tap is outside of the data."""
+    return all(inner_span(window, side) == Span(0, window.output[side]) for side in (0, 1))
+
+
+def copy_instructions(window: Window, channels: int) -> int:
+    """Of the copy of a window."""
+    height, width = window.kernel
+    if has_dilated_columns(window):
+        return window_instructions(height, width, channels)
+    return window_instructions(height, 1, width * channels)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How taps follow each other: in the data, or in copies of so many windows at a time; whether
+    no row has parts of several taps; whether pixels are computed four at a time."""
+
+    rows: Rows
+    distance: int
+    copies: int
+    has_whole_taps: bool = False
+    in_quads: bool = False
+
+    def instructions(self, window: Window, channels: int, outputs: int) -> int:
+        """About how many an image takes."""
+        height, width = window.output
+
+        def products(pixels: int) -> int:
+            if self.in_quads:
+                return quads_instructions(self.rows, outputs, pixels)
+            return products_instructions(self.rows, outputs, pixels, False)
+
+        if is_one_line(window):
+            return products(height * width)
+        copy = copy_instructions(window, channels)
+        if self.copies:
+            whole, rest = divmod(width, self.copies)
+            return height * (width * copy + whole * products(self.copies) + rest * products(1))
+        rows, columns = (inner_span(window, side) for side in (0, 1))
+        inner = rows.end - rows.first, columns.end - columns.first
+        edge = height * width - inner[0] * inner[1]
+        padding = 3 * self.rows.rows * self.rows.blocks
+        return inner[0] * products(inner[1]) + edge * (copy + padding + products(1))
+
+
+def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout | None:
+    """The layout that takes the least instructions.
+
+    Parameters
+    ----------
+    window, channels
+        of the data.
+    outputs
+        channels of the output.
+    kept
+        bytes of the convolution that are kept on the stack for what is computed of it, if any.
+    """
+    by_channels = _by_channels(window, channels, outputs, MOST_ON_STACK - kept)
+    # At the border, pixels are computed one by one, and would lie over what the next one reads.
+    is_left = kept and inner_span(window, 1).first > 0
+    takes_more = not is_inner(window) and (outputs > channels or is_left)
+    if outputs > MOST_IN_QUADS or has_dilated_columns(window) or takes_more:
+        return by_channels
+    row = window.dilations[0] * window.data[1] * channels
+    rows = Rows(window.kernel[0], window.kernel[1] * channels)
+    in_quads = Layout(rows, row, 0, in_quads=True)
+    layouts = [in_quads, by_channels] if by_channels is not None else [in_quads]
+    return min(layouts, key=lambda layout: layout.instructions(window, channels, outputs))
+
+
+def _by_channels(window: Window, channels: int, outputs: int, room: int) -> Layout | None:
+    """The one that takes the least, of those that compute four channels at a time."""
+    (height, width), groups = window.kernel, -(-outputs // 4)
+    if height == 1 and width == 1:
+        run = split_run(channels)
+        return None if run is None else Layout(run, run.columns, 0)
+    row, whole = Rows(height, width * channels), rows_of_taps(window, channels)
+    is_copied = row.columns > MOST_COLUMNS or has_dilated_columns(window)
+    if whole is not None and height * row.columns > room and (is_copied or not is_inner(window)):
+        # Not even one window fits the stack.
+        return Layout(whole, whole.columns, 2, True)
+    joined = split_run(height * row.columns)
+    copied = None if joined is None else Layout(joined, joined.columns, 2)
+    if is_copied:
+        return copied
+    direct = Layout(row, window.dilations[0] * window.data[1] * channels, 0)
+    if joined is None:
+        return direct
+    copying = 2 * (12 + height * (7 + 3 * row.blocks)) // groups
+    is_faster = joined.rows * joined.blocks * 14 + copying < height * (row.blocks * 14 + 5)
+    return copied if is_faster else direct

@@ -1,0 +1,98 @@
+"""The kernels of sums and means over axes that follow each other for cores with MVE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm import tirx
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.limits import Limits, limits_of
+from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mean_of_taps import is_accumulator
+from usmp.ops.kernels.mve.addition import multiplied, multiply
+from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.operator_parts import OperatorParts
+from usmp.ops.kernels.sums_over_axes import SumsOverAxes, sums_over_axes_of
+from usmp.ops.quantized.fixed_point import int32
+from usmp.tir.nodes import sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_LEAST_CHANNELS = 4
+"""With less, four lanes and more would add nothing to anything."""
+
+_MOST = 2**21
+"""Elements of a sum: what is added to round it is to fit 32 bits, too."""
+
+_SHIFTS = (1, 30)
+
+
+@dataclass(frozen=True)
+class _Ending:
+    """What becomes of a sum: with an offset, times multiplier * 2**(-shift - 31), and limited."""
+
+    offset: int
+    multiplier: int
+    shift: int
+    limits: Limits
+
+    def of(self, accumulator: tirx.Expr) -> tirx.Expr:
+        """The output element."""
+        scaled = multiply(accumulator + int32(self.offset), self.multiplier, -self.shift)
+        return self.limits.clamp(scaled + int32(self.limits.zero_point))
+
+
+def mve_sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+    """16 channels at a time, which are all axes behind those that are summed."""
+    sums = sums_over_axes_of(call) if core.has_mve else None
+    ending = None if sums is None else _ending(sums.parts)
+    if sums is None or ending is None or sums.inner < _LEAST_CHANNELS or sums.count > _MOST:
+        return None
+    found, end = sums, ending
+    body = loop("b", sums.outer, lambda b: _channels(found, end, b))
+    return kernel(call, [TiledBody(body, Schedule("16 channels, vectors"))], {})
+
+
+def _ending(parts: OperatorParts) -> _Ending | None:
+    """How outputs are made of sums; None if vectors cannot compute it."""
+    limited = limits_of(parts.value)
+    scaled = None if limited is None else multiplied(limited[0])
+    if limited is None or scaled is None:
+        return None
+    value, multiplier, shift = scaled
+    offset = 0
+    if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
+        offset = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
+        value = value.a
+    if not is_accumulator(value, parts) or not _SHIFTS[0] <= -shift <= _SHIFTS[1]:
+        return None
+    return _Ending(offset, multiplier, -shift, limited[1]) if abs(offset) < 2**30 else None
+
+
+def _channels(sums: SumsOverAxes, ending: _Ending, b: tirx.Expr) -> tirx.Stmt:
+    """All sums over the same elements of the outer axes."""
+    zero, output = int32(0), sums.parts.output
+
+    def channel(c: tirx.Expr) -> tirx.Stmt:
+        acc = tirx.decl_buffer((1,), "int32", "acc", scope="local")
+
+        def added(k: tirx.Expr) -> tirx.Stmt:
+            value = sums.element(b, k, c).astype("int32")
+            return tirx.BufferStore(acc, acc[0] + value, [0])
+
+        return sequence(
+            [
+                tirx.AllocBuffer(acc),
+                tirx.BufferStore(acc, zero, [0]),
+                loop("k", sums.count, added),
+                tirx.BufferStore(output, ending.of(acc[0]), list(sums.output(b, c))),
+            ]
+        )
+
+    arguments = [
+        *(sums.element(b, zero, zero), output[sums.output(b, zero)], sums.count, sums.inner),
+        *(ending.offset, ending.multiplier, ending.shift, *ending.limits.arguments),
+    ]
+    return tensor_intrin("tvmgen_mve_sums", arguments, loop("c", sums.inner, channel))

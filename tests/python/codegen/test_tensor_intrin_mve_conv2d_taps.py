@@ -1,0 +1,86 @@
+"""Windows whose taps stay where they are, by cores with MVE, against plain loops."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.tensor_intrinsic_programs import (
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+    every_mve_build,
+)
+
+CHECK = """
+static void check_taps(int32_t columns) {
+  const int32_t most = columns > 40 ? 2 : 3, parts = columns > 40 ? 1 : between(1, 2);
+  const int32_t height = between(1, 4), width = between(1, 4), depth = parts * columns;
+  const int32_t distance = depth + (between(0, 1) ? between(0, 20) : 0);
+  const int32_t rows = between(1, most), taps_of_row = between(1, most);
+  const int32_t row_dilation = between(1, 3), column_dilation = between(1, 3);
+  const int32_t top = between(-6, 5), left = between(-6, 5), padding = between(-128, 127);
+  const int32_t channels = between(1, 9), groups = (channels + 3) / 4;
+  const int32_t zero_point = between(-128, 127);
+  const int32_t low = between(-128, 127), high = between(low, 127);
+  const int32_t blocks = (columns + 15) / 16, taps = rows * taps_of_row;
+  const int32_t x_size = (height * width - 1) * distance + depth;
+  int8_t* const x = buffer(0, x_size, between(0, 3));
+  int8_t* const y = buffer(1, channels, between(0, 3));
+  int8_t* const w = buffer(2, groups * taps * parts * blocks * 64, between(0, 3));
+  int8_t* const plain = buffer(3, channels * taps * depth, 0);
+  int32_t* const records = (int32_t*)(void*)buffer(4, groups * 32, 0);
+  int32_t bias[12], shift[12], multiplier[12];
+  fill(x, x_size, between(0, 3));
+  fill(plain, channels * taps * depth, between(1, 3));
+  memset(w, 0, (size_t)(groups * taps * parts * blocks * 64));
+  memset(records, 0, (size_t)(groups * 32));
+  for (int32_t c = 0; c < channels; ++c) {
+    bias[c] = between(-(1 << 22), 1 << 22);
+    shift[c] = between(1, 22);
+    multiplier[c] = 1 << 30 | between(0, (1 << 30) - 1);
+    int32_t* const record = records + c / 4 * 8 + c % 4;
+    record[0] = (int32_t)((uint32_t)bias[c] << 8 | (uint32_t)(-shift[c] & 255));
+    record[4] = multiplier[c];
+    for (int32_t row = 0; row < taps * parts; ++row)
+      for (int32_t k = 0; k < columns; ++k) {
+        const int32_t block = (c / 4 * taps * parts + row) * blocks + (k / 16 + 1) % blocks;
+        w[(block * 4 + c % 4) * 16 + k % 16] = plain[(c * taps * parts + row) * columns + k];
+      }
+  }
+  tvmgen_mve_conv2d_taps(x, w, records, y, channels, columns, depth, zero_point, low, high, height,
+                         width, distance, rows, taps_of_row, row_dilation, column_dilation, top,
+                         left, padding);
+  for (int32_t c = 0; c < channels; ++c) {
+    int32_t sum = bias[c];
+    for (int32_t i = 0; i < taps * depth; ++i) {
+      const int32_t tap = i / depth;
+      const int32_t row = top + tap / taps_of_row * row_dilation,
+                    column = left + tap % taps_of_row * column_dilation;
+      const int32_t exists = row >= 0 && row < height && column >= 0 && column < width;
+      sum += (exists ? x[(row * width + column) * distance + i % depth] : padding) *
+             plain[c * taps * depth + i];
+    }
+    if (y[c] != clamped(rescaled(sum, multiplier[c], shift[c]) + zero_point, low, high))
+      failure = "taps";
+  }
+}
+static void check(void) {
+  for (int32_t columns = 1; columns <= 240; columns += columns < 34 ? 1 : 29) {
+    for (int32_t times = 0; times < 40; ++times) check_taps(columns);
+  }
+}
+"""
+
+FILE = "tensor_intrin_mve_conv2d_1x4.c"
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host(FILE, CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@every_mve_build
+def test_on_board(board, options, tmp_path):
+    check_on_board(FILE, CHECK, board, options, tmp_path)
