@@ -24,7 +24,7 @@ from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.names import symbol_prefix
 from usmp.names import FAST
-from usmp.objects.cores import PORTABLE, Core, core_of
+from usmp.objects.cores import core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
 from usmp.planning.options import planning_options
@@ -136,20 +136,33 @@ def lowering_passes(targets: BuildTargets, module_name: str) -> list[Pass]:
 
 
 def _entry_passes(targets: BuildTargets, prefix: str) -> list[Pass]:
-    return [
-        *operator_passes(targets.accelerators, prefix, core_of(targets.cpu)),
-        # One iteration after the other may use what a loop allocates.
-        ConvertForLoopsToSerial(),
-        # Pools say which targets may access them.
-        tirx.transform.BindTarget(targets.cpu),
-        CheckAccelerators(targets.cpu),
-    ]
+    return operator_passes(targets.accelerators, prefix, targets.cpu)
 
 
 def operator_passes(
-    accelerators: Sequence[str], symbol_prefix: str, core: Core = PORTABLE
+    accelerators: Sequence[str], symbol_prefix: str, target: Target | None = None
 ) -> list[Pass]:
-    """From Relax to operators that are flat TIR, for a core."""
+    """From Relax to operators that are flat TIR, for a target if it is known."""
+    lowering = [
+        # Whoever computes them, accelerators too: fewer channels are less work.
+        PruneConstantChannels(),
+        # Accelerators choose before operators are fused: their patterns are of single ones.
+        PartitionForAccelerators(accelerators),
+        LowerAcceleratorFunctions(accelerators, symbol_prefix),
+        # From here on operators are PrimFuncs.
+        FuseOperators(),
+        # A small file may describe loops that run for hours.
+        CheckIterations(),
+        # Those that have one need no schedule.
+        SelectKernels(core_of(target)),
+        # While there are blocks: stages keep no tensors of their own.
+        ScheduleOperators(),
+        # The analysis reads flat loops and pointers.
+        LowerOperators(),
+        # Functions of accelerators take the handle of their device.
+        TakeDevices(),
+        *([] if target is None else _target_passes(target)),
+    ]
     return [
         # Later passes would fail with errors that name no operator.
         CheckStaticShapes(),
@@ -162,24 +175,18 @@ def operator_passes(
         # Slices and concatenations may copy nothing.
         NormalizeCopies(),
         # What is quantized computes in integers; in float it is larger and slower.
-        ConvertQDQToIntegers(),
-        # Whoever computes them, accelerators too: fewer channels are less work.
-        PruneConstantChannels(),
-        # Accelerators choose before operators are fused: their patterns are of single ones.
-        PartitionForAccelerators(accelerators),
-        LowerAcceleratorFunctions(accelerators, symbol_prefix),
-        # From here on operators are PrimFuncs.
-        FuseOperators(),
-        # A small file may describe loops that run for hours.
-        CheckIterations(),
-        # Those that have one need no schedule.
-        SelectKernels(core),
-        # While there are blocks: stages keep no tensors of their own.
-        ScheduleOperators(),
-        # The analysis reads flat loops and pointers.
-        LowerOperators(),
-        # Functions of accelerators take the handle of their device.
-        TakeDevices(),
+        ConvertQDQToIntegers([*lowering, LowerMain(target), OrderOperators()]),
+        *lowering,
+    ]
+
+
+def _target_passes(target: Target) -> list[Pass]:
+    return [
+        # One iteration after the other may use what a loop allocates.
+        ConvertForLoopsToSerial(),
+        # Pools say which targets may access them.
+        tirx.transform.BindTarget(target),
+        CheckAccelerators(target),
     ]
 
 

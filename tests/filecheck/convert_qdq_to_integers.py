@@ -33,9 +33,6 @@ class Module:
 # CHECK-NEXT: def main(x: R.Tensor((4,), dtype="int8"), y: R.Tensor((4,), dtype="int8")) -> R.Tensor((4,), dtype="int8"):
 # CHECK-NEXT:     cls = Module
 # CHECK-NEXT:     with R.dataflow():
-# CHECK-NEXT:         lv: R.Tensor((4,), dtype="int8") = x
-# CHECK-NEXT:         lv1: R.Tensor((4,), dtype="int8") = y
-# CHECK-NEXT:         lv2 = R.call_tir(cls.maximum, (lv, lv1), out_ty=R.Tensor((4,), dtype="int8"))
-# CHECK-NEXT:         d: R.Tensor((4,), dtype="int8") = lv2
+# CHECK-NEXT:         d = R.call_tir(cls.maximum, (x, y), out_ty=R.Tensor((4,), dtype="int8"))
 # CHECK-NEXT:         R.output(d)
 # CHECK-NEXT:     return d

@@ -20,10 +20,11 @@ from support.markers import MARKERS, mark
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
 
-# TVM's decorators look for the module of each frame of the stack, and for frames of the import
-# system Python searches all modules every time, unless it knows already.
-for _name in ("importlib._bootstrap", "importlib._bootstrap_external"):
-    inspect.modulesbyfile[f"<frozen {_name}>"] = _name
+# TVM's decorators look for the module of each frame of the stack. For frames of no module, those of
+# pytest's workers for one, Python searches all modules every time, unless it knows already.
+for _frame in inspect.stack(0):
+    if inspect.getmodule(_frame.frame) is None:
+        inspect.modulesbyfile[_frame.filename] = "__main__"
 
 
 def pytest_configure(config: pytest.Config) -> None:

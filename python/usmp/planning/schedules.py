@@ -77,7 +77,7 @@ def scheduled(
     least = session.peaks(mod, options)
     if least is None:
         return None
-    limit = _limit(options.optimize, least)
+    limit = memory_limit(options.optimize, least)
     search = _Search(session, mod, options, schedules, limit, ScheduledModule(mod, least, {}))
     search.raise_all(_most_saved_first(schedules))
     return search.best
@@ -106,8 +106,14 @@ def instructions_of(mod: IRModule) -> int:
     return total
 
 
-def _limit(optimize: str, least: Peaks) -> Peaks | None:
-    """The bytes that each pool may have; None if all that it has."""
+def memory_limit(optimize: str, least: Peaks) -> Peaks | None:
+    """The bytes that each pool may have by a value of `tir.usmp.optimize`; None if all that it has.
+
+    Parameters
+    ----------
+    least
+        what the pools have where memory is saved most.
+    """
     if optimize == SPEED:
         return None
     percent = {RAM: 100, BALANCED: _BALANCED_PERCENT}[optimize]
@@ -165,7 +171,7 @@ class _Search:
         chosen = {**self.best.chosen, **raised}
         mod = self._with(chosen)
         peaks = self.session.peaks(mod, self.options, self.limit)
-        if peaks is None or not _is_within(peaks, self.limit):
+        if peaks is None or not is_within(peaks, self.limit):
             return False
         self.best = ScheduledModule(mod, peaks, chosen)
         return True
@@ -180,7 +186,7 @@ class _Search:
         return mod
 
 
-def _is_within(peaks: Peaks, limit: Peaks | None) -> bool:
+def is_within(peaks: Peaks, limit: Peaks | None) -> bool:
     """Whether no pool has more than its limit; other pools than those of the limit are too many."""
     if limit is None:
         return True

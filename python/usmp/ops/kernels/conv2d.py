@@ -14,7 +14,7 @@ from tvm import tirx
 
 from usmp.ops.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.convolution import Convolution
-from usmp.ops.kernels.convolution_edges import edge, if_column, patched
+from usmp.ops.kernels.convolution_edges import edge, if_column, patched, patched_planes
 from usmp.ops.kernels.loops import loop, loop_by_tiles
 from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.quantized.window import Window
@@ -70,6 +70,11 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
 
     def of_tile(b: tirx.Var, y: tirx.Var, tile: tirx.Var) -> tirx.Stmt:
         x = tile * pixels + row.origin
+        guard = [*within(y, rows, window.output[0]), *within(tile, inner, row.number)]
+        if conv.reads_planes:
+            some = inner.first < inner.end and rows.first < rows.end
+            is_inside = tirx.all(*guard) if guard and some else None
+            return patched_planes(conv, (b, y, x), pixels, channels, is_inside)
         whole = own_function(
             "tile",
             loop_by_tiles(
@@ -82,7 +87,6 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
             single = patched(conv, (b, y, x), pixels, channels)
         else:
             single = loop("p", pixels, lambda p: if_column(window, x + p, edge(conv, b, y, x + p)))
-        guard = [*within(y, rows, window.output[0]), *within(tile, inner, row.number)]
         if inner.first >= inner.end or rows.first >= rows.end:
             return single
         return tirx.IfThenElse(tirx.all(*guard), whole, single)

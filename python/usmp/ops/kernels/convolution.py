@@ -16,12 +16,12 @@ SINGLE_CHANNELS = (4, 2, 1)
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution of NHWC data with constant weights.
+    """A convolution to NHWC data with constant weights.
 
     Parameters
     ----------
     data
-        (batch, height, width, channels) of int8.
+        (batch, height, width, channels) of int8, or (batch, channels, height, width).
     weight
         (output channels * kernel height * kernel width * channels) of int8.
     window
@@ -30,6 +30,8 @@ class Convolution:
         number of output channels.
     accumulators
         how they begin and end.
+    reads_planes
+        whether the channels of the data are its second axis.
     """
 
     data: tirx.Var
@@ -37,6 +39,7 @@ class Convolution:
     window: Window
     outputs: int
     accumulators: Accumulators
+    reads_planes: bool = False
 
     @property
     def batch(self) -> int:
@@ -46,7 +49,7 @@ class Convolution:
     @property
     def channels(self) -> int:
         """Extent of the data."""
-        return int(self.data.shape[3])
+        return int(self.data.shape[1 if self.reads_planes else 3])
 
     @property
     def taps(self) -> int:

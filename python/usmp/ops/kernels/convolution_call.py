@@ -31,38 +31,49 @@ class Groups:
 
 @dataclass(frozen=True)
 class ConvolutionCall:
-    """A convolution of NHWC data.
+    """A convolution to NHWC data.
 
     Parameters
     ----------
     weight
         (outputs, taps): of each output channel by row, column and channel of its group.
+    reads_planes
+        whether its data is NCHW, not NHWC.
     """
 
     operator: WeightedOperator
     weight: np.ndarray
     groups: Groups
+    reads_planes: bool = False
 
 
-def convolution_call(call: OperatorCall) -> ConvolutionCall | None:
-    """The convolution that a call begins with, if it does."""
+def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> ConvolutionCall | None:
+    """The convolution that a call begins with, if it does.
+
+    Parameters
+    ----------
+    may_read_planes
+        whether its data may be NCHW.
+    """
     operator = call.weighted
     weight = None if operator is None else _weight(operator)
     if operator is None or weight is None or len(operator.data.shape) != 4:
         return None
     outputs, height, width, depth = weight.shape
-    number, rest = divmod(int(operator.data.shape[3]), depth)
+    reads_planes = may_read_planes and operator.record.parameters["layout"] == "NCHW"
+    number, rest = divmod(int(operator.data.shape[1 if reads_planes else 3]), depth)
     if rest or outputs % number:
         # The data has another layout.
         return None
     per_group = outputs // number
     _, _, _, c, _, _, *inner = operator.parts.axes
     channel = sum(inner, tirx.floordiv(c, per_group) * depth)
-    window = data_window(operator, (height, width), channel)
+    layout = "NCHW" if reads_planes else "NHWC"
+    window = data_window(operator, (height, width), channel, layout)
     if window is None:
         return None
     groups = Groups(window, number, per_group, depth)
-    return ConvolutionCall(operator, weight.reshape(outputs, -1), groups)
+    return ConvolutionCall(operator, weight.reshape(outputs, -1), groups, reads_planes)
 
 
 def _weight(operator: WeightedOperator) -> np.ndarray | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from tvm import tirx
 
@@ -10,6 +11,7 @@ from usmp.ops.dot_products import Run, dot_products, weight_sums
 from usmp.ops.kernels.accumulators import Indices
 from usmp.ops.kernels.convolution import SINGLE_CHANNELS, Convolution
 from usmp.ops.kernels.loops import loop, loop_by_tiles
+from usmp.ops.kernels.planes import copy_planes
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
@@ -22,29 +24,43 @@ def if_column(window: Window, x: tirx.Expr, stmt: tirx.Stmt) -> tirx.Stmt:
 
 def patched(conv: Convolution, pixel: Indices, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
     """All channels of a tile from a copy of its windows, zero points where there is no data."""
+    return _from_patch(conv, pixel, pixels, channels, partial(_copy_window, conv, pixel))
+
+
+def patched_planes(
+    conv: Convolution,
+    pixel: Indices,
+    pixels: int,
+    channels: Sequence[int],
+    is_inside: tirx.Expr | None,
+) -> tirx.Stmt:
+    """The same of data with its channels first.
+
+    Parameters
+    ----------
+    is_inside
+        what holds only where all windows lie in the data.
+    """
+    b, y, x = pixel
+    padding = conv.accumulators.zero_point
+
+    def copy(patch: tirx.Var, p: tirx.Expr) -> tirx.Stmt:
+        first = p * conv.taps
+        return copy_planes(conv.data, conv.window, (b, y, x + p), padding, patch, first, is_inside)
+
+    return _from_patch(conv, pixel, pixels, channels, copy)
+
+
+def _from_patch(
+    conv: Convolution,
+    pixel: Indices,
+    pixels: int,
+    channels: Sequence[int],
+    copy: Callable[[tirx.Var, tirx.Expr], tirx.Stmt],
+) -> tirx.Stmt:
     window, (b, y, x) = conv.window, pixel
     patch = tirx.decl_buffer((pixels * conv.taps,), "int8", "patch", scope="local")
-    height, n = window.kernel[0], window.kernel[1] * conv.channels
     zero = tirx.IntImm("int32", 0)
-    zero_point = tirx.IntImm("int8", conv.accumulators.zero_point)
-
-    def row(p: tirx.Expr, ky: tirx.Expr) -> tirx.Stmt:
-        position = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
-        left = ((x + p) * window.strides[1] - window.padding[1]) * conv.channels
-        begin = p * conv.taps + ky * n
-
-        def copied(k: tirx.Expr) -> tirx.Stmt:
-            inside = tirx.all(left + k >= 0, left + k < window.data[1] * conv.channels)
-            value = conv.data[b, position, zero, left + k]
-            return tirx.BufferStore(
-                patch, tirx.if_then_else(inside, value, zero_point), [begin + k]
-            )
-
-        def filled(k: tirx.Expr) -> tirx.Stmt:
-            return tirx.BufferStore(patch, zero_point, [begin + k])
-
-        is_row = tirx.all(position >= 0, position < window.data[0])
-        return tirx.IfThenElse(is_row, loop("k", n, copied), loop("k", n, filled))
 
     def body(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
         weight = conv.weight_from(c, zero, zero)
@@ -63,10 +79,38 @@ def patched(conv: Convolution, pixel: Indices, pixels: int, channels: Sequence[i
     return sequence(
         [
             tirx.AllocBuffer(patch),
-            loop("p", pixels, lambda p: loop("ky", height, lambda ky: row(p, ky))),
+            loop("p", pixels, lambda p: copy(patch, p)),
             own_function("patch", loop_by_tiles("c", conv.outputs, channels, body)),
         ]
     )
+
+
+def _copy_window(conv: Convolution, pixel: Indices, patch: tirx.Var, p: tirx.Expr) -> tirx.Stmt:
+    """Copy the window of a pixel, row by row."""
+    window, (b, y, x) = conv.window, pixel
+    n = window.kernel[1] * conv.channels
+    zero = tirx.IntImm("int32", 0)
+    zero_point = tirx.IntImm("int8", conv.accumulators.zero_point)
+
+    def row(ky: tirx.Expr) -> tirx.Stmt:
+        position = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
+        left = ((x + p) * window.strides[1] - window.padding[1]) * conv.channels
+        begin = p * conv.taps + ky * n
+
+        def copied(k: tirx.Expr) -> tirx.Stmt:
+            inside = tirx.all(left + k >= 0, left + k < window.data[1] * conv.channels)
+            value = conv.data[b, position, zero, left + k]
+            return tirx.BufferStore(
+                patch, tirx.if_then_else(inside, value, zero_point), [begin + k]
+            )
+
+        def filled(k: tirx.Expr) -> tirx.Stmt:
+            return tirx.BufferStore(patch, zero_point, [begin + k])
+
+        is_row = tirx.all(position >= 0, position < window.data[0])
+        return tirx.IfThenElse(is_row, loop("k", n, copied), loop("k", n, filled))
+
+    return loop("ky", window.kernel[0], row)
 
 
 def edge(conv: Convolution, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:

@@ -9,7 +9,7 @@ from tvm.ir import Range
 from tvm.sym import Analyzer
 
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.quantized.window import Window
+from usmp.ops.quantized.window import Layout, Window
 from usmp.ops.record import QuantizedOp
 
 
@@ -30,9 +30,10 @@ class WindowedOperator(Protocol):
 
 
 def data_window(
-    operator: WindowedOperator, kernel: tuple[int, int], channel: tirx.Expr
+    operator: WindowedOperator, kernel: tuple[int, int], channel: tirx.Expr, layout: str = "NHWC"
 ) -> Window | None:
-    """How the kernel moves, if the operator reads NHWC data as its record says.
+    """How the kernel moves, if the operator reads data in a layout as its record says, and its
+    output is NHWC.
 
     Parameters
     ----------
@@ -42,9 +43,11 @@ def data_window(
         of the data that is read.
     """
     parameters, output, data = operator.record.parameters, operator.parts.output, operator.data
-    if parameters["layout"] != "NHWC" or len(data.shape) != 4:
+    layouts = parameters["layout"], parameters.get("out_layout", parameters["layout"])
+    if layouts != (layout, "NHWC") or len(data.shape) != 4:
         return None
-    _, height, width, _ = (int(extent) for extent in data.shape)
+    stored = Layout(layout)
+    _, height, width, _ = stored.named([int(extent) for extent in data.shape])
     window = Window(
         (height, width),
         kernel,
@@ -61,7 +64,7 @@ def data_window(
         analyzer.bind(axis, Range(0, extent))
     is_known = load is not None and all(
         analyzer.can_prove_equal(index, expected)
-        for index, expected in zip(load.indices, (b, row, column, channel), strict=True)
+        for index, expected in zip(load.indices, stored.order(b, row, column, channel), strict=True)
     )
     return window if is_known else None
 

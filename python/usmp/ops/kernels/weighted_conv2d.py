@@ -25,20 +25,27 @@ from usmp.tir.nodes import nodes_of
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
 """Numbers of pixels, and of channels."""
 
+_MOST_PLANES_BYTES = 256
+"""Of a window of data with channels first, which is copied to the stack."""
+
 
 def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution of NHWC data without groups, by tiles of one or two pixels."""
-    found = convolution_call(call)
+    """A convolution to NHWC data without groups, by tiles of one or two pixels."""
+    found = convolution_call(call, may_read_planes=True)
     if found is None or found.groups.number != 1:
         return None
     operator, window, outputs = found.operator, found.groups.window, found.groups.outputs
-    if _is_of_single_pixels(window, operator.parts):
+    if found.reads_planes and found.weight.shape[1] > _MOST_PLANES_BYTES:
+        return None
+    if not found.reads_planes and _is_of_single_pixels(window, operator.parts):
         pixels = window.data[0] * window.data[1]
         window = replace(window, data=(1, pixels), output=(1, pixels))
     weight = found.weight
     ending = operator.ending_of(weight, folds=not core.has_dsp, together=core == PORTABLE)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
-    conv = Convolution(operator.data, flat, window, outputs, ending.accumulators)
+    conv = Convolution(
+        operator.data, flat, window, outputs, ending.accumulators, found.reads_planes
+    )
     replaced = ending.replaced(flat, weight.ravel())
     bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in _TILES]
     return kernel(call, bodies, replaced)

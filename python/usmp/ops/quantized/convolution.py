@@ -32,6 +32,7 @@ def conv2d(
     rescale: Rescale,
     layout: Layout,
     weight_quantization: Quantization,
+    out_layout: Layout | None = None,
 ) -> relax.Expr:
     """A convolution, grouped if the weight has fewer channels than the data.
 
@@ -47,7 +48,10 @@ def conv2d(
         of the data.
     weight_quantization
         of the weight, one zero point for all of it.
+    out_layout
+        of the output, that of the data by default.
     """
+    stored_as = out_layout or layout
     outputs, _, _, depth = weight.shape
     weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
@@ -68,10 +72,11 @@ def conv2d(
             return taken * centered(weight[c, taps[0], taps[1], inner], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return sum_and_rescale(shape, product, [*taps, inner], rescale, epilogue, constants, layout)
+        axes = [*taps, inner]
+        return sum_and_rescale(shape, product, axes, rescale, epilogue, constants, stored_as)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
-    moves = describe_window(window, layout)
+    moves = describe_window(window, layout, stored_as)
     stored = replace(weight_quantization, axis=0)
     record = weighted_operator("conv2d", epilogue, quantization, stored, outputs, **moves)
     return call_operator(builder, "conv2d", compute, arguments, True, record=record)
@@ -87,6 +92,7 @@ def depthwise_conv2d(
     rescale: Rescale,
     layout: Layout,
     weight_quantization: Quantization,
+    out_layout: Layout | None = None,
 ) -> relax.Expr:
     """A convolution of each channel by itself.
 
@@ -96,6 +102,7 @@ def depthwise_conv2d(
         (kernel height, kernel width, output channels); output channel c reads channel
         c // (output channels / channels). The others are as for `conv2d`.
     """
+    stored_as = out_layout or layout
     outputs = weight.shape[2]
     weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
@@ -114,10 +121,10 @@ def depthwise_conv2d(
             return taken * centered(weight[taps[0], taps[1], c], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, layout)
+        return sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, stored_as)
 
     arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
-    moves = describe_window(window, layout)
+    moves = describe_window(window, layout, stored_as)
     stored = replace(weight_quantization, axis=2)
     record = weighted_operator("depthwise_conv2d", epilogue, quantization, stored, outputs, **moves)
     return call_operator(builder, "depthwise_conv2d", compute, arguments, True, record=record)

@@ -63,10 +63,14 @@ def weighted_operator(
     return QuantizedOp(kind, (data, weight), (rescale.output,), parameters, constants)
 
 
-def describe_window(window: Window, layout: Layout) -> dict[str, object]:
-    """How a kernel moves over an image, by name; pairs are (height, width)."""
+def describe_window(
+    window: Window, layout: Layout, out_layout: Layout | None = None
+) -> dict[str, object]:
+    """How a kernel moves over an image, by name; pairs are (height, width). The output's
+    layout is named if it is another than that of the data."""
     return {
         "layout": layout.axes,
+        **({"out_layout": out_layout.axes} if out_layout not in (None, layout) else {}),
         "strides": list(window.strides),
         "dilations": list(window.dilations),
         "padding": list(window.padding),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tvm
 from tvm.ir import IRModule
+from tvm.ir.transform import Pass, PassContext, Sequential
 
-from usmp.passes import ModulePass
-from usmp.relax.transform.qdq import use_integer_operators
+from usmp.passes import ModulePass, apply_passes
+from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.schedules import is_within, memory_limit
+from usmp.planning.session import planning_session
+from usmp.relax.transform.qdq import copies_pay, put_channels_last, use_integer_operators
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertQDQToIntegers")
@@ -20,12 +26,49 @@ class ConvertQDQToIntegers(ModulePass):
     step from that of the float operators (see `usmp.relax.transform.qdq`). A module without both
     is returned as it is.
 
+    Convolutions of images that have their channels first (NCHW), and what is between them, are
+    computed with channels last, for which there are kernels, if few images have to be copied for
+    that and the memory is within what `tir.usmp.optimize` allows (see
+    `usmp.transform.ChooseSchedules`). Outputs are the same.
+
+    Parameters
+    ----------
+    to_main
+        passes from the result to `__tvm_main__`, by which the memory with channels first and last
+        is compared; without them it is not.
+
     Raises
     ------
     UnsupportedModelError
         no Relax function `main`.
+    ValueError
+        as the passes and the planner raise it.
     """
 
-    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    def __init__(self, to_main: Sequence[Pass] = ()) -> None:
+        self.to_main = list(to_main)
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Rewrite `main`."""
-        return use_integer_operators(mod)
+        as_it_is = use_integer_operators(mod)
+        if as_it_is is mod:
+            return mod
+        channels_last = put_channels_last(mod)
+        if channels_last is mod:
+            return as_it_is
+        channels_last = use_integer_operators(channels_last)
+        if not copies_pay(as_it_is, channels_last):
+            return as_it_is
+        fits = self._fits(channels_last, as_it_is, planning_options(context.config))
+        return channels_last if fits else as_it_is
+
+    def _fits(self, mod: IRModule, smallest: IRModule, options: PlanningOptions) -> bool:
+        """Whether memory allows `mod` in the place of a module that may take less."""
+        if not self.to_main:
+            return True
+        to_main = Sequential(self.to_main, name="usmp.CompareImageLayouts")
+        with planning_session() as session:
+            least = session.peaks(apply_passes(to_main, smallest), options)
+            limit = None if least is None else memory_limit(options.optimize, least)
+            peaks = session.peaks(apply_passes(to_main, mod), options, limit)
+        return peaks is not None and is_within(peaks, limit)

@@ -26,7 +26,13 @@ from usmp.ops.kernels.mve.costs import (
     taps_instructions,
 )
 from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, vector_ending
-from usmp.ops.kernels.mve.layouts import copy_instructions, is_inner, is_one_line, layout_of
+from usmp.ops.kernels.mve.layouts import (
+    copy_instructions,
+    is_inner,
+    is_one_line,
+    layout_of,
+    layout_of_planes,
+)
 from usmp.ops.kernels.mve.products import (
     Products,
     copy_elements,
@@ -43,6 +49,7 @@ from usmp.ops.kernels.mve.windows import (
     has_dilated_columns,
 )
 from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.planes import copy_planes
 from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
@@ -53,8 +60,8 @@ _KEPT = 128
 
 
 def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution of NHWC data without groups."""
-    found = convolution_call(call) if core.has_mve else None
+    """A convolution to NHWC data without groups."""
+    found = convolution_call(call, may_read_planes=True) if core.has_mve else None
     if found is None or found.groups.number != 1:
         return None
     operator, window, weight = found.operator, found.groups.window, found.weight
@@ -67,7 +74,10 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     outputs = weight.shape[0]
     kept = 0 if ending.is_plain else _kept_pixels(outputs) * outputs
-    layout = layout_of(window, int(operator.data.shape[3]), outputs, kept)
+    if found.reads_planes:
+        layout = layout_of_planes(weight.shape[1], MOST_ON_STACK - kept)
+    else:
+        layout = layout_of(window, int(operator.data.shape[3]), outputs, kept)
     if layout is None:
         return None
     together = 1 if layout.in_quads else 4
@@ -82,7 +92,8 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         ending.limits,
         in_quads=layout.in_quads,
     )
-    plain = _Convolution(operator, window, by, layout.copies, addition, function, False)
+    planes = found.reads_planes
+    plain = _Convolution(operator, window, by, layout.copies, addition, function, planes)
     copies_pairs = plain.is_one_line and by.takes_pairs and not by.in_quads
     smallest = replace(plain, copies_pairs=True) if copies_pairs else plain.on_the_stack()
     if layout.has_whole_taps:
@@ -130,7 +141,8 @@ class _Convolution:
     copies: int
     addition: Addition | None
     function: Compute | None
-    copies_pairs: bool
+    reads_planes: bool
+    copies_pairs: bool = False
     keeps_on_stack: bool = False
     reads_taps: bool = False
     keeps_left: bool = False
@@ -165,8 +177,7 @@ class _Convolution:
                 products_instructions(rows, channels, at_once, self.copies_pairs)
             )
             if self.copies:
-                depth = int(self.operator.data.shape[3])
-                instructions += pixels * copy_instructions(self.window, depth)
+                instructions += pixels * self._copy_instructions()
             is_pair = self.by.takes_pairs and self.copies != 1
             tile = "2 pixels x 4 channels" if is_pair else "1 pixel x 4 channels"
         after = ", copied" if self.copies_pairs else ""
@@ -214,7 +225,12 @@ class _Convolution:
     @property
     def is_one_line(self) -> bool:
         """Whether all pixels are computed as they follow each other in memory."""
-        return not self.is_followed and is_one_line(self.window)
+        return not (self.is_followed or self.reads_planes) and is_one_line(self.window)
+
+    def _copy_instructions(self) -> int:
+        if self.reads_planes:
+            return 4 * self.by.rows.rows * self.by.rows.columns
+        return copy_instructions(self.window, int(self.operator.data.shape[3]))
 
     def _scratch(self) -> _Scratch:
         window, channels = self.window, self.by.channels
@@ -323,8 +339,9 @@ class _Convolution:
         if self.reads_taps:
             return [window_products(self.by, data, window, first, padding, output)]
         if copies and scratch.copy is not None:
+            copy = copy_planes if self.reads_planes else copy_window
             windows = [
-                copy_window(data, window, (b, y, x + p), padding, scratch.copy, p * taps)
+                copy(data, window, (b, y, x + p), padding, scratch.copy, p * taps)
                 for p in range(pixels)
             ]
             by = replace(self.by, row_distance=self.by.rows.columns)

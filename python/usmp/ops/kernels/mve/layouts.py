@@ -97,6 +97,15 @@ def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout 
     return min(layouts, key=lambda layout: layout.instructions(window, channels, outputs))
 
 
+def layout_of_planes(taps: int, room: int) -> Layout | None:
+    """The layout of copies of windows of data with channels first; None if two windows take more
+    than `room` bytes."""
+    joined = split_run(taps)
+    if joined is None or 2 * taps > room:
+        return None
+    return Layout(joined, joined.columns, 2)
+
+
 def _by_channels(window: Window, channels: int, outputs: int, room: int) -> Layout | None:
     """The one that takes the least, of those that compute four channels at a time."""
     (height, width), groups = window.kernel, -(-outputs // 4)

@@ -107,7 +107,7 @@ def _data(known: Known, recorded: RecordedCall) -> tuple[ChannelRanges | None, L
     """The channels of what a pool reads, if their axis is that of its layout, and there is an
     element under each position of its window."""
     kernel = _integers(recorded.record.parameters["kernel"])
-    layout, window = window_of(recorded, (kernel[0], kernel[1]))
+    layout, _, window = window_of(recorded, (kernel[0], kernel[1]))
     data = known.get(recorded.arguments[0])
     if data is not None and data.axis != layout.axes.index("C"):
         data = None

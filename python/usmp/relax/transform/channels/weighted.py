@@ -38,8 +38,8 @@ def convolution(known: Known, recorded: RecordedCall) -> Step | None:
     if weight is None or weight.ndim != 4:
         return None
     outputs, height, width, depth = weight.shape
-    layout, window = window_of(recorded, (height, width))
-    axis = layout.axes.index("C")
+    layout, out_layout, window = window_of(recorded, (height, width))
+    axis, out_axis = (each.axes.index("C") for each in (layout, out_layout))
     data, is_known = channels_on(known, recorded.arguments[0], axis)
     per_group = outputs // (data.count // depth)
     is_grouped = depth != data.count
@@ -47,7 +47,7 @@ def convolution(known: Known, recorded: RecordedCall) -> Step | None:
     if is_grouped:
         sources = np.arange(outputs)[:, None] // per_group * depth + sources
     products = _products(recorded, weight, sources, taps_of(window))
-    output = products.outputs(data, axis)
+    output = products.outputs(data, out_axis)
     read = Read(products.needs(data, output)) if is_known and not is_grouped else None
 
     def rebuild(
@@ -64,6 +64,7 @@ def convolution(known: Known, recorded: RecordedCall) -> Step | None:
             rescale_of(products, kept.output),
             layout,
             stored_weight(recorded.record, kept.output),
+            out_layout,
         )
 
     return _step(recorded, read, output, rebuild, is_fixed=is_grouped)
@@ -75,13 +76,13 @@ def depthwise(known: Known, recorded: RecordedCall) -> Step | None:
     if weight is None or weight.ndim != 3:
         return None
     height, width, outputs = weight.shape
-    layout, window = window_of(recorded, (height, width))
-    axis = layout.axes.index("C")
+    layout, out_layout, window = window_of(recorded, (height, width))
+    axis, out_axis = (each.axes.index("C") for each in (layout, out_layout))
     data, is_known = channels_on(known, recorded.arguments[0], axis)
     sources = np.arange(outputs) // (outputs // data.count)
     by_output = weight.transpose(2, 0, 1)[..., None]
     products = _products(recorded, by_output, sources[:, None], taps_of(window))
-    output = products.outputs(data, axis)
+    output = products.outputs(data, out_axis)
     tied = Tied(sources, np.arange(outputs)) if is_known else None
 
     def rebuild(
@@ -98,6 +99,7 @@ def depthwise(known: Known, recorded: RecordedCall) -> Step | None:
             rescale_of(products, kept.output),
             layout,
             stored_weight(recorded.record, kept.output),
+            out_layout,
         )
 
     return _step(recorded, tied, output, rebuild, is_fixed=not is_known)

@@ -9,17 +9,18 @@ from usmp.ops.quantized import Layout, Window
 from usmp.relax.transform.channels.step import RecordedCall
 
 
-def window_of(recorded: RecordedCall, kernel: tuple[int, int]) -> tuple[Layout, Window]:
-    """The layout of the data and of the output, and how a kernel moves over the data."""
+def window_of(recorded: RecordedCall, kernel: tuple[int, int]) -> tuple[Layout, Layout, Window]:
+    """The layouts of the data and of the output, and how a kernel moves over the data."""
     parameters = recorded.record.parameters
     layout = Layout(str(parameters["layout"]))
+    out_layout = Layout(str(parameters.get("out_layout", layout.axes)))
     _, height, width, _ = layout.named(shape_of(recorded.arguments[0]))
-    _, rows, columns, _ = layout.named(shape_of(recorded.call))
+    _, rows, columns, _ = out_layout.named(shape_of(recorded.call))
     strides, dilations, padding = (
         _pair(parameters[name]) for name in ("strides", "dilations", "padding")
     )
     window = Window((height, width), kernel, strides, dilations, padding, (rows, columns))
-    return layout, window
+    return layout, out_layout, window
 
 
 def _pair(value: object) -> tuple[int, int]:

@@ -11,13 +11,21 @@ from usmp.ops.emit import shape_of
 from usmp.ops.quantized import TransposedSide, Window
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.images import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
     image_layout,
     image_shape,
     padding_before,
     pair,
     reshaped,
+    to_channels_last,
 )
-from usmp.relax.transform.qdq.operands import IntegerConstant, integer_constant, integers
+from usmp.relax.transform.qdq.operands import (
+    IntegerConstant,
+    IntegerTensor,
+    integer_constant,
+    integers,
+)
 from usmp.relax.transform.qdq.weights import is_supported, rescale_and_bias, with_bias
 
 _FORWARD, _TRANSPOSED = (
@@ -44,23 +52,34 @@ def match_convolution(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     rescale, stored = rescale_and_bias(
         weight, bias, axis, shape_of(call), data.quantization, output
     )
-    shape = image_shape(shape_of(call.args[0]), layout)
+    data_layout = layout
+    if layout == CHANNELS_LAST and _are_put_last(data) and not is_transposed:
+        data_layout, data = CHANNELS_FIRST, data.without_last_move()
+    value = data.emit(graph.builder)
+    shape = image_shape(shape_of(value), data_layout)
     out_shape = image_shape(shape_of(call), layout)
-    image = reshaped(graph.builder, data.emit(graph.builder), shape)
+    image = reshaped(graph.builder, value, shape)
     values = weight.values
-    ends = (data.quantization, rescale, layout, weight.quantization)
+    ends = (data.quantization, rescale, data_layout, weight.quantization)
     if is_transposed:
         sides = _sides(call, values, layout.named(shape), layout.named(out_shape))
         result = quantized.transpose_conv2d(
             graph.builder, image, np.ascontiguousarray(values), stored, sides, *ends
         )
         return reshaped(graph.builder, result, shape_of(call))
-    window = _window(call, values, layout.named(shape), layout.named(out_shape))
+    window = _window(call, values, data_layout.named(shape), layout.named(out_shape))
     function = quantized.conv2d
-    if values.shape[3] == 1 and int(call.attrs.groups) == layout.named(shape)[3]:
+    if values.shape[3] == 1 and int(call.attrs.groups) == data_layout.named(shape)[3]:
         values, function = values[..., 0].transpose(1, 2, 0), quantized.depthwise_conv2d
-    result = function(graph.builder, image, np.ascontiguousarray(values), stored, window, *ends)
+    stored_weight = np.ascontiguousarray(values)
+    result = function(graph.builder, image, stored_weight, stored, window, *ends, layout)
     return reshaped(graph.builder, result, shape_of(call))
+
+
+def _are_put_last(data: IntegerTensor) -> bool:
+    """Whether the last thing that happens to an image is that its channels are put last; a
+    convolution reads them where they are."""
+    return data.order is not None and list(data.order) == to_channels_last(len(data.order))
 
 
 def _weight(graph: Graph, call: Call) -> IntegerConstant | None:

@@ -43,11 +43,17 @@ class Move:
         the same move of another tensor, in which new elements are the given integer.
     fill
         the real number that new elements are; None if there are none.
+    order
+        the axes of the other one in their new order, if nothing else happens to it.
+    view
+        its new shape, if that is all that changes.
     """
 
     source: relax.Expr
     rebuild: Callable[[relax.Expr, int], relax.Expr]
     fill: float | None = None
+    order: tuple[int, ...] | None = None
+    view: tuple[int, ...] | None = None
 
 
 def move_of(graph: Graph, expr: relax.Expr) -> Move | None:
@@ -72,7 +78,19 @@ def _same(call: Call) -> Move:
     def rebuild(value: relax.Expr, _: int) -> relax.Expr:
         return Call(call.op, [value, *call.args[1:]], call.attrs, call.ty_args)
 
-    return Move(call.args[0], rebuild)
+    return Move(
+        call.args[0],
+        rebuild,
+        order=order_of(call) if call.op.name == "relax.permute_dims" else None,
+        view=shape_of(call) if call.op.name in VIEWS else None,
+    )
+
+
+def order_of(transposition: Call) -> tuple[int, ...]:
+    """The axes of what an R.permute_dims reads, in the order in which it puts them."""
+    rank = len(transposition.args[0].ty.shape)
+    axes = transposition.attrs.axes
+    return tuple(int(a) % rank for a in axes) if axes else tuple(range(rank))[::-1]
 
 
 def _pad(call: Call) -> Move:

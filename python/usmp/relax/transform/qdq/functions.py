@@ -69,12 +69,22 @@ COMBINATIONS: dict[str, Callable[..., float]] = {
 """Functions of several numbers."""
 
 
+_CLAMPS = ("relax.nn.relu", "relax.nn.relu6", "relax.clip")
+_WITH_ATTRIBUTES = ("relax.nn.leakyrelu", "relax.nn.softplus")
+
+
+def is_element_wise(call: Call) -> bool:
+    """Whether an operator computes each element from the same one of its first argument."""
+    name = call.op.name
+    return name in _FUNCTIONS or name in _CLAMPS or name in _WITH_ATTRIBUTES
+
+
 def function_of(call: Call) -> Function | None:
     """What an operator of one tensor computes for each element; None if it is not known."""
     name = call.op.name
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
-    if name in ("relax.nn.relu", "relax.nn.relu6", "relax.clip"):
+    if name in _CLAMPS:
         limits = limits_of(call)
         return None if limits is None else lambda x: min(max(x, limits[0]), limits[1])
     if name == "relax.nn.leakyrelu":

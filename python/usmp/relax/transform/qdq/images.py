@@ -10,6 +10,7 @@ from tvm.ir import Call
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Layout, Window
 
+CHANNELS_FIRST, CHANNELS_LAST = Layout("NCHW"), Layout("NHWC")
 _LAYOUTS = {"NCHW": "NCHW", "NHWC": "NHWC", "NCW": "NCHW", "NWC": "NHWC"}
 
 PoolingWindow = tuple[Window, Layout, tuple[int, ...]]
@@ -74,3 +75,19 @@ def _every_place_has_data(window: Window) -> bool:
         < window.data[side]
         for side in (0, 1)
     )
+
+
+def to_channels_last(rank: int) -> list[int]:
+    """The axes of (batch, channels, ...) in the order (batch, ..., channels)."""
+    return [0, *range(2, rank), 1]
+
+
+def to_channels_first(rank: int) -> list[int]:
+    """The axes of (batch, ..., channels) in the order (batch, channels, ...)."""
+    return [0, rank - 1, *range(1, rank - 1)]
+
+
+def is_same_order(shape: Sequence[int], order: Sequence[int]) -> bool:
+    """Whether the elements of a tensor stay where they are when its axes are put in this order."""
+    extended = [axis for axis in order if shape[axis] != 1]
+    return extended == sorted(extended)

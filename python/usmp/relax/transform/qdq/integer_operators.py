@@ -16,6 +16,7 @@ from tvm.ir import Call, IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.relax.replace_main import rewrite_main
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq import operands
 from usmp.relax.transform.qdq.commuting import COMMUTING
@@ -60,15 +61,7 @@ def use_integer_operators(mod: IRModule) -> IRModule:
     main = main_function(mod)
     if not _is_quantized(main):
         return mod
-    variable = mod.get_global_var("main")
-    rewriter = _Rewriter(mod)
-    rewritten = rewriter.visit_expr(main)
-    attrs = mod.attrs
-    mod = rewriter.builder_.get()
-    mod.update_func(variable, rewritten)
-    if attrs:
-        mod = mod.with_attrs(attrs)
-    mod = relax.transform.DeadCodeElimination()(mod)
+    mod = rewrite_main(mod, _Rewriter)
     remaining = float_operators(mod["main"])
     if remaining:
         mod = mod.with_attr(FLOAT_OPERATORS_ATTR, dict(remaining))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tvm import relax
@@ -11,7 +11,7 @@ from tvm.ir import Call
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization
 from usmp.ops.quantized.parameters import integer_limits, quantize_value
-from usmp.relax.transform.qdq.data_movement import Move, move_of
+from usmp.relax.transform.qdq.data_movement import VIEWS, Move, move_of, order_of
 from usmp.relax.transform.qdq.graph import INTEGER_TYPES, Graph
 from usmp.support.errors import UnsupportedModelError
 
@@ -40,6 +40,15 @@ class IntegerTensor:
         for move, fill in self.moves:
             value = builder.emit(move.rebuild(value, fill))
         return value
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """The order that the last move puts the axes in, if it does only that."""
+        return self.moves[-1][0].order if self.moves else None
+
+    def without_last_move(self) -> IntegerTensor:
+        """The integers before the last move."""
+        return replace(self, moves=self.moves[:-1])
 
 
 @dataclass(frozen=True)
@@ -104,14 +113,17 @@ def _exact_integer(real: float, quantization: Quantization) -> int | None:
 
 
 def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
-    """The constant integers that a float tensor comes from, transposed as it is."""
+    """The constant integers that a float tensor comes from, in its shape and order."""
     transposed = graph.call(expr, "relax.permute_dims")
     if transposed is not None:
         inner = integer_constant(graph, transposed.args[0])
-        axes = transposed.attrs.axes
-        rank = len(transposed.ty.shape)
-        order = [int(a) % rank for a in axes] if axes else list(range(rank))[::-1]
-        return None if inner is None else inner.transposed(order)
+        return None if inner is None else inner.transposed(list(order_of(transposed)))
+    reshaped = graph.call(expr, *VIEWS)
+    if reshaped is not None:
+        inner = integer_constant(graph, reshaped.args[0])
+        if inner is None or not inner.quantization.is_per_tensor:
+            return None
+        return IntegerConstant(inner.values.reshape(shape_of(reshaped)), inner.quantization)
     call = graph.call(expr, "relax.dequantize")
     values = None if call is None else graph.constant(call.args[0])
     if call is None or values is None or str(call.attrs.out_dtype) != "float32":
@@ -141,10 +153,14 @@ def _quantized_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quan
 
 def real_constant(graph: Graph, expr: relax.Expr) -> np.ndarray | None:
     """The real numbers of a constant, stored as floats or as integers: float64."""
-    reshaped = graph.call(expr, "relax.reshape", "relax.expand_dims", "relax.squeeze")
+    reshaped = graph.call(expr, *VIEWS)
     if reshaped is not None:
         inner = real_constant(graph, reshaped.args[0])
-        return None if inner is None else inner.reshape([int(e) for e in reshaped.ty.shape])
+        return None if inner is None else inner.reshape(shape_of(reshaped))
+    transposed = graph.call(expr, "relax.permute_dims")
+    if transposed is not None:
+        inner = real_constant(graph, transposed.args[0])
+        return None if inner is None else inner.transpose(order_of(transposed))
     values = graph.constant(expr)
     if values is not None:
         return values.astype(np.float64)

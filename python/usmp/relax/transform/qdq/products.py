@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+from math import prod
+
 import numpy as np
 from tvm import relax
 from tvm.ir import Call
@@ -10,9 +13,15 @@ from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.parameters import farthest
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
+from usmp.relax.transform.qdq.data_movement import Move, move_of
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.images import reshaped
-from usmp.relax.transform.qdq.operands import integer_constant, integers, quantized_operands
+from usmp.relax.transform.qdq.operands import (
+    IntegerTensor,
+    integer_constant,
+    integers,
+    quantized_operands,
+)
 from usmp.relax.transform.qdq.weights import is_supported, rescale_and_bias, with_bias
 
 
@@ -32,18 +41,49 @@ def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> rela
     rescale, stored = rescale_and_bias(
         weight, bias, len(shape) - 1, shape, data.quantization, output
     )
+    values = weight.values
+    stored_rows = _as_stored(graph, data, depth)
+    if stored_rows is not None:
+        data, values = stored_rows[0], values[:, stored_rows[1]]
     value = data.emit(graph.builder)
-    rows = int(np.prod(shape_of(value)[:-1]))
     result = quantized.fully_connected(
         graph.builder,
-        reshaped(graph.builder, value, (rows, depth)),
-        np.ascontiguousarray(weight.values),
+        reshaped(graph.builder, value, (int(np.prod(shape_of(value))) // depth, depth)),
+        np.ascontiguousarray(values),
         stored,
         data.quantization,
         weight.quantization,
         rescale,
     )
     return reshaped(graph.builder, result, shape)
+
+
+def _as_stored(
+    graph: Graph, data: IntegerTensor, depth: int
+) -> tuple[IntegerTensor, np.ndarray] | None:
+    """The tensor behind rows whose elements are in another order, images with their axes in another
+    order for one, and which element of a row each element of it is; None if there is no such one.
+    """
+    moves = [move for move, _ in data.moves]
+    source = data.source
+    # What was quantized again after a move is a move of integers.
+    while (move := move_of(graph, source)) is not None and _keeps_elements(move):
+        moves.insert(0, move)
+        source = move.source
+    kept = list(takewhile(_keeps_elements, reversed(moves)))[::-1]
+    if len(kept) < len(data.moves) or not any(move.order for move in kept):
+        return None
+    elements = np.arange(prod(shape_of(source))).reshape(shape_of(source))
+    for move in kept:
+        elements = elements.reshape(move.view) if move.view else elements.transpose(move.order)
+    rows = elements.reshape(-1, depth)
+    if not np.array_equal(rows, rows[0] + np.arange(len(rows))[:, None] * depth):
+        return None
+    return IntegerTensor(source, data.quantization), np.argsort(rows[0])
+
+
+def _keeps_elements(move: Move) -> bool:
+    return move.view is not None or move.order is not None
 
 
 def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:

@@ -1,0 +1,124 @@
+"""Images of quantized graphs with their channels last.
+
+    y = conv2d(x, NCHW)          y' = conv2d(permute_dims(x), NHWC)
+    z = relu(y)            ->    z' = relu(y')
+    w = flatten(z)               w  = flatten(permute_dims(z'))
+
+ONNX and PyTorch have channels first. The channels of a pixel are next to each other where they are
+last, so that kernels read them in runs, and an output pixel can lie over the input pixel that it is
+made of. What reads the image as it was gets it back by an R.permute_dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, GenericConst, IRModule
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from usmp.ops.emit import shape_of
+from usmp.relax.replace_main import rewrite_main
+from usmp.relax.static_shapes import flatten_types
+from usmp.relax.transform.qdq.data_movement import VIEWS
+from usmp.relax.transform.qdq.image_operators import (
+    CONVOLUTIONS,
+    Images,
+    Last,
+    permuted,
+    with_channels_last,
+)
+from usmp.relax.transform.qdq.images import to_channels_first
+
+
+def put_channels_last(mod: IRModule) -> IRModule:
+    """Compute quantized convolutions of `main`, and what is between them, with channels last.
+
+    Outputs are the same. What is not needed any more is removed. A module without such convolutions
+    of images with channels first is returned as it is.
+    """
+    convolutions: list[Call] = []
+    rewritten = rewrite_main(mod, lambda mod: _Rewriter(mod, convolutions))
+    return rewritten if convolutions else mod
+
+
+def copies_pay(as_it_is: IRModule, channels_last: IRModule) -> bool:
+    """Whether a module of integer operators is to be preferred with channels last.
+
+    Images that have to be copied to another order take few bytes: an eighth of what all operators
+    read and write.
+    """
+    before, after = (_moved_bytes(mod, "relax.permute_dims") for mod in (as_it_is, channels_last))
+    operators = _moved_bytes(as_it_is)
+    added = sum(after) - sum(before)
+    return 8 * added <= sum(operators)
+
+
+@mutator
+class _Rewriter(PyExprMutator):  # type: ignore[misc]
+    """Rewrites bindings in their order, and lists the convolutions that it rewrites."""
+
+    def __init__(self, mod: IRModule, convolutions: list[Call]) -> None:
+        super().__init__(mod)
+        self.convolutions = convolutions
+        self.images = Images(self.builder_, self.visit_expr)
+
+    def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        """Images with channels last can be used in their block only."""
+        return self._visit(super().visit_binding_block_, block)
+
+    def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
+        """The same."""
+        return self._visit(super().visit_dataflow_block_, block)
+
+    def _visit(
+        self, visit: Callable[[relax.BindingBlock], relax.BindingBlock], block: relax.BindingBlock
+    ) -> relax.BindingBlock:
+        outer, self.images = self.images, replace(self.images, last={})
+        visited = visit(block)
+        self.images = outer
+        return visited
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        """Bind the variable to the same values, computed with channels last if that can be."""
+        self.images.bound[binding.var] = binding.value
+        result = with_channels_last(self.images, binding.value)
+        if isinstance(result, Last):
+            if binding.value.op.name in CONVOLUTIONS:
+                self.convolutions.append(binding.value)
+            image = self.builder_.emit(result.value)
+            self.images.last[binding.var] = image
+            result = permuted(image, to_channels_first(len(shape_of(image))))
+        if result is not None:
+            binding = relax.VarBinding(binding.var, result)
+        super().visit_var_binding_(binding)
+
+
+def _moved_bytes(mod: IRModule, *names: str) -> list[int]:
+    """How many bytes that are computed each call in `main`, or of these operators, reads and
+    writes."""
+    moved: list[int] = []
+
+    def on_binding(binding: relax.VarBinding) -> None:
+        call = binding.value
+        if not isinstance(call, Call) or not isinstance(call.op, tvm.ir.Op):
+            return
+        name = call.op.name
+        if name in names if names else name not in VIEWS:
+            read = [part for part in call.args if not isinstance(part, GenericConst)]
+            moved.append(sum(map(_size_bytes, [*read, binding.var])))
+
+    tvm_ffi.structural_walk(mod["main"].body, (relax.VarBinding, on_binding))
+    return moved
+
+
+def _size_bytes(expr: relax.Expr) -> int:
+    """Of all tensors in an expression; 0 of what is none."""
+    if isinstance(expr, relax.Tuple):
+        return sum(map(_size_bytes, expr.fields))
+    types = [ty for ty in flatten_types(expr.ty) if isinstance(ty, relax.TensorType)]
+    return sum(prod(map(int, ty.shape)) * tvm.DataType(str(ty.dtype)).itemsize for ty in types)

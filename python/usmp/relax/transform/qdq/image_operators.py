@@ -1,0 +1,327 @@
+"""Operators on images, for images with their channels last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeAlias
+
+import tvm
+from tvm import relax
+from tvm.ir import Call, GenericConst, Var
+
+from usmp.ops.emit import shape_of
+from usmp.relax.transform.qdq.data_movement import VIEWS, order_of
+from usmp.relax.transform.qdq.functions import COMBINATIONS, is_element_wise
+from usmp.relax.transform.qdq.images import is_same_order, to_channels_first, to_channels_last
+
+CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d{end}" for rank in (1, 2) for end in ("", "_transpose"))
+_LAYOUTS = {"NCHW": "NHWC", "NCW": "NWC"}
+_SCALES = ("relax.quantize", "relax.dequantize")
+
+
+@dataclass(frozen=True)
+class Last:
+    """A result with its channels last; the function has it with channels first."""
+
+    value: relax.Expr
+
+
+Result: TypeAlias = "Last | relax.Expr | None"
+"""What takes the place of a call: the same with channels last, the same as it is, or nothing."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """The images of a function that is being rewritten; keys are its own variables.
+
+    Parameters
+    ----------
+    builder
+        where calls are made.
+    visit
+        from an argument to what takes its place.
+    bound
+        what variables are bound to.
+    last
+        with channels last, those that were computed so.
+    """
+
+    builder: relax.BlockBuilder
+    visit: Callable[[relax.Expr], relax.Expr]
+    bound: dict[Var, relax.Expr] = field(default_factory=dict)
+    last: dict[Var, relax.Expr] = field(default_factory=dict)
+
+    def last_of(self, argument: relax.Expr) -> relax.Expr | None:
+        """The argument with channels last, if it was computed so."""
+        return self.last.get(argument) if isinstance(argument, Var) else None
+
+    def put_last(self, argument: relax.Expr) -> relax.Expr:
+        value = self.visit(argument)
+        return self.builder.emit(permuted(value, to_channels_last(len(shape_of(value)))))
+
+    def is_quantized(self, argument: relax.Expr) -> bool:
+        """Whether numbers come from integers that are computed, by moves at most."""
+        while isinstance(argument, Var) and argument in self.bound:
+            value = self.bound[argument]
+            if not isinstance(value, Call) or not value.args:
+                return False
+            argument = value.args[0]
+            if getattr(value.op, "name", None) == "relax.dequantize":
+                return not self.is_constant(argument)
+        return False
+
+    def is_constant(self, argument: relax.Expr) -> bool:
+        """Whether nothing that is known at run time only goes into it."""
+        if isinstance(argument, Var):
+            bound = self.bound.get(argument)
+            return isinstance(bound, Call) and all(map(self.is_constant, bound.args))
+        return isinstance(argument, (GenericConst, relax.ShapeExpr, tvm.tirx.Expr))
+
+
+def with_channels_last(images: Images, value: relax.Expr) -> Result:
+    """What takes the place of an expression of the function."""
+    if not isinstance(value, Call) or not isinstance(value.op, tvm.ir.Op):
+        return None
+    name = value.op.name
+    if name in _OPERATORS:
+        return _OPERATORS[name](images, value)
+    if name in COMBINATIONS:
+        return _combination(images, value)
+    if name in VIEWS:
+        return _view(images, value)
+    return _element_wise(images, value) if is_element_wise(value) else None
+
+
+def _convolution(images: Images, call: Call) -> Result:
+    layout = str(call.attrs.data_layout)
+    if layout not in _LAYOUTS or str(call.attrs.out_layout) != layout:
+        return None
+    image = images.last_of(call.args[0])
+    if image is None:
+        if not images.is_quantized(call.args[0]):
+            return None
+        image = images.put_last(call.args[0])
+    attrs, last = call.attrs, _LAYOUTS[layout]
+    convolve = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
+    others = {"output_padding": attrs.output_padding} if "transpose" in call.op.name else {}
+    return Last(
+        convolve(
+            image,
+            images.visit(call.args[1]),
+            strides=list(attrs.strides),
+            padding=list(attrs.padding),
+            dilation=list(attrs.dilation),
+            groups=int(attrs.groups),
+            data_layout=last,
+            kernel_layout=str(attrs.kernel_layout),
+            out_layout=last,
+            out_dtype=attrs.out_dtype,
+            **others,
+        )
+    )
+
+
+def _pool(images: Images, call: Call) -> Result:
+    image, attrs = images.last_of(call.args[0]), call.attrs
+    layout = str(attrs.layout)
+    if image is None or layout not in _LAYOUTS or str(attrs.out_layout) != layout:
+        return None
+    pool = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
+    last = {"layout": _LAYOUTS[layout], "out_layout": _LAYOUTS[layout]}
+    if "adaptive" in call.op.name:
+        spatial = shape_of(call)[2:]
+        return Last(pool(image, spatial if len(spatial) > 1 else spatial[0], **last))
+    return Last(
+        pool(
+            image,
+            pool_size=list(attrs.pool_size),
+            strides=list(attrs.strides),
+            padding=list(attrs.padding),
+            dilation=list(attrs.dilation),
+            ceil_mode=bool(attrs.ceil_mode),
+            count_include_pad=bool(attrs.count_include_pad),
+            **last,
+        )
+    )
+
+
+def _element_wise(images: Images, call: Call) -> Result:
+    image = images.last_of(call.args[0])
+    if image is None:
+        return None
+    others = [images.visit(argument) for argument in call.args[1:]]
+    return Last(Call(call.op, [image, *others], call.attrs, call.ty_args))
+
+
+def _change_of_scale(images: Images, call: Call) -> Result:
+    per_tensor = all(prod(shape_of(argument)) == 1 for argument in call.args[1:3])
+    return _element_wise(images, call) if per_tensor else None
+
+
+def _combination(images: Images, call: Call) -> Result:
+    rank = len(shape_of(call))
+    if all(images.last_of(argument) is None for argument in call.args):
+        return None
+    operands = [_operand(images, argument, rank) for argument in call.args]
+    if any(operand is None for operand in operands):
+        return None
+    return Last(Call(call.op, operands, call.attrs, call.ty_args))
+
+
+def _operand(images: Images, argument: relax.Expr, rank: int) -> relax.Expr | None:
+    """An operand of a combination with channels last, if that takes no copy."""
+    shape = shape_of(argument)
+    image = images.last_of(argument)
+    if image is not None:
+        return image if len(shape) == rank else None
+    value = images.visit(argument)
+    if prod(shape) == 1:
+        return value
+    shape = (1,) * (rank - len(shape)) + shape
+    order = to_channels_last(rank)
+    if not images.is_constant(argument) and not is_same_order(shape, order):
+        return None
+    if shape != shape_of(value):
+        value = images.builder.emit(relax.op.reshape(value, shape))
+    return images.builder.emit(permuted(value, order))
+
+
+def _view(images: Images, call: Call) -> Result:
+    argument, shape = call.args[0], shape_of(call)
+    image, rank = images.last_of(argument), len(shape)
+    if image is not None and _is_first(image):
+        return relax.op.reshape(image, shape)
+    order = to_channels_last(rank) if rank in (3, 4) else None
+    if order is None or not is_same_order(shape, order) or images.is_constant(argument):
+        return None
+    value = images.visit(argument)
+    return Last(relax.op.reshape(value, [shape[axis] for axis in order]))
+
+
+def _transposition(images: Images, call: Call) -> Result:
+    rank = len(shape_of(call))
+    axes = list(order_of(call))
+    image = images.last_of(call.args[0])
+    if image is not None:
+        return permuted(image, [_moved(axis, rank) for axis in axes])
+    if rank in (3, 4) and axes == to_channels_first(rank):
+        return Last(images.visit(call.args[0]))
+    return None
+
+
+def _reduction(images: Images, call: Call) -> Result:
+    image, rank = images.last_of(call.args[0]), len(shape_of(call.args[0]))
+    if image is None or call.attrs.axis is None:
+        return None
+    is_one = call.op.name in _EXTREME_PLACES
+    axes = _axes([call.attrs.axis] if is_one else call.attrs.axis, rank)
+    reduce = getattr(relax.op, call.op.name.removeprefix("relax."))
+    moved = [_moved(axis, rank) for axis in axes]
+    keepdims = bool(call.attrs.keepdims)
+    result = reduce(image, moved[0] if is_one else moved, keepdims)
+    if keepdims:
+        return Last(result)
+    left = [axis for axis in to_channels_first(rank) if axis not in moved]
+    return result if left == sorted(left) else None
+
+
+def _concat(images: Images, call: Call) -> Result:
+    fields = call.args[0]
+    if isinstance(fields, Var):
+        fields = images.bound.get(fields)
+    if not isinstance(fields, relax.Tuple):
+        return None
+    parts = [images.last_of(part) for part in fields.fields]
+    if any(part is None for part in parts):
+        return None
+    rank = len(shape_of(call))
+    axis = 0 if call.attrs.axis is None else int(call.attrs.axis)
+    return Last(relax.op.concat(parts, _moved(axis % rank, rank)))
+
+
+def _slice(images: Images, call: Call) -> Result:
+    image = images.last_of(call.args[0])
+    if image is None:
+        return None
+    rank = len(shape_of(call))
+    axes = relax.Tuple(
+        [tvm.tirx.IntImm("int64", _moved(int(a) % rank, rank)) for a in call.args[1]]
+    )
+    return Last(Call(call.op, [image, axes, *call.args[2:]], call.attrs, call.ty_args))
+
+
+def _pad(images: Images, call: Call) -> Result:
+    image = images.last_of(call.args[0])
+    if image is None:
+        return None
+    widths = [int(width) for width in call.attrs.pad_width]
+    order = to_channels_last(len(shape_of(call)))
+    moved = [width for axis in order for width in widths[2 * axis : 2 * axis + 2]]
+    mode, value = str(call.attrs.pad_mode), float(call.attrs.pad_value)
+    return Last(relax.op.nn.pad(image, moved, mode, value))
+
+
+def _resize(images: Images, call: Call) -> Result:
+    image, attrs = images.last_of(call.args[0]), call.attrs
+    if image is None or str(attrs.layout) != "NCHW":
+        return None
+    return Last(
+        relax.op.image.resize2d(
+            image,
+            images.visit(call.args[1]),
+            roi=list(attrs.roi),
+            layout="NHWC",
+            method=str(attrs.method),
+            coordinate_transformation_mode=str(attrs.coordinate_transformation_mode),
+            rounding_method=str(attrs.rounding_method),
+            cubic_alpha=float(attrs.cubic_alpha),
+            cubic_exclude=int(attrs.cubic_exclude),
+            extrapolation_value=float(attrs.extrapolation_value),
+            out_dtype=attrs.out_dtype,
+        )
+    )
+
+
+def _axes(axes: Sequence[object], rank: int) -> list[int]:
+    return [int(axis) % rank for axis in axes]  # type: ignore[call-overload]
+
+
+def _moved(axis: int, rank: int) -> int:
+    """Where an axis is after the channels were put last."""
+    return to_channels_last(rank).index(axis)
+
+
+def _is_first(image: relax.Expr) -> bool:
+    """Whether an image with channels last is in memory as with channels first."""
+    return is_same_order(shape_of(image), to_channels_first(len(shape_of(image))))
+
+
+def permuted(value: relax.Expr, order: Sequence[int]) -> relax.Expr:
+    """The value with its axes in another order, which copies nothing where that is possible."""
+    shape = shape_of(value)
+    if list(order) == sorted(order):
+        return value
+    if is_same_order(shape, order):
+        return relax.op.reshape(value, [shape[axis] for axis in order])
+    return relax.op.permute_dims(value, list(order))
+
+
+_EXTREME_PLACES = ("relax.argmax", "relax.argmin")
+_REDUCTIONS = ("relax.mean", "relax.sum", "relax.max", "relax.min", *_EXTREME_PLACES)
+_POOLS = tuple(
+    f"relax.nn.{kind}_pool{rank}d" for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2)
+)
+
+_OPERATORS: dict[str, Callable[[Images, Call], Result]] = {
+    **dict.fromkeys(CONVOLUTIONS, _convolution),
+    **dict.fromkeys(_POOLS, _pool),
+    **dict.fromkeys(_REDUCTIONS, _reduction),
+    **dict.fromkeys(_SCALES, _change_of_scale),
+    "relax.permute_dims": _transposition,
+    "relax.concat": _concat,
+    "relax.strided_slice": _slice,
+    "relax.nn.pad": _pad,
+    "relax.image.resize2d": _resize,
+}
