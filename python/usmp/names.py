@@ -59,6 +59,9 @@ PLACEMENTS = (PREFERENCE, COST)
 
 RAM, BALANCED, SPEED = "ram", "balanced", "speed"
 
+BALANCED_PERCENT = 105
+"""Of the least memory, what `balanced` may take."""
+
 OPTIMIZE = (RAM, BALANCED, SPEED)
 """Values of `tir.usmp.optimize`, the default first."""
 

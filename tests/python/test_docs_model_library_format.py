@@ -19,7 +19,12 @@ from support.state_models import streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata
-from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, OPERATOR_ORDER_ATTR, PRUNED_CHANNELS_ATTR
+from usmp.objects.attributes import (
+    FLOAT_OPERATORS_ATTR,
+    IMAGE_LAYOUT_ATTR,
+    OPERATOR_ORDER_ATTR,
+    PRUNED_CHANNELS_ATTR,
+)
 
 pytestmark = pytest.mark.cc
 
@@ -99,6 +104,8 @@ def written(digits_model) -> Iterator[dict]:
     live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}
     scratch = scratch.with_attr(OPERATOR_ORDER_ATTR, live)
     scratch = scratch.with_attr(PRUNED_CHANNELS_ATTR, PRUNED)
+    sizes = {"channels_first_peak_bytes": 2, "channels_last_peak_bytes": 1}
+    scratch = scratch.with_attr(IMAGE_LAYOUT_ATTR, {"layout": "NHWC", **sizes})
     yield metadata(scratch, interface_of(scratch, "net"))
 
 

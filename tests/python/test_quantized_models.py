@@ -17,7 +17,7 @@ from support.litert import Reference
 from support.micro import Micro
 from support.poison import poisoned
 
-RUNS = 100
+RUNS = 40
 TFLITE_MICRO_HEADS = {
     "mlperf_ad01_int8": 768,
     "mlperf_kws_int8": 16000,

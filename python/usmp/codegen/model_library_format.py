@@ -37,6 +37,7 @@ from usmp.objects.attributes import (
     BOARD_ATTR,
     CODE_ATTR,
     FLOAT_OPERATORS_ATTR,
+    IMAGE_LAYOUT_ATTR,
     MEMORY_PLAN_ATTR,
     OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
@@ -121,6 +122,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "float_operators": _float_operators(mod),
                 **_pruned_channels(mod),
                 **_schedule_choices(mod),
+                **_image_layout(mod),
                 **_merged_functions(mod),
                 **_accelerator_metadata(interface),
                 "operators": [call.as_json() for call in interface.operators],
@@ -183,6 +185,15 @@ def _schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:
         if goal in said
     }
     return {"schedule_choices": {"optimize": str(said["optimize"]), **goals}}
+
+
+def _image_layout(mod: IRModule) -> dict[str, dict[str, Any]]:
+    """Which channels of images come first or last, and what either takes, if there was a choice."""
+    said = (mod.attrs or {}).get(IMAGE_LAYOUT_ATTR)
+    if said is None:
+        return {}
+    sizes = {str(name): int(said[name]) for name in sorted(said, key=str) if name != "layout"}
+    return {"image_layout": {"layout": str(said["layout"]), **sizes}}
 
 
 def _merged_functions(mod: IRModule) -> dict[str, dict[str, list[str]]]:

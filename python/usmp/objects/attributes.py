@@ -118,6 +118,11 @@ SCHEDULE_CHOICES_ATTR = "schedule_choices"
 workspace pools and about how many instructions a run takes, `peak_bytes` and `instructions`; and
 the goal that was chosen by, as `optimize`."""
 
+IMAGE_LAYOUT_ATTR = "image_layout"
+"""On the IRModule, if images of a quantized graph could have their channels first or last: which
+was taken, `layout` ("NCHW" or "NHWC"), and bytes of all workspace pools with either of them, by the
+smallest tiles, `channels_first_peak_bytes` and `channels_last_peak_bytes`."""
+
 CODE_HASH_ATTR = "code_hash"
 """On a PrimFunc with `quantized_operator`: the structural hash that it has without its record."""
 

@@ -16,7 +16,7 @@ from tvm.ir import Call, IRModule
 
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import module_facts
-from usmp.names import BALANCED, RAM, SPEED
+from usmp.names import BALANCED, BALANCED_PERCENT, RAM, SPEED
 from usmp.objects.attributes import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
@@ -26,9 +26,6 @@ from usmp.tir.nodes import nodes_of
 
 _MOST_TRIALS = 24
 """Choices of schedules that are planned for one goal."""
-
-_BALANCED_PERCENT = 105
-"""Of the least memory, what `balanced` may take."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def memory_limit(optimize: str, least: Peaks) -> Peaks | None:
     """
     if optimize == SPEED:
         return None
-    percent = {RAM: 100, BALANCED: _BALANCED_PERCENT}[optimize]
+    percent = {RAM: 100, BALANCED: BALANCED_PERCENT}[optimize]
     return tuple(peak * percent // 100 for peak in least)
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from usmp.report.code_summary import code_sentence
+from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
 from usmp.support.plain_text import shown
 
@@ -100,7 +101,11 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         )
     if "pruned_channels" in metadata:
         console.print(_pruned(metadata["pruned_channels"]), markup=False, emoji=False)
-    for sentence in (schedule_sentence(metadata), code_sentence(metadata)):
+    for sentence in (
+        schedule_sentence(metadata),
+        layout_sentence(metadata),
+        code_sentence(metadata),
+    ):
         if sentence is not None:
             console.print(sentence, markup=False, emoji=False)
     if "ram" in memory:  # Earlier archives lack it.

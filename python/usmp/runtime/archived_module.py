@@ -169,6 +169,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
     _check_pruned_channels(metadata, where)
     _check_schedules(metadata, where)
+    _check_image_layout(metadata, where)
     read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
     prefix = read_value(metadata, "c_prefix", _is_prefix, where)
     entries = read_entries(mains, prefix, where)
@@ -238,6 +239,16 @@ def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:
     for operator in read_value(metadata, "operators", is_object, where):
         for schedule in read_value({"schedules": [], **operator}, "schedules", is_object, where):
             read_value(schedule, "tile", is_text, f"a schedule of {where}")
+
+
+def _check_image_layout(metadata: Mapping[str, Any], where: str) -> None:
+    """Check that it says in numbers what either order of channels takes, if there was a choice."""
+    if "image_layout" not in metadata:
+        return
+    said, what = metadata["image_layout"], f"the layout of images of {where}"
+    read_value(said, "layout", lambda value: value in ("NCHW", "NHWC"), what)
+    for order in ("first", "last"):
+        read_value(said, f"channels_{order}_peak_bytes", is_count, what)
 
 
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:

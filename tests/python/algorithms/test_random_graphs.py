@@ -10,7 +10,7 @@ from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 
 pytestmark = pytest.mark.property
 
-GRAPHS = 20000
+GRAPHS = 14000
 SHARES = 10
 
 

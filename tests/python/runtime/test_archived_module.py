@@ -154,6 +154,16 @@ _POOLS = "modules/default/memory/pools"
             {"optimize": "speed", "ram": {"peak_bytes": 1, "instructions": 1}},
             'speed in the choice of schedules of module "default" has no valid "peak_bytes"',
         ),
+        (
+            "modules/default/image_layout",
+            {"layout": "NWCH"},
+            'the layout of images of module "default" has no valid "layout"',
+        ),
+        (
+            "modules/default/image_layout",
+            {"layout": "NHWC", "channels_first_peak_bytes": 1},
+            'the layout of images of module "default" has no valid "channels_last_peak_bytes"',
+        ),
         (f"{_MAIN}/0/inputs/x/shape", None, f'{_X} has no valid "shape"'),
         (f"{_MAIN}/0/inputs/x/shape", [1, -4], f'{_X} has no valid "shape"'),
         (f"{_MAIN}/0/inputs/x/shape", [1, "4"], f'{_X} has no valid "shape"'),

@@ -57,7 +57,7 @@ def examples(count):
 
 
 @given(SEEDS)
-@examples(120)
+@examples(80)
 def test_planned_programs_compute_the_same(seed):
     program = draw_program(Random(seed))
     expected = expected_results(program)
@@ -77,7 +77,7 @@ def test_planned_programs_read_nothing_that_is_dead(seed):
 
 
 @given(SEEDS)
-@examples(120)
+@examples(80)
 def test_buffers_that_hold_values_at_the_same_time_conflict(seed):
     assert missing_conflicts(draw_program(Random(seed))) == set()
 

@@ -8,6 +8,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
+from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.schedules import is_within, memory_limit
@@ -59,16 +60,27 @@ class ConvertQDQToIntegers(ModulePass):
         channels_last = use_integer_operators(channels_last)
         if not copies_pay(as_it_is, channels_last):
             return as_it_is
-        fits = self._fits(channels_last, as_it_is, planning_options(context.config))
-        return channels_last if fits else as_it_is
-
-    def _fits(self, mod: IRModule, smallest: IRModule, options: PlanningOptions) -> bool:
-        """Whether memory allows `mod` in the place of a module that may take less."""
         if not self.to_main:
-            return True
+            return channels_last
+        return self._smaller(as_it_is, channels_last, planning_options(context.config))
+
+    def _smaller(
+        self, as_it_is: IRModule, channels_last: IRModule, options: PlanningOptions
+    ) -> IRModule:
+        """The module with channels last if memory allows it, or else the other one."""
         to_main = Sequential(self.to_main, name="usmp.CompareImageLayouts")
         with planning_session() as session:
-            least = session.peaks(apply_passes(to_main, smallest), options)
-            limit = None if least is None else memory_limit(options.optimize, least)
-            peaks = session.peaks(apply_passes(to_main, mod), options, limit)
-        return peaks is not None and is_within(peaks, limit)
+            first, last = (
+                session.peaks(apply_passes(to_main, mod), options)
+                for mod in (as_it_is, channels_last)
+            )
+        if first is None or last is None:
+            # What does not fit is not smaller; if neither fits, the planner says why.
+            return as_it_is if last is None else channels_last
+        fits = is_within(last, memory_limit(options.optimize, first))
+        said = {
+            "layout": "NHWC" if fits else "NCHW",
+            "channels_first_peak_bytes": sum(first),
+            "channels_last_peak_bytes": sum(last),
+        }
+        return (channels_last if fits else as_it_is).with_attr(IMAGE_LAYOUT_ATTR, said)

@@ -65,7 +65,7 @@ def check_outputs(model: QuantizedModel, path: Path) -> None:
     path.write_bytes(content)
     with PassContext(opt_level=3, config=IN_PLACE):
         factory = usmp.build(usmp.import_model(path))
-    ours = HostModule(factory.files(), factory.metadata["modules"]["default"], ["-O1"])
+    ours = HostModule(factory.files(), factory.metadata["modules"]["default"], ["-O0"])
     # Neither is made anew between two inputs, so models that keep state are compared too.
     reference = ORACLES[model.oracle](content)
     for inputs in inputs_of(content):

@@ -263,10 +263,14 @@ def test_one_convolution_is_not_worth_a_copy():
 def test_memory_decides(optimize):
     """Joined channels are parts of one tensor only where channels come first."""
     mod = network(lambda net, x: mean(net, fire(net, x), keepdims=False))
-    sizes = []
-    for each in (mod, use_integer_operators(mod), use_integer_operators(put_channels_last(mod))):
-        with PassContext(config={"tir.usmp.optimize": optimize}):
-            sizes.append(usmp.build(each).interface.workspace_size_bytes)
-    taken, first, last = sizes
+    modules = (mod, use_integer_operators(mod), use_integer_operators(put_channels_last(mod)))
+    with PassContext(config={"tir.usmp.optimize": optimize}):
+        factories = [usmp.build(each) for each in modules]
+    taken, first, last = (factory.interface.workspace_size_bytes for factory in factories)
     assert first * 1.05 < last
     assert taken == (last if optimize == "speed" else first)
+    assert factories[0].metadata["modules"]["default"]["image_layout"] == {
+        "layout": "NHWC" if optimize == "speed" else "NCHW",
+        "channels_first_peak_bytes": first,
+        "channels_last_peak_bytes": last,
+    }
