@@ -8,12 +8,13 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
-from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, IMAGE_LAYOUT_ATTR
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.schedules import is_within, memory_limit
 from usmp.planning.session import planning_session
 from usmp.relax.transform.qdq import copies_pay, put_channels_last, use_integer_operators
+from usmp.support.errors import UnsupportedModelError
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertQDQToIntegers")
@@ -58,7 +59,8 @@ class ConvertQDQToIntegers(ModulePass):
         if channels_last is mod:
             return as_it_is
         channels_last = use_integer_operators(channels_last)
-        if not copies_pay(as_it_is, channels_last):
+        # A float convolution would add up in another order, and some have no form for that.
+        if _has_float_convolutions(channels_last) or not copies_pay(as_it_is, channels_last):
             return as_it_is
         if not self.to_main:
             return channels_last
@@ -70,10 +72,12 @@ class ConvertQDQToIntegers(ModulePass):
         """The module with channels last if memory allows it, or else the other one."""
         to_main = Sequential(self.to_main, name="usmp.CompareImageLayouts")
         with planning_session() as session:
-            first, last = (
-                session.peaks(apply_passes(to_main, mod), options)
-                for mod in (as_it_is, channels_last)
-            )
+            first = session.peaks(apply_passes(to_main, as_it_is), options)
+            try:
+                last = session.peaks(apply_passes(to_main, channels_last), options)
+            except (UnsupportedModelError, ValueError):
+                # What has no form with channels last has one as it is.
+                return as_it_is
         if first is None or last is None:
             # What does not fit is not smaller; if neither fits, the planner says why.
             return as_it_is if last is None else channels_last
@@ -84,3 +88,9 @@ class ConvertQDQToIntegers(ModulePass):
             "channels_last_peak_bytes": sum(last),
         }
         return (channels_last if fits else as_it_is).with_attr(IMAGE_LAYOUT_ATTR, said)
+
+
+def _has_float_convolutions(mod: IRModule) -> bool:
+    return any(
+        str(name).startswith("conv") for name in (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
+    )

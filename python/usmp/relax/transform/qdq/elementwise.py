@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tvm import relax
+from tvm.ir import Call
 
 from usmp.ops import quantized
-from usmp.ops.quantized import Quantization
+from usmp.ops.quantized import OutputLimits, Quantization
 from usmp.ops.quantized.parameters import farthest
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
-from usmp.relax.transform.qdq.operands import quantized_operands
+from usmp.relax.transform.qdq.operands import Operand, quantized_operands
+from usmp.relax.transform.qdq.signed_integers import signed
 from usmp.support.errors import UnsupportedModelError
 
 _OPERATORS = {
@@ -30,10 +34,35 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     operands = quantized_operands(graph, call)
     if operands is None:
         return None
-    (left, first), (right, second) = operands
+    quantizations = [operands[0][1], operands[1][1], output.quantization]
+    types = {quantization.dtype for quantization in quantizations}
+    if types == {"int8", "uint8"}:
+        # Unsigned are inputs and outputs of the model: what is between them is signed.
+        inner = replace(output, quantization=signed(output.quantization), limits=_signed(output))
+        left, right = (_at(graph, *operand, signed(operand[1])) for operand in operands)
+        return _at(graph, *_combined(graph, call, left, right, inner), output.quantization)[0]
+    return _combined(graph, call, *operands, output)[0] if len(types) == 1 else None
+
+
+def _signed(output: Output) -> OutputLimits:
+    """The limits of an output that is signed."""
+    if output.quantization.dtype == "int8":
+        return output.limits
+    return OutputLimits("int8", output.limits.minimum - 128, output.limits.maximum - 128)
+
+
+def _at(graph: Graph, value: relax.Expr, before: Quantization, after: Quantization) -> Operand:
+    """Integers at another quantization."""
+    if before == after:
+        return value, before
+    emitted = graph.builder.emit(value)
+    return graph.builder.emit(quantized.requantize(graph.builder, emitted, before, after)), after
+
+
+def _combined(graph: Graph, call: Call, left: Operand, right: Operand, output: Output) -> Operand:
+    """The operator of operands and an output of one type."""
+    (left_value, first), (right_value, second) = left, right
     after = output.quantization
-    if not first.dtype == second.dtype == after.dtype:
-        return None
     if call.op.name == "relax.multiply":
         check_int32_range(
             farthest(first) * farthest(second), first.scale * second.scale / after.scale
@@ -41,7 +70,8 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     else:
         _require_coarse(first, second, after)
     function = _OPERATORS[call.op.name]
-    return function(graph.builder, left, right, (first, second, after), output.limits)
+    ends = (first, second, after)
+    return function(graph.builder, left_value, right_value, ends, output.limits), after
 
 
 def _require_coarse(first: Quantization, second: Quantization, after: Quantization) -> None:

@@ -218,6 +218,10 @@ def _reduction(images: Images, call: Call) -> Result:
     is_one = call.op.name in _EXTREME_PLACES
     axes = _axes([call.attrs.axis] if is_one else call.attrs.axis, rank)
     reduce = getattr(relax.op, call.op.name.removeprefix("relax."))
+    others = [axis for axis in axes if axis != 1 and shape_of(call.args[0])[axis] > 1]
+    if call.op.name in _SUMS and 1 in axes and others:
+        # Floats would be added in another order.
+        return None
     moved = [_moved(axis, rank) for axis in axes]
     keepdims = bool(call.attrs.keepdims)
     result = reduce(image, moved[0] if is_one else moved, keepdims)
@@ -309,7 +313,8 @@ def permuted(value: relax.Expr, order: Sequence[int]) -> relax.Expr:
 
 
 _EXTREME_PLACES = ("relax.argmax", "relax.argmin")
-_REDUCTIONS = ("relax.mean", "relax.sum", "relax.max", "relax.min", *_EXTREME_PLACES)
+_SUMS = ("relax.mean", "relax.sum")
+_REDUCTIONS = (*_SUMS, "relax.max", "relax.min", *_EXTREME_PLACES)
 _POOLS = tuple(
     f"relax.nn.{kind}_pool{rank}d" for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2)
 )

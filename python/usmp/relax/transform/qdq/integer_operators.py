@@ -26,6 +26,7 @@ from usmp.relax.transform.qdq.float_operators import float_operators
 from usmp.relax.transform.qdq.graph import INTEGER_TYPES, Graph, Matcher, Output
 from usmp.relax.transform.qdq.products import match_batch_product, match_matrix_product
 from usmp.relax.transform.qdq.reductions import match_average_pool, match_reduction
+from usmp.relax.transform.qdq.signed_integers import use_signed_integers
 from usmp.relax.transform.qdq.softmax import match_softmax
 from usmp.relax.transform.qdq.tables import match_table
 from usmp.support.errors import UnsupportedModelError
@@ -61,7 +62,7 @@ def use_integer_operators(mod: IRModule) -> IRModule:
     main = main_function(mod)
     if not _is_quantized(main):
         return mod
-    mod = rewrite_main(mod, _Rewriter)
+    mod = rewrite_main(use_signed_integers(mod), _Rewriter)
     remaining = float_operators(mod["main"])
     if remaining:
         mod = mod.with_attr(FLOAT_OPERATORS_ATTR, dict(remaining))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from tvm import relax
@@ -132,15 +133,17 @@ def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
     return None if quantization is None else IntegerConstant(values, quantization)
 
 
-def quantized_operands(
-    graph: Graph, call: Call
-) -> tuple[tuple[relax.Expr, Quantization], tuple[relax.Expr, Quantization]] | None:
+Operand: TypeAlias = "tuple[relax.Expr, Quantization]"
+"""Integers of one scale."""
+
+
+def quantized_operands(graph: Graph, call: Call) -> tuple[Operand, Operand] | None:
     """Both operands of a call as integers of one scale, if they are."""
     left, right = (_quantized_operand(graph, argument) for argument in call.args)
     return None if left is None or right is None else (left, right)
 
 
-def _quantized_operand(graph: Graph, expr: relax.Expr) -> tuple[relax.Expr, Quantization] | None:
+def _quantized_operand(graph: Graph, expr: relax.Expr) -> Operand | None:
     """Integers of one scale, computed or constant."""
     data = integers(graph, expr)
     if data is not None:

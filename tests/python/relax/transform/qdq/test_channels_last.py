@@ -12,7 +12,14 @@ from tvm.ir import GenericConst
 from tvm.ir.transform import PassContext
 
 import usmp
-from support.qdq_models import calls_of, inputs_of, integer_calls, qdq_module, raw_calls_of
+from support.qdq_models import (
+    calls_of,
+    float_counts,
+    inputs_of,
+    integer_calls,
+    qdq_module,
+    raw_calls_of,
+)
 from usmp.relax.transform import ConvertQDQToIntegers, PruneConstantChannels
 from usmp.relax.transform.qdq import copies_pay, put_channels_last, use_integer_operators
 
@@ -257,6 +264,31 @@ def test_one_convolution_is_not_worth_a_copy():
     assert calls_of(last)[-1] == "permute_dims"
     assert not copies_pay(use_integer_operators(mod), last)
     assert "permute_dims" not in calls_of(ConvertQDQToIntegers()(mod))
+
+
+@pytest.mark.parametrize("options", [{"groups": 2}, {"dilation": 2}])
+def test_networks_with_float_convolutions_stay(options):
+    """TVM has these transposed convolutions with channels first only."""
+
+    def body(net, x):
+        options_of = {"strides": 1, "padding": 1, **options}
+        weight = net.graph.dequantize(integers(4, 4 // options.get("groups", 1), 3, 3), 0.01, 0)
+        return net.again(relax.op.nn.conv2d_transpose(x, weight, **options_of))
+
+    mod = network(lambda net, x: mean(net, body(net, x), keepdims=False))
+    converted = ConvertQDQToIntegers()(mod)
+    assert float_counts(mod) == {"conv2d_transpose": 1}
+    assert calls_of(converted) == calls_of(use_integer_operators(mod))
+    usmp.build(mod)
+
+
+def test_sums_of_channels_and_others_stay_in_their_order():
+    def body(graph, x):
+        net = Network(graph, x)
+        y = net.convolution(net.convolution(net.x, 4), 4)
+        return graph.emit(relax.op.mean(graph.emit(relax.op.sigmoid(y)), [1, 2, 3]))
+
+    assert_same_bytes(qdq_module(body, ((1, 3, 8, 6), "int8")), ("before the mean",))
 
 
 @pytest.mark.parametrize("optimize", ["ram", "balanced", "speed"])
