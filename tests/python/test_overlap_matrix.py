@@ -46,7 +46,7 @@ OTHER_TYPE = [
     "quantize_int16_to_int32",
 ]
 """Models of one operator whose output has another type than the input that it overwrites."""
-SUITE = [m for m in CATALOG[::45] if m.name not in OTHER_TYPE]
+SUITE = [m for m in CATALOG[::60] if m.name not in OTHER_TYPE]
 
 
 def saved_bytes(matrix: Matrix) -> int:
@@ -72,7 +72,7 @@ def test_small_models(shared_model, name):
 def test_large_models(shared_model, name):
     matrix, expected = real_model(shared_model(name), 2)
     assert saved_bytes(matrix) > 0
-    assert matrix.failures(available([GCC, CLANG]), expected) == []
+    assert matrix.failures([GCC], expected) == []
 
 
 @pytest.mark.parametrize("name", FLOAT)

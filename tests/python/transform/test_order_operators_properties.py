@@ -31,7 +31,7 @@ def random_order(random: Random, graph: OperatorGraph) -> list[int]:
 
 @given(st.integers(0, 2**32 - 1))
 @settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],
