@@ -11,7 +11,7 @@ from tvm import tirx
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
-from usmp.ops.quantized.window import Window
+from usmp.ops.quantized.window import Window, layouts_named
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> Convo
     if operator is None or weight is None or len(operator.data.shape) != 4:
         return None
     outputs, height, width, depth = weight.shape
-    reads_planes = may_read_planes and operator.record.parameters["layout"] == "NCHW"
+    stored, _ = layouts_named(str(operator.record.parameters["layout"]))
+    reads_planes = may_read_planes and stored.axes == "NCHW"
     number, rest = divmod(int(operator.data.shape[1 if reads_planes else 3]), depth)
     if rest or outputs % number:
         # The data has another layout.

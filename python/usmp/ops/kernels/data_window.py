@@ -9,7 +9,7 @@ from tvm.ir import Range
 from tvm.sym import Analyzer
 
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.quantized.window import Window, layouts_named
 from usmp.ops.record import QuantizedOp
 
 
@@ -43,10 +43,9 @@ def data_window(
         of the data that is read.
     """
     parameters, output, data = operator.record.parameters, operator.parts.output, operator.data
-    layouts = parameters["layout"], parameters.get("out_layout", parameters["layout"])
-    if layouts != (layout, "NHWC") or len(data.shape) != 4:
+    stored, written = layouts_named(str(parameters["layout"]))
+    if (stored.axes, written.axes) != (layout, "NHWC") or len(data.shape) != 4:
         return None
-    stored = Layout(layout)
     _, height, width, _ = stored.named([int(extent) for extent in data.shape])
     window = Window(
         (height, width),

@@ -13,7 +13,7 @@ import numpy as np
 from usmp.ops.quantized.epilogue import Epilogue
 from usmp.ops.quantized.pack_channels import unpack_channels
 from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.quantized.window import Layout, Window, named_layouts
 from usmp.ops.record import QuantizedOp
 
 
@@ -66,11 +66,9 @@ def weighted_operator(
 def describe_window(
     window: Window, layout: Layout, out_layout: Layout | None = None
 ) -> dict[str, object]:
-    """How a kernel moves over an image, by name; pairs are (height, width). The output's
-    layout is named if it is another than that of the data."""
+    """How a kernel moves over an image, by name; pairs are (height, width)."""
     return {
-        "layout": layout.axes,
-        **({"out_layout": out_layout.axes} if out_layout not in (None, layout) else {}),
+        "layout": named_layouts(layout, out_layout or layout),
         "strides": list(window.strides),
         "dilations": list(window.dilations),
         "padding": list(window.padding),

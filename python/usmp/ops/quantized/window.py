@@ -26,6 +26,21 @@ class Layout:
         return by_axis["N"], by_axis["H"], by_axis["W"], by_axis["C"]
 
 
+_TO = " to "
+
+
+def named_layouts(data: Layout, output: Layout) -> str:
+    """The layouts of what an operator reads and writes: "NHWC", or "NCHW to NHWC" if the output has
+    another one, so that who knows one layout only does not take it for that of both."""
+    return data.axes if data == output else f"{data.axes}{_TO}{output.axes}"
+
+
+def layouts_named(name: str) -> tuple[Layout, Layout]:
+    """The layouts of the data and of the output that `named_layouts` names."""
+    data, _, output = name.partition(_TO)
+    return Layout(data), Layout(output or data)
+
+
 @dataclass(frozen=True)
 class Window:
     """How a kernel moves over the data; pairs are (height, width).

@@ -6,14 +6,14 @@ from typing import cast
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Layout, Window
+from usmp.ops.quantized.window import layouts_named
 from usmp.relax.transform.channels.step import RecordedCall
 
 
 def window_of(recorded: RecordedCall, kernel: tuple[int, int]) -> tuple[Layout, Layout, Window]:
     """The layouts of the data and of the output, and how a kernel moves over the data."""
     parameters = recorded.record.parameters
-    layout = Layout(str(parameters["layout"]))
-    out_layout = Layout(str(parameters.get("out_layout", layout.axes)))
+    layout, out_layout = layouts_named(str(parameters["layout"]))
     _, height, width, _ = layout.named(shape_of(recorded.arguments[0]))
     _, rows, columns, _ = out_layout.named(shape_of(recorded.call))
     strides, dilations, padding = (
