@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tvm import relax
 from tvm.ir import Call
 
 from usmp.ops import quantized
-from usmp.ops.quantized import OutputLimits, Quantization
+from usmp.ops.quantized import Quantization
 from usmp.ops.quantized.parameters import farthest
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.operands import Operand, quantized_operands
-from usmp.relax.transform.qdq.signed_integers import signed
+from usmp.relax.transform.qdq.signed_integers import signed, signed_output
 from usmp.support.errors import UnsupportedModelError
 
 _OPERATORS = {
@@ -38,17 +36,10 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     types = {quantization.dtype for quantization in quantizations}
     if types == {"int8", "uint8"}:
         # Unsigned are inputs and outputs of the model: what is between them is signed.
-        inner = replace(output, quantization=signed(output.quantization), limits=_signed(output))
+        inner = signed_output(output)
         left, right = (_at(graph, *operand, signed(operand[1])) for operand in operands)
         return _at(graph, *_combined(graph, call, left, right, inner), output.quantization)[0]
     return _combined(graph, call, *operands, output)[0] if len(types) == 1 else None
-
-
-def _signed(output: Output) -> OutputLimits:
-    """The limits of an output that is signed."""
-    if output.quantization.dtype == "int8":
-        return output.limits
-    return OutputLimits("int8", output.limits.minimum - 128, output.limits.maximum - 128)
 
 
 def _at(graph: Graph, value: relax.Expr, before: Quantization, after: Quantization) -> Operand:

@@ -48,7 +48,7 @@ def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> rela
     value = data.emit(graph.builder)
     result = quantized.fully_connected(
         graph.builder,
-        reshaped(graph.builder, value, (int(np.prod(shape_of(value))) // depth, depth)),
+        reshaped(graph.builder, value, (prod(shape_of(value)) // depth, depth)),
         np.ascontiguousarray(values),
         stored,
         data.quantization,

@@ -15,8 +15,9 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Var
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.ops.quantized import Quantization
+from usmp.ops.quantized import OutputLimits, Quantization
 from usmp.relax.replace_main import rewrite_main
+from usmp.relax.transform.qdq.graph import Output
 from usmp.tir.nodes import nodes_of
 
 _OFFSET = 128
@@ -42,6 +43,16 @@ def signed(quantization: Quantization) -> Quantization:
         return quantization
     zero_points = tuple(zero_point - _OFFSET for zero_point in quantization.zero_points)
     return replace(quantization, dtype="int8", zero_points=zero_points)
+
+
+def signed_output(output: Output) -> Output:
+    """The same of what an operator writes."""
+    before = output.quantization
+    after = signed(before)
+    if before == after:
+        return output
+    least, greatest = output.limits.minimum - _OFFSET, output.limits.maximum - _OFFSET
+    return Output(after, OutputLimits(after.dtype, least, greatest))
 
 
 def _results(main: relax.Function) -> set[Var]:
