@@ -13,6 +13,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.objects.attributes import PRUNED_CHANNELS_ATTR
 from usmp.passes import ModulePass
+from usmp.relax.replace_main import rewrite_main
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.channels.faithful import is_faithful
 from usmp.relax.transform.channels.needed import kept_channels, kept_of
@@ -93,14 +94,8 @@ def _pruned(mod: IRModule) -> IRModule:
 def _rewritten(
     mod: IRModule, main: relax.Function, changes: _Changes, changed: list[tvm.ir.Var]
 ) -> IRModule:
-    rewriter = _Rewriter(_without_callees(mod, main, changes, changed), changes, changed)
-    rewritten = rewriter.visit_expr(main)
-    variable = mod.get_global_var("main")
-    pruned = rewriter.builder_.get()
-    pruned.update_func(variable, rewritten)
-    if mod.attrs:
-        pruned = pruned.with_attrs(mod.attrs)
-    pruned = relax.transform.DeadCodeElimination()(pruned)
+    alone = _without_callees(mod, main, changes, changed)
+    pruned = rewrite_main(alone, lambda mod: _Rewriter(mod, changes, changed))
     said = _said(weight_costs(mod), weight_costs(pruned))
     return pruned.with_attr(PRUNED_CHANNELS_ATTR, said)
 
