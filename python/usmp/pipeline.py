@@ -49,6 +49,7 @@ from usmp.transform import (
     MergeSimilarFunctions,
     OrderOperators,
     PoisonDeadBytes,
+    StreamOperators,
     UnifiedStaticMemoryPlanner,
 )
 
@@ -121,6 +122,7 @@ def lower_entries(targets: BuildTargets, module_name: str) -> list[Pass]:
             *_entry_passes(targets, f"{symbol_prefix(module_name)}_{entry}"),
             LowerMain(targets.cpu),
             OrderOperators(),
+            StreamOperators(),
         ]
 
     return [LowerEntries(passes)]
@@ -209,6 +211,8 @@ def planning_passes(
         *([CompareWorkspaceIO()] if compare_workspace_io else []),
         # Few bytes are to be live at once.
         *([] if several_entries else [OrderOperators()]),
+        # What is left between some of them need not be there as a whole.
+        *([] if several_entries else [StreamOperators()]),
         # Of all entries, for they share operators and memory.
         ChooseSchedules(),
         # Every allocation becomes an offset into a pool.

@@ -51,6 +51,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.preserve_inputs");
   RegisterOption<bool>("tir.usmp.overlap");
   RegisterOption<bool>("tir.usmp.order_operators");
+  RegisterOption<bool>("tir.usmp.streaming");
   RegisterOption<bool>("tir.usmp.poison_dead_bytes");
   RegisterOption<bool>("tir.usmp.profile");
   RegisterOption<bool>("tir.usmp.prune_constant_channels");

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
-from usmp.objects.schedule import faster_schedules, with_faster_schedules
+from usmp.objects.schedule import held_schedules, with_held_schedules
 from usmp.support.unique_names import UniqueNames
 
 
 def with_schedules(apply: Callable[[IRModule], IRModule], mod: IRModule) -> IRModule:
-    """What passes make of a module, and of the faster schedules of its PrimFuncs as of these.
+    """What passes make of a module, and of the other schedules of its PrimFuncs as of these.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ def with_schedules(apply: Callable[[IRModule], IRModule], mod: IRModule) -> IRMo
     for variable, func in mod.functions.items():
         if not isinstance(func, tirx.PrimFunc):
             continue
-        faster = faster_schedules(func)
-        if faster:
-            held[variable] = [GlobalVar(names.unique(str(variable.name_hint))) for _ in faster]
-            changed.update_func(variable, with_faster_schedules(func, ()))
-            for other, schedule in zip(held[variable], faster, strict=True):
+        schedules = held_schedules(func)
+        if schedules:
+            held[variable] = [GlobalVar(names.unique(str(variable.name_hint))) for _ in schedules]
+            changed.update_func(variable, with_held_schedules(func, func, ()))
+            for other, schedule in zip(held[variable], schedules, strict=True):
                 changed.update_func(other, schedule)
     if not held:
         return apply(mod)
@@ -37,7 +37,7 @@ def with_schedules(apply: Callable[[IRModule], IRModule], mod: IRModule) -> IRMo
     functions = dict(lowered.functions.items())
     by_name = {str(variable.name_hint): variable for variable in functions}
     for variable, others in held.items():
-        faster = tuple(functions.pop(by_name[str(other.name_hint)]) for other in others)
-        same = by_name[str(variable.name_hint)]
-        functions[same] = with_faster_schedules(functions[same], faster)
+        made = [functions.pop(by_name[str(other.name_hint)]) for other in others]
+        same, before = by_name[str(variable.name_hint)], mod[variable]
+        functions[same] = with_held_schedules(functions[same], before, made)
     return IRModule(functions, attrs=lowered.attrs)

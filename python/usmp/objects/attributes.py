@@ -113,6 +113,10 @@ FASTER_SCHEDULES_ATTR = "faster_schedules"
 """Beside that, until `usmp.ChooseSchedules`: PrimFuncs with the same parameters that compute the
 same in larger tiles, the fastest first."""
 
+ROW_SCHEDULE_ATTR = "row_schedule"
+"""Beside that, until `usmp.StreamOperators`: a PrimFunc with the same parameters that computes the
+same with an outermost loop over rows of its input or output, for operators that run interleaved."""
+
 SCHEDULE_CHOICES_ATTR = "schedule_choices"
 """On the IRModule, if operators have several schedules: goal of `tir.usmp.optimize` -> bytes of all
 workspace pools and about how many instructions a run takes, `peak_bytes` and `instructions`; and

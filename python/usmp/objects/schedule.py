@@ -8,7 +8,11 @@ from typing import Any
 
 from tvm import tirx
 
-from usmp.objects.attributes import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
+from usmp.objects.attributes import (
+    FASTER_SCHEDULES_ATTR,
+    ROW_SCHEDULE_ATTR,
+    SCHEDULE_ATTR,
+)
 
 
 @dataclass(frozen=True)
@@ -57,3 +61,32 @@ def with_faster_schedules(func: tirx.PrimFunc, faster: Sequence[tirx.PrimFunc]) 
     if FASTER_SCHEDULES_ATTR in (func.attrs or {}):
         return func.without_attr(FASTER_SCHEDULES_ATTR)
     return func
+
+
+def row_schedule(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
+    """The PrimFunc that computes the same row by row; None if there is none but itself."""
+    return (func.attrs or {}).get(ROW_SCHEDULE_ATTR)
+
+
+def with_row_schedule(func: tirx.PrimFunc, rows: tirx.PrimFunc | None) -> tirx.PrimFunc:
+    """`func` with this in the place of the one it had."""
+    if rows is not None:
+        return func.with_attr(ROW_SCHEDULE_ATTR, rows)
+    if ROW_SCHEDULE_ATTR in (func.attrs or {}):
+        return func.without_attr(ROW_SCHEDULE_ATTR)
+    return func
+
+
+def held_schedules(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, ...]:
+    """All other PrimFuncs that compute the same: the faster ones, and the one by rows."""
+    rows = row_schedule(func)
+    return (*faster_schedules(func), *(() if rows is None else (rows,)))
+
+
+def with_held_schedules(
+    func: tirx.PrimFunc, like: tirx.PrimFunc, held: Sequence[tirx.PrimFunc]
+) -> tirx.PrimFunc:
+    """`func` with these, which stand for those of `like`."""
+    number = len(faster_schedules(like))
+    made = with_faster_schedules(func, held[:number])
+    return with_row_schedule(made, held[number] if len(held) > number else None)

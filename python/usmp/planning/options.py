@@ -40,6 +40,8 @@ class PlanningOptions:
         whether an output may overwrite what its operator has read of a dying input.
     order_operators
         whether the order of the operators may change.
+    streaming
+        whether operators may run row by row, see `usmp.transform.StreamOperators`.
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
     code
@@ -65,6 +67,7 @@ class PlanningOptions:
     preserve_inputs: bool = False
     overlap: bool = True
     order_operators: bool = True
+    streaming: bool = False
     optimize: str = RAM
     code: str = BALANCED
     poison_dead_bytes: bool = False

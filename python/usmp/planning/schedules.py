@@ -17,12 +17,14 @@ from tvm.ir import Call, IRModule
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import module_facts
 from usmp.names import BALANCED, BALANCED_PERCENT, RAM, SPEED
-from usmp.objects.attributes import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
+from usmp.objects.attributes import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import Peaks, PlanningSession
 from usmp.tir.nodes import nodes_of
+
+_HELD = (FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR)
 
 _MOST_TRIALS = 24
 """Choices of schedules that are planned for one goal."""
@@ -192,6 +194,6 @@ def is_within(peaks: Peaks, limit: Peaks | None) -> bool:
 
 def _in_the_place_of(func: tirx.PrimFunc, schedule: tirx.PrimFunc) -> tirx.PrimFunc:
     """A faster schedule with what is known of a function, its target among it."""
-    known = {k: v for k, v in dict(func.attrs).items() if k != FASTER_SCHEDULES_ATTR}
+    known = {k: v for k, v in dict(func.attrs).items() if k not in _HELD}
     made = tirx.PrimFunc(schedule.params, schedule.body, func.ret_type)
     return made.with_attrs({**known, SCHEDULE_ATTR: schedule.attrs[SCHEDULE_ATTR]})

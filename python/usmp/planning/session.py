@@ -315,6 +315,7 @@ def _what_matters(options: PlanningOptions) -> PlanningOptions:
         options,
         use_workspace_io=False,
         order_operators=True,
+        streaming=False,
         optimize=RAM,
         poison_dead_bytes=False,
         profile=False,

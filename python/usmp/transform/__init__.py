@@ -17,6 +17,7 @@ from usmp.transform.order_operators import OrderOperators
 from usmp.transform.poison_dead_bytes import PoisonDeadBytes
 from usmp.transform.skip_padding import SkipPadding
 from usmp.transform.specialize_rescaling import SpecializeRescaling
+from usmp.transform.stream_operators import StreamOperators
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
 from usmp.transform.widen_small_floats import WidenSmallFloats
 from usmp.transform.zero_elem_offsets import ZeroElemOffsets
@@ -36,6 +37,7 @@ __all__ = [
     "PoisonDeadBytes",
     "SkipPadding",
     "SpecializeRescaling",
+    "StreamOperators",
     "UnifiedStaticMemoryPlanner",
     "WidenSmallFloats",
     "ZeroElemOffsets",

@@ -24,6 +24,7 @@ from usmp.objects.attributes import (
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     OUTPUT_TENSOR_ATTR,
     POOL_ARGS_ATTR,
+    ROW_SCHEDULE_ATTR,
 )
 from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
@@ -196,7 +197,7 @@ class _Converter:
             func.attrs,
         )
         # Two buffers may share bytes now, at one time or at several; there is nothing to choose.
-        for name in ("tirx.noalias", FASTER_SCHEDULES_ATTR):
+        for name in ("tirx.noalias", FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR):
             planned = planned.without_attr(name)
         return planned.with_attr(POOL_ARGS_ATTR, pool_args)
 

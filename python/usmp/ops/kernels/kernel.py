@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import tirx
 
-from usmp.objects.schedule import Schedule, with_faster_schedules, with_schedule
+from usmp.objects.schedule import (
+    Schedule,
+    with_faster_schedules,
+    with_row_schedule,
+    with_schedule,
+)
 from usmp.ops.kernels.operator_call import OperatorCall
 
 
@@ -40,6 +45,7 @@ def kernel(
     call: OperatorCall,
     bodies: Sequence[TiledBody],
     replaced: Mapping[tirx.Var, Sequence[tuple[tirx.Var, np.ndarray]]],
+    rows: TiledBody | None = None,
 ) -> Kernel:
     """A kernel with the parameters of the operator that it stands for.
 
@@ -52,6 +58,9 @@ def kernel(
         smallest tiles. Others are left out if they are not faster.
     replaced
         by parameter of the operator that the kernel lacks: parameters and constants in its place.
+    rows
+        a way whose outermost loop is over rows, for operators that run interleaved, if that of the
+        smallest tiles is not (see `usmp.transform.StreamOperators`).
     """
     params: list[tirx.Var] = []
     arguments: list[int | np.ndarray] = []
@@ -61,11 +70,14 @@ def kernel(
         if number < len(call.constants):
             arguments += [number] if others is None else [values for _, values in others]
     attributes = dict(call.func.attrs)
-    smallest, *faster = (
-        with_schedule(tirx.PrimFunc(params, tiled.body).with_attrs(attributes), tiled.schedule)
-        for tiled in [bodies[-1], *_faster(bodies)]
-    )
-    return Kernel(with_faster_schedules(smallest, faster), tuple(arguments))
+
+    def made(tiled: TiledBody) -> tirx.PrimFunc:
+        func = tirx.PrimFunc(params, tiled.body).with_attrs(attributes)
+        return with_schedule(func, tiled.schedule)
+
+    smallest, *faster = map(made, [bodies[-1], *_faster(bodies)])
+    func = with_faster_schedules(smallest, faster)
+    return Kernel(func if rows is None else with_row_schedule(func, made(rows)), tuple(arguments))
 
 
 def _faster(bodies: Sequence[TiledBody]) -> list[TiledBody]:

@@ -1,0 +1,339 @@
+"""When operators that run interleaved make their steps, and how much of each tensor is kept.
+
+Time is counted in ticks. In tick t, an operator makes `number` steps if t is `start + period * k`
+for one of its runs k; operators that make steps in the same tick do so in their order. So loops of
+all operators are shifted against each other and become one loop, whose iterations are the ticks
+(loop shifting and fusion; in hardware, the pipeline of line buffers). Each step is made once, as
+early as what it reads allows, or later where that keeps less of its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from usmp.analysis.memory.index_values import Values
+from usmp.analysis.memory.memories import Memory
+from usmp.planning.streaming.operator_loop import Bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Maker:
+    """An operator that makes a tensor for others.
+
+    Parameters
+    ----------
+    operator
+        its position.
+    steps
+        that it makes, one after the other.
+    step_bytes
+        that each step makes, which follow each other; None if nothing is there before the last.
+    """
+
+    operator: int
+    steps: int
+    step_bytes: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """That an operator reads what another one makes.
+
+    Parameters
+    ----------
+    maker
+        the other one.
+    reader
+        position of the operator.
+    tensor
+        what is read.
+    needed
+        by step of the reader, how many steps of the maker it and all before it need.
+    first
+        the first step of the maker of which it or a later step reads.
+    steps_per_step
+        steps of the maker for one of the reader, on average.
+    """
+
+    maker: Maker
+    reader: int
+    tensor: Memory
+    needed: Values
+    first: Values
+    steps_per_step: Fraction
+
+
+def reading(maker: Maker, reader: int, tensor: Memory, read: Bytes) -> Reading:
+    """That an operator reads some bytes of a tensor, by its steps."""
+    steps, number = len(read.end), maker.step_bytes
+    if number is None:
+        needed, first = np.full(steps, maker.steps), np.zeros(steps, np.int64)
+    else:
+        ends = np.maximum.accumulate(read.end)
+        begins = np.minimum.accumulate(read.first[::-1])[::-1]
+        needed = np.clip(-(-ends // number), 0, maker.steps)
+        first = np.clip(begins // number, 0, maker.steps)
+    return Reading(maker, reader, tensor, needed, first, _slope(first, maker.steps))
+
+
+def _slope(first: Values, made: int) -> Fraction:
+    """Steps of the maker for one of the reader."""
+    steps = len(first)
+    for period in range(1, steps // 3 + 1):
+        # Without those at the edges, whose windows lie partly outside.
+        inner = first[steps // 3 : steps - steps // 3 + period]
+        differences = inner[period:] - inner[:-period]
+        if differences.size and differences[0] > 0 and (differences == differences[0]).all():
+            return Fraction(int(differences[0]), period)
+    return Fraction(made, steps)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When an operator makes its steps.
+
+    Parameters
+    ----------
+    start
+        the tick of its first run.
+    period
+        ticks from one run to the next.
+    number
+        steps of a run.
+    runs
+        how many.
+    """
+
+    start: int
+    period: int
+    number: int
+    runs: int
+
+    @property
+    def end(self) -> int:
+        """The tick after the last run."""
+        return self.start + self.period * (self.runs - 1) + 1
+
+
+@dataclass(frozen=True)
+class Ring:
+    """What is kept of a tensor: the rows that are still to be read, one after the other.
+
+    When there is no place for the next row, the rows that are still to be read move to the front.
+
+    Parameters
+    ----------
+    rows
+        that it has place for; a row is what a run of its operator makes.
+    moved
+        rows by which they move, at most as many as it has place for; with all of them, nothing is
+        left to move.
+    row_bytes
+        of a row.
+    """
+
+    rows: int
+    moved: int
+    row_bytes: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the whole ring."""
+        return self.rows * self.row_bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Interleaving:
+    """How operators run.
+
+    Parameters
+    ----------
+    timings
+        of each of them.
+    rings
+        of the tensors of which not all is kept.
+    ticks
+        how many there are.
+    """
+
+    timings: Sequence[Timing]
+    rings: Mapping[Memory, Ring]
+    ticks: int
+
+
+def interleave(
+    steps: Sequence[int], readings: Sequence[Reading], start: int, sizes: Mapping[Memory, int]
+) -> Interleaving:
+    """The interleaving that keeps the fewest bytes of what operators make for each other.
+
+    Parameters
+    ----------
+    steps
+        of the operators, in an order in which each comes after those whose tensors it reads.
+    readings
+        what they read of each other.
+    start
+        position of the first of them.
+    sizes
+        bytes of the tensors of which not all needs to be kept.
+    """
+    graph = _Graph(steps, readings, start, sizes)
+    rates = graph.rates()
+    best: tuple[int, int, Interleaving] | None = None
+    for scale in sorted({1 / rate for rate in rates}, reverse=True):
+        found = graph.interleaving([rate * scale for rate in rates])
+        kept = sum(found.rings[t].size_bytes if t in found.rings else sizes[t] for t in sizes)
+        if best is None or (kept, found.ticks) < best[:2]:
+            best = kept, found.ticks, found
+    assert best is not None
+    return best[2]
+
+
+class _Graph:
+    def __init__(
+        self,
+        steps: Sequence[int],
+        readings: Sequence[Reading],
+        start: int,
+        sizes: Mapping[Memory, int],
+    ) -> None:
+        self.steps = steps
+        self.start = start
+        self.sizes = sizes
+        self.reads: list[list[Reading]] = [[] for _ in steps]
+        self.read_by: list[list[Reading]] = [[] for _ in steps]
+        self.by_tensor: dict[Memory, list[Reading]] = {}
+        for edge in readings:
+            self.reads[edge.reader - start].append(edge)
+            self.read_by[edge.maker.operator - start].append(edge)
+            if edge.maker.step_bytes is not None and edge.tensor in sizes:
+                self.by_tensor.setdefault(edge.tensor, []).append(edge)
+
+    def rates(self) -> list[Fraction]:
+        """Steps of each operator for one of the last, on average."""
+        rates: dict[int, Fraction] = {}
+        for root in reversed(range(len(self.steps))):
+            if root in rates:
+                continue
+            rates[root] = Fraction(1)
+            pending = [root]
+            while pending:
+                index = pending.pop()
+                others = [
+                    *((e.maker.operator - self.start, e.steps_per_step) for e in self.reads[index]),
+                    *((e.reader - self.start, 1 / e.steps_per_step) for e in self.read_by[index]),
+                ]
+                for other, factor in others:
+                    if other not in rates:
+                        rates[other] = rates[index] * factor
+                        pending.append(other)
+        return [rates[index] for index in range(len(self.steps))]
+
+    def interleaving(self, rates: Sequence[Fraction]) -> Interleaving:
+        """That of the operators if they make this many steps in a tick."""
+        timings: list[Timing] = []
+        for index, (steps, rate) in enumerate(zip(self.steps, rates, strict=True)):
+            number = min(rate.numerator, steps)
+            timing = Timing(0, rate.denominator, number, -(-steps // number))
+            starts = (
+                _earliest(timings[edge.maker.operator - self.start], timing, edge)
+                for edge in self.reads[index]
+            )
+            timings.append(_at(timing, max(0, *starts, 0)))
+        rings = {tensor: self._ring(timings, tensor) for tensor in self.by_tensor}
+        for index in reversed(range(len(timings))):
+            latest = min(
+                (
+                    _latest(timings[index], timings[edge.reader - self.start], edge)
+                    for edge in self.read_by[index]
+                ),
+                default=0,
+            )
+            if latest <= timings[index].start:
+                continue
+            # Later, it keeps less of its results, but what it reads is kept for longer.
+            later = [*timings]
+            later[index] = _at(timings[index], latest)
+            tensors = {e.tensor for e in (*self.reads[index], *self.read_by[index])}
+            changed = {t: self._ring(later, t) for t in self.by_tensor if t in tensors}
+            if self._kept(changed) <= self._kept({t: rings[t] for t in changed}):
+                timings, rings = later, {**rings, **changed}
+        first = min(timing.start for timing in timings)
+        timings = [_at(timing, timing.start - first) for timing in timings]
+        small = [t for t, ring in rings.items() if ring.size_bytes < self.sizes[t]]
+        moving = {t: self._moving(timings, t, rings[t]) for t in small}
+        return Interleaving(timings, moving, max(timing.end for timing in timings))
+
+    def _kept(self, rings: Mapping[Memory, Ring]) -> int:
+        return sum(min(ring.size_bytes, self.sizes[t]) for t, ring in rings.items())
+
+    def _ring(self, timings: Sequence[Timing], tensor: Memory) -> Ring:
+        """The smallest ring of a tensor, which moves by one row at a time."""
+        maker = self.by_tensor[tensor][0].maker
+        number = timings[maker.operator - self.start].number
+        runs, first = self._still_read(timings, tensor)
+        assert maker.step_bytes is not None
+        return Ring(max(int((runs - first).max()) + 1, 1), 1, number * maker.step_bytes)
+
+    def _moving(self, timings: Sequence[Timing], tensor: Memory, ring: Ring) -> Ring:
+        """A ring that moves as rarely as it can."""
+        runs, first = self._still_read(timings, tensor)
+        moved = next(
+            moved
+            for moved in range(ring.rows, 0, -1)
+            if (front(runs, ring.rows, moved) <= first).all()
+        )
+        return Ring(ring.rows, moved, ring.row_bytes)
+
+    def _still_read(self, timings: Sequence[Timing], tensor: Memory) -> tuple[Values, Values]:
+        """The runs of the maker of a tensor, and the first row that is read when each ends."""
+        edges = self.by_tensor[tensor]
+        maker = edges[0].maker
+        timing = timings[maker.operator - self.start]
+        runs = np.arange(timing.runs)
+        ticks = timing.start + timing.period * runs
+        first = np.full(timing.runs, timing.runs, np.int64)
+        for edge in edges:
+            reader = timings[edge.reader - self.start]
+            begins = np.arange(reader.runs) * reader.number
+            rows = np.append(edge.first[begins] // timing.number, timing.runs)
+            next_run = np.clip(-(-(ticks - reader.start) // reader.period), 0, reader.runs)
+            np.minimum(first, rows[next_run], out=first)
+        return runs, first
+
+
+def front(run: Values, rows: int, moved: int) -> Values:
+    """The first row in a ring when a run of its operator ends."""
+    found: Values = np.maximum((run - rows) // moved + 1, 0) * moved
+    return found
+
+
+def _at(timing: Timing, start: int) -> Timing:
+    return Timing(start, timing.period, timing.number, timing.runs)
+
+
+def _runs_needed(maker: Timing, reader: Timing, edge: Reading) -> Values:
+    """By run of the reader, the run of the maker that it has to come after; -1 for none."""
+    steps = len(edge.needed)
+    last = np.minimum((np.arange(reader.runs) + 1) * reader.number, steps) - 1
+    runs: Values = -(-edge.needed[last] // maker.number) - 1
+    return runs
+
+
+def _earliest(maker: Timing, reader: Timing, edge: Reading) -> int:
+    """The tick in which the reader may begin."""
+    needed = _runs_needed(maker, reader, edge)
+    ticks = np.where(needed < 0, 0, maker.start + maker.period * needed)
+    return int((ticks - reader.period * np.arange(reader.runs)).max())
+
+
+def _latest(maker: Timing, reader: Timing, edge: Reading) -> int:
+    """The tick in which the maker has to begin."""
+    needed = _runs_needed(maker, reader, edge)
+    ticks = reader.start + reader.period * np.arange(reader.runs) - maker.period * needed
+    some = needed >= 0
+    return int(ticks[some].min()) if some.any() else maker.start

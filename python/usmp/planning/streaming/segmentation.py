@@ -1,0 +1,117 @@
+"""Which operators run interleaved? By dynamic programming over the operators in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TypeAlias
+
+from usmp.planning.streaming.segment_bytes import segment_bytes
+from usmp.planning.streaming.streamed_main import StreamedMain
+
+Interval: TypeAlias = tuple[int, int]
+"""The first operator, and the one after the last."""
+
+_MOST_OPERATORS = 48
+"""Of a segment."""
+
+_MOST_WORK = 200_000
+"""Operators of all segments that are looked at."""
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """Segments of a main function.
+
+    Parameters
+    ----------
+    segments
+        of more than one operator, in their order.
+    bound_bytes
+        no plan of the module with these segments has less.
+    is_complete
+        whether all segments were looked at, so that no choice has a lower bound.
+    """
+
+    segments: tuple[Interval, ...]
+    bound_bytes: int
+    is_complete: bool
+
+
+def least_segmentation(main: StreamedMain) -> Segmentation:
+    """The segments with the lowest bound, and of these those that move and stream the least."""
+    costs = _Costs(main)
+    count = len(main.operators)
+    best = _least(costs, count)
+    # Phase two: not more than that, and as little streaming as that takes.
+    chosen = _cheapest(costs, count, best)
+    return Segmentation(tuple(i for i in chosen if i[1] - i[0] > 1), int(best), costs.complete)
+
+
+class _Costs:
+    def __init__(self, main: StreamedMain) -> None:
+        self.main = main
+        self.work = 0
+        self.complete = True
+        self._known: dict[Interval, float] = {}
+
+    def of(self, start: int, stop: int) -> float:
+        key = start, stop
+        if key not in self._known:
+            self._known[key] = self._of(start, stop)
+        return self._known[key]
+
+    def _of(self, start: int, stop: int) -> float:
+        if stop - start > 1:
+            if stop - start > _MOST_OPERATORS or self.work > _MOST_WORK:
+                self.complete = False
+                return inf
+            self.work += stop - start
+            if self.main.segment(start, stop) is None:
+                return inf
+        return segment_bytes(self.main, start, stop)
+
+    def moved(self, start: int, stop: int) -> int:
+        """Bytes that a segment moves, and a small price for each operator in it."""
+        if stop - start == 1:
+            return 0
+        segment = self.main.segment(start, stop)
+        assert segment is not None
+        moved = 0
+        for ring in segment.interleaving.rings.values():
+            moved += (ring.rows - ring.moved) * ring.row_bytes
+        return (stop - start) * 1000 + moved
+
+
+def _least(costs: _Costs, count: int) -> float:
+    best = [0.0] + [inf] * count
+    for stop in range(1, count + 1):
+        for start in range(stop - 1, -1, -1):
+            if costs.main.operators[start].loop is None and stop - start > 1:
+                break
+            if best[start] < best[stop]:
+                best[stop] = min(best[stop], max(best[start], costs.of(start, stop)))
+    return best[count]
+
+
+def _cheapest(costs: _Costs, count: int, limit: float) -> list[Interval]:
+    best = [0.0] + [inf] * count
+    back = [0] * (count + 1)
+    # Segments without an operator that alone takes more would save nothing.
+    large = [index for index in range(count) if costs.of(index, index + 1) > limit]
+    for stop in range(1, count + 1):
+        for start in range(stop - 1, -1, -1):
+            if costs.main.operators[start].loop is None and stop - start > 1:
+                break
+            if stop - start > 1 and not any(start <= index < stop for index in large):
+                continue
+            if best[start] < inf and costs.of(start, stop) <= limit:
+                price = best[start] + costs.moved(start, stop)
+                if price < best[stop]:
+                    best[stop], back[stop] = price, start
+    found: list[Interval] = []
+    stop = count
+    while stop:
+        found.append((back[stop], stop))
+        stop = back[stop]
+    return found[::-1]

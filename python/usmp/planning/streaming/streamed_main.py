@@ -1,0 +1,310 @@
+"""The statements of a main function, as operators that may run interleaved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.buffer_extraction import is_plannable
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions, module_facts
+from usmp.analysis.memory.main_statements import MainStatement, main_statements
+from usmp.analysis.memory.memories import Memory
+from usmp.objects.attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    ALIGNMENT_ATTR,
+    CONSTANT_DATA_ATTR,
+    EXTERN_KERNELS_ATTR,
+    FIXED_OFFSET_ATTR,
+    INPUT_TENSOR_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    OUTPUT_TENSOR_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.objects.schedule import row_schedule
+from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
+from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
+
+_NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
+"""Annotations of what is live all the time."""
+
+_STAYS = (
+    *_NOT_COUNTED,
+    *(INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, FIXED_OFFSET_ATTR, ALIGNMENT_ATTR),
+)
+"""Annotations of allocations that are no tensors between operators."""
+
+
+@dataclass(frozen=True, eq=False)
+class MainOperator:
+    """A statement of a main function.
+
+    Parameters
+    ----------
+    statement
+        what it does.
+    loop
+        its PrimFunc as a loop; None if it is none, or does more than read and write what
+        it is called with.
+    memories
+        by index of a parameter, the memory to whose first byte it points.
+    """
+
+    statement: MainStatement
+    loop: OperatorLoop | None
+    memories: Mapping[int, Memory]
+
+    def reads(self, memory: Memory) -> bool:
+        """Whether it may read a memory that it is called with."""
+        assert self.loop is not None
+        return any(m.same_as(memory) and i in self.loop.reads for i, m in self.memories.items())
+
+    def written_by(self, memory: Memory) -> int | None:
+        """The parameter by which it writes a memory, if that is one that it does not read."""
+        assert self.loop is not None
+        indices = [i for i, m in self.memories.items() if m.same_as(memory)]
+        is_only = len(indices) == 1 and indices[0] in self.loop.writes
+        return indices[0] if is_only and indices[0] not in self.loop.reads else None
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Operators of a main function that follow each other, and how they run interleaved.
+
+    Parameters
+    ----------
+    operators
+        in their order.
+    inside
+        the memories that nothing else uses.
+    interleaving
+        of the operators.
+    makers
+        of the memories that one of them writes and others read: its position among them.
+    """
+
+    operators: Sequence[MainOperator]
+    inside: Sequence[Memory]
+    interleaving: Interleaving
+    makers: Mapping[Memory, int]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedMain:
+    """The operators of a main function in their order.
+
+    Parameters
+    ----------
+    mod
+        the module.
+    operators
+        its statements that are no declarations.
+    allocations
+        the memories that main allocates.
+    """
+
+    mod: IRModule
+    facts: ModuleFacts
+    operators: Sequence[MainOperator]
+    allocations: Mapping[Memory, tirx.AllocBuffer | None]
+    preserve_inputs: bool = False
+    _segments: dict[tuple[int, int], Segment | None] = field(default_factory=dict)
+
+    @cached_property
+    def users(self) -> Mapping[Memory, list[int]]:
+        """The operators that access a memory."""
+        found: dict[Memory, list[int]] = {}
+        for index, operator in enumerate(self.operators):
+            for memory in operator.statement.spans:
+                found.setdefault(memory, []).append(index)
+        return found
+
+    @cached_property
+    def sizes(self) -> Mapping[Memory, int]:
+        """Bytes of the memories that may be those of others at other times."""
+        return {
+            memory: size_bytes(memory)
+            for memory, allocation in self.allocations.items()
+            if allocation is not None
+            and is_plannable(allocation)
+            and has_static_size(memory)
+            and not any(name in allocation.annotations for name in _NOT_COUNTED)
+        }
+
+    @cached_property
+    def _between(self) -> frozenset[Memory]:
+        """Tensors between operators."""
+        return frozenset(
+            memory for memory in self.sizes if not any(self._has(memory, name) for name in _STAYS)
+        )
+
+    @cached_property
+    def spans(self) -> Mapping[Memory, tuple[int, int]]:
+        """The first operator that finds or puts something in a memory, and the one after the last;
+        inputs are found before the first."""
+        found = {}
+        for memory, users in self.users.items():
+            if memory in self.sizes:
+                is_input, is_output = (
+                    self._has(memory, name) for name in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR)
+                )
+                kept = is_output or (is_input and self.preserve_inputs)
+                end = len(self.operators) + 1 if kept else users[-1] + 1
+                found[memory] = -1 if is_input else users[0], end
+        return found
+
+    def live_through(self, start: int, stop: int) -> int:
+        """Bytes that are live before and after some operators, and that they do not use."""
+        return sum(
+            self.sizes[memory]
+            for memory, (first, end) in self.spans.items()
+            if first < start
+            and end > stop
+            and not any(start <= user < stop for user in self.users[memory])
+        )
+
+    def _has(self, memory: Memory, annotation: str) -> bool:
+        allocation = self.allocations.get(memory)
+        return allocation is not None and annotation in allocation.annotations
+
+    def segment(self, start: int, stop: int) -> Segment | None:
+        """The operators from `start` to before `stop` as a segment; None if they cannot be one."""
+        if (start, stop) not in self._segments:
+            self._segments[start, stop] = self._segment(start, stop)
+        return self._segments[start, stop]
+
+    def _segment(self, start: int, stop: int) -> Segment | None:
+        if self.apart[stop - 1] > start:
+            return None
+        readings = [
+            r for i in range(start, stop) for r in self.readings[i] if r.maker.operator >= start
+        ]
+        if not readings:
+            return None
+        operators = self.operators[start:stop]
+        tensors = dict.fromkeys(r.tensor for r in readings)
+        inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
+        sizes = {m: self.sizes[m] for m in inside if m in tensors}
+        steps = [operator.loop.steps for operator in operators if operator.loop is not None]
+        found = interleave(steps, readings, start, sizes)
+        makers = {r.tensor: r.maker.operator - start for r in readings}
+        return Segment(operators, inside, found, makers)
+
+    def made_in(self, start: int, stop: int) -> list[Memory]:
+        """The memories that are first used by some operators."""
+        return [m for i in range(start, stop) for m in self._first_used[i]]
+
+    @cached_property
+    def _first_used(self) -> list[list[Memory]]:
+        found: list[list[Memory]] = [[] for _ in self.operators]
+        for memory, users in self.users.items():
+            found[users[0]].append(memory)
+        return found
+
+    @cached_property
+    def _flow(self) -> tuple[list[list[Reading]], list[int]]:
+        """What each operator reads of others, and by operator, the first one that may be in a
+        segment with it and all between."""
+        readings: list[list[Reading]] = [[] for _ in self.operators]
+        apart = [0 if operator.loop else index + 1 for index, operator in enumerate(self.operators)]
+        for memory, users in self.users.items():
+            written = [i for i in users if _may_write(self.operators[i], memory)]
+            if not written or len(users) == 1:
+                continue
+            maker = self._maker(memory, users, written)
+            for before, index in pairwise(users):
+                # What one operator writes before all others read it.
+                if maker is None and any(before <= i <= index for i in written):
+                    apart[index] = max(apart[index], before + 1)
+            if maker is None:
+                continue
+            for index in users[1:]:
+                loop = self.operators[index].loop
+                if loop is None:
+                    continue
+                for parameter, passed in self.operators[index].memories.items():
+                    if passed.same_as(memory) and parameter in loop.reads:
+                        read = reading(maker, index, memory, loop.reads[parameter])
+                        readings[index].append(read)
+        for index in range(1, len(apart)):
+            apart[index] = max(apart[index], apart[index - 1])
+        return readings, apart
+
+    def _maker(self, memory: Memory, users: list[int], written: list[int]) -> Maker | None:
+        """What makes a tensor; None if it does not, in steps, before others read it."""
+        first = users[0]
+        loop = self.operators[first].loop
+        if written != [first] or loop is None or not has_static_size(memory):
+            return None
+        parameter = self.operators[first].written_by(memory)
+        others = (self.operators[i] for i in users)
+        if parameter is None or not all(o.loop is None or _knows(o, memory) for o in others):
+            return None
+        return Maker(first, loop.steps, loop.step_bytes(parameter, size_bytes(memory)))
+
+    @property
+    def readings(self) -> list[list[Reading]]:
+        """What each operator reads of others."""
+        return self._flow[0]
+
+    @property
+    def apart(self) -> list[int]:
+        """By operator, the first one that may be in a segment with it."""
+        return self._flow[1]
+
+    def _is_inside(self, memory: Memory, start: int, stop: int) -> bool:
+        """Whether it is a tensor that only these operators use."""
+        users = self.users[memory]
+        return memory in self._between and start <= users[0] and users[-1] < stop
+
+
+def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain | None:
+    """The main function of a module; None if it is not known what its statements do.
+
+    Raises
+    ------
+    ValueError
+        a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    """
+    facts = module_facts(mod)
+    found = main_statements(facts)
+    if found is None:
+        return None
+    loops: dict[str, OperatorLoop | None] = {}
+    operators = [_operator(statement, facts, loops) for statement in found.statements]
+    return StreamedMain(mod, facts, operators, found.memories, preserve_inputs)
+
+
+def _operator(
+    statement: MainStatement, facts: ModuleFacts, loops: dict[str, OperatorLoop | None]
+) -> MainOperator:
+    name = statement.callee
+    if name is None or statement.effect:
+        return MainOperator(statement, None, {})
+    if name not in loops:
+        func = facts.of(name).func
+        attributes = func.attrs or {}
+        is_own = not any(a in attributes for a in (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR))
+        rows = row_schedule(func)
+        own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
+        loops[name] = operator_loop(own) if is_own else None
+    memories = {a.index: a.memory for a in statement.arguments if a.byte_offset == 0}
+    return MainOperator(statement, loops[name], memories)
+
+
+def _may_write(operator: MainOperator, memory: Memory) -> bool:
+    return any(a.may_write and a.memory.same_as(memory) for a in operator.statement.accesses)
+
+
+def _knows(operator: MainOperator, memory: Memory) -> bool:
+    """Whether it accesses a memory only by parameters that point to its start."""
+    assert operator.loop is not None
+    passed = [a for a in operator.statement.arguments if a.memory.same_as(memory)]
+    return bool(passed) and all(
+        a.byte_offset == 0 and a.index not in operator.loop.unknown for a in passed
+    )

@@ -1,0 +1,67 @@
+"""A module in which operators of `__tvm_main__` run interleaved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, IRModule, TupleType
+
+from usmp.analysis.memory.calls import CallResolver, possible_calls, prim_funcs
+from usmp.analysis.memory.main_statements import DECLARATIONS
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.planning.session import with_main
+from usmp.planning.streaming.streamed_function import StreamedFunction
+from usmp.planning.streaming.streamed_main import Segment, StreamedMain
+from usmp.support.unique_names import UniqueNames
+from usmp.tir.nodes import sequence
+
+
+def with_segments(
+    main: StreamedMain, segments: Mapping[tuple[int, int], tuple[Segment, StreamedFunction]]
+) -> IRModule:
+    """The module of `main` with a PrimFunc for each segment, and without those that nothing calls
+    any more.
+
+    Parameters
+    ----------
+    segments
+        by the first operator and the one after the last.
+    """
+    mod = main.mod
+    names = UniqueNames(str(variable.name_hint) for variable in mod.functions)
+    functions = dict(mod.functions.items())
+    statements = [operator.statement.stmt for operator in main.operators]
+    gone = {m for segment, _ in segments.values() for m in segment.inside}
+    for (start, stop), (segment, made) in sorted(segments.items(), reverse=True):
+        first, last = (segment.operators[i].statement.callee for i in (0, -1))
+        variable = GlobalVar(names.unique(f"{first}_to_{last}"))
+        functions[variable] = made.func
+        statements[start:stop] = [
+            tirx.Evaluate(Call(variable, list(made.arguments), ret_ty=TupleType([])))
+        ]
+    func = mod[MAIN_FUNCTION_NAME]
+    declarations = [
+        stmt
+        for stmt in tirx.stmt_list(func.body)
+        if isinstance(stmt, DECLARATIONS)
+        and not (isinstance(stmt, tirx.AllocBuffer) and stmt.buffer in gone)
+    ]
+    changed = IRModule(functions, attrs=mod.attrs)
+    return _without_unused(
+        with_main(changed, func.with_body(sequence([*declarations, *statements]))), mod
+    )
+
+
+def _without_unused(mod: IRModule, before: IRModule) -> IRModule:
+    """`mod` without PrimFuncs that something called before and that nothing calls now."""
+    unused = _called(before) - _called(mod)
+    functions = {v: f for v, f in mod.functions.items() if str(v.name_hint) not in unused}
+    return IRModule(functions, attrs=mod.attrs)
+
+
+def _called(mod: IRModule) -> set[str]:
+    functions = prim_funcs(mod)
+    resolver = CallResolver(functions)
+    calls = (resolver.resolve(c) for f in functions.values() for c in possible_calls(f.body))
+    return {call.callee for call in calls if call is not None}
