@@ -1,6 +1,7 @@
-/* Copies of bytes and runs of one byte.
+/* Copies of bytes and words, and runs of one byte.
  *
  * tvmgen_copy: y[i] = x[i] for i < n in this order, so that y may lie before x in one memory.
+ * tvmgen_copy_words: the same; addresses and n are multiples of 4.
  * tvmgen_fill: y[i] = value for i < n. */
 #include <stdint.h>
 #include <string.h>
@@ -62,6 +63,35 @@ TVMGEN_INLINE void tvmgen_copy(void* y, const void* x, int32_t n) {
     to += 2;
   }
   if (n & 1) *to = *from;
+#else
+  memmove(y, x, (size_t)n);
+#endif
+}
+
+TVMGEN_INLINE void tvmgen_copy_words(void* y, const void* x, int32_t n) {
+#if defined(TVMGEN_THUMB2)
+  for (; n >= 64; n -= 64) {
+    __asm__ __volatile__(
+        "ldmia %1!, {r3, r4, r5, r6, r8, r10, r12, lr}\n\t"
+        "stmia %0!, {r3, r4, r5, r6, r8, r10, r12, lr}\n\t"
+        "ldmia %1!, {r3, r4, r5, r6, r8, r10, r12, lr}\n\t"
+        "stmia %0!, {r3, r4, r5, r6, r8, r10, r12, lr}"
+        : "+r"(y), "+r"(x)
+        :
+        : "r3", "r4", "r5", "r6", "r8", "r10", "r12", "lr", "memory");
+  }
+  for (; n >= 16; n -= 16) {
+    __asm__ __volatile__("ldmia %1!, {r3, r4, r5, r6}\n\tstmia %0!, {r3, r4, r5, r6}"
+                         : "+r"(y), "+r"(x)
+                         :
+                         : "r3", "r4", "r5", "r6", "memory");
+  }
+  for (; n > 0; n -= 4) {
+    __asm__ __volatile__("ldmia %1!, {r3}\n\tstmia %0!, {r3}"
+                         : "+r"(y), "+r"(x)
+                         :
+                         : "r3", "memory");
+  }
 #else
   memmove(y, x, (size_t)n);
 #endif

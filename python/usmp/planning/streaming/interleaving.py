@@ -28,6 +28,8 @@ class Maker:
     ----------
     operator
         its position.
+    parameter
+        by which it writes the tensor.
     steps
         that it makes, one after the other.
     step_bytes
@@ -35,6 +37,7 @@ class Maker:
     """
 
     operator: int
+    parameter: int
     steps: int
     step_bytes: int | None
 
@@ -49,6 +52,8 @@ class Reading:
         the other one.
     reader
         position of the operator.
+    parameter
+        by which it reads.
     tensor
         what is read.
     needed
@@ -61,13 +66,14 @@ class Reading:
 
     maker: Maker
     reader: int
+    parameter: int
     tensor: Memory
     needed: Values
     first: Values
     steps_per_step: Fraction
 
 
-def reading(maker: Maker, reader: int, tensor: Memory, read: Bytes) -> Reading:
+def reading(maker: Maker, reader: int, parameter: int, tensor: Memory, read: Bytes) -> Reading:
     """That an operator reads some bytes of a tensor, by its steps."""
     steps, number = len(read.end), maker.step_bytes
     if number is None:
@@ -77,10 +83,10 @@ def reading(maker: Maker, reader: int, tensor: Memory, read: Bytes) -> Reading:
         begins = np.minimum.accumulate(read.first[::-1])[::-1]
         needed = np.clip(-(-ends // number), 0, maker.steps)
         first = np.clip(begins // number, 0, maker.steps)
-    return Reading(maker, reader, tensor, needed, first, _slope(first, maker.steps))
+    return Reading(maker, reader, parameter, tensor, needed, first, slope(first, maker.steps))
 
 
-def _slope(first: Values, made: int) -> Fraction:
+def slope(first: Values, made: int) -> Fraction:
     """Steps of the maker for one of the reader."""
     steps = len(first)
     for period in range(1, steps // 3 + 1):
@@ -90,6 +96,35 @@ def _slope(first: Values, made: int) -> Fraction:
         if differences.size and differences[0] > 0 and (differences == differences[0]).all():
             return Fraction(int(differences[0]), period)
     return Fraction(made, steps)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """When an operator makes the parts of a run, such as the pixels of a row.
+
+    A tick of a segment that runs by columns has ticks of its own, one after the other.
+
+    Parameters
+    ----------
+    start
+        the first of them in which the operator makes parts.
+    period
+        from one to the next.
+    number
+        parts that are made at once.
+    parts
+        of a run.
+    """
+
+    start: int
+    period: int
+    number: int
+    parts: int
+
+    @property
+    def end(self) -> int:
+        """The tick after the last one in which parts are made."""
+        return self.start + self.period * (-(-self.parts // self.number) - 1) + 1
 
 
 @dataclass(frozen=True)
@@ -106,12 +141,15 @@ class Timing:
         steps of a run.
     runs
         how many.
+    columns
+        when, within the tick, it makes the parts of a run; None if a run is one part.
     """
 
     start: int
     period: int
     number: int
     runs: int
+    columns: Columns | None = None
 
     @property
     def end(self) -> int:
@@ -121,29 +159,35 @@ class Timing:
 
 @dataclass(frozen=True)
 class Ring:
-    """What is kept of a tensor: the rows that are still to be read, one after the other.
+    """What is kept of a tensor: the parts that are still to be read, one after the other.
 
-    When there is no place for the next row, the rows that are still to be read move to the front.
+    When there is no place for the next parts, those that are still to be read move to the front.
 
     Parameters
     ----------
-    rows
-        that it has place for; a row is what a run of its operator makes.
+    places
+        for so many parts; a part is a row, or in a segment that runs by columns what its operator
+        makes in a tick for a column.
     moved
-        rows by which they move, at most as many as it has place for; with all of them, nothing is
+        parts by which they move, at most as many as there are places; with all of them, nothing is
         left to move.
-    row_bytes
-        of a row.
+    part_bytes
+        of a part.
     """
 
-    rows: int
+    places: int
     moved: int
-    row_bytes: int
+    part_bytes: int
 
     @property
     def size_bytes(self) -> int:
         """Of the whole ring."""
-        return self.rows * self.row_bytes
+        return self.places * self.part_bytes
+
+    def moved_bytes(self, parts: int) -> int:
+        """Bytes that move while so many parts are made."""
+        times = -(-max(parts - self.places, 0) // self.moved)
+        return times * (self.places - self.moved) * self.part_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +202,14 @@ class Interleaving:
         of the tensors of which not all is kept.
     ticks
         how many there are.
+    columns
+        ticks of each tick, if operators run by columns; else 1.
     """
 
     timings: Sequence[Timing]
     rings: Mapping[Memory, Ring]
     ticks: int
+    columns: int = 1
 
 
 def interleave(
@@ -237,8 +284,9 @@ class _Graph:
         """That of the operators if they make this many steps in a tick."""
         timings: list[Timing] = []
         for index, (steps, rate) in enumerate(zip(self.steps, rates, strict=True)):
-            number = min(rate.numerator, steps)
-            timing = Timing(0, rate.denominator, number, -(-steps // number))
+            period = self._period(index, rate, rates)
+            number = min(int(rate * period), steps)
+            timing = Timing(0, period, number, -(-steps // number))
             starts = (
                 _earliest(timings[edge.maker.operator - self.start], timing, edge)
                 for edge in self.reads[index]
@@ -268,6 +316,18 @@ class _Graph:
         moving = {t: self._moving(timings, t, rings[t]) for t in small}
         return Interleaving(timings, moving, max(timing.end for timing in timings))
 
+    def _period(self, index: int, rate: Fraction, rates: Sequence[Fraction]) -> int:
+        """From one run of an operator to the next: that of an operator beside it, if it has several
+        steps for each of that one, so that both have rows of one length."""
+        if rate.numerator == 1:
+            return rate.denominator
+        beside = [
+            *(edge.maker.operator - self.start for edge in self.reads[index]),
+            *(edge.reader - self.start for edge in self.read_by[index]),
+        ]
+        periods = (rates[other].denominator for other in beside if rates[other].numerator == 1)
+        return next((p for p in periods if p % rate.denominator == 0), rate.denominator)
+
     def _kept(self, rings: Mapping[Memory, Ring]) -> int:
         return sum(min(ring.size_bytes, self.sizes[t]) for t, ring in rings.items())
 
@@ -284,10 +344,10 @@ class _Graph:
         runs, first = self._still_read(timings, tensor)
         moved = next(
             moved
-            for moved in range(ring.rows, 0, -1)
-            if (front(runs, ring.rows, moved) <= first).all()
+            for moved in range(ring.places, 0, -1)
+            if (front(runs, ring.places, moved) <= first).all()
         )
-        return Ring(ring.rows, moved, ring.row_bytes)
+        return Ring(ring.places, moved, ring.part_bytes)
 
     def _still_read(self, timings: Sequence[Timing], tensor: Memory) -> tuple[Values, Values]:
         """The runs of the maker of a tensor, and the first row that is read when each ends."""
@@ -306,9 +366,9 @@ class _Graph:
         return runs, first
 
 
-def front(run: Values, rows: int, moved: int) -> Values:
-    """The first row in a ring when a run of its operator ends."""
-    found: Values = np.maximum((run - rows) // moved + 1, 0) * moved
+def front(part: Values, places: int, moved: int) -> Values:
+    """The first part in a ring when a part is made."""
+    found: Values = np.maximum((part - places) // moved + 1, 0) * moved
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from tvm import tirx
@@ -11,6 +12,7 @@ from tvm import tirx
 from usmp.analysis.memory.accessed_bytes import accessed_bytes
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import NotKnown, Values
+from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess
 
 MOST_STEPS = 1 << 14
@@ -48,6 +50,8 @@ class OperatorLoop:
         its other statements, in their order.
     steps
         iterations of the loop.
+    columns
+        iterations of the loop in it, mostly the columns of a row, if its body is a loop; else 1.
     reads, writes
         by index of a parameter. A parameter whose bytes are not known, or whose address is given
         away, is in neither, but in `unknown`.
@@ -55,6 +59,7 @@ class OperatorLoop:
         indices of such parameters.
     """
 
+    facts: FunctionFacts
     func: tirx.PrimFunc
     declarations: Sequence[tirx.Stmt]
     allocations: Sequence[tirx.Stmt]
@@ -62,9 +67,27 @@ class OperatorLoop:
     loop: tirx.For
     after: Sequence[tirx.Stmt]
     steps: int
+    columns: int
     reads: Mapping[int, Bytes]
     writes: Mapping[int, Bytes]
     unknown: frozenset[int]
+
+    @cached_property
+    def by_columns(self) -> tuple[Mapping[int, Bytes], Mapping[int, Bytes]] | None:
+        """Reads and writes by column of each step; None if they are not known."""
+        if self.columns == 1:
+            return None
+        accesses = _Accesses(self.facts, self.loop, self.steps, self.columns)
+        found: tuple[dict[int, Bytes], dict[int, Bytes]] = ({}, {})
+        try:
+            for known, is_write, into in zip(
+                (self.reads, self.writes), (False, True), found, strict=True
+            ):
+                for index in known:
+                    into[index] = accesses.of(self.func.params[index], is_write)
+        except NotKnown:
+            return None
+        return found
 
     def step_bytes(self, index: int, size_bytes: int) -> int | None:
         """Bytes of a parameter that each step writes, one after the other until all of it is
@@ -96,27 +119,22 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     if trace.escaped - set(facts.func.params) or facts.callees:
         return None
     steps = int(parts.loop.extent)
-    everything = [access for accesses in trace.accesses.values() for access in accesses]
-    inside = [a.statement.order for a in everything if _is_inside(a, parts.loop)]
-    start = min(inside, default=0)
+    inner = parts.loop.body
+    columns = int(inner.extent) if _is_loop(inner) else 1
+    accesses = _Accesses(facts, parts.loop, steps)
     reads: dict[int, Bytes] = {}
     writes: dict[int, Bytes] = {}
     unknown: set[int] = set()
     for index, param in enumerate(facts.func.params):
-        accesses = trace.accesses.get(param, ())
-        if param in trace.escaped:
-            unknown.add(index)
-            continue
         try:
-            for found, is_write in ((reads, False), (writes, True)):
-                chosen = [access for access in accesses if access.is_write == is_write]
-                if chosen:
-                    found[index] = _bytes_of(chosen, parts.loop, start, trace.bound, steps)
+            known = {w: accesses.of(param, w) for w in (False, True) if accesses.has(param, w)}
         except NotKnown:
             unknown.add(index)
-    known = {index: b for index, b in reads.items() if index not in unknown}
-    written = {index: b for index, b in writes.items() if index not in unknown}
+            continue
+        reads.update({index: known[False]} if False in known else {})
+        writes.update({index: known[True]} if True in known else {})
     return OperatorLoop(
+        facts,
         facts.func,
         parts.declarations,
         parts.allocations,
@@ -124,8 +142,9 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
         parts.loop,
         parts.after,
         steps,
-        known,
-        written,
+        columns if columns > 1 and steps * columns <= MOST_STEPS else 1,
+        reads,
+        writes,
         frozenset(unknown),
     )
 
@@ -169,27 +188,59 @@ def _is_loop(stmt: tirx.Stmt) -> bool:
     return all(isinstance(b, tirx.IntImm) for b in bounds) and int(stmt.min) == 0 and int(step) == 1
 
 
-def _bytes_of(
-    accesses: Sequence[TracedAccess],
-    loop: tirx.For,
-    start: int,
-    bound: Mapping[tirx.Var, tirx.Expr],
-    steps: int,
-) -> Bytes:
-    """The union of some accesses, by step; statements from `start` on are in the loop or after."""
-    first = np.full(steps, UNBOUNDED, np.int64)
-    end = np.full(steps, -UNBOUNDED, np.int64)
-    for access in accesses:
-        if _is_inside(access, loop):
-            found = accessed_bytes(access, bound, 1)
-            np.minimum(first, found[0], out=first)
-            np.maximum(end, found[1], out=end)
-        else:
-            found = accessed_bytes(access, bound, 0)
-            at = 0 if access.statement.order < start else steps - 1
-            first[at] = min(first[at], int(found[0]))
-            end[at] = max(end[at], int(found[1]))
-    return Bytes(first, end)
+class _Accesses:
+    """What a PrimFunc accesses in each step of its loop.
+
+    Parameters
+    ----------
+    columns
+        of a step that are looked at one by one; what comes before or after the loop in it counts
+        as a part of the first or last one.
+    """
+
+    def __init__(self, facts: FunctionFacts, loop: tirx.For, steps: int, columns: int = 1) -> None:
+        self.trace = facts.overlap.trace
+        self.loop = loop
+        self.shape = (steps,) if columns == 1 else (steps, columns)
+        everything = [access for found in self.trace.accesses.values() for access in found]
+        inside = [a.statement.order for a in everything if _is_inside(a, loop)]
+        self.start = min(inside, default=0)
+
+    def has(self, memory: Memory, is_write: bool) -> bool:
+        """Whether it reads a memory, or writes to it.
+
+        Raises
+        ------
+        NotKnown
+            the address of the memory is kept.
+        """
+        if memory in self.trace.escaped:
+            raise NotKnown
+        return any(a.is_write == is_write for a in self.trace.accesses.get(memory, ()))
+
+    def of(self, memory: Memory, is_write: bool) -> Bytes:
+        """What it reads of a memory, or writes to it.
+
+        Raises
+        ------
+        NotKnown
+            that is not known.
+        """
+        first = np.full(self.shape, UNBOUNDED, np.int64)
+        end = np.full(self.shape, -UNBOUNDED, np.int64)
+        for access in self.trace.accesses.get(memory, ()):
+            if access.is_write != is_write:
+                continue
+            if _is_inside(access, self.loop):
+                found = accessed_bytes(access, self.trace.bound, len(self.shape))
+                np.minimum(first, found[0], out=first)
+                np.maximum(end, found[1], out=end)
+            else:
+                found = accessed_bytes(access, self.trace.bound, 0)
+                at = 0 if access.statement.order < self.start else -1
+                first.flat[at] = min(first.flat[at], int(found[0]))
+                end.flat[at] = max(end.flat[at], int(found[1]))
+        return Bytes(first.ravel(), end.ravel())
 
 
 def _is_inside(access: TracedAccess, loop: tirx.For) -> bool:

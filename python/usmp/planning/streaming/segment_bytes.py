@@ -2,98 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED
-from usmp.planning.streaming.interleaving import Timing
-from usmp.planning.streaming.streamed_main import MainOperator, StreamedMain
+from usmp.planning.streaming.by_columns import Parts
+from usmp.planning.streaming.interleaving import Columns
+from usmp.planning.streaming.streamed_main import Segment, StreamedMain
 
 
-def segment_bytes(main: StreamedMain, start: int, stop: int) -> int:
-    """The most bytes that are live when a tick of a segment ends, or that an operator needs.
+def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> int:
+    """The most bytes that are live when a tick of a segment, or a column of one, ends.
 
     Rings count as a whole, tensors from outside by what is still to be read, and results by what is
     written.
 
     Parameters
     ----------
-    start, stop
-        the first operator of the segment, and the one after its last; one operator alone is not
-        streamed.
+    start
+        the first operator of the segment.
     """
-    segment = main.segment(start, stop) if stop > start + 1 else None
-    operators = main.operators[start:stop]
-    used = {m for operator in operators for m in operator.statement.spans if m in main.sizes}
-    through = main.live_through(start, stop)
-    if segment is None:
-        timings = [None if o.loop is None else Timing(0, 1, 1, o.loop.steps) for o in operators]
-        ticks = 1 if timings[0] is None else timings[0].runs
-        fixed = 0
-    else:
-        timings = list(segment.interleaving.timings)
-        ticks = segment.interleaving.ticks
-        rings = segment.interleaving.rings
-        fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in segment.inside)
-        used -= set(segment.inside)
-    scratch = [size_bytes(a.buffer) for o in operators for a, _ in o.statement.scratch]
-    fixed += sum(scratch)
+    stop = start + len(segment.operators)
+    interleaving = segment.interleaving
+    inside = set(segment.inside)
+    rings = interleaving.rings
+    fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in inside)
+    fixed += sum(size_bytes(a.buffer) for o in segment.operators for a, _ in o.statement.scratch)
+    ticks = interleaving.ticks * interleaving.columns
     live = np.zeros(ticks, np.int64)
+    used = dict.fromkeys(m for o in segment.operators for m in o.statement.spans)
     for memory in used:
-        live += _live_bytes(main, operators, timings, memory, start, stop, ticks)
-    return through + fixed + int(live.max())
+        if memory in main.sizes and memory not in inside:
+            live += _live_bytes(main, segment, memory, start, stop, ticks)
+    return main.live_through(start, stop) + fixed + int(live.max())
+
+
+def operator_bytes(main: StreamedMain, index: int) -> int:
+    """The bytes that are live while an operator runs by itself."""
+    statement = main.operators[index].statement
+    used = [memory for memory in statement.spans if memory in main.sizes]
+    scratch = sum(size_bytes(allocation.buffer) for allocation, _ in statement.scratch)
+    total = sum(main.sizes[memory] for memory in used) + scratch
+    dying = [m for m in used if main.spans[m][0] < index and main.spans[m][1] == index + 1]
+    made = [m for m in used if main.spans[m][0] == index and main.spans[m][1] > index + 1]
+    shared = max((main.shared_bytes(index, a, b) for a in dying for b in made), default=0)
+    return main.live_through(index, index + 1) + total - shared
 
 
 def _live_bytes(
-    main: StreamedMain,
-    operators: Sequence[MainOperator],
-    timings: Sequence[Timing | None],
-    memory: Memory,
-    start: int,
-    stop: int,
-    ticks: int,
+    main: StreamedMain, segment: Segment, memory: Memory, start: int, stop: int, ticks: int
 ) -> Values:
     """Bytes of a memory that are live when each tick ends, by its ends only."""
     size = main.sizes[memory]
-    first = np.full(ticks, size, np.int64)
-    end = np.zeros(ticks, np.int64)
     since, until = main.spans[memory]
-    if since < start:
-        end[:] = size
-    if until > stop:
-        first[:] = 0
-    for operator, timing in zip(operators, timings, strict=True):
+    first = np.full(ticks, 0 if until > stop else size, np.int64)
+    end = np.full(ticks, size if since < start else 0, np.int64)
+    interleaving = segment.interleaving
+    for operator, timing in zip(segment.operators, interleaving.timings, strict=True):
         if memory not in operator.statement.spans:
             continue
         loop = operator.loop
+        assert loop is not None
         indices = [i for i, m in operator.memories.items() if m.same_as(memory)]
-        if timing is None or loop is None or not indices:
+        if not indices or any(i in loop.unknown for i in indices):
             return np.full(ticks, size, np.int64)
-        if any(i in loop.unknown for i in indices):
-            return np.full(ticks, size, np.int64)
+        parts = Parts.as_timed(loop, timing)
+        at = parts.ticks(timing.columns or Columns(0, 1, 1, 1), interleaving.columns)
         for index in indices:
-            steps = np.minimum((np.arange(timing.runs) + 1) * timing.number, loop.steps) - 1
-            at = timing.start + timing.period * np.arange(timing.runs)
-            written = loop.writes.get(index)
+            written = parts.bytes_of(index, True)
             if written is not None:
-                reached = np.clip(np.maximum.accumulate(written.end), 0, size)[steps]
                 done = np.zeros(ticks, np.int64)
-                done[at] = reached
+                done[at] = np.clip(np.maximum.accumulate(written.end), 0, size)
                 np.maximum(end, np.maximum.accumulate(done), out=end)
-            read = loop.reads.get(index)
+            read = parts.bytes_of(index, False)
             if read is not None:
                 needed = np.minimum.accumulate(read.first[::-1])[::-1]
                 needed = np.append(np.where(needed >= UNBOUNDED, size, needed), size)
-                still = np.full(ticks, size, np.int64)
-                # After its run, what the next one reads is needed; before it, what this one reads.
-                still[at] = needed[steps + 1]
-                before = np.append(np.where(np.arange(ticks) == at[0] - 1, needed[0], size), size)
-                np.minimum(still, before[:-1], out=still)
-                still = np.minimum.accumulate(still[::-1])[::-1]
-                np.minimum(first, still, out=first)
+                # When a part is made, what the next one reads is needed.
+                next_part = np.searchsorted(at, np.arange(ticks), side="right")
+                np.minimum(first, needed[next_part], out=first)
     live: Values = np.maximum(end - first, 0)
     return live

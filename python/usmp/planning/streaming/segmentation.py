@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
-from usmp.planning.streaming.segment_bytes import segment_bytes
-from usmp.planning.streaming.streamed_main import StreamedMain
+from usmp.planning.streaming.segment_bytes import operator_bytes, segment_bytes
+from usmp.planning.streaming.streamed_main import Segment, StreamedMain
 
 Interval: TypeAlias = tuple[int, int]
 """The first operator, and the one after the last."""
@@ -26,14 +27,15 @@ class Segmentation:
     Parameters
     ----------
     segments
-        of more than one operator, in their order.
+        of more than one operator, in their order; with the first operator and the one after the
+        last.
     bound_bytes
         no plan of the module with these segments has less.
     is_complete
         whether all segments were looked at, so that no choice has a lower bound.
     """
 
-    segments: tuple[Interval, ...]
+    segments: Mapping[Interval, Segment]
     bound_bytes: int
     is_complete: bool
 
@@ -45,7 +47,8 @@ def least_segmentation(main: StreamedMain) -> Segmentation:
     best = _least(costs, count)
     # Phase two: not more than that, and as little streaming as that takes.
     chosen = _cheapest(costs, count, best)
-    return Segmentation(tuple(i for i in chosen if i[1] - i[0] > 1), int(best), costs.complete)
+    segments = {i: costs.best(*i) for i in chosen if i[1] - i[0] > 1}
+    return Segmentation(segments, int(best), costs.complete)
 
 
 class _Costs:
@@ -67,19 +70,27 @@ class _Costs:
                 self.complete = False
                 return inf
             self.work += stop - start
-            if self.main.segment(start, stop) is None:
-                return inf
-        return segment_bytes(self.main, start, stop)
+            return min(
+                (segment_bytes(self.main, start, s) for s in self._ways(start, stop)), default=inf
+            )
+        return operator_bytes(self.main, start)
+
+    def _ways(self, start: int, stop: int) -> list[Segment]:
+        """The segment by rows and by columns."""
+        ways = (self.main.segment(start, stop), self.main.with_columns(start, stop))
+        return [segment for segment in ways if segment is not None]
+
+    def best(self, start: int, stop: int) -> Segment:
+        """The way that takes the fewest bytes; by rows if columns save nothing."""
+        return min(self._ways(start, stop), key=lambda s: segment_bytes(self.main, start, s))
 
     def moved(self, start: int, stop: int) -> int:
         """Bytes that a segment moves, and a small price for each operator in it."""
         if stop - start == 1:
             return 0
-        segment = self.main.segment(start, stop)
-        assert segment is not None
-        moved = 0
-        for ring in segment.interleaving.rings.values():
-            moved += (ring.rows - ring.moved) * ring.row_bytes
+        segment = self.best(start, stop)
+        rings = segment.interleaving.rings.values()
+        moved = sum((ring.places - ring.moved) * ring.part_bytes for ring in rings)
         return (stop - start) * 1000 + moved
 
 

@@ -12,12 +12,16 @@ from tvm.ir import TensorLoad
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.memories import Memory
+from usmp.objects.attributes import ALIGNMENT_ATTR
 from usmp.planning.streaming.interleaving import Ring, Timing
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.streamed_main import MainOperator, Segment
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
+
+_WORD = 4
+"""Bytes that are moved at once where sizes allow it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,21 +64,23 @@ class _Kept:
     ring
         how, if not all of it is there.
     maker
-        when the rows are made.
-    front
-        the first element of the tensor that is in the buffer.
+        when the parts are made.
+    made, late
+        in a segment that runs by columns, by tick: the parts that were made in runs before the
+        latest, and by how many columns that run is ahead of the column.
     """
 
     buffer: tirx.Var
-    ring: Ring | None
-    maker: Timing | None
-    front: tirx.Var | None
+    ring: Ring | None = None
+    maker: Timing | None = None
+    made: tirx.Var | None = None
+    late: tirx.Var | None = None
 
     @property
-    def row(self) -> int:
-        """Elements of a row."""
+    def part(self) -> int:
+        """Elements of a part."""
         assert self.ring is not None
-        return self.ring.row_bytes // item_bytes(str(self.buffer.dtype))
+        return self.ring.part_bytes // item_bytes(str(self.buffer.dtype))
 
 
 @dataclass
@@ -86,45 +92,94 @@ class _Builder:
     declarations: list[tirx.Stmt] = field(default_factory=list)
     kept: dict[Memory, _Kept] = field(default_factory=dict)
     passed: dict[object, tirx.Var] = field(default_factory=dict)
+    tick: tirx.Var = field(default_factory=lambda: tirx.Var("tick", "int32"))
+    column: tirx.Var = field(default_factory=lambda: tirx.Var("column", "int32"))
 
     def build(self) -> StreamedFunction:
         interleaving = self.segment.interleaving
-        tick = tirx.Var("tick", "int32")
         for memory in self.segment.inside:
             self._keep(memory)
         stages = [
-            self._stage(operator, timing, tick)
+            self._stage(operator, timing)
             for operator, timing in zip(self.segment.operators, interleaving.timings, strict=True)
         ]
-        fronts = [
-            tirx.Bind(kept.front, _front(kept, tick))
-            for kept in self.kept.values()
-            if kept.front is not None
-        ]
-        body = sequence([*fronts, *stages])
-        loop = tirx.For(tick, 0, interleaving.ticks, tirx.ForKind.SERIAL, body)
+        body = sequence(stages)
+        if interleaving.columns > 1:
+            columns = tirx.For(self.column, 0, interleaving.columns, tirx.ForKind.SERIAL, body)
+            body = sequence([*self._runs(), columns])
+        loop = tirx.For(self.tick, 0, interleaving.ticks, tirx.ForKind.SERIAL, body)
         func = tirx.PrimFunc(self.params, sequence([*self.declarations, loop]))
         return StreamedFunction(func.with_attrs(_attributes(self.segment)), self.arguments)
 
     def _keep(self, memory: Memory) -> None:
         """Allocate a tensor that only the segment uses."""
-        dtype, name = str(memory.dtype), memory.name
-        timing = front = None
-        size = size_bytes(memory)
-        ring = self.segment.interleaving.rings.get(memory)
+        dtype, name, size = str(memory.dtype), memory.name, size_bytes(memory)
+        interleaving = self.segment.interleaving
+        ring = interleaving.rings.get(memory)
         if ring is not None:
-            timing = self.segment.interleaving.timings[self.segment.makers[memory]]
             size, name = ring.size_bytes, f"{name}_ring"
-            front = tirx.Var(f"{memory.name}_front", "int32")
-        buffer = tirx.decl_buffer((size // item_bytes(dtype),), dtype, self.names.unique(name))
-        self.declarations.append(tirx.AllocBuffer(buffer))
-        self.kept[memory] = _Kept(buffer, ring, timing, front)
+        shape = (size // item_bytes(dtype),)
+        buffer = tirx.decl_buffer(shape, dtype, self.names.unique(name))
+        if ring is None:
+            self.declarations.append(tirx.AllocBuffer(buffer))
+            self.kept[memory] = _Kept(buffer)
+            return
+        # Words are moved faster than bytes.
+        aligned = {ALIGNMENT_ATTR: _WORD} if ring.places > ring.moved else {}
+        self.declarations.append(tirx.AllocBuffer(buffer, aligned))
+        maker = interleaving.timings[self.segment.makers[memory]]
+        by_column = [
+            tirx.Var(f"{memory.name}_{what}", "int32") if interleaving.columns > 1 else None
+            for what in ("made", "late")
+        ]
+        self.kept[memory] = _Kept(buffer, ring, maker, *by_column)
 
-    def _stage(self, operator: MainOperator, timing: Timing, tick: tirx.Var) -> tirx.Stmt:
-        """What an operator does in a tick."""
-        loop = operator.loop
+    def _runs(self) -> Iterator[tirx.Stmt]:
+        """What is known of rings in a tick, before its columns."""
+        for place in self.kept.values():
+            timing = place.maker
+            if timing is None or place.made is None or place.late is None:
+                continue
+            assert timing.columns is not None
+            run = self._latest_run(timing)
+            yield tirx.Bind(place.made, run * timing.columns.parts)
+            since = self.tick - timing.start - run * timing.period
+            late = since * self.segment.interleaving.columns - timing.columns.start
+            yield tirx.Bind(place.late, late)
+
+    def _latest_run(self, timing: Timing) -> tirx.Expr:
+        """The run of an operator in this tick, or the last one before."""
+        since = self.tick - timing.start
+        if timing.start > 0:
+            since = tirx.max(since, _int(0))
+        run = _quotient(since, timing.period)
+        if timing.start + timing.period * timing.runs < self.segment.interleaving.ticks:
+            run = tirx.min(run, _int(timing.runs - 1))
+        return run
+
+    def _front(self, place: _Kept) -> tirx.Expr:
+        """The first element that a ring has, after what its operator makes now."""
+        ring, timing = place.ring, place.maker
+        assert ring is not None and timing is not None
+        if place.made is None or place.late is None:
+            latest = self._latest_run(timing)
+        else:
+            columns = timing.columns
+            assert columns is not None
+            # The parts of this run, or -1 before the first.
+            since = tirx.max(self.column + place.late + columns.period, _int(0))
+            part = tirx.min(_quotient(since, columns.period) - 1, _int(columns.parts - 1))
+            latest = place.made + part
+        lacking = latest + (ring.moved - ring.places)
+        if ring.places > ring.moved or place.made is not None:
+            lacking = tirx.max(lacking, _int(0))
+        return _quotient(lacking, ring.moved) * (ring.moved * place.part)
+
+    def _stage(self, operator: MainOperator, timing: Timing) -> tirx.Stmt:
+        """What an operator does in a tick, or in a column of it."""
+        loop, columns = operator.loop, timing.columns
         assert loop is not None
-        run = tirx.Var("run", "int32")
+        run, part = tirx.Var("run", "int32"), tirx.Var("part", "int32")
         places = {
             index: self.kept[memory]
             for index, memory in operator.memories.items()
@@ -135,40 +190,37 @@ class _Builder:
             for index, param in enumerate(loop.func.params)
             if index not in places
         }
-        elements = _Elements(loop, places, outside)
+        fronts = {id(place): tirx.Var("front", "int32") for place in places.values() if place.ring}
+        elements = _Elements(loop, places, outside, fronts)
         self.declarations += elements.declarations
-        made = [
-            place
-            for index, place in places.items()
-            if place.ring is not None and index in loop.writes
+        conditions = _conditions(
+            self.tick, timing.start, timing.end, timing.period, self.segment.interleaving.ticks
+        )
+        statements: list[tirx.Stmt] = [
+            tirx.Bind(run, _quotient(self.tick - timing.start, timing.period))
         ]
-        step = elements.loop_var
-        if timing.number == 1:
-            body: list[tirx.Stmt] = [tirx.Bind(step, run), *elements.body]
-        else:
-            i = tirx.Var("i", "int32")
-            number = tirx.IntImm("int32", timing.number)
-            first = run * number
-            extent: tirx.Expr = number
-            if loop.steps % timing.number:
-                extent = tirx.min(number, loop.steps - first)
-            steps = sequence([tirx.Bind(step, first + i), *elements.body])
-            body = [tirx.For(i, 0, extent, tirx.ForKind.SERIAL, steps)]
-        last = timing.runs - 1
-        statements = [
-            tirx.Bind(run, _quotient(tick - timing.start, timing.period)),
-            *(_move(place, run) for place in made if place.ring and _moves(place.ring)),
-            *_when(run.same_as, run == 0, elements.before),
-            *body,
-            *_when(run.same_as, run == last, elements.after),
-        ]
-        conditions = []
-        if timing.start > 0:
-            conditions.append(tick >= timing.start)
-        if timing.end < self.segment.interleaving.ticks:
-            conditions.append(tick < timing.end)
-        if timing.period > 1:
-            conditions.append(tirx.Mod(tick - timing.start, _int(timing.period)) == 0)
+        latest: tirx.Expr = run
+        is_first, is_last = run == 0, run == timing.runs - 1
+        if columns is not None:
+            width = self.segment.interleaving.columns
+            conditions += _conditions(
+                self.column, columns.start, columns.end, columns.period, width
+            )
+            statements.append(
+                tirx.Bind(part, _quotient(self.column - columns.start, columns.period))
+            )
+            latest = run * columns.parts + part
+            is_first = tirx.all(is_first, part == 0)
+            is_last = tirx.all(is_last, part == columns.parts - 1)
+        made = [place for index, place in places.items() if index in loop.writes]
+        statements += [_move(place, latest) for place in made if place.ring and _moves(place.ring)]
+        kept = {id(place): place for place in places.values()}
+        statements += [tirx.Bind(front, self._front(kept[key])) for key, front in fronts.items()]
+        if elements.before:
+            statements.append(tirx.IfThenElse(is_first, sequence(elements.before), None))
+        statements += _steps(loop, timing, elements, run, part)
+        if elements.after:
+            statements.append(tirx.IfThenElse(is_last, sequence(elements.after), None))
         inner = sequence(statements)
         return tirx.IfThenElse(tirx.all(*conditions), inner, None) if conditions else inner
 
@@ -199,6 +251,8 @@ class _Elements:
         by index of a parameter, where that is kept.
     outside
         the other parameters, and what takes their places.
+    fronts
+        the first elements that rings have.
     """
 
     def __init__(
@@ -206,6 +260,7 @@ class _Elements:
         loop: OperatorLoop,
         places: Mapping[int, _Kept],
         outside: Mapping[tirx.Var, tirx.Var],
+        fronts: Mapping[int, tirx.Var],
     ) -> None:
         renamed: dict[tirx.Var, tirx.Var] = dict(outside)
         kept: dict[tirx.Var, _Kept] = {}
@@ -225,7 +280,7 @@ class _Elements:
                 renamed[var] = tirx.Var(var.name, var.ty)
 
         def own(stmt: tirx.Stmt) -> tirx.Stmt:
-            moved = _on_rings(stmt, kept)
+            moved = _on_rings(stmt, kept, fronts)
             if any(var in by_param or var in kept for var in nodes_of(moved, tirx.Var)):
                 raise _NotStreamed
             return tvm_ffi.structural_map(moved, (tirx.Var, lambda var: renamed.get(var, var)))
@@ -233,31 +288,32 @@ class _Elements:
         self.declarations = [own(stmt) for stmt in (*stays, *loop.allocations)]
         self.before = [own(stmt) for stmt in loop.before]
         self.loop_var = renamed[loop.loop.loop_var]
-        self.body = [own(loop.loop.body)]
+        self.body = own(loop.loop.body)
         self.after = [own(stmt) for stmt in loop.after]
 
 
-def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, _Kept]) -> tirx.Stmt:
+def _on_rings(
+    stmt: tirx.Stmt, kept: Mapping[tirx.Var, _Kept], fronts: Mapping[int, tirx.Var]
+) -> tirx.Stmt:
     """A statement with the elements of tensors where they are kept."""
+
+    def moved(place: _Kept, indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
+        (index,) = indices
+        return [index - fronts[id(place)]] if id(place) in fronts else [index]
 
     def load(node: TensorLoad) -> TensorLoad:
         place = kept.get(node.source)
         if place is None:
             return node
-        return tirx.BufferLoad(place.buffer, _indices(place, node.indices))
+        return tirx.BufferLoad(place.buffer, moved(place, node.indices))
 
     def store(node: tirx.BufferStore) -> tirx.BufferStore:
         place = kept.get(node.buffer)
         if place is None:
             return node
-        return tirx.BufferStore(place.buffer, node.value, _indices(place, node.indices))
+        return tirx.BufferStore(place.buffer, node.value, moved(place, node.indices))
 
     return tvm_ffi.structural_map(stmt, [(TensorLoad, load), (tirx.BufferStore, store)])
-
-
-def _indices(place: _Kept, indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
-    (index,) = indices
-    return [index] if place.front is None else [index - place.front]
 
 
 def _is_plain(buffer: tirx.Var, place: _Kept) -> bool:
@@ -282,50 +338,65 @@ def _defined(stmt: tirx.Stmt) -> Iterator[tirx.Var]:
             yield getattr(node, name)
 
 
-def _front(place: _Kept, tick: tirx.Var) -> tirx.Expr:
-    """The first element that a ring has in a tick, from its maker's run on."""
-    assert place.ring is not None and place.maker is not None
-    ring, maker = place.ring, place.maker
-    run = _quotient(_at_least_zero(tick - maker.start, maker.start), maker.period)
-    if maker.start + maker.period * maker.runs > maker.end - 1:
-        run = tirx.min(run, _int(maker.runs - 1))
-    lacking = run + (ring.moved - ring.rows)
-    if ring.rows > ring.moved:
-        lacking = tirx.max(lacking, _int(0))
-    return _quotient(lacking, ring.moved) * (ring.moved * place.row)
+def _conditions(tick: tirx.Var, start: int, end: int, period: int, ticks: int) -> list[tirx.Expr]:
+    """That an operator runs in a tick of so many."""
+    conditions = []
+    if start > 0:
+        conditions.append(tick >= start)
+    if end < ticks:
+        conditions.append(tick < end)
+    if period > 1:
+        conditions.append(tirx.Mod(tick - start, _int(period)) == 0)
+    return conditions
 
 
-def _at_least_zero(expr: tirx.Expr, taken: int) -> tirx.Expr:
-    return tirx.max(expr, _int(0)) if taken > 0 else expr
+def _steps(
+    loop: OperatorLoop, timing: Timing, elements: _Elements, run: tirx.Var, part: tirx.Var
+) -> list[tirx.Stmt]:
+    """The steps of a run, or those of a part of it."""
+    step, number = elements.loop_var, timing.number
+    is_part = timing.columns is not None and timing.columns.parts > 1
+    if is_part and loop.columns > 1:
+        inner = elements.body
+        return [tirx.Bind(step, run), tirx.Bind(inner.loop_var, part), inner.body]
+    if number == 1:
+        return [tirx.Bind(step, run), elements.body]
+    if is_part:
+        bound = tirx.Bind(step, run * number + part)
+        if loop.steps % number == 0:
+            return [bound, elements.body]
+        return [bound, tirx.IfThenElse(step < loop.steps, elements.body, None)]
+    i, extent = tirx.Var("i", "int32"), _int(number)
+    if loop.steps % number:
+        extent = tirx.min(extent, loop.steps - run * number)
+    steps = sequence([tirx.Bind(step, run * number + i), elements.body])
+    return [tirx.For(i, 0, extent, tirx.ForKind.SERIAL, steps)]
 
 
 def _moves(ring: Ring) -> bool:
-    return ring.rows > ring.moved
+    return ring.places > ring.moved
 
 
-def _move(place: _Kept, run: tirx.Var) -> tirx.Stmt:
-    """Move the rows that are still to be read to the front, if there is no place for the next."""
+def _move(place: _Kept, latest: tirx.Expr) -> tirx.Stmt:
+    """Move the parts that are still to be read to the front, if there is no place for the next."""
     ring = place.ring
     assert ring is not None
-    number, by = (ring.rows - ring.moved) * place.row, ring.moved * place.row
+    number, by = (ring.places - ring.moved) * place.part, ring.moved * place.part
     i = tirx.Var("i", "int32")
     buffer = place.buffer
     moved = tirx.BufferStore(buffer, buffer[i + by], [i])
     bytes_ = number * item_bytes(str(buffer.dtype))
+    has_words = bytes_ % _WORD == 0 and ring.moved * ring.part_bytes % _WORD == 0
     copied = tensor_intrin(
-        "tvmgen_copy",
+        "tvmgen_copy_words" if has_words else "tvmgen_copy",
         [buffer[0], buffer[by], bytes_],
         tirx.For(i, 0, number, tirx.ForKind.SERIAL, moved),
     )
-    condition = run >= ring.rows
+    condition = latest >= ring.places
     if ring.moved > 1:
-        over = tirx.Mod(run - ring.rows, _int(ring.moved)) == 0
+        over = tirx.Mod(latest - ring.places, _int(ring.moved)) == 0
         condition = tirx.all(condition, over)
     return tirx.IfThenElse(condition, copied, None)
-
-
-def _when(_: object, condition: tirx.Expr, statements: Sequence[tirx.Stmt]) -> list[tirx.Stmt]:
-    return [tirx.IfThenElse(condition, sequence(statements), None)] if statements else []
 
 
 def _quotient(expr: tirx.Expr, divisor: int) -> tirx.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -26,7 +26,8 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.schedule import row_schedule
+from usmp.objects.schedule import row_schedule, schedule_of
+from usmp.planning.streaming.by_columns import by_columns
 from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
 
@@ -38,6 +39,10 @@ _STAYS = (
     *(INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, FIXED_OFFSET_ATTR, ALIGNMENT_ATTR),
 )
 """Annotations of allocations that are no tensors between operators."""
+
+
+_SPARE = 0.1
+"""Bytes that may move for each instruction of the operators, beside those that rows move."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +119,7 @@ class StreamedMain:
     allocations: Mapping[Memory, tirx.AllocBuffer | None]
     preserve_inputs: bool = False
     _segments: dict[tuple[int, int], Segment | None] = field(default_factory=dict)
+    _by_columns: dict[tuple[int, int], Segment | None] = field(default_factory=dict)
 
     @cached_property
     def users(self) -> Mapping[Memory, list[int]]:
@@ -195,6 +201,48 @@ class StreamedMain:
         makers = {r.tensor: r.maker.operator - start for r in readings}
         return Segment(operators, inside, found, makers)
 
+    def with_columns(self, start: int, stop: int) -> Segment | None:
+        """The same segment run by columns; None if it has none."""
+        if (start, stop) not in self._by_columns:
+            segment = self.segment(start, stop)
+            self._by_columns[start, stop] = segment and self._with_columns(start, stop, segment)
+        return self._by_columns[start, stop]
+
+    def _with_columns(self, start: int, stop: int, segment: Segment) -> Segment | None:
+        all_readings = (r for i in range(start, stop) for r in self.readings[i])
+        readings = [r for r in all_readings if r.maker.operator >= start]
+        loops = [operator.loop for operator in segment.operators if operator.loop is not None]
+        sizes = {m: self.sizes[m] for m in segment.inside if m in segment.makers}
+        spare = int(sum(self.work(i) for i in range(start, stop)) * _SPARE)
+        rows = segment.interleaving
+        found = by_columns(loops, readings, start, rows, sizes, spare)
+        return None if found is None else replace(segment, interleaving=found)
+
+    def work(self, index: int) -> int:
+        """About how many instructions an operator takes."""
+        name = self.operators[index].statement.callee
+        if name is None:
+            return 0
+        facts = self.facts.of(name)
+        schedule = schedule_of(facts.func)
+        if schedule is not None and schedule.instructions is not None:
+            return schedule.instructions
+        uses = facts.liveness.parameter_use.values()
+        return sum(count for use in uses for count in use.movements.values()) // 2
+
+    def shared_bytes(self, index: int, dying: Memory, written: Memory) -> int:
+        """The bytes that a result of an operator may share with what it reads for the last time."""
+        statement = self.operators[index].statement
+        if statement.callee is None:
+            return 0
+        places = {a.memory: a for a in statement.arguments if a.byte_offset == 0}
+        if dying not in places or written not in places:
+            return 0
+        overlap = self.facts.of(statement.callee).overlap
+        distance = overlap.distance(places[dying].parameter, places[written].parameter)
+        apart = self.sizes[dying] + self.sizes[written]
+        return apart - max(self.sizes[written], min(distance + self.sizes[dying], apart))
+
     def made_in(self, start: int, stop: int) -> list[Memory]:
         """The memories that are first used by some operators."""
         return [m for i in range(start, stop) for m in self._first_used[i]]
@@ -229,7 +277,7 @@ class StreamedMain:
                     continue
                 for parameter, passed in self.operators[index].memories.items():
                     if passed.same_as(memory) and parameter in loop.reads:
-                        read = reading(maker, index, memory, loop.reads[parameter])
+                        read = reading(maker, index, parameter, memory, loop.reads[parameter])
                         readings[index].append(read)
         for index in range(1, len(apart)):
             apart[index] = max(apart[index], apart[index - 1])
@@ -245,7 +293,7 @@ class StreamedMain:
         others = (self.operators[i] for i in users)
         if parameter is None or not all(o.loop is None or _knows(o, memory) for o in others):
             return None
-        return Maker(first, loop.steps, loop.step_bytes(parameter, size_bytes(memory)))
+        return Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size_bytes(memory)))
 
     @property
     def readings(self) -> list[list[Reading]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tvm.ir import IRModule
 
@@ -38,13 +38,23 @@ def streamed_modules(
     main = streamed_main(mod)
     if prepared is None or main is None:
         return [mod]
-    segments = least_segmentation(prepared).segments
-    made = _made(main, segments) if segments else None
+    found = least_segmentation(prepared).segments
+    # The statements are the same; the memories are not.
+    made = _made(main, {i: s.interleaving.columns > 1 for i, s in found.items()}) if found else None
     return [mod] if made is None else [mod, made]
 
 
-def with_all_segments(mod: IRModule, segments: Sequence[Interval]) -> IRModule:
+def with_all_segments(
+    mod: IRModule, segments: Sequence[Interval], by_columns: bool = False
+) -> IRModule:
     """The module with these segments.
+
+    Parameters
+    ----------
+    segments
+        the first operator of each, and the one after its last.
+    by_columns
+        whether they run by columns, where they have some.
 
     Raises
     ------
@@ -52,16 +62,19 @@ def with_all_segments(mod: IRModule, segments: Sequence[Interval]) -> IRModule:
         one of them cannot run interleaved.
     """
     main = streamed_main(mod)
-    made = None if main is None else _made(main, segments)
+    made = None if main is None else _made(main, dict.fromkeys(segments, by_columns))
     if made is None:
         raise ValueError(f"operators {list(segments)} of __tvm_main__ cannot run interleaved")
     return made
 
 
-def _made(main: StreamedMain, segments: Sequence[Interval]) -> IRModule | None:
+def _made(main: StreamedMain, segments: Mapping[Interval, bool]) -> IRModule | None:
+    """The module with segments, by columns where that is true."""
     made = {}
-    for start, stop in segments:
+    for (start, stop), by_columns in segments.items():
         segment = main.segment(start, stop)
+        if by_columns:
+            segment = main.with_columns(start, stop) or segment
         function = None if segment is None else streamed_function(segment)
         if segment is None or function is None:
             return None
