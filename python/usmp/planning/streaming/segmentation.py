@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -15,6 +15,9 @@ Interval: TypeAlias = tuple[int, int]
 
 _MOST_OPERATORS = 48
 """Of a segment."""
+
+_HIGH = 0.8
+"""Of the bound: operators that take more may be worth streaming."""
 
 _MOST_WORK = 200_000
 """Operators of all segments that are looked at."""
@@ -40,15 +43,21 @@ class Segmentation:
     is_complete: bool
 
 
-def least_segmentation(main: StreamedMain) -> Segmentation:
-    """The segments with the lowest bound, and of these those that move and stream the least."""
+def segmentations(main: StreamedMain) -> list[Segmentation]:
+    """Segments with the lowest bound: of these the ones that stream the least; and those whose
+    other segments have low bounds, too, for plans seldom take as little as the bound says."""
     costs = _Costs(main)
     count = len(main.operators)
     best = _least(costs, count)
-    # Phase two: not more than that, and as little streaming as that takes.
-    chosen = _cheapest(costs, count, best)
-    segments = {i: costs.best(*i) for i in chosen if i[1] - i[0] > 1}
-    return Segmentation(segments, int(best), costs.complete)
+    found: list[Segmentation] = []
+    for share, price in ((1.0, costs.streamed), (_HIGH, costs.height)):
+        # Segments without an operator that takes much would save nothing.
+        large = [index for index in range(count) if costs.of(index, index + 1) > share * best]
+        chosen = _cheapest(costs, count, best, large, price)
+        segments = {i: costs.best(*i) for i in chosen if i[1] - i[0] > 1}
+        if all(segments.keys() != other.segments.keys() for other in found):
+            found.append(Segmentation(segments, int(best), costs.complete))
+    return found
 
 
 class _Costs:
@@ -84,14 +93,17 @@ class _Costs:
         """The way that takes the fewest bytes; by rows if columns save nothing."""
         return min(self._ways(start, stop), key=lambda s: segment_bytes(self.main, start, s))
 
-    def moved(self, start: int, stop: int) -> int:
-        """Bytes that a segment moves, and a small price for each operator in it."""
+    def streamed(self, start: int, stop: int) -> float:
+        """Bytes that a segment moves at a time, and a small price for each operator in it."""
         if stop - start == 1:
             return 0
-        segment = self.best(start, stop)
-        rings = segment.interleaving.rings.values()
+        rings = self.best(start, stop).interleaving.rings.values()
         moved = sum((ring.places - ring.moved) * ring.part_bytes for ring in rings)
         return (stop - start) * 1000 + moved
+
+    def height(self, start: int, stop: int) -> float:
+        """A price by which one high bound weighs more than several low ones."""
+        return self.of(start, stop) ** 4 + (stop - start)
 
 
 def _least(costs: _Costs, count: int) -> float:
@@ -105,11 +117,17 @@ def _least(costs: _Costs, count: int) -> float:
     return best[count]
 
 
-def _cheapest(costs: _Costs, count: int, limit: float) -> list[Interval]:
+def _cheapest(
+    costs: _Costs,
+    count: int,
+    limit: float,
+    large: Sequence[int],
+    price: Callable[[int, int], float],
+) -> list[Interval]:
+    """The segments with the lowest sum of prices whose bounds are within the limit; each of several
+    operators has one of those that are large."""
     best = [0.0] + [inf] * count
     back = [0] * (count + 1)
-    # Segments without an operator that alone takes more would save nothing.
-    large = [index for index in range(count) if costs.of(index, index + 1) > limit]
     for stop in range(1, count + 1):
         for start in range(stop - 1, -1, -1):
             if costs.main.operators[start].loop is None and stop - start > 1:
@@ -117,9 +135,9 @@ def _cheapest(costs: _Costs, count: int, limit: float) -> list[Interval]:
             if stop - start > 1 and not any(start <= index < stop for index in large):
                 continue
             if best[start] < inf and costs.of(start, stop) <= limit:
-                price = best[start] + costs.moved(start, stop)
-                if price < best[stop]:
-                    best[stop], back[stop] = price, start
+                total = best[start] + price(start, stop)
+                if total < best[stop]:
+                    best[stop], back[stop] = total, start
     found: list[Interval] = []
     stop = count
     while stop:

@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
-from usmp.planning.streaming.segmentation import Interval, least_segmentation
+from usmp.planning.streaming.segmentation import Interval, segmentations
 from usmp.planning.streaming.streamed_function import streamed_function
 from usmp.planning.streaming.streamed_main import StreamedMain, streamed_main
 from usmp.planning.streaming.with_segments import with_segments
@@ -38,10 +38,13 @@ def streamed_modules(
     main = streamed_main(mod)
     if prepared is None or main is None:
         return [mod]
-    found = least_segmentation(prepared).segments
-    # The statements are the same; the memories are not.
-    made = _made(main, {i: s.interleaving.columns > 1 for i, s in found.items()}) if found else None
-    return [mod] if made is None else [mod, made]
+    modules = [mod]
+    for found in segmentations(prepared):
+        # The statements are the same; the memories are not.
+        ways = {i: s.interleaving.columns > 1 for i, s in found.segments.items()}
+        made = _made(main, ways) if ways else None
+        modules += [] if made is None else [made]
+    return modules
 
 
 def with_all_segments(
