@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad
+from tvm.sym import Analyzer
 
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
@@ -190,8 +191,20 @@ class _Builder:
             for index, param in enumerate(loop.func.params)
             if index not in places
         }
-        fronts = {id(place): tirx.Var("front", "int32") for place in places.values() if place.ring}
-        elements = _Elements(loop, places, outside, fronts)
+        latest: tirx.Expr = run if columns is None else run * columns.parts + part
+        # Of a single part that is read where it is made, the first element is known.
+        at_once = {
+            id(place): latest * place.part
+            for place in places.values()
+            if place.ring and place.ring.places == 1 and place.maker == timing
+        }
+        fronts = {
+            id(place): tirx.Var("front", "int32")
+            for place in places.values()
+            if place.ring and id(place) not in at_once
+        }
+        steps = _step_values(loop, timing, run, part)
+        elements = _Elements(loop, places, outside, _Fronts(fronts, at_once, steps))
         self.declarations += elements.declarations
         conditions = _conditions(
             self.tick, timing.start, timing.end, timing.period, self.segment.interleaving.ticks
@@ -199,7 +212,6 @@ class _Builder:
         statements: list[tirx.Stmt] = [
             tirx.Bind(run, _quotient(self.tick - timing.start, timing.period))
         ]
-        latest: tirx.Expr = run
         is_first, is_last = run == 0, run == timing.runs - 1
         if columns is not None:
             width = self.segment.interleaving.columns
@@ -209,7 +221,6 @@ class _Builder:
             statements.append(
                 tirx.Bind(part, _quotient(self.column - columns.start, columns.period))
             )
-            latest = run * columns.parts + part
             is_first = tirx.all(is_first, part == 0)
             is_last = tirx.all(is_last, part == columns.parts - 1)
         made = [place for index, place in places.items() if index in loop.writes]
@@ -240,6 +251,34 @@ class _Builder:
         return made
 
 
+@dataclass(frozen=True)
+class _Fronts:
+    """The first elements that rings have in a stage, by the identity of a `_Kept`.
+
+    Parameters
+    ----------
+    variables
+        those that are computed.
+    known
+        those that follow from the step, for which indices are simplified.
+    steps
+        what loop variables of the operator are in the stage.
+    """
+
+    variables: Mapping[int, tirx.Var]
+    known: Mapping[int, tirx.Expr]
+    steps: Mapping[tirx.Var, tirx.Expr]
+
+    def moved(self, place: _Kept, index: tirx.Expr) -> tirx.Expr:
+        """An index in a ring."""
+        if id(place) in self.variables:
+            return index - self.variables[id(place)]
+        if id(place) not in self.known:
+            return index
+        at = tvm_ffi.structural_map(index, (tirx.Var, lambda var: self.steps.get(var, var)))
+        return Analyzer().simplify(at - self.known[id(place)])
+
+
 class _Elements:
     """The statements of an operator, with variables of their own, on what a segment keeps.
 
@@ -260,7 +299,7 @@ class _Elements:
         loop: OperatorLoop,
         places: Mapping[int, _Kept],
         outside: Mapping[tirx.Var, tirx.Var],
-        fronts: Mapping[int, tirx.Var],
+        fronts: _Fronts,
     ) -> None:
         renamed: dict[tirx.Var, tirx.Var] = dict(outside)
         kept: dict[tirx.Var, _Kept] = {}
@@ -292,14 +331,12 @@ class _Elements:
         self.after = [own(stmt) for stmt in loop.after]
 
 
-def _on_rings(
-    stmt: tirx.Stmt, kept: Mapping[tirx.Var, _Kept], fronts: Mapping[int, tirx.Var]
-) -> tirx.Stmt:
+def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, _Kept], fronts: _Fronts) -> tirx.Stmt:
     """A statement with the elements of tensors where they are kept."""
 
     def moved(place: _Kept, indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
         (index,) = indices
-        return [index - fronts[id(place)]] if id(place) in fronts else [index]
+        return [fronts.moved(place, index)]
 
     def load(node: TensorLoad) -> TensorLoad:
         place = kept.get(node.source)
@@ -348,6 +385,19 @@ def _conditions(tick: tirx.Var, start: int, end: int, period: int, ticks: int) -
     if period > 1:
         conditions.append(tirx.Mod(tick - start, _int(period)) == 0)
     return conditions
+
+
+def _step_values(
+    loop: OperatorLoop, timing: Timing, run: tirx.Var, part: tirx.Var
+) -> dict[tirx.Var, tirx.Expr]:
+    """What the loop variables of an operator are where a stage makes a single step."""
+    variable = loop.loop.loop_var
+    is_part = timing.columns is not None and timing.columns.parts > 1
+    if is_part and loop.columns > 1:
+        return {variable: run, loop.loop.body.loop_var: part}
+    if is_part:
+        return {variable: run * timing.number + part}
+    return {variable: run} if timing.number == 1 else {}
 
 
 def _steps(
