@@ -43,6 +43,7 @@ from usmp.objects.attributes import (
     PRUNED_CHANNELS_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
     SCHEDULE_CHOICES_ATTR,
+    STREAMING_ATTR,
 )
 from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.merged_functions import merged_functions
@@ -136,6 +137,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     **_search(plan),
                     **_state_layout(interface),
                     **_operator_order(mod),
+                    **_streaming(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": _ram(mod, interface),
                     "placement": _placement(plan),
@@ -384,6 +386,13 @@ def _operator_order(mod: IRModule) -> dict[str, Any]:
     return {
         "operator_order": {**order, "optimal": order["live_bytes"] == order["least_live_bytes"]}
     }
+
+
+def _streaming(mod: IRModule) -> dict[str, Any]:
+    """What operators that run interleaved save, if some could."""
+    if STREAMING_ATTR not in (mod.attrs or {}):
+        return {}
+    return {"streaming": {str(k): int(v) for k, v in mod.attrs[STREAMING_ATTR].items()}}
 
 
 def _pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:

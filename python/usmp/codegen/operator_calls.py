@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from tvm.ir import Call, IRModule, PointerType
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.operator_statements import operator_statements
 from usmp.objects import ConstantPoolInfo
-from usmp.objects.attributes import OPERATOR_SHAPES_ATTR, POOL_ARGS_ATTR
+from usmp.objects.attributes import OPERATOR_SHAPES_ATTR, POOL_ARGS_ATTR, SEGMENT_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.schedule import Schedule, schedule_of
 from usmp.ops.operator_steps import OperatorStep, steps_of
@@ -54,6 +55,8 @@ class OperatorCall:
         the tiles of those that have some, in order.
     inputs, outputs
         their tensors, without constants and scratch memory; what is changed is an output.
+    segments
+        of those that run several operators interleaved, what metadata.json says of them.
     """
 
     entry: str
@@ -62,6 +65,7 @@ class OperatorCall:
     inputs: list[OperatorTensor]
     outputs: list[OperatorTensor]
     schedules: list[Schedule] = field(default_factory=list)
+    segments: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def macs(self) -> int | None:
@@ -74,6 +78,8 @@ class OperatorCall:
         known: dict[str, Any] = {} if self.macs is None else {"macs": self.macs}
         if self.schedules:
             known["schedules"] = [schedule.as_json() for schedule in self.schedules]
+        if self.segments:
+            known["segments"] = self.segments
         return {
             "entry": self.entry,
             "functions": self.functions,
@@ -111,6 +117,8 @@ def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> Operat
         found.steps.extend(steps_of(callee.func, called.callee))
         schedule = schedule_of(callee.func)
         found.schedules.extend([] if schedule is None else [schedule])
+        segment = (callee.func.attrs or {}).get(SEGMENT_ATTR)
+        found.segments.extend([] if segment is None else [_plain(segment)])
         shapes = _shapes(callee.func)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
         for index, (param, argument) in enumerate(arguments):
@@ -121,6 +129,18 @@ def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> Operat
             is_written = index in callee.written_parameters
             (found.outputs if is_written else found.inputs).append(tensor)
     return found
+
+
+def _plain(segment: Mapping[str, Any]) -> dict[str, Any]:
+    """What the attribute `segment` says, as JSON has it."""
+    return {
+        str(key): int(value)
+        if isinstance(value, int)
+        else str(value)
+        if isinstance(value, str)
+        else [str(name) for name in value]
+        for key, value in segment.items()
+    }
 
 
 def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:

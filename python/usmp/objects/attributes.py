@@ -162,6 +162,16 @@ states have their initial values."""
 EXECUTOR_ATTR = "executor"
 """On the IRModule: the `Executor` that the code is made for."""
 
+STREAMING_ATTR = "streaming"
+"""On the IRModule, if operators could run interleaved: bytes of all workspace pools without,
+`unstreamed_peak_bytes`, and what no choice of the operators that do takes less than,
+`least_live_bytes`, if that is known (`usmp.transform.StreamOperators`)."""
+
+SEGMENT_ATTR = "segment"
+"""On the PrimFunc of operators that run interleaved: their names in order, `operators`; whether by
+rows or columns, `by`; bytes of the tensors between them that are kept, `ring_size_bytes`, of all
+that they would have, `tensor_size_bytes`, and of what is moved in a run, `moved_bytes`."""
+
 OPERATOR_ORDER_ATTR = "operator_order"
 """On the IRModule, where the operators can run in several orders: the most bytes that are live in
 any operator, less what it may overwrite: `importer_live_bytes` in the importer's order,

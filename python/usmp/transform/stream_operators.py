@@ -8,6 +8,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.objects.attributes import STREAMING_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
@@ -26,8 +27,9 @@ class StreamOperators(ModulePass):
     outermost loop writes its results one after the other.
 
     Which operators run interleaved is chosen such that the planned peak is least
-    (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the module stays as
-    it is.
+    (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the operators stay
+    as they are. The attribute `streaming` of the module says what they take then, and below what no
+    choice can be; the attribute `segment` of a PrimFunc says what it stands for.
 
     Parameters
     ----------
@@ -53,5 +55,12 @@ class StreamOperators(ModulePass):
         with planning_session() as session:
             if self.segments is not None:
                 return with_all_segments(mod, self.segments)
-            modules = streamed_modules(session, mod, options)
-            return modules[session.best(modules, options)]
+            found = streamed_modules(session, mod, options)
+            if len(found.modules) == 1:
+                return mod
+            taken = found.modules[session.best(found.modules, options)]
+            unstreamed = session.peaks(mod, options)
+        known = {} if unstreamed is None else {"unstreamed_peak_bytes": sum(unstreamed)}
+        if found.bound_bytes is not None:
+            known["least_live_bytes"] = found.bound_bytes
+        return taken.with_attr(STREAMING_ATTR, known)

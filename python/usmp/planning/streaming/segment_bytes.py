@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from usmp.analysis.memory.buffer_size import size_bytes
@@ -13,42 +15,63 @@ from usmp.planning.streaming.interleaving import Columns
 from usmp.planning.streaming.streamed_main import Segment, StreamedMain
 
 
-def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> int:
-    """The most bytes that are live when a tick of a segment, or a column of one, ends.
+@dataclass(frozen=True)
+class Taken:
+    """What operators take.
 
-    Rings count as a whole, tensors from outside by what is still to be read, and results by what is
-    written.
+    Parameters
+    ----------
+    estimate_bytes
+        about what a plan needs: rings count as a whole, tensors from outside by what is still to
+        be read, and results by what is written.
+    live_bytes
+        the most bytes that are live when a part is made; no plan has less.
+    """
+
+    estimate_bytes: int
+    live_bytes: int
+
+
+def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
+    """What the operators of a segment take.
 
     Parameters
     ----------
     start
-        the first operator of the segment.
+        the first of them.
     """
     stop = start + len(segment.operators)
     interleaving = segment.interleaving
-    inside = set(segment.inside)
-    rings = interleaving.rings
+    inside, rings = set(segment.inside), interleaving.rings
     fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in inside)
     fixed += sum(size_bytes(a.buffer) for o in segment.operators for a, _ in o.statement.scratch)
-    ticks = interleaving.ticks * interleaving.columns
-    live = np.zeros(ticks, np.int64)
+    outside = np.zeros(interleaving.ticks * interleaving.columns, np.int64)
+    live = outside.copy()
     used = dict.fromkeys(m for o in segment.operators for m in o.statement.spans)
     for memory in used:
-        if memory in main.sizes and memory not in inside:
-            live += _live_bytes(main, segment, memory, start, stop, ticks)
-    return main.live_through(start, stop) + fixed + int(live.max())
+        if memory in main.sizes:
+            of_memory = _live_bytes(main, segment, memory, start, stop, len(live))
+            live += of_memory
+            if memory not in inside:
+                outside += of_memory
+    through = main.live_through(start, stop)
+    return Taken(through + fixed + int(outside.max()), through + int(live.max()))
 
 
-def operator_bytes(main: StreamedMain, index: int) -> int:
-    """The bytes that are live while an operator runs by itself."""
+def operator_bytes(main: StreamedMain, index: int) -> Taken:
+    """What an operator by itself takes."""
     statement = main.operators[index].statement
     used = [memory for memory in statement.spans if memory in main.sizes]
     scratch = sum(size_bytes(allocation.buffer) for allocation, _ in statement.scratch)
     total = sum(main.sizes[memory] for memory in used) + scratch
-    dying = [m for m in used if main.spans[m][0] < index and main.spans[m][1] == index + 1]
-    made = [m for m in used if main.spans[m][0] == index and main.spans[m][1] > index + 1]
+    before = [memory for memory in used if main.spans[memory][0] < index]
+    after = [memory for memory in used if main.spans[memory][1] > index + 1]
+    dying = [memory for memory in before if memory not in after]
+    made = [memory for memory in after if memory not in before]
     shared = max((main.shared_bytes(index, a, b) for a in dying for b in made), default=0)
-    return main.live_through(index, index + 1) + total - shared
+    through = main.live_through(index, index + 1)
+    live = max(sum(main.sizes[memory] for memory in found) for found in (before, after))
+    return Taken(through + total - shared, through + live)
 
 
 def _live_bytes(

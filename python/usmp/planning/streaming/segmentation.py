@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
-from usmp.planning.streaming.segment_bytes import operator_bytes, segment_bytes
+from usmp.planning.streaming.segment_bytes import Taken, operator_bytes, segment_bytes
 from usmp.planning.streaming.streamed_main import Segment, StreamedMain
 
 Interval: TypeAlias = tuple[int, int]
@@ -19,79 +19,87 @@ _MOST_OPERATORS = 48
 _HIGH = 0.8
 """Of the bound: operators that take more may be worth streaming."""
 
-_MOST_WORK = 200_000
+_MOST_WORK = 20_000
 """Operators of all segments that are looked at."""
 
 
 @dataclass(frozen=True)
-class Segmentation:
-    """Segments of a main function.
+class Segmentations:
+    """Choices of the operators of a main function that run interleaved.
 
     Parameters
     ----------
-    segments
-        of more than one operator, in their order; with the first operator and the one after the
-        last.
+    choices
+        segments of more than one operator, by the first operator and the one after the last.
     bound_bytes
-        no plan of the module with these segments has less.
-    is_complete
-        whether all segments were looked at, so that no choice has a lower bound.
+        no plan of the module takes less, whichever operators that follow each other run
+        interleaved in the ways that are looked at; None if not all of them were.
     """
 
-    segments: Mapping[Interval, Segment]
-    bound_bytes: int
-    is_complete: bool
+    choices: list[dict[Interval, Segment]]
+    bound_bytes: int | None
 
 
-def segmentations(main: StreamedMain) -> list[Segmentation]:
-    """Segments with the lowest bound: of these the ones that stream the least; and those whose
-    other segments have low bounds, too, for plans seldom take as little as the bound says."""
+def segmentations(main: StreamedMain) -> Segmentations:
+    """The segments that take the least: of these the ones that stream the least; and those whose
+    other segments take little, too, for plans may take more than the estimate."""
     costs = _Costs(main)
     count = len(main.operators)
-    best = _least(costs, count)
-    found: list[Segmentation] = []
+    best = _least(count, costs.of)
+    found: list[dict[Interval, Segment]] = []
     for share, price in ((1.0, costs.streamed), (_HIGH, costs.height)):
         # Segments without an operator that takes much would save nothing.
         large = [index for index in range(count) if costs.of(index, index + 1) > share * best]
         chosen = _cheapest(costs, count, best, large, price)
         segments = {i: costs.best(*i) for i in chosen if i[1] - i[0] > 1}
-        if all(segments.keys() != other.segments.keys() for other in found):
-            found.append(Segmentation(segments, int(best), costs.complete))
-    return found
+        if segments and all(segments.keys() != other.keys() for other in found):
+            found.append(segments)
+    bound = _least(count, costs.live)
+    return Segmentations(found, int(bound) if costs.complete else None)
 
 
 class _Costs:
+    """What the operators from one to before another take, found once."""
+
     def __init__(self, main: StreamedMain) -> None:
         self.main = main
         self.work = 0
         self.complete = True
-        self._known: dict[Interval, float] = {}
+        self._known: dict[Interval, list[tuple[Taken, Segment | None]]] = {}
 
     def of(self, start: int, stop: int) -> float:
-        key = start, stop
-        if key not in self._known:
-            self._known[key] = self._of(start, stop)
-        return self._known[key]
+        """About the bytes that a plan needs."""
+        return min((t.estimate_bytes for t, _ in self._taken(start, stop)), default=inf)
 
-    def _of(self, start: int, stop: int) -> float:
-        if stop - start > 1:
-            if stop - start > _MOST_OPERATORS or self.work > _MOST_WORK:
-                self.complete = False
-                return inf
-            self.work += stop - start
-            return min(
-                (segment_bytes(self.main, start, s) for s in self._ways(start, stop)), default=inf
-            )
-        return operator_bytes(self.main, start)
-
-    def _ways(self, start: int, stop: int) -> list[Segment]:
-        """The segment by rows and by columns."""
-        ways = (self.main.segment(start, stop), self.main.with_columns(start, stop))
-        return [segment for segment in ways if segment is not None]
+    def live(self, start: int, stop: int) -> float:
+        """What no plan is below."""
+        return min((t.live_bytes for t, _ in self._taken(start, stop)), default=inf)
 
     def best(self, start: int, stop: int) -> Segment:
         """The way that takes the fewest bytes; by rows if columns save nothing."""
-        return min(self._ways(start, stop), key=lambda s: segment_bytes(self.main, start, s))
+        ways = self._taken(start, stop)
+        _, segment = min(ways, key=lambda way: way[0].estimate_bytes)
+        assert segment is not None
+        return segment
+
+    def _taken(self, start: int, stop: int) -> list[tuple[Taken, Segment | None]]:
+        if (start, stop) not in self._known:
+            self._known[start, stop] = self._find(start, stop)
+        return self._known[start, stop]
+
+    def _find(self, start: int, stop: int) -> list[tuple[Taken, Segment | None]]:
+        main = self.main
+        if stop - start == 1:
+            return [(operator_bytes(main, start), None)]
+        segment = main.segment(start, stop)
+        if segment is None or not segment.interleaving.rings:
+            return []
+        if stop - start > _MOST_OPERATORS or self.work > _MOST_WORK:
+            self.complete = False
+            return []
+        self.work += stop - start
+        ways = [way for way in (segment, main.with_columns(start, stop)) if way is not None]
+        return [(segment_bytes(main, start, way), way) for way in ways]
 
     def streamed(self, start: int, stop: int) -> float:
         """Bytes that a segment moves at a time, and a small price for each operator in it."""
@@ -106,14 +114,13 @@ class _Costs:
         return self.of(start, stop) ** 4 + (stop - start)
 
 
-def _least(costs: _Costs, count: int) -> float:
+def _least(count: int, cost: Callable[[int, int], float]) -> float:
+    """The least that the dearest of some segments costs."""
     best = [0.0] + [inf] * count
     for stop in range(1, count + 1):
         for start in range(stop - 1, -1, -1):
-            if costs.main.operators[start].loop is None and stop - start > 1:
-                break
             if best[start] < best[stop]:
-                best[stop] = min(best[stop], max(best[start], costs.of(start, stop)))
+                best[stop] = min(best[stop], max(best[start], cost(start, stop)))
     return best[count]
 
 
@@ -130,8 +137,6 @@ def _cheapest(
     back = [0] * (count + 1)
     for stop in range(1, count + 1):
         for start in range(stop - 1, -1, -1):
-            if costs.main.operators[start].loop is None and stop - start > 1:
-                break
             if stop - start > 1 and not any(start <= index < stop for index in large):
                 continue
             if best[start] < inf and costs.of(start, stop) <= limit:

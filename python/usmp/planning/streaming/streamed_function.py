@@ -13,13 +13,22 @@ from tvm.sym import Analyzer
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.memories import Memory
-from usmp.objects.attributes import ALIGNMENT_ATTR
+from usmp.objects.attributes import (
+    ALIGNMENT_ATTR,
+    OPERATOR_SHAPES_ATTR,
+    OPERATOR_STEPS_ATTR,
+    OPERATORS_ATTR,
+    SEGMENT_ATTR,
+)
 from usmp.planning.streaming.interleaving import Ring, Timing
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.streamed_main import MainOperator, Segment
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
+
+_OF_FIRST = ("target", "s_tir")
+"""Attributes that all operators share."""
 
 _WORD = 4
 """Bytes that are moved at once where sizes allow it."""
@@ -93,6 +102,7 @@ class _Builder:
     declarations: list[tirx.Stmt] = field(default_factory=list)
     kept: dict[Memory, _Kept] = field(default_factory=dict)
     passed: dict[object, tirx.Var] = field(default_factory=dict)
+    renamed: dict[tirx.Var, str] = field(default_factory=dict)
     tick: tirx.Var = field(default_factory=lambda: tirx.Var("tick", "int32"))
     column: tirx.Var = field(default_factory=lambda: tirx.Var("column", "int32"))
 
@@ -110,7 +120,8 @@ class _Builder:
             body = sequence([*self._runs(), columns])
         loop = tirx.For(self.tick, 0, interleaving.ticks, tirx.ForKind.SERIAL, body)
         func = tirx.PrimFunc(self.params, sequence([*self.declarations, loop]))
-        return StreamedFunction(func.with_attrs(_attributes(self.segment)), self.arguments)
+        attributes = _attributes(self.segment, self.renamed)
+        return StreamedFunction(func.with_attrs(attributes), self.arguments)
 
     def _keep(self, memory: Memory) -> None:
         """Allocate a tensor that only the segment uses."""
@@ -191,6 +202,7 @@ class _Builder:
             for index, param in enumerate(loop.func.params)
             if index not in places
         }
+        self.renamed |= {param: str(made.name) for param, made in outside.items()}
         latest: tirx.Expr = run if columns is None else run * columns.parts + part
         # Of a single part that is read where it is made, the first element is known.
         at_once = {
@@ -458,7 +470,38 @@ def _int(value: int) -> tirx.IntImm:
     return tirx.IntImm("int32", value)
 
 
-def _attributes(segment: Segment) -> dict[str, object]:
-    first = segment.operators[0].loop
-    assert first is not None
-    return {k: v for k, v in dict(first.func.attrs or {}).items() if k in ("target", "s_tir")}
+def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, object]:
+    """What is known of the operators, of all of them together.
+
+    Parameters
+    ----------
+    names
+        of the parameters of the PrimFunc, by those of the operators.
+    """
+    functions = [operator.loop.func for operator in segment.operators if operator.loop]
+    attributes = [dict(func.attrs or {}) for func in functions]
+    found = {k: v for k, v in attributes[0].items() if k in _OF_FIRST}
+    for name in (OPERATORS_ATTR, OPERATOR_STEPS_ATTR):
+        if all(name in known for known in attributes):
+            found[name] = [item for known in attributes for item in known[name]]
+    found[OPERATOR_SHAPES_ATTR] = {
+        names[param]: list(shapes[param.name])
+        for func, known in zip(functions, attributes, strict=True)
+        for shapes in [known.get(OPERATOR_SHAPES_ATTR, {})]
+        for param in func.params
+        if param in names and param.name in shapes
+    }
+    rings, timings = segment.interleaving.rings, segment.interleaving.timings
+    moved = 0
+    for memory, ring in rings.items():
+        maker = timings[segment.makers[memory]]
+        parts = 1 if maker.columns is None else maker.columns.parts
+        moved += ring.moved_bytes(maker.runs * parts)
+    found[SEGMENT_ATTR] = {
+        "operators": [str(operator.statement.callee) for operator in segment.operators],
+        "by": "columns" if segment.interleaving.columns > 1 else "rows",
+        "ring_size_bytes": sum(ring.size_bytes for ring in rings.values()),
+        "tensor_size_bytes": sum(size_bytes(memory) for memory in rings),
+        "moved_bytes": moved,
+    }
+    return found

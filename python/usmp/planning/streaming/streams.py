@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from tvm.ir import IRModule
 
@@ -11,13 +13,35 @@ from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
 from usmp.planning.streaming.segmentation import Interval, segmentations
 from usmp.planning.streaming.streamed_function import streamed_function
-from usmp.planning.streaming.streamed_main import StreamedMain, streamed_main
+from usmp.planning.streaming.streamed_main import Segment, StreamedMain, streamed_main
 from usmp.planning.streaming.with_segments import with_segments
+
+Segments: TypeAlias = dict[Interval, Segment]
+"""By the first operator and the one after the last."""
+
+
+@dataclass(frozen=True)
+class StreamedModules:
+    """Modules that could be built from one.
+
+    Parameters
+    ----------
+    modules
+        the module itself, and those with segments.
+    segments
+        of the latter.
+    bound_bytes
+        see `Segmentations`.
+    """
+
+    modules: list[IRModule]
+    segments: list[Segments]
+    bound_bytes: int | None
 
 
 def streamed_modules(
     session: PlanningSession, mod: IRModule, options: PlanningOptions
-) -> list[IRModule]:
+) -> StreamedModules:
     """The module, and if segments may take less memory, the same with these.
 
     Parameters
@@ -33,18 +57,22 @@ def streamed_modules(
         the module is refused, see `PlanningSession.prepared`.
     """
     if not (options.streaming and options.shares_memory) or entries_of(mod) != [ONLY_ENTRY]:
-        return [mod]
+        return StreamedModules([mod], [], None)
     prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
     main = streamed_main(mod)
     if prepared is None or main is None:
-        return [mod]
-    modules = [mod]
-    for found in segmentations(prepared):
+        return StreamedModules([mod], [], None)
+    found = segmentations(prepared)
+    modules: list[IRModule] = []
+    chosen: list[Segments] = []
+    for segments in found.choices:
         # The statements are the same; the memories are not.
-        ways = {i: s.interleaving.columns > 1 for i, s in found.segments.items()}
-        made = _made(main, ways) if ways else None
-        modules += [] if made is None else [made]
-    return modules
+        ways = {i: s.interleaving.columns > 1 for i, s in segments.items()}
+        made = _made(main, ways)
+        if made is not None:
+            modules.append(made)
+            chosen.append(segments)
+    return StreamedModules([mod, *modules], chosen, found.bound_bytes)
 
 
 def with_all_segments(
