@@ -88,7 +88,7 @@ def found_in(value: object, path: str) -> Iterator[str]:
 def written(digits_model) -> Iterator[dict]:
     """Metadata of models that together have every key."""
     digits = usmp.import_model(digits_model)
-    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+    with PassContext(config={"tir.usmp.use_workspace_io": True, "tir.usmp.streaming": True}):
         yield usmp.build(digits).metadata
     with PassContext(config={"tir.usmp.profile": True, "tir.usmp.code": "small"}):
         yield usmp.build(digits).metadata

@@ -36,6 +36,7 @@ PASSES = [
     "usmp.CheckAccelerators",
     "usmp.LowerMain",
     "usmp.OrderOperators",
+    "usmp.StreamOperators",
     "usmp.ChooseSchedules",
     "usmp.UnifiedStaticMemoryPlanner",
     "usmp.MergeSimilarFunctions",
@@ -78,10 +79,11 @@ def test_the_list():
 def test_what_is_asked_for_is_in_the_list():
     with PassContext(config=POISON):
         pipeline = usmp.get_pipeline("c", board="mps2-an385", compare_workspace_io=True)
-    assert names(pipeline)[-7:] == [
+    assert names(pipeline)[-8:] == [
         "usmp.LowerMain",
         "usmp.CompareWorkspaceIO",
         "usmp.OrderOperators",
+        "usmp.StreamOperators",
         "usmp.ChooseSchedules",
         "usmp.PlanForBoard",
         "usmp.PoisonDeadBytes",

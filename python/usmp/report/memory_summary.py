@@ -14,6 +14,7 @@ from rich.text import Text
 from usmp.report.code_summary import code_sentence
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
+from usmp.report.streaming_summary import streaming_sentence
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
@@ -103,6 +104,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         console.print(_pruned(metadata["pruned_channels"]), markup=False, emoji=False)
     for sentence in (
         schedule_sentence(metadata),
+        streaming_sentence(metadata),
         layout_sentence(metadata),
         code_sentence(metadata),
     ):

@@ -62,7 +62,8 @@ def test_optimization_level_is_that_of_tvmc():
             "tir.usmp.code, tir.usmp.custom_algorithm, tir.usmp.enable, tir.usmp.optimize, "
             "tir.usmp.order_operators, tir.usmp.overlap, tir.usmp.placement, "
             "tir.usmp.poison_dead_bytes, tir.usmp.preserve_inputs, tir.usmp.profile, "
-            "tir.usmp.prune_constant_channels, tir.usmp.time_budget, tir.usmp.use_workspace_io",
+            "tir.usmp.prune_constant_channels, tir.usmp.streaming, tir.usmp.time_budget, "
+            "tir.usmp.use_workspace_io",
         ),
     ],
 )

@@ -168,6 +168,7 @@ def test_instruments_see_each_pass_once(digits_model):
         "build",
         "LowerMain",
         "OrderOperators",
+        "StreamOperators",
         "ChooseSchedules",
         "UnifiedStaticMemoryPlanner",
         "AssignPoolInfo",

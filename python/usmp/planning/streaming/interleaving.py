@@ -152,6 +152,11 @@ class Timing:
     columns: Columns | None = None
 
     @property
+    def parts(self) -> int:
+        """That all runs make together."""
+        return self.runs * (1 if self.columns is None else self.columns.parts)
+
+    @property
     def end(self) -> int:
         """The tick after the last run."""
         return self.start + self.period * (self.runs - 1) + 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import TensorLoad
+from tvm.ir import Range, TensorLoad
 from tvm.sym import Analyzer
 
 from usmp.analysis.memory.access import item_bytes
@@ -154,10 +154,17 @@ class _Builder:
                 continue
             assert timing.columns is not None
             run = self._latest_run(timing)
-            yield tirx.Bind(place.made, run * timing.columns.parts)
+            yield tirx.Bind(place.made, self._simplified(run * timing.columns.parts))
             since = self.tick - timing.start - run * timing.period
             late = since * self.segment.interleaving.columns - timing.columns.start
-            yield tirx.Bind(place.late, late)
+            yield tirx.Bind(place.late, self._simplified(late))
+
+    def _simplified(self, expr: tirx.Expr) -> tirx.Expr:
+        """What is the same in all ticks and columns."""
+        analyzer, interleaving = Analyzer(), self.segment.interleaving
+        analyzer.bind(self.tick, Range(0, interleaving.ticks))
+        analyzer.bind(self.column, Range(0, interleaving.columns))
+        return analyzer.simplify(expr)
 
     def _latest_run(self, timing: Timing) -> tirx.Expr:
         """The run of an operator in this tick, or the last one before."""
@@ -185,7 +192,7 @@ class _Builder:
         lacking = latest + (ring.moved - ring.places)
         if ring.places > ring.moved or place.made is not None:
             lacking = tirx.max(lacking, _int(0))
-        return _quotient(lacking, ring.moved) * (ring.moved * place.part)
+        return self._simplified(_quotient(lacking, ring.moved) * (ring.moved * place.part))
 
     def _stage(self, operator: MainOperator, timing: Timing) -> tirx.Stmt:
         """What an operator does in a tick, or in a column of it."""
@@ -479,24 +486,26 @@ def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, ob
         of the parameters of the PrimFunc, by those of the operators.
     """
     functions = [operator.loop.func for operator in segment.operators if operator.loop]
-    attributes = [dict(func.attrs or {}) for func in functions]
+    attributes = [
+        dict(operator.func.attrs or {}) for operator in segment.operators if operator.func
+    ]
     found = {k: v for k, v in attributes[0].items() if k in _OF_FIRST}
     for name in (OPERATORS_ATTR, OPERATOR_STEPS_ATTR):
         if all(name in known for known in attributes):
             found[name] = [item for known in attributes for item in known[name]]
-    found[OPERATOR_SHAPES_ATTR] = {
+    known_shapes = {
         names[param]: list(shapes[param.name])
         for func, known in zip(functions, attributes, strict=True)
         for shapes in [known.get(OPERATOR_SHAPES_ATTR, {})]
         for param in func.params
         if param in names and param.name in shapes
     }
+    if known_shapes:
+        found[OPERATOR_SHAPES_ATTR] = known_shapes
     rings, timings = segment.interleaving.rings, segment.interleaving.timings
     moved = 0
     for memory, ring in rings.items():
-        maker = timings[segment.makers[memory]]
-        parts = 1 if maker.columns is None else maker.columns.parts
-        moved += ring.moved_bytes(maker.runs * parts)
+        moved += ring.moved_bytes(timings[segment.makers[memory]].parts)
     found[SEGMENT_ATTR] = {
         "operators": [str(operator.statement.callee) for operator in segment.operators],
         "by": "columns" if segment.interleaving.columns > 1 else "rows",

@@ -12,6 +12,7 @@ from tvm.ir import IRModule
 
 from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
+from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions, module_facts
 from usmp.analysis.memory.main_statements import MainStatement, main_statements
 from usmp.analysis.memory.memories import Memory
@@ -41,8 +42,11 @@ _STAYS = (
 """Annotations of allocations that are no tensors between operators."""
 
 
-_SPARE = 0.1
-"""Bytes that may move for each instruction of the operators, beside those that rows move."""
+_INSTRUCTIONS_BY_BYTE = 10
+"""Of the operators, for each byte that may move beside those that rows move."""
+
+_MOST_PERCENT = 5
+"""More instructions that columns may take, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class MainOperator:
     ----------
     statement
         what it does.
+    func
+        the PrimFunc that it calls, if that is all that it does.
     loop
         its PrimFunc as a loop; None if it is none, or does more than read and write what
         it is called with.
@@ -61,6 +67,7 @@ class MainOperator:
     """
 
     statement: MainStatement
+    func: tirx.PrimFunc | None
     loop: OperatorLoop | None
     memories: Mapping[int, Memory]
 
@@ -97,6 +104,19 @@ class Segment:
     inside: Sequence[Memory]
     interleaving: Interleaving
     makers: Mapping[Memory, int]
+
+
+def column_instructions(segment: Segment) -> int:
+    """About how many instructions it takes to run operators interleaved, beside their own: to move
+    what rings keep, and in each tick of a column to ask what is made and where."""
+    found = segment.interleaving
+    moved = sum(
+        ring.moved_bytes(found.timings[segment.makers[memory]].parts)
+        for memory, ring in found.rings.items()
+    )
+    made = sum(timing.parts for timing in found.timings)
+    ticks = found.ticks * found.columns
+    return moved // 8 + ticks * len(segment.operators) * 6 + made * 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,21 +233,24 @@ class StreamedMain:
         readings = [r for r in all_readings if r.maker.operator >= start]
         loops = [operator.loop for operator in segment.operators if operator.loop is not None]
         sizes = {m: self.sizes[m] for m in segment.inside if m in segment.makers}
-        spare = int(sum(self.work(i) for i in range(start, stop)) * _SPARE)
+        work = sum(self.work(i) for i in range(start, stop))
         rows = segment.interleaving
-        found = by_columns(loops, readings, start, rows, sizes, spare)
-        return None if found is None else replace(segment, interleaving=found)
+        found = by_columns(loops, readings, start, rows, sizes, work // _INSTRUCTIONS_BY_BYTE)
+        if found is None:
+            return None
+        streamed = replace(segment, interleaving=found)
+        slower = column_instructions(streamed) - column_instructions(segment)
+        return streamed if slower * 100 <= _MOST_PERCENT * work else None
 
     def work(self, index: int) -> int:
         """About how many instructions an operator takes."""
-        name = self.operators[index].statement.callee
-        if name is None:
+        operator = self.operators[index]
+        if operator.func is None:
             return 0
-        facts = self.facts.of(name)
-        schedule = schedule_of(facts.func)
+        schedule = schedule_of(operator.func)
         if schedule is not None and schedule.instructions is not None:
             return schedule.instructions
-        uses = facts.liveness.parameter_use.values()
+        uses = self.facts.of(str(operator.statement.callee)).liveness.parameter_use.values()
         return sum(count for use in uses for count in use.movements.values()) // 2
 
     def shared_bytes(self, index: int, dying: Memory, written: Memory) -> int:
@@ -323,26 +346,29 @@ def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain 
     found = main_statements(facts)
     if found is None:
         return None
-    loops: dict[str, OperatorLoop | None] = {}
-    operators = [_operator(statement, facts, loops) for statement in found.statements]
+    functions = prim_funcs(mod)
+    loops = {
+        name: _loop_of(name, functions[name], facts)
+        for name in {statement.callee for statement in found.statements}
+        if name is not None
+    }
+    operators = []
+    for statement in found.statements:
+        name = statement.callee
+        memories = {a.index: a.memory for a in statement.arguments if a.byte_offset == 0}
+        loop = None if name is None or statement.effect else loops[name]
+        func = None if name is None else functions[name]
+        operators.append(MainOperator(statement, func, loop, memories))
     return StreamedMain(mod, facts, operators, found.memories, preserve_inputs)
 
 
-def _operator(
-    statement: MainStatement, facts: ModuleFacts, loops: dict[str, OperatorLoop | None]
-) -> MainOperator:
-    name = statement.callee
-    if name is None or statement.effect:
-        return MainOperator(statement, None, {})
-    if name not in loops:
-        func = facts.of(name).func
-        attributes = func.attrs or {}
-        is_own = not any(a in attributes for a in (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR))
-        rows = row_schedule(func)
-        own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
-        loops[name] = operator_loop(own) if is_own else None
-    memories = {a.index: a.memory for a in statement.arguments if a.byte_offset == 0}
-    return MainOperator(statement, loops[name], memories)
+def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop | None:
+    """A PrimFunc as a loop, or what computes the same by rows."""
+    if any(a in (func.attrs or {}) for a in (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)):
+        return None
+    rows = row_schedule(func)
+    own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
+    return operator_loop(own)
 
 
 def _may_write(operator: MainOperator, memory: Memory) -> bool:
