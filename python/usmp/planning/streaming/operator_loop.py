@@ -12,6 +12,7 @@ from usmp.analysis.memory.accessed_bytes import accessed_bytes
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import NotKnown, Values
 from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess
+from usmp.tir.nodes import nodes_of
 
 MOST_STEPS = 1 << 14
 """Iterations of a loop that are looked at one by one."""
@@ -81,8 +82,8 @@ class OperatorLoop:
 
 
 def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
-    """A PrimFunc as a loop; None if it has no outermost loop of more than one iteration, or
-    several, or what it accesses is not known.
+    """A PrimFunc as a loop; None if it has no outermost loop of more than one iteration that
+    accesses memory, if it may leave one early, or if what it accesses is not known.
 
     Parameters
     ----------
@@ -92,13 +93,17 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     parts = _Parts.of(facts.func)
     if parts is None or not 1 < int(parts.loop.extent) <= MOST_STEPS:
         return None
+    if _may_jump(facts.func) or not _has_own_variable(parts.loop, facts.func):
+        return None
     trace = facts.overlap.trace
     if trace.escaped - set(facts.func.params) or facts.callees:
         return None
     steps = int(parts.loop.extent)
     everything = [access for accesses in trace.accesses.values() for access in accesses]
     inside = [a.statement.order for a in everything if _is_inside(a, parts.loop)]
-    start = min(inside, default=0)
+    if not inside:
+        return None
+    start = min(inside)
     reads: dict[int, Bytes] = {}
     writes: dict[int, Bytes] = {}
     unknown: set[int] = set()
@@ -159,6 +164,17 @@ class _Parts:
         # Of several the one with the most iterations; the others run as a whole.
         at = max(loops, key=lambda index: int(others[index].extent))
         return cls(declarations, allocations, others[:at], others[at], others[at + 1 :])
+
+
+def _may_jump(func: tirx.PrimFunc) -> bool:
+    """Whether it may leave a loop or end early, and with it all operators of a segment."""
+    return any(nodes_of(func.body, kind) for kind in (tirx.Return, tirx.Break, tirx.Continue))
+
+
+def _has_own_variable(loop: tirx.For, func: tirx.PrimFunc) -> bool:
+    """Whether no other loop has the same variable, by which the accesses in it are known."""
+    loops = nodes_of(func.body, tirx.For)
+    return sum(other.loop_var.same_as(loop.loop_var) for other in loops) == 1
 
 
 def _is_loop(stmt: tirx.Stmt) -> bool:

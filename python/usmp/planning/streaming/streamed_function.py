@@ -116,8 +116,11 @@ class _Builder:
             timing = self.segment.interleaving.timings[self.segment.makers[memory]]
             size, name = ring.size_bytes, f"{name}_ring"
             front = tirx.Var(f"{memory.name}_front", "int32")
-        buffer = tirx.decl_buffer((size // item_bytes(dtype),), dtype, self.names.unique(name))
-        self.declarations.append(tirx.AllocBuffer(buffer))
+        buffer = tirx.decl_buffer(
+            (size // item_bytes(dtype),), dtype, self.names.unique(name), scope=memory.scope()
+        )
+        annotations = self.segment.inside[memory]
+        self.declarations.append(tirx.AllocBuffer(buffer, annotations=dict(annotations)))
         self.kept[memory] = _Kept(buffer, ring, timing, front)
 
     def _stage(self, operator: MainOperator, timing: Timing, tick: tirx.Var) -> tirx.Stmt:
@@ -144,7 +147,7 @@ class _Builder:
         ]
         step = elements.loop_var
         if timing.number == 1:
-            body: list[tirx.Stmt] = [tirx.Bind(step, run), *elements.body]
+            body: list[tirx.Stmt] = [tirx.Bind(step, _as(run, step)), *elements.body]
         else:
             i = tirx.Var("i", "int32")
             number = tirx.IntImm("int32", timing.number)
@@ -152,7 +155,7 @@ class _Builder:
             extent: tirx.Expr = number
             if loop.steps % timing.number:
                 extent = tirx.min(number, loop.steps - first)
-            steps = sequence([tirx.Bind(step, first + i), *elements.body])
+            steps = sequence([tirx.Bind(step, _as(first + i, step)), *elements.body])
             body = [tirx.For(i, 0, extent, tirx.ForKind.SERIAL, steps)]
         last = timing.runs - 1
         statements = [
@@ -230,7 +233,8 @@ class _Elements:
                 raise _NotStreamed
             return tvm_ffi.structural_map(moved, (tirx.Var, lambda var: renamed.get(var, var)))
 
-        self.declarations = [own(stmt) for stmt in (*stays, *loop.allocations)]
+        # Views of allocations are among the others.
+        self.declarations = [own(stmt) for stmt in (*loop.allocations, *stays)]
         self.before = [own(stmt) for stmt in loop.before]
         self.loop_var = renamed[loop.loop.loop_var]
         self.body = [own(loop.loop.body)]
@@ -326,6 +330,11 @@ def _move(place: _Kept, run: tirx.Var) -> tirx.Stmt:
 
 def _when(_: object, condition: tirx.Expr, statements: Sequence[tirx.Stmt]) -> list[tirx.Stmt]:
     return [tirx.IfThenElse(condition, sequence(statements), None)] if statements else []
+
+
+def _as(expr: tirx.Expr, var: tirx.Var) -> tirx.Expr:
+    """A number in the type of a variable."""
+    return expr.astype(str(var.ty.dtype))
 
 
 def _quotient(expr: tirx.Expr, divisor: int) -> tirx.Expr:

@@ -29,6 +29,7 @@ from usmp.objects.attributes import (
 from usmp.objects.schedule import row_schedule
 from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
+from usmp.tir.nodes import nodes_of
 
 _NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
 """Annotations of what is live all the time."""
@@ -81,7 +82,7 @@ class Segment:
     operators
         in their order.
     inside
-        the memories that nothing else uses.
+        the memories that nothing else uses, with the annotations of their allocations.
     interleaving
         of the operators.
     makers
@@ -89,7 +90,7 @@ class Segment:
     """
 
     operators: Sequence[MainOperator]
-    inside: Sequence[Memory]
+    inside: Mapping[Memory, Mapping[str, object]]
     interleaving: Interleaving
     makers: Mapping[Memory, int]
 
@@ -187,13 +188,19 @@ class StreamedMain:
         if not readings:
             return None
         operators = self.operators[start:stop]
+        if len({_target(operator) for operator in operators}) > 1:
+            return None
         tensors = dict.fromkeys(r.tensor for r in readings)
         inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
         sizes = {m: self.sizes[m] for m in inside if m in tensors}
         steps = [operator.loop.steps for operator in operators if operator.loop is not None]
         found = interleave(steps, readings, start, sizes)
         makers = {r.tensor: r.maker.operator - start for r in readings}
-        return Segment(operators, inside, found, makers)
+        return Segment(operators, {m: self._annotations(m) for m in inside}, found, makers)
+
+    def _annotations(self, memory: Memory) -> Mapping[str, object]:
+        allocation = self.allocations[memory]
+        return {} if allocation is None else allocation.annotations
 
     def made_in(self, start: int, stop: int) -> list[Memory]:
         """The memories that are first used by some operators."""
@@ -239,7 +246,7 @@ class StreamedMain:
         """What makes a tensor; None if it does not, in steps, before others read it."""
         first = users[0]
         loop = self.operators[first].loop
-        if written != [first] or loop is None or not has_static_size(memory):
+        if written != [first] or loop is None or not _has_size(memory):
             return None
         parameter = self.operators[first].written_by(memory)
         others = (self.operators[i] for i in users)
@@ -258,9 +265,10 @@ class StreamedMain:
         return self._flow[1]
 
     def _is_inside(self, memory: Memory, start: int, stop: int) -> bool:
-        """Whether it is a tensor that only these operators use."""
+        """Whether it is a tensor that only these operators use, in ways that are known."""
         users = self.users[memory]
-        return memory in self._between and start <= users[0] and users[-1] < stop
+        is_inside = memory in self._between and start <= users[0] and users[-1] < stop
+        return is_inside and all(_knows(self.operators[index], memory) for index in users)
 
 
 def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain | None:
@@ -289,12 +297,31 @@ def _operator(
     if name not in loops:
         func = facts.of(name).func
         attributes = func.attrs or {}
-        is_own = not any(a in attributes for a in (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR))
+        others = (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)
+        is_own = not any(a in attributes for a in others) and not _keeps_memory(func)
         rows = row_schedule(func)
         own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
         loops[name] = operator_loop(own) if is_own else None
     memories = {a.index: a.memory for a in statement.arguments if a.byte_offset == 0}
     return MainOperator(statement, loops[name], memories)
+
+
+def _has_size(memory: Memory) -> bool:
+    """Whether it is known how large a memory is: not of what a mere pointer leads to."""
+    return isinstance(memory.ty, tirx.BufferType) and has_static_size(memory)
+
+
+def _keeps_memory(func: tirx.PrimFunc) -> bool:
+    """Whether it has memory that must be the same whenever it is called."""
+    kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
+    allocations = nodes_of(func.body, tirx.AllocBuffer)
+    return any(name in stmt.annotations for stmt in allocations for name in kept)
+
+
+def _target(operator: MainOperator) -> str:
+    """Where an operator runs."""
+    assert operator.loop is not None
+    return str((operator.loop.func.attrs or {}).get("target"))
 
 
 def _may_write(operator: MainOperator, memory: Memory) -> bool:

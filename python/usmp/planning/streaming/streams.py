@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tvm.ir import IRModule
 
@@ -49,13 +50,20 @@ def with_all_segments(mod: IRModule, segments: Sequence[Interval]) -> IRModule:
     Raises
     ------
     ValueError
-        one of them cannot run interleaved.
+        one of them cannot run interleaved, or two have an operator in common.
     """
     main = streamed_main(mod)
-    made = None if main is None else _made(main, segments)
+    made = _made(main, segments) if main is not None and _are_apart(main, segments) else None
     if made is None:
         raise ValueError(f"operators {list(segments)} of __tvm_main__ cannot run interleaved")
     return made
+
+
+def _are_apart(main: StreamedMain, segments: Sequence[Interval]) -> bool:
+    """Whether segments are some of the operators, and no two have one in common."""
+    ends = [end for segment in sorted(segments) for end in segment]
+    is_sorted = all(before <= after for before, after in pairwise(ends))
+    return is_sorted and (not ends or (ends[0] >= 0 and ends[-1] <= len(main.operators)))
 
 
 def _made(main: StreamedMain, segments: Sequence[Interval]) -> IRModule | None:
