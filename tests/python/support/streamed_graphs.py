@@ -111,7 +111,8 @@ def main_function(
         callee, *names = call.split()
         passed = (f"{name}.data" if name in allocated else name for name in names)
         lines.append(f"Module.{callee}({', '.join(passed)})")
-    return f"@T.prim_func\ndef {MAIN_FUNCTION_NAME}({signature}):\n{indent(chr(10).join(lines), '    ')}"
+    body = indent("\n".join(lines), "    ")
+    return f"@T.prim_func\ndef {MAIN_FUNCTION_NAME}({signature}):\n{body}\n"
 
 
 def program_of(

@@ -173,8 +173,8 @@ def _may_jump(func: tirx.PrimFunc) -> bool:
 
 def _has_own_variable(loop: tirx.For, func: tirx.PrimFunc) -> bool:
     """Whether no other loop has the same variable, by which the accesses in it are known."""
-    loops = nodes_of(func.body, tirx.For)
-    return sum(other.loop_var.same_as(loop.loop_var) for other in loops) == 1
+    variables = [other.loop_var for other in nodes_of(func.body, tirx.For)]
+    return sum(bool(variable.same_as(loop.loop_var)) for variable in variables) == 1
 
 
 def _is_loop(stmt: tirx.Stmt) -> bool:
