@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from tvm import tirx
 
+from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED
+from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.planning.streaming.interleaving import Timing
 from usmp.planning.streaming.streamed_main import MainOperator, StreamedMain
+from usmp.tir.nodes import nodes_of
 
 
 def segment_bytes(main: StreamedMain, start: int, stop: int) -> int:
@@ -40,12 +44,31 @@ def segment_bytes(main: StreamedMain, start: int, stop: int) -> int:
         rings = segment.interleaving.rings
         fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in segment.inside)
         used -= set(segment.inside)
-    scratch = [size_bytes(a.buffer) for o in operators for a, _ in o.statement.scratch]
-    fixed += sum(scratch)
+    # Operators use theirs one after the other.
+    fixed += max(_scratch_bytes(operator, segment is not None) for operator in operators)
     live = np.zeros(ticks, np.int64)
     for memory in used:
         live += _live_bytes(main, operators, timings, memory, start, stop, ticks)
     return through + fixed + int(live.max())
+
+
+def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
+    """Bytes that an operator at least needs beside what it is called with."""
+    if is_streamed and operator.loop is not None:
+        allocations = nodes_of(operator.loop.func.body, tirx.AllocBuffer)
+        return max((size_bytes(a.buffer) for a in allocations if _is_scratch(a)), default=0)
+    scratch = [
+        (size_bytes(a.buffer), span) for a, span in operator.statement.scratch if _is_scratch(a)
+    ]
+    return max(
+        (sum(n for n, (first, stop) in scratch if first <= at < stop) for _, (at, _) in scratch),
+        default=0,
+    )
+
+
+def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
+    """Whether it is in the workspace, not a constant or on the stack."""
+    return is_plannable(stmt) and CONSTANT_DATA_ATTR not in stmt.annotations
 
 
 def _live_bytes(
