@@ -22,8 +22,11 @@ from usmp.objects.attributes import (
     EXTERN_KERNELS_ATTR,
     FIXED_OFFSET_ATTR,
     INPUT_TENSOR_ATTR,
+    INPUT_TENSORS_ATTR,
     LIVE_THROUGHOUT_ATTR,
+    MAIN_FUNCTION_NAME,
     OUTPUT_TENSOR_ATTR,
+    OUTPUT_TENSORS_ATTR,
     STATE_TENSOR_ATTR,
 )
 from usmp.objects.schedule import row_schedule
@@ -246,13 +249,26 @@ class StreamedMain:
         """What makes a tensor; None if it does not, in steps, before others read it."""
         first = users[0]
         loop = self.operators[first].loop
-        if written != [first] or loop is None or not _has_size(memory):
+        size = self._size(memory)
+        if written != [first] or loop is None or size is None:
             return None
         parameter = self.operators[first].written_by(memory)
         others = (self.operators[i] for i in users)
         if parameter is None or not all(o.loop is None or _knows(o, memory) for o in others):
             return None
-        return Maker(first, loop.steps, loop.step_bytes(parameter, size_bytes(memory)))
+        return Maker(first, loop.steps, loop.step_bytes(parameter, size))
+
+    def _size(self, memory: Memory) -> int | None:
+        """Bytes; None if they are not known: what leads to a tensor of the model is a pointer."""
+        if isinstance(memory.ty, tirx.BufferType):
+            return size_bytes(memory) if has_static_size(memory) else None
+        main = self.mod[MAIN_FUNCTION_NAME]
+        attributes = main.attrs or {}
+        names = (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR)
+        tensors = [tensor for name in names for tensor in attributes.get(name, ())]
+        found = (t for p, t in zip(main.params, tensors, strict=False) if p.same_as(memory))
+        tensor = next(found, None)
+        return None if tensor is None else int(tensor.size_bytes)
 
     @property
     def readings(self) -> list[list[Reading]]:
@@ -304,11 +320,6 @@ def _operator(
         loops[name] = operator_loop(own) if is_own else None
     memories = {a.index: a.memory for a in statement.arguments if a.byte_offset == 0}
     return MainOperator(statement, loops[name], memories)
-
-
-def _has_size(memory: Memory) -> bool:
-    """Whether it is known how large a memory is: not of what a mere pointer leads to."""
-    return isinstance(memory.ty, tirx.BufferType) and has_static_size(memory)
 
 
 def _keeps_memory(func: tirx.PrimFunc) -> bool:
