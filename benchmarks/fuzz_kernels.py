@@ -7,10 +7,11 @@
 Random graphs of int8 operators (of consecutive seeds), or the models of one operator, are built in
 some of all ways, which are chosen at random: for each core (its functions have portable bodies, and
 LLVM builds the loops that analyses see), with and without overlap, with each goal, with inputs and
-outputs in the workspace or not, with dead bytes overwritten, by gcc and clang, most of them under
-AddressSanitizer and UndefinedBehaviorSanitizer. All outputs, also of extreme inputs, must be the
-bytes of TFLite Micro's reference kernels, or LiteRT's. With --board, the models run on that
-emulated board instead, in functions of its core. Prints the models and ways that fail.
+outputs in the workspace or not, with dead bytes overwritten, with operators interleaved, by gcc
+and clang, most of them under AddressSanitizer and UndefinedBehaviorSanitizer. All outputs, also of
+extreme inputs, must be the bytes of TFLite Micro's reference kernels, or LiteRT's. With --board,
+the models run on that emulated board instead, in functions of its core. Prints the models and ways
+that fail.
 """
 
 from __future__ import annotations
@@ -152,6 +153,7 @@ def random_ways(random: Random, count: int) -> list[Way]:
             optimize=random.choice(OPTIMIZE),
             workspace_io=random.random() < 0.7,
             prune=random.random() < 0.8,
+            segments=random.randrange(100) if random.random() < 0.4 else None,
         )
         loops = random.random() < 0.1
         chosen.append(replace(way, target=f"llvm {core}", flags=("-O2",)) if loops else way)

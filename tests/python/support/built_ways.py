@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from support.c_program import SANITIZERS, run_as_program
 from support.litert import Reference
 from support.micro import CannotRunError, Micro
 from support.quantized_models import QuantizedModel
+from support.random_segments import any_segments
 from support.tflite_tensors import GraphTensor, extreme_inputs, graph_tensors, random_inputs
 
 COMPILERS = ("gcc", "clang")
@@ -50,6 +51,8 @@ class Way:
         whether inputs and outputs are in the workspace.
     prune
         `tir.usmp.prune_constant_channels`.
+    segments
+        seed of the choice of operators that run interleaved; None for none.
     """
 
     overlap: bool = True
@@ -60,6 +63,7 @@ class Way:
     optimize: str = "ram"
     workspace_io: bool = True
     prune: bool = True
+    segments: int | None = None
 
     def __str__(self) -> str:
         flags = "sanitizers" if "-g" in self.flags else " ".join(self.flags)
@@ -67,6 +71,7 @@ class Way:
         parts += ["poisoned"] * self.poison
         parts += [self.optimize] * (self.optimize != "ram")
         parts += ["own-io"] * (not self.workspace_io) + ["unpruned"] * (not self.prune)
+        parts += [] if self.segments is None else [f"streamed{self.segments}"]
         return "-".join([*parts, self.compiler, flags])
 
     @property
@@ -121,7 +126,8 @@ class Matrix:
                 "tir.usmp.optimize": way.optimize,
                 "tir.usmp.prune_constant_channels": way.prune,
             }
-            with PassContext(opt_level=3, config=config):
+            streamed = nullcontext() if way.segments is None else any_segments(way.segments)
+            with PassContext(opt_level=3, config=config), streamed:
                 self._factories[way.factory] = usmp.build(self.mod, way.target)
         return self._factories[way.factory]
 

@@ -14,6 +14,7 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import NotKnown, Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess
+from usmp.tir.nodes import nodes_of
 
 MOST_STEPS = 1 << 14
 """Iterations of a loop that are looked at one by one."""
@@ -104,8 +105,8 @@ class OperatorLoop:
 
 
 def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
-    """A PrimFunc as a loop; None if it has no outermost loop of more than one iteration, or
-    several, or what it accesses is not known.
+    """A PrimFunc as a loop; None if it has no outermost loop of more than one iteration that
+    accesses memory, if it may leave one early, or if what it accesses is not known.
 
     Parameters
     ----------
@@ -115,13 +116,18 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     parts = _Parts.of(facts.func)
     if parts is None or not 1 < int(parts.loop.extent) <= MOST_STEPS:
         return None
+    if _may_jump(facts.func) or not _has_own_variable(parts.loop, facts.func):
+        return None
     trace = facts.overlap.trace
     if trace.escaped - set(facts.func.params) or facts.callees:
         return None
     steps = int(parts.loop.extent)
     inner = parts.loop.body
     columns = int(inner.extent) if _is_loop(inner) else 1
-    accesses = _Accesses(facts, parts.loop, steps)
+    try:
+        accesses = _Accesses(facts, parts.loop, steps)
+    except NotKnown:
+        return None
     reads: dict[int, Bytes] = {}
     writes: dict[int, Bytes] = {}
     unknown: set[int] = set()
@@ -180,6 +186,17 @@ class _Parts:
         return cls(declarations, allocations, others[:at], others[at], others[at + 1 :])
 
 
+def _may_jump(func: tirx.PrimFunc) -> bool:
+    """Whether it may leave a loop or end early, and with it all operators of a segment."""
+    return any(nodes_of(func.body, kind) for kind in (tirx.Return, tirx.Break, tirx.Continue))
+
+
+def _has_own_variable(loop: tirx.For, func: tirx.PrimFunc) -> bool:
+    """Whether no other loop has the same variable, by which the accesses in it are known."""
+    variables = [other.loop_var for other in nodes_of(func.body, tirx.For)]
+    return sum(bool(variable.same_as(loop.loop_var)) for variable in variables) == 1
+
+
 def _is_loop(stmt: tirx.Stmt) -> bool:
     if not isinstance(stmt, tirx.For) or stmt.kind != tirx.ForKind.SERIAL:
         return False
@@ -196,6 +213,11 @@ class _Accesses:
     columns
         of a step that are looked at one by one; what comes before or after the loop in it counts
         as a part of the first or last one.
+
+    Raises
+    ------
+    NotKnown
+        nothing in the loop accesses memory.
     """
 
     def __init__(self, facts: FunctionFacts, loop: tirx.For, steps: int, columns: int = 1) -> None:
@@ -204,7 +226,9 @@ class _Accesses:
         self.shape = (steps,) if columns == 1 else (steps, columns)
         everything = [access for found in self.trace.accesses.values() for access in found]
         inside = [a.statement.order for a in everything if _is_inside(a, loop)]
-        self.start = min(inside, default=0)
+        if not inside:
+            raise NotKnown
+        self.start = min(inside)
 
     def has(self, memory: Memory, is_write: bool) -> bool:
         """Whether it reads a memory, or writes to it.

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from tvm import tirx
 
+from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED
+from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.planning.streaming.by_columns import Parts
 from usmp.planning.streaming.interleaving import Columns
-from usmp.planning.streaming.streamed_main import Segment, StreamedMain
+from usmp.planning.streaming.streamed_main import MainOperator, Segment, StreamedMain
+from usmp.tir.nodes import nodes_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
     interleaving = segment.interleaving
     inside, rings = set(segment.inside), interleaving.rings
     fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in inside)
-    fixed += sum(size_bytes(a.buffer) for o in segment.operators for a, _ in o.statement.scratch)
+    # Operators use theirs one after the other.
+    fixed += max(_scratch_bytes(operator, True) for operator in segment.operators)
     outside = np.zeros(interleaving.ticks * interleaving.columns, np.int64)
     live = outside.copy()
     used = dict.fromkeys(m for o in segment.operators for m in o.statement.spans)
@@ -62,7 +67,7 @@ def operator_bytes(main: StreamedMain, index: int) -> Taken:
     """What an operator by itself takes."""
     statement = main.operators[index].statement
     used = [memory for memory in statement.spans if memory in main.sizes]
-    scratch = sum(size_bytes(allocation.buffer) for allocation, _ in statement.scratch)
+    scratch = _scratch_bytes(main.operators[index], False)
     total = sum(main.sizes[memory] for memory in used) + scratch
     before = [memory for memory in used if main.spans[memory][0] < index]
     after = [memory for memory in used if main.spans[memory][1] > index + 1]
@@ -72,6 +77,25 @@ def operator_bytes(main: StreamedMain, index: int) -> Taken:
     through = main.live_through(index, index + 1)
     live = max(sum(main.sizes[memory] for memory in found) for found in (before, after))
     return Taken(through + total - shared, through + live)
+
+
+def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
+    """Bytes that an operator at least needs beside what it is called with."""
+    if is_streamed and operator.loop is not None:
+        allocations = nodes_of(operator.loop.func.body, tirx.AllocBuffer)
+        return max((size_bytes(a.buffer) for a in allocations if _is_scratch(a)), default=0)
+    scratch = [
+        (size_bytes(a.buffer), span) for a, span in operator.statement.scratch if _is_scratch(a)
+    ]
+    return max(
+        (sum(n for n, (first, stop) in scratch if first <= at < stop) for _, (at, _) in scratch),
+        default=0,
+    )
+
+
+def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
+    """Whether it is in the workspace, not a constant or on the stack."""
+    return is_plannable(stmt) and CONSTANT_DATA_ATTR not in stmt.annotations
 
 
 def _live_bytes(

@@ -131,14 +131,15 @@ class _Builder:
         if ring is not None:
             size, name = ring.size_bytes, f"{name}_ring"
         shape = (size // item_bytes(dtype),)
-        buffer = tirx.decl_buffer(shape, dtype, self.names.unique(name))
+        buffer = tirx.decl_buffer(shape, dtype, self.names.unique(name), scope=memory.scope())
+        annotations = dict(self.segment.inside[memory])
         if ring is None:
-            self.declarations.append(tirx.AllocBuffer(buffer))
+            self.declarations.append(tirx.AllocBuffer(buffer, annotations))
             self.kept[memory] = _Kept(buffer)
             return
         # Words are moved faster than bytes.
-        aligned = {ALIGNMENT_ATTR: _WORD} if ring.places > ring.moved else {}
-        self.declarations.append(tirx.AllocBuffer(buffer, aligned))
+        annotations |= {ALIGNMENT_ATTR: _WORD} if ring.places > ring.moved else {}
+        self.declarations.append(tirx.AllocBuffer(buffer, annotations))
         maker = interleaving.timings[self.segment.makers[memory]]
         by_column = [
             tirx.Var(f"{memory.name}_{what}", "int32") if interleaving.columns > 1 else None
@@ -343,7 +344,8 @@ class _Elements:
                 raise _NotStreamed
             return tvm_ffi.structural_map(moved, (tirx.Var, lambda var: renamed.get(var, var)))
 
-        self.declarations = [own(stmt) for stmt in (*stays, *loop.allocations)]
+        # Views of allocations are among the others.
+        self.declarations = [own(stmt) for stmt in (*loop.allocations, *stays)]
         self.before = [own(stmt) for stmt in loop.before]
         self.loop_var = renamed[loop.loop.loop_var]
         self.body = own(loop.loop.body)
@@ -413,10 +415,11 @@ def _step_values(
     variable = loop.loop.loop_var
     is_part = timing.columns is not None and timing.columns.parts > 1
     if is_part and loop.columns > 1:
-        return {variable: run, loop.loop.body.loop_var: part}
+        column = loop.loop.body.loop_var
+        return {variable: _as(run, variable), column: _as(part, column)}
     if is_part:
-        return {variable: run * timing.number + part}
-    return {variable: run} if timing.number == 1 else {}
+        return {variable: _as(run * timing.number + part, variable)}
+    return {variable: _as(run, variable)} if timing.number == 1 else {}
 
 
 def _steps(
@@ -427,18 +430,23 @@ def _steps(
     is_part = timing.columns is not None and timing.columns.parts > 1
     if is_part and loop.columns > 1:
         inner = elements.body
-        return [tirx.Bind(step, run), tirx.Bind(inner.loop_var, part), inner.body]
+        variable = inner.loop_var
+        return [
+            tirx.Bind(step, _as(run, step)),
+            tirx.Bind(variable, _as(part, variable)),
+            inner.body,
+        ]
     if number == 1:
-        return [tirx.Bind(step, run), elements.body]
+        return [tirx.Bind(step, _as(run, step)), elements.body]
     if is_part:
-        bound = tirx.Bind(step, run * number + part)
+        bound = tirx.Bind(step, _as(run * number + part, step))
         if loop.steps % number == 0:
             return [bound, elements.body]
-        return [bound, tirx.IfThenElse(step < loop.steps, elements.body, None)]
+        return [bound, tirx.IfThenElse(run * number + part < loop.steps, elements.body, None)]
     i, extent = tirx.Var("i", "int32"), _int(number)
     if loop.steps % number:
         extent = tirx.min(extent, loop.steps - run * number)
-    steps = sequence([tirx.Bind(step, run * number + i), elements.body])
+    steps = sequence([tirx.Bind(step, _as(run * number + i, step)), elements.body])
     return [tirx.For(i, 0, extent, tirx.ForKind.SERIAL, steps)]
 
 
@@ -466,6 +474,11 @@ def _move(place: _Kept, latest: tirx.Expr) -> tirx.Stmt:
         over = tirx.Mod(latest - ring.places, _int(ring.moved)) == 0
         condition = tirx.all(condition, over)
     return tirx.IfThenElse(condition, copied, None)
+
+
+def _as(expr: tirx.Expr, var: tirx.Var) -> tirx.Expr:
+    """A number in the type of a variable."""
+    return expr.astype(str(var.ty.dtype))
 
 
 def _quotient(expr: tirx.Expr, divisor: int) -> tirx.Expr:

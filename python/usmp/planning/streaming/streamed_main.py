@@ -23,14 +23,18 @@ from usmp.objects.attributes import (
     EXTERN_KERNELS_ATTR,
     FIXED_OFFSET_ATTR,
     INPUT_TENSOR_ATTR,
+    INPUT_TENSORS_ATTR,
     LIVE_THROUGHOUT_ATTR,
+    MAIN_FUNCTION_NAME,
     OUTPUT_TENSOR_ATTR,
+    OUTPUT_TENSORS_ATTR,
     STATE_TENSOR_ATTR,
 )
 from usmp.objects.schedule import row_schedule, schedule_of
 from usmp.planning.streaming.by_columns import by_columns
 from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
+from usmp.tir.nodes import nodes_of
 
 _NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
 """Annotations of what is live all the time."""
@@ -93,7 +97,7 @@ class Segment:
     operators
         in their order.
     inside
-        the memories that nothing else uses.
+        the memories that nothing else uses, with the annotations of their allocations.
     interleaving
         of the operators.
     makers
@@ -101,7 +105,7 @@ class Segment:
     """
 
     operators: Sequence[MainOperator]
-    inside: Sequence[Memory]
+    inside: Mapping[Memory, Mapping[str, object]]
     interleaving: Interleaving
     makers: Mapping[Memory, int]
 
@@ -213,13 +217,19 @@ class StreamedMain:
         if not readings:
             return None
         operators = self.operators[start:stop]
+        if len({_target(operator) for operator in operators}) > 1:
+            return None
         tensors = dict.fromkeys(r.tensor for r in readings)
         inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
         sizes = {m: self.sizes[m] for m in inside if m in tensors}
         steps = [operator.loop.steps for operator in operators if operator.loop is not None]
         found = interleave(steps, readings, start, sizes)
         makers = {r.tensor: r.maker.operator - start for r in readings}
-        return Segment(operators, inside, found, makers)
+        return Segment(operators, {m: self._annotations(m) for m in inside}, found, makers)
+
+    def _annotations(self, memory: Memory) -> Mapping[str, object]:
+        allocation = self.allocations[memory]
+        return {} if allocation is None else allocation.annotations
 
     def with_columns(self, start: int, stop: int) -> Segment | None:
         """The same segment run by columns; None if it has none."""
@@ -310,13 +320,26 @@ class StreamedMain:
         """What makes a tensor; None if it does not, in steps, before others read it."""
         first = users[0]
         loop = self.operators[first].loop
-        if written != [first] or loop is None or not has_static_size(memory):
+        size = self._size(memory)
+        if written != [first] or loop is None or size is None:
             return None
         parameter = self.operators[first].written_by(memory)
         others = (self.operators[i] for i in users)
         if parameter is None or not all(o.loop is None or _knows(o, memory) for o in others):
             return None
-        return Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size_bytes(memory)))
+        return Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size))
+
+    def _size(self, memory: Memory) -> int | None:
+        """Bytes; None if they are not known: what leads to a tensor of the model is a pointer."""
+        if isinstance(memory.ty, tirx.BufferType):
+            return size_bytes(memory) if has_static_size(memory) else None
+        main = self.mod[MAIN_FUNCTION_NAME]
+        attributes = main.attrs or {}
+        names = (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR)
+        tensors = [tensor for name in names for tensor in attributes.get(name, ())]
+        found = (t for p, t in zip(main.params, tensors, strict=False) if p.same_as(memory))
+        tensor = next(found, None)
+        return None if tensor is None else int(tensor.size_bytes)
 
     @property
     def readings(self) -> list[list[Reading]]:
@@ -329,9 +352,10 @@ class StreamedMain:
         return self._flow[1]
 
     def _is_inside(self, memory: Memory, start: int, stop: int) -> bool:
-        """Whether it is a tensor that only these operators use."""
+        """Whether it is a tensor that only these operators use, in ways that are known."""
         users = self.users[memory]
-        return memory in self._between and start <= users[0] and users[-1] < stop
+        is_inside = memory in self._between and start <= users[0] and users[-1] < stop
+        return is_inside and all(_knows(self.operators[index], memory) for index in users)
 
 
 def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain | None:
@@ -364,11 +388,25 @@ def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain 
 
 def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop | None:
     """A PrimFunc as a loop, or what computes the same by rows."""
-    if any(a in (func.attrs or {}) for a in (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)):
+    others = (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)
+    if any(a in (func.attrs or {}) for a in others) or _keeps_memory(func):
         return None
     rows = row_schedule(func)
     own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
     return operator_loop(own)
+
+
+def _keeps_memory(func: tirx.PrimFunc) -> bool:
+    """Whether it has memory that must be the same whenever it is called."""
+    kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
+    allocations = nodes_of(func.body, tirx.AllocBuffer)
+    return any(name in stmt.annotations for stmt in allocations for name in kept)
+
+
+def _target(operator: MainOperator) -> str:
+    """Where an operator runs."""
+    assert operator.func is not None
+    return str((operator.func.attrs or {}).get("target"))
 
 
 def _may_write(operator: MainOperator, memory: Memory) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from tvm.ir import IRModule
@@ -90,13 +91,23 @@ def with_all_segments(
     Raises
     ------
     ValueError
-        one of them cannot run interleaved.
+        one of them cannot run interleaved, or two have an operator in common.
     """
     main = streamed_main(mod)
-    made = None if main is None else _made(main, dict.fromkeys(segments, by_columns))
+    if main is None or not _are_apart(main, segments):
+        made = None
+    else:
+        made = _made(main, dict.fromkeys(segments, by_columns))
     if made is None:
         raise ValueError(f"operators {list(segments)} of __tvm_main__ cannot run interleaved")
     return made
+
+
+def _are_apart(main: StreamedMain, segments: Sequence[Interval]) -> bool:
+    """Whether segments are some of the operators, and no two have one in common."""
+    ends = [end for segment in sorted(segments) for end in segment]
+    is_sorted = all(before <= after for before, after in pairwise(ends))
+    return is_sorted and (not ends or (ends[0] >= 0 and ends[-1] <= len(main.operators)))
 
 
 def _made(main: StreamedMain, segments: Mapping[Interval, bool]) -> IRModule | None:
