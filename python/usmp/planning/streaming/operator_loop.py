@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from tvm import tirx
@@ -89,14 +90,14 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     facts
         of the PrimFunc, which is flat TIR.
     """
-    parts = _Parts.of(facts.func)
+    trace = facts.overlap.trace
+    everything = [access for accesses in trace.accesses.values() for access in accesses]
+    parts = _Parts.of(facts.func, everything)
     if parts is None or not 1 < int(parts.loop.extent) <= MOST_STEPS:
         return None
-    trace = facts.overlap.trace
     if trace.escaped - set(facts.func.params) or facts.callees:
         return None
     steps = int(parts.loop.extent)
-    everything = [access for accesses in trace.accesses.values() for access in accesses]
     inside = [a.statement.order for a in everything if _is_inside(a, parts.loop)]
     start = min(inside, default=0)
     reads: dict[int, Bytes] = {}
@@ -139,7 +140,7 @@ class _Parts:
     after: list[tirx.Stmt]
 
     @classmethod
-    def of(cls, func: tirx.PrimFunc) -> _Parts | None:
+    def of(cls, func: tirx.PrimFunc, accesses: Sequence[TracedAccess]) -> _Parts | None:
         statements = tirx.stmt_list(func.body)
         declarations: list[tirx.Stmt] = []
         allocations: list[tirx.Stmt] = []
@@ -156,8 +157,9 @@ class _Parts:
         loops = [index for index, stmt in enumerate(others) if _is_loop(stmt)]
         if not loops:
             return None
-        # Of several the one with the most iterations; the others run as a whole.
-        at = max(loops, key=lambda index: int(others[index].extent))
+        # Of several the one that does most; the others, as those that set accumulators before it
+        # and make results of them after it, run as a whole.
+        at = max(loops, key=lambda index: _work(others[index], accesses))
         return cls(declarations, allocations, others[:at], others[at], others[at + 1 :])
 
 
@@ -167,6 +169,12 @@ def _is_loop(stmt: tirx.Stmt) -> bool:
     step = 1 if stmt.step is None else stmt.step
     bounds = (stmt.min, stmt.extent)
     return all(isinstance(b, tirx.IntImm) for b in bounds) and int(stmt.min) == 0 and int(step) == 1
+
+
+def _work(loop: tirx.For, accesses: Sequence[TracedAccess]) -> int:
+    """How often the innermost iterations of a loop access memory, at the most."""
+    inside = (access.statement.loops for access in accesses if _is_inside(access, loop))
+    return sum(prod(around.trips or 1 for around in loops) for loops in inside)
 
 
 def _bytes_of(
