@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from tvm import tirx
@@ -90,14 +89,14 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     facts
         of the PrimFunc, which is flat TIR.
     """
-    trace = facts.overlap.trace
-    everything = [access for accesses in trace.accesses.values() for access in accesses]
-    parts = _Parts.of(facts.func, everything)
+    parts = _Parts.of(facts)
     if parts is None or not 1 < int(parts.loop.extent) <= MOST_STEPS:
         return None
+    trace = facts.overlap.trace
     if trace.escaped - set(facts.func.params) or facts.callees:
         return None
     steps = int(parts.loop.extent)
+    everything = [access for accesses in trace.accesses.values() for access in accesses]
     inside = [a.statement.order for a in everything if _is_inside(a, parts.loop)]
     start = min(inside, default=0)
     reads: dict[int, Bytes] = {}
@@ -140,8 +139,8 @@ class _Parts:
     after: list[tirx.Stmt]
 
     @classmethod
-    def of(cls, func: tirx.PrimFunc, accesses: Sequence[TracedAccess]) -> _Parts | None:
-        statements = tirx.stmt_list(func.body)
+    def of(cls, facts: FunctionFacts) -> _Parts | None:
+        statements = tirx.stmt_list(facts.func.body)
         declarations: list[tirx.Stmt] = []
         allocations: list[tirx.Stmt] = []
         others: list[tirx.Stmt] = []
@@ -159,8 +158,15 @@ class _Parts:
             return None
         # Of several the one that does most; the others, as those that set accumulators before it
         # and make results of them after it, run as a whole.
-        at = max(loops, key=lambda index: _work(others[index], accesses))
+        at = max(loops, key=lambda index: _work(others[index], facts))
         return cls(declarations, allocations, others[:at], others[at], others[at + 1 :])
+
+
+def _work(loop: tirx.For, facts: FunctionFacts) -> int:
+    """How often a loop accesses memory, at the most."""
+    accesses = (a for found in facts.overlap.trace.accesses.values() for a in found)
+    inside = [access.statement.loops for access in accesses if _is_inside(access, loop)]
+    return sum(int(np.prod([around.trips or 1 for around in loops])) for loops in inside)
 
 
 def _is_loop(stmt: tirx.Stmt) -> bool:
@@ -169,12 +175,6 @@ def _is_loop(stmt: tirx.Stmt) -> bool:
     step = 1 if stmt.step is None else stmt.step
     bounds = (stmt.min, stmt.extent)
     return all(isinstance(b, tirx.IntImm) for b in bounds) and int(stmt.min) == 0 and int(step) == 1
-
-
-def _work(loop: tirx.For, accesses: Sequence[TracedAccess]) -> int:
-    """How often the innermost iterations of a loop access memory, at the most."""
-    inside = (access.statement.loops for access in accesses if _is_inside(access, loop))
-    return sum(prod(around.trips or 1 for around in loops) for loops in inside)
 
 
 def _bytes_of(
