@@ -46,12 +46,12 @@ C_ARITHMETIC = (
 
 _MVE_FILES = (
     "tensor_intrin_mve.c",
+    "tensor_intrin_mve_add_pixels.c",
     "tensor_intrin_mve_conv2d_1x4.c",
     "tensor_intrin_mve_conv2d_2x4.c",
     "tensor_intrin_mve_conv2d_4x1.c",
     "tensor_intrin_mve_depthwise.c",
     "tensor_intrin_mve_depthwise_row.c",
-    "tensor_intrin_mve_add_pixels.c",
     "tensor_intrin_mve_elementwise.c",
     "tensor_intrin_mve_sums.c",
     "tensor_intrin_mve_window.c",
