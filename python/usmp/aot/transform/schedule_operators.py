@@ -55,31 +55,38 @@ class ScheduleOperators(ModulePass):
 def _scheduled(func: tirx.PrimFunc) -> tirx.PrimFunc:
     if isinstance(func.body, s_tir.SBlockRealize) and not _is_one_map(func.body.block):
         with suppress(ScheduleError):
-            return with_row_schedule(_schedule(func), _schedule_rows(func))
+            return _schedule(func)
     return func
 
 
 def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    schedule = _with_few_stages(func)
+    schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
+    for block in _stages(schedule):
+        _compute_where_read(schedule, block)
+    for block in _stages(schedule):
+        _cache_accumulator(schedule, block)
+    rows = _schedule_rows(schedule)
     # Consumers first: a reduction follows its consumer into the consumer's final place.
     for block in reversed(_stages(schedule)):
         if _get_consumers(schedule, block):
             _compute_where_consumed(schedule, block)
     for block in _stages(schedule):
         _initialize_before_reducing(schedule, block)
-    return schedule.mod["main"].with_attrs(dict(func.attrs))
+    attributes = dict(func.attrs)
+    made = schedule.mod["main"].with_attrs(attributes)
+    return made if rows is None else with_row_schedule(made, rows.with_attrs(attributes))
 
 
-def _schedule_rows(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
-    """A schedule that reads one row of the data after the other; None if an output needs only some
-    rows, or if there is more than a reduction of one tensor and what becomes of its results."""
-    schedule = _with_few_stages(func)
+def _schedule_rows(schedule: s_tir.Schedule) -> tirx.PrimFunc | None:
+    """The operator such that it reads one row of the data after the other; None if an output needs
+    only some rows, or if there is more than a reduction of a tensor and what becomes of it."""
     stages = _stages(schedule)
     if len(stages) != 2 or not _get_consumers(schedule, stages[0]):
         return None
     block = stages[0]
     if not _reduces_rows(_get(schedule, block)):
         return None
+    schedule = schedule.copy()
     reduced = {
         value: iter_var.iter_type == tirx.IterVar.CommReduce
         for iter_var, value in _bound_iter_vars(schedule, block)
@@ -87,35 +94,29 @@ def _schedule_rows(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
     loops = list(_get_loops(schedule, block))
     # The order of the reduced axes is that of the additions, and stays as it is.
     inner = [loop for loop in loops if reduced.get(_get(schedule, loop).loop_var)]
-    schedule.reorder(*inner, *(loop for loop in loops if loop not in inner))
-    schedule.decompose_reduction(block, inner[0])
-    return schedule.mod["main"].with_attrs(dict(func.attrs))
+    with suppress(ScheduleError):
+        schedule.reorder(*inner, *(loop for loop in loops if loop not in inner))
+        schedule.decompose_reduction(block, inner[0])
+        return schedule.mod["main"]
+    return None
 
 
 def _reduces_rows(reduction: s_tir.SBlock) -> bool:
     """Whether a stage reads nothing but one tensor, whose outermost axis it reduces first."""
     if reduction.init is None or len(reduction.reads) != 1 or len(reduction.writes) != 1:
         return False
-    axes = [v for v in reduction.iter_vars if v.iter_type == tirx.IterVar.CommReduce]
     analyzer = Analyzer()
+    axes = []
     for iter_var in reduction.iter_vars:
         analyzer.bind(iter_var.var, iter_var.dom)
+        if iter_var.iter_type == tirx.IterVar.CommReduce and not _is_one(iter_var.dom.extent):
+            axes.append(iter_var)
     (region,) = reduction.reads
     for extent, part in zip(region.source.shape, region.region, strict=True):
         if not _is_one(extent):
             row = analyzer.simplify(part.min)
             return _is_one(part.extent) and bool(axes) and row.same_as(axes[0].var)
     return False
-
-
-def _with_few_stages(func: tirx.PrimFunc) -> s_tir.Schedule:
-    """The operator without the stages that are computed where they are read."""
-    schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
-    for block in _stages(schedule):
-        _compute_where_read(schedule, block)
-    for block in _stages(schedule):
-        _cache_accumulator(schedule, block)
-    return schedule
 
 
 def _is_one_map(root: s_tir.SBlock) -> bool:

@@ -364,6 +364,7 @@ REDUCED = {
     "mean": (lambda b, x: relax.op.mean(x, [1, 2]), SMALL, "float32"),
     "mean that keeps axes": (lambda b, x: relax.op.mean(x, [1, 2], True), SMALL, "float32"),
     "mean of a signal": (lambda b, x: relax.op.mean(x, [1]), (1, 9, 5), "float32"),
+    "mean of one row": (lambda b, x: relax.op.mean(x, [1, 2]), (1, 1, 9, 5), "float32"),
     "mean of rows": (lambda b, x: relax.op.mean(x, [1]), SMALL, "float32"),
     "average pool": (lambda b, x: relax.op.nn.avg_pool2d(x, **WHOLE), SMALL, "float32"),
     "average pool and relu": (
