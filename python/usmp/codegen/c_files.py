@@ -46,6 +46,7 @@ C_ARITHMETIC = (
 
 _MVE_FILES = (
     "tensor_intrin_mve.c",
+    "tensor_intrin_mve_add_pixels.c",
     "tensor_intrin_mve_conv2d_1x4.c",
     "tensor_intrin_mve_conv2d_2x4.c",
     "tensor_intrin_mve_conv2d_4x1.c",

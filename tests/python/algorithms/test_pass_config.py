@@ -11,6 +11,7 @@ BOOL_OPTIONS = [
     "tir.usmp.preserve_inputs",
     "tir.usmp.profile",
     "tir.usmp.prune_constant_channels",
+    "tir.usmp.streaming",
     "tir.usmp.use_workspace_io",
 ]
 STRING_OPTIONS = [

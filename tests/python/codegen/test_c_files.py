@@ -56,6 +56,7 @@ def test_files():
         "tensor_intrin_extremes.c",
         "tensor_intrin_features.h",
         "tensor_intrin_mve.c",
+        "tensor_intrin_mve_add_pixels.c",
         "tensor_intrin_mve_conv2d_1x4.c",
         "tensor_intrin_mve_conv2d_2x4.c",
         "tensor_intrin_mve_conv2d_4x1.c",

@@ -5,6 +5,9 @@ accumulators of a convolution, their sum with the bias. Here every element-wise 
 included) is computed where it is read, and every reduction is computed where its result is
 consumed, so an accumulator is one element instead of one tensor. The order of the floating point
 operations of an output element does not change: results stay bit-identical.
+
+A reduction of all rows of an image has another schedule beside this one, for operators that run
+interleaved: it takes one row after the other, and has an accumulator for each output element.
 """
 
 from __future__ import annotations
@@ -17,8 +20,10 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, TensorLoad
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
+from tvm.sym import Analyzer
 
 from usmp.analysis.memory.addresses import is_op
+from usmp.objects.schedule import with_row_schedule
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import nodes_of
 
@@ -37,6 +42,9 @@ class ScheduleOperators(ModulePass):
     Only PrimFuncs in block form are scheduled. What cannot be scheduled stays as it is, and
     computes the same; so does a stage whose readers would repeat calls or divisions. Results stay
     bit-identical.
+
+    What reduces its data over the outermost axis, as pools and means of whole images do, gets a row
+    schedule, too (see `usmp.objects.schedule`).
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -57,13 +65,58 @@ def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
         _compute_where_read(schedule, block)
     for block in _stages(schedule):
         _cache_accumulator(schedule, block)
+    rows = _schedule_rows(schedule)
     # Consumers first: a reduction follows its consumer into the consumer's final place.
     for block in reversed(_stages(schedule)):
         if _get_consumers(schedule, block):
             _compute_where_consumed(schedule, block)
     for block in _stages(schedule):
         _initialize_before_reducing(schedule, block)
-    return schedule.mod["main"].with_attrs(dict(func.attrs))
+    attributes = dict(func.attrs)
+    made = schedule.mod["main"].with_attrs(attributes)
+    return made if rows is None else with_row_schedule(made, rows.with_attrs(attributes))
+
+
+def _schedule_rows(schedule: s_tir.Schedule) -> tirx.PrimFunc | None:
+    """The operator such that it reads one row of the data after the other; None if an output needs
+    only some rows, or if there is more than a reduction of a tensor and what becomes of it."""
+    stages = _stages(schedule)
+    if len(stages) != 2 or not _get_consumers(schedule, stages[0]):
+        return None
+    block = stages[0]
+    if not _reduces_rows(_get(schedule, block)):
+        return None
+    schedule = schedule.copy()
+    reduced = {
+        value: iter_var.iter_type == tirx.IterVar.CommReduce
+        for iter_var, value in _bound_iter_vars(schedule, block)
+    }
+    loops = list(_get_loops(schedule, block))
+    # The order of the reduced axes is that of the additions, and stays as it is.
+    inner = [loop for loop in loops if reduced.get(_get(schedule, loop).loop_var)]
+    with suppress(ScheduleError):
+        schedule.reorder(*inner, *(loop for loop in loops if loop not in inner))
+        schedule.decompose_reduction(block, inner[0])
+        return schedule.mod["main"]
+    return None
+
+
+def _reduces_rows(reduction: s_tir.SBlock) -> bool:
+    """Whether a stage reads nothing but one tensor, whose outermost axis it reduces first."""
+    if reduction.init is None or len(reduction.reads) != 1 or len(reduction.writes) != 1:
+        return False
+    analyzer = Analyzer()
+    axes = []
+    for iter_var in reduction.iter_vars:
+        analyzer.bind(iter_var.var, iter_var.dom)
+        if iter_var.iter_type == tirx.IterVar.CommReduce and not _is_one(iter_var.dom.extent):
+            axes.append(iter_var)
+    (region,) = reduction.reads
+    for extent, part in zip(region.source.shape, region.region, strict=True):
+        if not _is_one(extent):
+            row = analyzer.simplify(part.min)
+            return _is_one(part.extent) and bool(axes) and row.same_as(axes[0].var)
+    return False
 
 
 def _is_one_map(root: s_tir.SBlock) -> bool:

@@ -23,6 +23,7 @@ from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
 from usmp.ops.kernels.mean_of_taps import is_mean
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
+from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
 from usmp.ops.kernels.spans import inner_span, within
 from usmp.ops.quantized.window import Window
@@ -59,7 +60,8 @@ def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if pooling is None or not (core.has_dsp or pooling.is_sum or pooling.is_long):
         return None
     tile = f"1 pixel x {tile_text(int(pooling.data.shape[3]), (CHANNELS, 1))}"
-    return kernel(call, [TiledBody(pooling.loops(), Schedule(tile))], {})
+    tiled = TiledBody(pooling.loops(), Schedule(tile))
+    return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
 def pooling_of(call: OperatorCall) -> Pooling | None:

@@ -15,12 +15,14 @@ CHANNELS = 4
 
 Reduction: TypeAlias = type[tirx.Add] | type[tirx.Max]
 _INTRINSICS = {tirx.Add: "tvmgen_sums_4", tirx.Max: "tvmgen_maxima_4"}
-_LEAST = {tirx.Add: 0, tirx.Max: -128}
+
+LEAST = {tirx.Add: 0, tirx.Max: -128}
+"""What accumulators begin with."""
 
 
 def beginnings(reduction: Reduction, acc: tirx.Var) -> list[tirx.Stmt]:
     """What accumulators begin with."""
-    least = tirx.IntImm("int32", _LEAST[reduction])
+    least = tirx.IntImm("int32", LEAST[reduction])
     return [tirx.BufferStore(acc, least, [n]) for n in range(int(acc.shape[0]))]
 
 

@@ -16,6 +16,7 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
+from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
 from usmp.tir.nodes import nodes_of
 
@@ -46,14 +47,14 @@ class SumsOverAxes:
         return tuple(_flat(self.parts.output, b * self.inner + c))
 
 
-def sums_over_axes_kernel(call: OperatorCall, _: Core) -> Kernel | None:
+def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """Four channels at a time, which are all axes behind those that are summed."""
     sums = sums_over_axes_of(call)
     if sums is None:
         return None
     body = loop("b", sums.outer, lambda b: _channels(sums, b))
     tiled = TiledBody(body, Schedule(tile_text(sums.inner, (CHANNELS, 1))))
-    return kernel(call, [tiled], {})
+    return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
 def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:

@@ -113,7 +113,7 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     facts
         of the PrimFunc, which is flat TIR.
     """
-    parts = _Parts.of(facts.func)
+    parts = _Parts.of(facts)
     if parts is None or not 1 < int(parts.loop.extent) <= MOST_STEPS:
         return None
     if _may_jump(facts.func) or not _has_own_variable(parts.loop, facts.func):
@@ -164,8 +164,8 @@ class _Parts:
     after: list[tirx.Stmt]
 
     @classmethod
-    def of(cls, func: tirx.PrimFunc) -> _Parts | None:
-        statements = tirx.stmt_list(func.body)
+    def of(cls, facts: FunctionFacts) -> _Parts | None:
+        statements = tirx.stmt_list(facts.func.body)
         declarations: list[tirx.Stmt] = []
         allocations: list[tirx.Stmt] = []
         others: list[tirx.Stmt] = []
@@ -181,8 +181,9 @@ class _Parts:
         loops = [index for index, stmt in enumerate(others) if _is_loop(stmt)]
         if not loops:
             return None
-        # Of several the one with the most iterations; the others run as a whole.
-        at = max(loops, key=lambda index: int(others[index].extent))
+        # Of several the one that does most; the others, as those that set accumulators before it
+        # and make results of them after it, run as a whole.
+        at = max(loops, key=lambda index: _work(others[index], facts))
         return cls(declarations, allocations, others[:at], others[at], others[at + 1 :])
 
 
@@ -195,6 +196,13 @@ def _has_own_variable(loop: tirx.For, func: tirx.PrimFunc) -> bool:
     """Whether no other loop has the same variable, by which the accesses in it are known."""
     variables = [other.loop_var for other in nodes_of(func.body, tirx.For)]
     return sum(bool(variable.same_as(loop.loop_var)) for variable in variables) == 1
+
+
+def _work(loop: tirx.For, facts: FunctionFacts) -> int:
+    """How often a loop accesses memory, at the most."""
+    accesses = (a for found in facts.overlap.trace.accesses.values() for a in found)
+    inside = [access.statement.loops for access in accesses if _is_inside(access, loop)]
+    return sum(int(np.prod([around.trips or 1 for around in loops])) for loops in inside)
 
 
 def _is_loop(stmt: tirx.Stmt) -> bool:

@@ -155,11 +155,12 @@ def test_a_result_that_is_read_again():
 
 @pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
 def test_the_longest_loop_accesses_nothing(first):
+    """The loop over rows is the one that does most."""
     parts = [
         "for i in range(9):\n    T.evaluate(0)",
         "for i in range(8):\n    for j in range(4):\n        Q[i * 4 + j] = P[i * 4 + j]",
     ]
-    refuses(chain(operator("step", BOTH, "\n".join(parts if first else parts[::-1]))))
+    check(chain(operator("step", BOTH, "\n".join(parts if first else parts[::-1]))))
 
 
 def test_loops_with_one_variable():

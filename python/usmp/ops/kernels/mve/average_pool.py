@@ -18,6 +18,7 @@ from usmp.ops.kernels.mve.costs import average_pool_instructions
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.pooling import PooledOperator
+from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -59,7 +60,7 @@ def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     _, height, width, channels = (int(extent) for extent in parts.output.shape)
     instructions = average_pool_instructions(count, channels, height * width)
     tiled = TiledBody(body, Schedule("1 pixel x 8 channels, vectors", instructions))
-    return kernel(call, [tiled], {})
+    return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
 def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) -> tirx.Stmt | None:

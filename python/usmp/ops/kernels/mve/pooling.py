@@ -18,6 +18,7 @@ from usmp.ops.kernels.mean_of_taps import is_accumulator
 from usmp.ops.kernels.mve.average_pool import reciprocal_of
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pooling import Pooling, Taps, pooling_of
+from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -39,7 +40,8 @@ def mve_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     vectors = _VectorPooling(pooling.parts, pooling.data, pooling.window, limits)
     lanes = 8 if pooling.is_sum else 16
     schedule = Schedule(f"1 pixel x {lanes} channels, vectors")
-    return kernel(call, [TiledBody(vectors.loops(), schedule)], {})
+    tiled = TiledBody(vectors.loops(), schedule)
+    return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
 def _limits_of(pooling: Pooling) -> Limits | None:

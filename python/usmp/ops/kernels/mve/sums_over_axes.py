@@ -15,6 +15,7 @@ from usmp.ops.kernels.mean_of_taps import is_accumulator
 from usmp.ops.kernels.mve.addition import multiplied, multiply
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
+from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.sums_over_axes import SumsOverAxes, sums_over_axes_of
 from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.nodes import sequence
@@ -52,7 +53,8 @@ def mve_sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     found, end = sums, ending
     body = loop("b", sums.outer, lambda b: _channels(found, end, b))
-    return kernel(call, [TiledBody(body, Schedule("16 channels, vectors"))], {})
+    tiled = TiledBody(body, Schedule("16 channels, vectors"))
+    return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
 def _ending(parts: OperatorParts) -> _Ending | None:

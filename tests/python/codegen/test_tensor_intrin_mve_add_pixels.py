@@ -1,0 +1,41 @@
+"""Rows of pixels that cores with MVE add to sums against plain loops, on this host and boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.tensor_intrinsic_programs import (
+    HOST_OPTIONS,
+    check_on_board,
+    check_on_host,
+    every_mve_build,
+)
+
+CHECK = """
+static void check_pixels(int32_t pixels, int32_t channels) {
+  int8_t* const x = buffer(0, pixels * channels, between(0, 3));
+  int32_t sums[72], expected[72];
+  for (int32_t c = 0; c < 72; ++c) sums[c] = expected[c] = between(-1000000, 1000000);
+  fill(x, pixels * channels, between(0, 5));
+  for (int32_t i = 0; i < pixels * channels; ++i) expected[i % channels] += x[i];
+  tvmgen_mve_add_pixels(x, sums, pixels, channels);
+  if (memcmp(sums, expected, sizeof(sums)) != 0) failure = "sums";
+}
+static void check(void) {
+  for (int32_t channels = 1; channels <= 70; ++channels)
+    for (int32_t i = 0; i < 20; ++i) check_pixels(between(1, 12), channels);
+  for (int32_t i = 0; i < 50; ++i) check_pixels(between(250, 256), between(1, 70));
+}
+"""
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host("tensor_intrin_mve_add_pixels.c", CHECK, options, tmp_path)
+
+
+@pytest.mark.board
+@every_mve_build
+def test_on_board(board, options, tmp_path):
+    check_on_board("tensor_intrin_mve_add_pixels.c", CHECK, board, options, tmp_path)
