@@ -47,9 +47,15 @@ static void check_taps(int32_t columns) {
         w[(block * 4 + c % 4) * 16 + k % 16] = plain[(c * taps * parts + row) * columns + k];
       }
   }
-  tvmgen_mve_conv2d_taps(x, w, records, y, channels, columns, depth, zero_point, low, high, height,
-                         width, distance, rows, taps_of_row, row_dilation, column_dilation, top,
-                         left, padding);
+  int32_t above = 0, inside = 0;
+  for (int32_t row = rows - 1; row >= 0; --row) {
+    const int32_t at = top + row * row_dilation;
+    if (at >= 0 && at < height) above = row, ++inside;
+  }
+  const int8_t* const first = x + (inside ? top + above * row_dilation : 0) * width * distance;
+  tvmgen_mve_conv2d_taps(first, w, records, y, channels, columns, depth, zero_point, low, high,
+                         above, inside, width, distance, rows, taps_of_row, row_dilation,
+                         column_dilation, left, padding);
   for (int32_t c = 0; c < channels; ++c) {
     int32_t sum = bias[c];
     for (int32_t i = 0; i < taps * depth; ++i) {

@@ -22,8 +22,14 @@ static void check_window(void) {
   int8_t* const x = buffer(0, size, between(0, 3));
   int8_t* const y = buffer(1, rows * columns * channels, between(0, 3));
   fill(x, size, 3);
-  tvmgen_mve_window(x, y, height, width, channels, distance, rows, columns, row_dilation,
-                    column_dilation, top, left, padding);
+  int32_t above = 0, inside = 0;
+  for (int32_t row = rows - 1; row >= 0; --row) {
+    const int32_t at = top + row * row_dilation;
+    if (at >= 0 && at < height) above = row, ++inside;
+  }
+  const int8_t* const first = x + (inside ? top + above * row_dilation : 0) * width * distance;
+  tvmgen_mve_window(first, y, above, inside, width, channels, distance, rows, columns, row_dilation,
+                    column_dilation, left, padding);
   for (int32_t i = 0; i < rows * columns * channels; ++i) {
     const int32_t row = top + i / channels / columns * row_dilation,
                   column = left + i / channels % columns * column_dilation;

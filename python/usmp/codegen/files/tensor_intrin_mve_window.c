@@ -45,30 +45,27 @@ TVMGEN_MVE_PORTABLE int32_t tvmgen_mve_taps_up_to(int32_t first, int32_t dilatio
   return up_to < taps ? up_to : taps;
 }
 
-/* Copies `channels` of the pixels of a window, whose first row is row `top` of the input and whose
- * first column is column `left`; what is outside is `padding`. Pixels of the input are `distance`
- * bytes from each other. */
-TVMGEN_MVE_SHARED void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t height, int32_t width,
-                                         int32_t channels, int32_t distance, int32_t kernel_height,
-                                         int32_t kernel_width, int32_t row_dilation,
-                                         int32_t column_dilation, int32_t top, int32_t left,
-                                         int32_t padding) {
+/* Copies `channels` of the pixels of a window, of which `rows` rows lie in the input: these begin
+ * at `x`, and come after `above` rows of taps. Its first column is column `left`; what is outside
+ * is `padding`. Pixels of the input are `distance` bytes from each other. */
+TVMGEN_MVE_SHARED void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t above, int32_t rows,
+                                         int32_t width, int32_t channels, int32_t distance,
+                                         int32_t kernel_height, int32_t kernel_width,
+                                         int32_t row_dilation, int32_t column_dilation,
+                                         int32_t left, int32_t padding) {
   const int32_t row_bytes = kernel_width * channels, row_distance = row_dilation * width * distance;
-  const int32_t above = tvmgen_mve_taps_before(top, row_dilation);
   const int32_t before = tvmgen_mve_taps_before(left, column_dilation);
-  const int32_t below = tvmgen_mve_taps_up_to(top, row_dilation, height, kernel_height);
   const int32_t after = tvmgen_mve_taps_up_to(left, column_dilation, width, kernel_width);
-  const int32_t all = above == 0 && before == 0 && below == kernel_height && after == kernel_width;
+  const int32_t all = rows == kernel_height && before == 0 && after == kernel_width;
   if (!all) tvmgen_mve_fill(to, kernel_height * row_bytes, padding);
-  if (above >= below || before >= after) return;
-  x += ((top + above * row_dilation) * width + left + before * column_dilation) * distance;
+  if (rows <= 0 || before >= after) return;
+  x += (left + before * column_dilation) * distance;
   to += above * row_bytes + before * channels;
   if (channels == distance && column_dilation == 1) {
-    tvmgen_mve_copy_rows(to, x, (after - before) * channels, below - above, row_bytes,
-                         row_distance);
+    tvmgen_mve_copy_rows(to, x, (after - before) * channels, rows, row_bytes, row_distance);
     return;
   }
-  for (int32_t row = 0; row < below - above; ++row) {
+  for (int32_t row = 0; row < rows; ++row) {
     tvmgen_mve_copy_rows(to + row * row_bytes, x + row * row_distance, channels, after - before,
                          channels, column_dilation * distance);
   }

@@ -6,7 +6,7 @@ from tvm import tirx
 
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.products import Products, Rows, split_run, tile_products
-from usmp.ops.kernels.mve.windows import Channels, Pixel, origin_of, tap_at
+from usmp.ops.kernels.mve.windows import Channels, Pixel, origin_of, rows_inside, tap_at
 from usmp.ops.quantized.window import Window
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -56,11 +56,12 @@ def window_products(
         inside = data[pixel[0], y, x, begin + part * by.rows.columns + k]
         return tirx.if_then_else(exists, inside, outside)
 
+    rows = rows_inside(window, pixel[1])
     arguments = [
-        *(data[pixel[0], zero, zero, begin], *by.constants, output.at(0)),
+        *(data[pixel[0], rows.first, zero, begin], *by.constants, output.at(0)),
         *(by.channels, by.rows.columns, depth, *by.limits.arguments),
-        *(*window.data, distance, *window.kernel, *window.dilations),
-        *(*origin_of(window, pixel), padding),
+        *(rows.above, rows.number, window.data[1], distance, *window.kernel, *window.dilations),
+        *(origin_of(window, pixel)[1], padding),
     ]
     body = tile_products(by, element, output, 1)
     return tensor_intrin("tvmgen_mve_conv2d_taps", arguments, body)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from usmp.ops.kernels.loops import loop
+from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -47,6 +48,56 @@ def origin_of(window: Window, pixel: Pixel) -> tuple[tirx.Expr, tirx.Expr]:
     )
 
 
+@dataclass(frozen=True)
+class RowsInside:
+    """The rows of taps of a window that lie in the data.
+
+    Parameters
+    ----------
+    first
+        the row of the data that the first of them is at, or any if there are none.
+    above
+        how many rows of taps lie before the data.
+    number
+        how many lie in the data.
+    """
+
+    first: tirx.Expr
+    above: tirx.Expr
+    number: tirx.Expr
+
+
+def rows_inside(window: Window, y: tirx.Expr) -> RowsInside:
+    """Those of the pixels of an output row.
+
+    Functions take the address of the first of these rows, not of the data: of data that is kept
+    only in part, the rows before may not be there.
+    """
+    (height, _), (taps, _), (dilation, _) = window.data, window.kernel, window.dilations
+    tops = [row * window.strides[0] - window.padding[0] for row in range(window.output[0])]
+    first = top = y * window.strides[0] - window.padding[0]
+    zero = int32(0)
+    above, up_to = zero, int32(taps)
+    if tops[0] < 0:
+        above = _quotient(tirx.max(zero - top, zero), dilation)
+        first = tirx.max(top, zero) if dilation == 1 else top + above * dilation
+    if tops[-1] + (taps - 1) * dilation >= height:
+        up_to = tirx.min(_quotient(tirx.max(height - top, zero), dilation), up_to)
+    number = up_to - above
+    if not all(_has_row_inside(top, taps, dilation, height) for top in tops):
+        first, number = tirx.min(first, int32(height - 1)), tirx.max(number, zero)
+    return RowsInside(first, above, number)
+
+
+def _has_row_inside(top: int, taps: int, dilation: int, height: int) -> bool:
+    return any(0 <= row < height for row in range(top, top + taps * dilation, dilation))
+
+
+def _quotient(value: tirx.Expr, divisor: int) -> tirx.Expr:
+    """Of what is not negative, rounded up."""
+    return value if divisor == 1 else tirx.truncdiv(value + (divisor - 1), int32(divisor))
+
+
 def tap_at(
     window: Window, pixel: Pixel, ky: tirx.Expr, kx: tirx.Expr
 ) -> tuple[tirx.Expr, tirx.Expr, tirx.Expr]:
@@ -83,7 +134,7 @@ def copy_window(
     channels
         that are copied; all by default.
     """
-    b, height, width = pixel[0], *window.data
+    b, inside = pixel[0], rows_inside(window, pixel[1])
     rows, columns = window.kernel
     distance, zero = int(data.shape[3]), tirx.IntImm("int32", 0)
     begin, count = (zero, distance) if channels is None else (channels.first, channels.number)
@@ -94,7 +145,7 @@ def copy_window(
     def outside(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         return tirx.BufferStore(copy, tirx.IntImm("int8", padding), place(ky, kx, c))
 
-    def inside(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
+    def taken(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         row, column, exists = tap_at(window, pixel, ky, kx)
         copied = tirx.BufferStore(copy, data[b, row, column, begin + c], place(ky, kx, c))
         return tirx.IfThenElse(exists, copied, None)
@@ -106,9 +157,10 @@ def copy_window(
         return loop("ky", rows, row)
 
     arguments = [
-        *(data[b, zero, zero, begin], copy[first], height, width, count, distance),
-        *(rows, columns, *window.dilations, *origin_of(window, pixel), padding),
+        *(data[b, inside.first, zero, begin], copy[first], inside.above, inside.number),
+        *(window.data[1], count, distance, rows, columns, *window.dilations),
+        *(origin_of(window, pixel)[1], padding),
     ]
     # All of the copy is padding before anything of the data is read.
-    body = sequence([each(outside), each(inside)])
+    body = sequence([each(outside), each(taken)])
     return tensor_intrin("tvmgen_mve_window", arguments, body)
