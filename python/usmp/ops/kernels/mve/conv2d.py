@@ -103,7 +103,8 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     ways = [plain, smallest] if smallest is not None else [plain]
     if by.in_quads and inner_span(window, 1).first > 0:
         ways.append(replace(ways[-1], keeps_left=True))
-    rows = replace(plain, by_rows=True).tiled() if plain.is_one_line else None
+    has_rows = plain.is_one_line and window.output[0] > 1
+    rows = replace(plain, by_rows=True).tiled() if has_rows else None
     return kernel(call, [way.tiled() for way in ways], replaced, rows)
 
 
