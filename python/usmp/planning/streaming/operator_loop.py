@@ -37,10 +37,10 @@ class Bytes:
 class OperatorLoop:
     """A PrimFunc that is a serial loop, with declarations and statements around it.
 
-    A step is an iteration of the loop, mostly a row of the result. What comes before
-    the loop counts as a part of the first step, what follows it as one of the last. The address that
-    a tensor intrinsic is called with counts as accessed up to there: C has no addresses before what
-    is kept of a memory.
+    A step is an iteration of the loop, mostly a row of the result. What comes before the loop is
+    taken as a part of the first step, what follows it as one of the last. What lies from an address
+    that a tensor intrinsic is called with up to what it accesses counts as accessed, too: C has no
+    addresses before the first byte that is kept of a memory.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from usmp.ops.kernels.mve.ending import (
     rescaled,
 )
 from usmp.ops.kernels.mve.products import LANES
-from usmp.ops.kernels.mve.windows import rows_inside
+from usmp.ops.kernels.mve.windows import taps_inside
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
@@ -139,7 +139,7 @@ def _loops(
     taps = window.kernel[0] * window.kernel[1]
 
     def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
-        inside = rows_inside(window, y)
+        inside = taps_inside(window, 0, y)
         arguments = [
             *(
                 data[(b, *rows.at(inside.first, zero), zero)],
@@ -147,7 +147,7 @@ def _loops(
                 records[0],
                 output[(b, *rows.at(y, zero), zero)],
             ),
-            *(inside.above, inside.number, window.data[1], channels, *window.kernel),
+            *(inside.before, inside.number, window.data[1], channels, *window.kernel),
             *(window.strides[1], *window.dilations, left, window.output[1]),
             *(operator.zero_point, *limits.arguments),
         ]
