@@ -47,9 +47,19 @@ static void check_taps(int32_t columns) {
         w[(block * 4 + c % 4) * 16 + k % 16] = plain[(c * taps * parts + row) * columns + k];
       }
   }
-  tvmgen_mve_conv2d_taps(x, w, records, y, channels, columns, depth, zero_point, low, high, height,
-                         width, distance, rows, taps_of_row, row_dilation, column_dilation, top,
-                         left, padding);
+  const int32_t tops[2] = {top, left}, extents[2] = {height, width};
+  const int32_t taps_of[2] = {rows, taps_of_row}, dilations[2] = {row_dilation, column_dilation};
+  int32_t before[2] = {0, 0}, inside[2] = {0, 0}, at[2] = {0, 0};
+  for (int32_t side = 0; side < 2; ++side) {
+    for (int32_t tap = taps_of[side] - 1; tap >= 0; --tap) {
+      const int32_t place = tops[side] + tap * dilations[side];
+      if (place >= 0 && place < extents[side]) before[side] = tap, ++inside[side], at[side] = place;
+    }
+  }
+  const int8_t* const first = x + (at[0] * width + at[1]) * distance;
+  tvmgen_mve_conv2d_taps(first, w, records, y, channels, columns, depth, zero_point, low, high,
+                         rows, taps_of_row, before[0], inside[0], before[1], inside[1],
+                         row_dilation * width * distance, column_dilation * distance, padding);
   for (int32_t c = 0; c < channels; ++c) {
     int32_t sum = bias[c];
     for (int32_t i = 0; i < taps * depth; ++i) {

@@ -58,8 +58,14 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
       count == 9    ? tvmgen_mve_depthwise_row_9
       : count <= 16 ? tvmgen_mve_depthwise_row_16
                     : tvmgen_mve_depthwise_row_64;
-  function(x, w, records, y, height, width, channels, kernel_height, kernel_width, stride,
-           dilation_y, dilation_x, top, left, pixels, input_zero_point, zero_point, low, high);
+  int32_t above = 0, inside = 0;
+  for (int32_t row = kernel_height - 1; row >= 0; --row) {
+    const int32_t at = top + row * dilation_y;
+    if (at >= 0 && at < height) above = row, ++inside;
+  }
+  const int8_t* const first = x + (inside ? top + above * dilation_y : 0) * width * channels;
+  function(first, w, records, y, above, inside, width, channels, kernel_height, kernel_width,
+           stride, dilation_y, dilation_x, left, pixels, input_zero_point, zero_point, low, high);
   int wrong = 0;
   for (int32_t ox = 0; ox < pixels; ++ox)
     for (int32_t c = 0; c < channels; ++c) {

@@ -147,7 +147,10 @@ class _Walk(StatementWalk):
         self._read(self._new_statement(), stmt.condition)
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
-        if isinstance(stmt.value, tirx.Expr) and intrinsic_call(stmt) is None:
+        call = intrinsic_call(stmt)
+        if call is not None:
+            self._pass(call)
+        elif isinstance(stmt.value, tirx.Expr):
             self._read(self._new_statement(), stmt.value)
         if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
             self._in_loop(TracedLoop(), stmt.body)
@@ -156,6 +159,16 @@ class _Walk(StatementWalk):
         if str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
             for var in nodes_of(stmt.body, tirx.Var):
                 self._escape(self.points.of(var))
+
+    def _pass(self, call: Call) -> None:
+        """Note the addresses that an intrinsic is called with: its body says what is accessed."""
+        statement = self._new_statement()
+        for element in call.args:
+            if not isinstance(element, TensorLoad) or element.source in self.registers:
+                continue
+            for address in self.points.element(element.source, [*element.indices]):
+                access = TracedAccess(statement, address, 0, 0, False, self.conditions)
+                self.trace.passed.setdefault(address.memory, []).append(access)
 
     def _branch(self, stmt: tirx.IfThenElse) -> None:
         self._read(self._new_statement(), stmt.condition)

@@ -103,6 +103,8 @@ class MemoryTrace:
     ----------
     accesses
         of each memory, in the order of the text.
+    passed
+        addresses in each memory that tensor intrinsics are called with, as accesses of no bytes.
     bound
         variables of `Bind` and `Let`, with what they are bound to.
     escaped
@@ -112,6 +114,7 @@ class MemoryTrace:
     """
 
     accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
+    passed: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
     bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
     escaped: set[Memory] = field(default_factory=set)
     allocated: set[Memory] = field(default_factory=set)

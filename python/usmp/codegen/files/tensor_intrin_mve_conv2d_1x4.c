@@ -261,26 +261,28 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_1x4_table(
 }
 
 /* One pixel, whose window's taps stay where they are: each is `depth` bytes, rows of `columns`, up
- * to 128 of all taps. The first row of the window is row `top` of the input, and its first column
- * is column `left`; what is outside is `padding`. Pixels of the input are `distance` bytes from
- * each other. */
-TVMGEN_MVE_SHARED void tvmgen_mve_conv2d_taps(
-    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t channels,
-    int32_t columns, int32_t depth, int32_t zero_point, int32_t low, int32_t high, int32_t height,
-    int32_t width, int32_t distance, int32_t kernel_height, int32_t kernel_width,
-    int32_t row_dilation, int32_t column_dilation, int32_t top, int32_t left, int32_t padding) {
+ * to 128 of all taps. Of the taps, `rows` rows lie in the input after `above` that do not, and
+ * `width` columns after `before` that do not; the first of these is at `x`, and the next ones are
+ * some bytes from each other. What is outside is `padding`. */
+TVMGEN_MVE_SHARED void tvmgen_mve_conv2d_taps(const int8_t* x, const int8_t* w,
+                                              const int32_t* records, int8_t* y, int32_t channels,
+                                              int32_t columns, int32_t depth, int32_t zero_point,
+                                              int32_t low, int32_t high, int32_t kernel_height,
+                                              int32_t kernel_width, int32_t above, int32_t rows,
+                                              int32_t before, int32_t width, int32_t row_distance,
+                                              int32_t column_distance, int32_t padding) {
   const int8_t* table[128];
   int8_t outside[240];
-  int32_t rows = 0;
+  int32_t count = 0;
   tvmgen_mve_fill(outside, columns, padding);
   for (int32_t tap = 0; tap < kernel_height * kernel_width; ++tap) {
-    const int32_t row = top + tap / kernel_width * row_dilation;
-    const int32_t column = left + tap % kernel_width * column_dilation;
-    const int32_t exists = row >= 0 && row < height && column >= 0 && column < width;
+    const int32_t row = tap / kernel_width - above, column = tap % kernel_width - before;
+    const int32_t exists = row >= 0 && row < rows && column >= 0 && column < width;
+    const int32_t at = row * row_distance + column * column_distance;
     for (int32_t part = 0; part < depth; part += columns) {
-      table[rows++] = exists ? x + (row * width + column) * distance + part : outside;
+      table[count++] = exists ? x + at + part : outside;
     }
   }
-  tvmgen_mve_conv2d_1x4_table(0, w, records, y, 0, 0, 1, channels, columns, rows, table, zero_point,
-                              low, high);
+  tvmgen_mve_conv2d_1x4_table(0, w, records, y, 0, 0, 1, channels, columns, count, table,
+                              zero_point, low, high);
 }

@@ -2,23 +2,20 @@
 #include "tensor_intrin_features.h"
 #include "tensor_intrin_mve_depthwise.c"
 
-/* A row of the output. The window's first row is row `top` of the input, its first column of the
- * first pixel is column `left`; there is room for its taps, at least two. Of less than 16 channels,
- * weights and records are repeated to 16 if 16 is a multiple of them, so that some pixels are
- * computed together. */
-TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, const int8_t* x,
-                                            const int8_t* w, const int32_t* records, int8_t* y,
-                                            int32_t height, int32_t width, int32_t channels,
-                                            int32_t kernel_height, int32_t kernel_width,
-                                            int32_t stride, int32_t dilation_y, int32_t dilation_x,
-                                            int32_t top, int32_t left, int32_t pixels,
-                                            int32_t input_zero_point, int32_t zero_point,
-                                            int32_t low, int32_t high) {
+/* A row of the output. The window has `rows` rows in the input, which begin at `x` and come after
+ * `above` rows of taps; its first column of the first pixel is column `left`; there is room for its
+ * taps, at least two. Of less than 16 channels, weights and records are repeated to 16 if 16 is a
+ * multiple of them, so that some pixels are computed together. */
+TVMGEN_INLINE void tvmgen_mve_depthwise_row(
+    const int8_t** taps, int32_t count, const int8_t* x, const int8_t* w, const int32_t* records,
+    int8_t* y, int32_t above, int32_t rows, int32_t width, int32_t channels, int32_t kernel_height,
+    int32_t kernel_width, int32_t stride, int32_t dilation_y, int32_t dilation_x, int32_t left,
+    int32_t pixels, int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
   const int32_t relu = low == -128 && high == 127 && zero_point == -128;
   const int32_t any = (channels & 3) != 0;
   const int32_t slots = count == 1 ? 2 : count;
   const int32_t wide = stride == 1 && channels < 16 && 16 % channels == 0 ? 16 / channels : 1;
-  const int32_t inside_y = top >= 0 && top + (kernel_height - 1) * dilation_y < height;
+  const int32_t inside_y = rows == kernel_height;
   const int32_t reach = (kernel_width - 1) * dilation_x;
   int8_t padding[128];
   if (!inside_y || left < 0 || left + (pixels - 1) * stride + reach >= width) {
@@ -38,9 +35,9 @@ TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, 
       const int8_t* const by = w + c * slots;
       int32_t tap = 0;
       for (int32_t ky = 0; ky < kernel_height; ++ky) {
-        const int32_t iy = top + ky * dilation_y;
-        const int32_t end = (uint32_t)iy < (uint32_t)height ? width : 0;
-        int32_t at = (iy * width + ix) * channels + c, jx = ix;
+        const int32_t row = ky - above;
+        const int32_t end = (uint32_t)row < (uint32_t)rows ? width : 0;
+        int32_t at = (row * dilation_y * width + ix) * channels + c, jx = ix;
         for (int32_t kx = 0; kx < kernel_width; ++kx) {
           taps[tap++] = (uint32_t)jx < (uint32_t)end ? x + at : padding;
           at += dilation_x * channels;
@@ -75,36 +72,36 @@ TVMGEN_INLINE void tvmgen_mve_depthwise_row(const int8_t** taps, int32_t count, 
 
 /* Of nine taps. */
 TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_9(
-    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t height,
-    int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
-    int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
+    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t above,
+    int32_t rows, int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width,
+    int32_t stride, int32_t dilation_y, int32_t dilation_x, int32_t left, int32_t pixels,
     int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
   const int8_t* taps[9];
-  tvmgen_mve_depthwise_row(taps, 9, x, w, records, y, height, width, channels, kernel_height,
-                           kernel_width, stride, dilation_y, dilation_x, top, left, pixels,
+  tvmgen_mve_depthwise_row(taps, 9, x, w, records, y, above, rows, width, channels, kernel_height,
+                           kernel_width, stride, dilation_y, dilation_x, left, pixels,
                            input_zero_point, zero_point, low, high);
 }
 
 /* Of up to 16 taps, but not nine. */
 TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_16(
-    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t height,
-    int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
-    int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
+    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t above,
+    int32_t rows, int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width,
+    int32_t stride, int32_t dilation_y, int32_t dilation_x, int32_t left, int32_t pixels,
     int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
   const int8_t* taps[16];
-  tvmgen_mve_depthwise_row(taps, kernel_height * kernel_width, x, w, records, y, height, width,
+  tvmgen_mve_depthwise_row(taps, kernel_height * kernel_width, x, w, records, y, above, rows, width,
                            channels, kernel_height, kernel_width, stride, dilation_y, dilation_x,
-                           top, left, pixels, input_zero_point, zero_point, low, high);
+                           left, pixels, input_zero_point, zero_point, low, high);
 }
 
 /* Of up to 64 taps. */
 TVMGEN_MVE_SHARED void tvmgen_mve_depthwise_row_64(
-    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t height,
-    int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width, int32_t stride,
-    int32_t dilation_y, int32_t dilation_x, int32_t top, int32_t left, int32_t pixels,
+    const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t above,
+    int32_t rows, int32_t width, int32_t channels, int32_t kernel_height, int32_t kernel_width,
+    int32_t stride, int32_t dilation_y, int32_t dilation_x, int32_t left, int32_t pixels,
     int32_t input_zero_point, int32_t zero_point, int32_t low, int32_t high) {
   const int8_t* taps[64];
-  tvmgen_mve_depthwise_row(taps, kernel_height * kernel_width, x, w, records, y, height, width,
+  tvmgen_mve_depthwise_row(taps, kernel_height * kernel_width, x, w, records, y, above, rows, width,
                            channels, kernel_height, kernel_width, stride, dilation_y, dilation_x,
-                           top, left, pixels, input_zero_point, zero_point, low, high);
+                           left, pixels, input_zero_point, zero_point, low, high);
 }

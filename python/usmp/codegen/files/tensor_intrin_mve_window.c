@@ -33,43 +33,25 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_copy_rows(int8_t* to, const int8_t* from, in
 #endif
 }
 
-/* The first of some taps, `dilation` apart from `first` on, that is not before the input, and the
- * number of those that are not after its `extent`. */
-TVMGEN_MVE_PORTABLE int32_t tvmgen_mve_taps_before(int32_t first, int32_t dilation) {
-  return first < 0 ? (dilation - 1 - first) / dilation : 0;
-}
-
-TVMGEN_MVE_PORTABLE int32_t tvmgen_mve_taps_up_to(int32_t first, int32_t dilation, int32_t extent,
-                                                  int32_t taps) {
-  const int32_t up_to = extent > first ? (extent - first - 1) / dilation + 1 : 0;
-  return up_to < taps ? up_to : taps;
-}
-
-/* Copies `channels` of the pixels of a window, whose first row is row `top` of the input and whose
- * first column is column `left`; what is outside is `padding`. Pixels of the input are `distance`
- * bytes from each other. */
-TVMGEN_MVE_SHARED void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t height, int32_t width,
-                                         int32_t channels, int32_t distance, int32_t kernel_height,
-                                         int32_t kernel_width, int32_t row_dilation,
-                                         int32_t column_dilation, int32_t top, int32_t left,
+/* Copies `channels` of the pixels of a window. Of its taps, `rows` rows lie in the input after
+ * `above` that do not, and `columns` columns after `before` that do not; the first of these is at
+ * `x`, and the next ones are some bytes from each other. What is outside is `padding`. */
+TVMGEN_MVE_SHARED void tvmgen_mve_window(const int8_t* x, int8_t* to, int32_t channels,
+                                         int32_t kernel_height, int32_t kernel_width, int32_t above,
+                                         int32_t rows, int32_t before, int32_t columns,
+                                         int32_t row_distance, int32_t column_distance,
                                          int32_t padding) {
-  const int32_t row_bytes = kernel_width * channels, row_distance = row_dilation * width * distance;
-  const int32_t above = tvmgen_mve_taps_before(top, row_dilation);
-  const int32_t before = tvmgen_mve_taps_before(left, column_dilation);
-  const int32_t below = tvmgen_mve_taps_up_to(top, row_dilation, height, kernel_height);
-  const int32_t after = tvmgen_mve_taps_up_to(left, column_dilation, width, kernel_width);
-  const int32_t all = above == 0 && before == 0 && below == kernel_height && after == kernel_width;
+  const int32_t row_bytes = kernel_width * channels;
+  const int32_t all = rows == kernel_height && columns == kernel_width;
   if (!all) tvmgen_mve_fill(to, kernel_height * row_bytes, padding);
-  if (above >= below || before >= after) return;
-  x += ((top + above * row_dilation) * width + left + before * column_dilation) * distance;
+  if (rows <= 0 || columns <= 0) return;
   to += above * row_bytes + before * channels;
-  if (channels == distance && column_dilation == 1) {
-    tvmgen_mve_copy_rows(to, x, (after - before) * channels, below - above, row_bytes,
-                         row_distance);
+  if (channels == column_distance) {
+    tvmgen_mve_copy_rows(to, x, columns * channels, rows, row_bytes, row_distance);
     return;
   }
-  for (int32_t row = 0; row < below - above; ++row) {
-    tvmgen_mve_copy_rows(to + row * row_bytes, x + row * row_distance, channels, after - before,
-                         channels, column_dilation * distance);
+  for (int32_t row = 0; row < rows; ++row) {
+    tvmgen_mve_copy_rows(to + row * row_bytes, x + row * row_distance, channels, columns, channels,
+                         column_distance);
   }
 }

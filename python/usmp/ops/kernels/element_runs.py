@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import TypeAlias
@@ -38,12 +38,23 @@ class ElementRuns:
         of a run.
     fill
         a function that fills memory with a byte.
+    outer
+        how many of the outermost axes have loops even if runs could be longer.
     """
 
     block: s_tir.SBlock
     terms: tuple[TensorLoad, ...]
     compute: Compute
     fill: str
+    outer: int = 0
+
+    def by_rows(self, least: int) -> ElementRuns | None:
+        """The same with a loop over the outermost axis that has several elements; None if this is
+        the same, or if runs would have less than `least` elements."""
+        extents = [int(extent) for extent in self._output.shape]
+        outer = next((axis + 1 for axis, extent in enumerate(extents) if extent > 1), 0)
+        found = replace(self, outer=outer)
+        return found if outer > self._first and found.elements >= least else None
 
     @cached_property
     def _axes(self) -> tuple[tirx.Var, ...]:
@@ -55,8 +66,10 @@ class ElementRuns:
 
     @cached_property
     def _first(self) -> int:
-        """The outermost axis from which on each term follows as the output does, or stays."""
-        return max(min(self._followed(term), self._repeated(term)) for term in self.terms)
+        """The outermost axis without a loop, from which on each term follows as the output does,
+        or stays."""
+        runs = (min(self._followed(term), self._repeated(term)) for term in self.terms)
+        return max(self.outer, *runs)
 
     @property
     def elements(self) -> int:

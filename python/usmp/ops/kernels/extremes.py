@@ -32,7 +32,9 @@ def extremes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if runs.elements < _LEAST_ELEMENTS:
         return None
     schedule = Schedule(counted(4 if core.has_dsp else 1, "element"))
-    return kernel(call, [TiledBody(runs.stmt(), schedule)], {})
+    by_rows = runs.by_rows(_LEAST_ELEMENTS)
+    rows = None if by_rows is None else TiledBody(by_rows.stmt(), schedule)
+    return kernel(call, [TiledBody(runs.stmt(), schedule)], {}, rows)
 
 
 @dataclass(frozen=True)

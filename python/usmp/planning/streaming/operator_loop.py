@@ -38,8 +38,10 @@ class Bytes:
 class OperatorLoop:
     """A PrimFunc that is a serial loop, with declarations and statements around it.
 
-    A step is an iteration of the loop, mostly a row of the result. What comes before
-    the loop counts as a part of the first step, what follows it as one of the last.
+    A step is an iteration of the loop, mostly a row of the result. What comes before the loop is
+    taken as a part of the first step, what follows it as one of the last. What lies from an address
+    that a tensor intrinsic is called with up to what it accesses counts as accessed, too: C has no
+    addresses before the first byte that is kept of a memory.
 
     Parameters
     ----------
@@ -260,9 +262,9 @@ class _Accesses:
         """
         first = np.full(self.shape, UNBOUNDED, np.int64)
         end = np.full(self.shape, -UNBOUNDED, np.int64)
-        for access in self.trace.accesses.get(memory, ()):
-            if access.is_write != is_write:
-                continue
+        accesses = self.trace.accesses.get(memory, ())
+        chosen = [access for access in accesses if access.is_write == is_write]
+        for access in (*chosen, *self.trace.passed.get(memory, ())):
             if _is_inside(access, self.loop):
                 found = accessed_bytes(access, self.trace.bound, len(self.shape))
                 np.minimum(first, found[0], out=first)

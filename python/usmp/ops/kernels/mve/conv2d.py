@@ -103,7 +103,9 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     ways = [plain, smallest] if smallest is not None else [plain]
     if by.in_quads and inner_span(window, 1).first > 0:
         ways.append(replace(ways[-1], keeps_left=True))
-    return kernel(call, [way.tiled() for way in ways], replaced)
+    has_rows = plain.is_one_line and window.output[0] > 1
+    rows = replace(plain, by_rows=True).tiled() if has_rows else None
+    return kernel(call, [way.tiled() for way in ways], replaced, rows)
 
 
 def _addition_after(operator: WeightedOperator, ending: VectorEnding) -> Addition | None:
@@ -146,6 +148,7 @@ class _Convolution:
     keeps_on_stack: bool = False
     reads_taps: bool = False
     keeps_left: bool = False
+    by_rows: bool = False
 
     def on_the_stack(self) -> _Convolution | None:
         """The same with its scratch on the stack, of one window at a time if two are too much: for
@@ -172,7 +175,7 @@ class _Convolution:
             tile = "1 pixel x 4 channels, vectors, windows in place"
             return TiledBody(self.loops(), Schedule(tile, instructions))
         else:
-            at_once = self.copies or pixels
+            at_once = self.copies or (self.window.output[1] if self.by_rows else pixels)
             instructions = -(-pixels // at_once) * (
                 products_instructions(rows, channels, at_once, self.copies_pairs)
             )
@@ -214,8 +217,12 @@ class _Convolution:
             is_inner = within(y, rows, window.output[0])
             return tirx.IfThenElse(tirx.all(*is_inner), inside, outside) if is_inner else inside
 
-        body = loop("b", batch, lambda b: loop("y", window.output[0], lambda y: row(b, y)))
-        return sequence([*scratch.allocations, body])
+        def begun(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+            # Of the stack, other operators that run interleaved use the same bytes.
+            return sequence([*(scratch.allocations if self.keeps_on_stack else ()), row(b, y)])
+
+        body = loop("b", batch, lambda b: loop("y", window.output[0], lambda y: begun(b, y)))
+        return body if self.keeps_on_stack else sequence([*scratch.allocations, body])
 
     @property
     def is_followed(self) -> bool:
@@ -225,7 +232,8 @@ class _Convolution:
     @property
     def is_one_line(self) -> bool:
         """Whether all pixels are computed as they follow each other in memory."""
-        return not (self.is_followed or self.reads_planes) and is_one_line(self.window)
+        several = self.is_followed or self.reads_planes or self.by_rows
+        return not several and is_one_line(self.window)
 
     def _copy_instructions(self) -> int:
         if self.reads_planes:

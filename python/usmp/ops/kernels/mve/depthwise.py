@@ -23,6 +23,7 @@ from usmp.ops.kernels.mve.ending import (
     rescaled,
 )
 from usmp.ops.kernels.mve.products import LANES
+from usmp.ops.kernels.mve.windows import taps_inside
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
@@ -138,16 +139,17 @@ def _loops(
     taps = window.kernel[0] * window.kernel[1]
 
     def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
-        top = y * window.strides[0] - window.padding[0]
+        inside = taps_inside(window, 0, y)
         arguments = [
             *(
-                data[b, zero, zero, zero],
+                data[(b, *rows.at(inside.first, zero), zero)],
                 weight[0],
                 records[0],
                 output[(b, *rows.at(y, zero), zero)],
             ),
-            *(*window.data, channels, *window.kernel, window.strides[1], *window.dilations),
-            *(top, left, window.output[1], operator.zero_point, *limits.arguments),
+            *(inside.before, inside.number, window.data[1], channels, *window.kernel),
+            *(window.strides[1], *window.dilations, left, window.output[1]),
+            *(operator.zero_point, *limits.arguments),
         ]
         body = loop(
             "x",

@@ -34,7 +34,9 @@ def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     runs = ElementRuns(block, *found, "tvmgen_mve_fill")
     if runs.elements < _LEAST_ELEMENTS:
         return None
-    return kernel(call, [TiledBody(runs.stmt(), Schedule("vectors"))], {})
+    by_rows, schedule = runs.by_rows(_LEAST_ELEMENTS), Schedule("vectors")
+    rows = None if by_rows is None else TiledBody(by_rows.stmt(), schedule)
+    return kernel(call, [TiledBody(runs.stmt(), schedule)], {}, rows)
 
 
 def _computation_of(value: tirx.Expr) -> tuple[tuple[TensorLoad, ...], Compute] | None:

@@ -202,11 +202,10 @@ class _GroupedConvolution:
             parts = [loop("part", whole, part)]
             if rest:
                 parts.append(self._part((b, y, int32(whole * at_once)), rest, kept))
-            return sequence(parts)
+            return sequence([*([] if kept is None else [tirx.AllocBuffer(kept)]), *parts])
 
         batch = int(self.operator.data.shape[0])
-        body = loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
-        return body if kept is None else sequence([tirx.AllocBuffer(kept), body])
+        return loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
 
     def _part(self, first: Pixel, pixels: int, sums: tirx.Var | None) -> tirx.Stmt:
         """All channels of some pixels of a row."""

@@ -6,7 +6,8 @@ from tvm import tirx
 
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.products import Products, Rows, split_run, tile_products
-from usmp.ops.kernels.mve.windows import Channels, Pixel, origin_of, tap_at
+from usmp.ops.kernels.mve.windows import Channels, Pixel, distances, tap_at, taps_inside
+from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.window import Window
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -44,8 +45,9 @@ def window_products(
     channels
         of the data that the taps are; all by default.
     """
-    distance, zero = int(data.shape[3]), tirx.IntImm("int32", 0)
-    begin, depth = (zero, distance) if channels is None else (channels.first, channels.number)
+    begin, depth = (
+        (int32(0), int(data.shape[3])) if channels is None else (channels.first, channels.number)
+    )
     parts = depth // by.rows.columns
     outside = tirx.IntImm("int8", padding)
 
@@ -56,11 +58,14 @@ def window_products(
         inside = data[pixel[0], y, x, begin + part * by.rows.columns + k]
         return tirx.if_then_else(exists, inside, outside)
 
+    b, y, x = pixel
+    inside = taps_inside(window, 0, y), taps_inside(window, 1, x)
     arguments = [
-        *(data[pixel[0], zero, zero, begin], *by.constants, output.at(0)),
-        *(by.channels, by.rows.columns, depth, *by.limits.arguments),
-        *(*window.data, distance, *window.kernel, *window.dilations),
-        *(*origin_of(window, pixel), padding),
+        *(data[b, inside[0].first, inside[1].first, begin], *by.constants, output.at(0)),
+        *(by.channels, by.rows.columns, depth, *by.limits.arguments, *window.kernel),
+        *(of_side for side in inside for of_side in (side.before, side.number)),
+        *distances(window, int(data.shape[3])),
+        padding,
     ]
     body = tile_products(by, element, output, 1)
     return tensor_intrin("tvmgen_mve_conv2d_taps", arguments, body)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from usmp.ops.kernels.loops import loop
+from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -47,6 +48,57 @@ def origin_of(window: Window, pixel: Pixel) -> tuple[tirx.Expr, tirx.Expr]:
     )
 
 
+@dataclass(frozen=True)
+class TapsInside:
+    """The rows, or columns, of taps of a window that lie in the data.
+
+    Parameters
+    ----------
+    first
+        the row or column of the data that the first of them is at, or any if there are none.
+    before
+        how many lie before the data.
+    number
+        how many lie in the data.
+    """
+
+    first: tirx.Expr
+    before: tirx.Expr
+    number: tirx.Expr
+
+
+def taps_inside(window: Window, side: int, index: tirx.Expr) -> TapsInside:
+    """The rows (side 0) or columns (side 1) of an output row or column.
+
+    Functions take the address of the first of them, not of the data: of data that is kept only in
+    part, what lies before may not be there.
+    """
+    extent, taps, dilation = window.data[side], window.kernel[side], window.dilations[side]
+    stride, padding = window.strides[side], window.padding[side]
+    origins = [output * stride - padding for output in range(window.output[side])]
+    first = origin = index * stride - padding
+    zero = int32(0)
+    before, up_to = zero, int32(taps)
+    if origins[0] < 0:
+        before = _quotient(tirx.max(zero - origin, zero), dilation)
+        first = tirx.max(origin, zero) if dilation == 1 else origin + before * dilation
+    if origins[-1] + (taps - 1) * dilation >= extent:
+        up_to = tirx.min(_quotient(tirx.max(extent - origin, zero), dilation), up_to)
+    number = up_to - before
+    if not all(_has_tap_inside(at, taps, dilation, extent) for at in origins):
+        first, number = tirx.min(first, int32(extent - 1)), tirx.max(number, zero)
+    return TapsInside(first, before, number)
+
+
+def _has_tap_inside(origin: int, taps: int, dilation: int, extent: int) -> bool:
+    return any(0 <= at < extent for at in range(origin, origin + taps * dilation, dilation))
+
+
+def _quotient(value: tirx.Expr, divisor: int) -> tirx.Expr:
+    """Of what is not negative, rounded up."""
+    return value if divisor == 1 else tirx.truncdiv(value + (divisor - 1), int32(divisor))
+
+
 def tap_at(
     window: Window, pixel: Pixel, ky: tirx.Expr, kx: tirx.Expr
 ) -> tuple[tirx.Expr, tirx.Expr, tirx.Expr]:
@@ -55,6 +107,14 @@ def tap_at(
     row, column = top + ky * window.dilations[0], left + kx * window.dilations[1]
     height, width = window.data
     return row, column, tirx.all(row >= 0, row < height, column >= 0, column < width)
+
+
+def distances(window: Window, channels: int) -> tuple[int, int]:
+    """Elements of the data from one row of taps to the next, and from one column to the next."""
+    return (
+        window.dilations[0] * window.data[1] * channels,
+        window.dilations[1] * channels,
+    )
 
 
 def copy_window(
@@ -83,10 +143,11 @@ def copy_window(
     channels
         that are copied; all by default.
     """
-    b, height, width = pixel[0], *window.data
+    b, y, x = pixel
     rows, columns = window.kernel
-    distance, zero = int(data.shape[3]), tirx.IntImm("int32", 0)
-    begin, count = (zero, distance) if channels is None else (channels.first, channels.number)
+    begin, count = (
+        (int32(0), int(data.shape[3])) if channels is None else (channels.first, channels.number)
+    )
 
     def place(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> list[tirx.Expr]:
         return [((ky * columns + kx) * count + c) + first]
@@ -94,7 +155,7 @@ def copy_window(
     def outside(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         return tirx.BufferStore(copy, tirx.IntImm("int8", padding), place(ky, kx, c))
 
-    def inside(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
+    def taken(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         row, column, exists = tap_at(window, pixel, ky, kx)
         copied = tirx.BufferStore(copy, data[b, row, column, begin + c], place(ky, kx, c))
         return tirx.IfThenElse(exists, copied, None)
@@ -105,10 +166,13 @@ def copy_window(
 
         return loop("ky", rows, row)
 
+    inside = taps_inside(window, 0, y), taps_inside(window, 1, x)
     arguments = [
-        *(data[b, zero, zero, begin], copy[first], height, width, count, distance),
-        *(rows, columns, *window.dilations, *origin_of(window, pixel), padding),
+        *(data[b, inside[0].first, inside[1].first, begin], copy[first], count, rows, columns),
+        *(of_side for side in inside for of_side in (side.before, side.number)),
+        *distances(window, int(data.shape[3])),
+        padding,
     ]
     # All of the copy is padding before anything of the data is read.
-    body = sequence([each(outside), each(inside)])
+    body = sequence([each(outside), each(taken)])
     return tensor_intrin("tvmgen_mve_window", arguments, body)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 
-from ops.kernels.test_grouped_conv2d import DILATED, WINDOW, operator
+from ops.kernels.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import faster_schedules, schedule_of
+from usmp.objects.schedule import faster_schedules, row_schedule, schedule_of
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.tir.nodes import nodes_of
+from usmp.tir.tensor_intrin import intrinsic_call
 
 TWO = "2 pixels x 4 channels, vectors"
 ON_THE_STACK = f"{TWO}, windows on the stack"
@@ -54,6 +55,22 @@ def test_windows_on_the_stack_and_in_place(channels, window, tiles, scratch):
     func = kernel_of(channels, window).func
     assert [schedule_of(f).tile for f in (func, *faster_schedules(func))] == tiles
     assert scratch_of(func) == scratch
+
+
+def test_single_pixels_have_a_way_by_rows():
+    """Its pixels are written where they stay: of operators that run interleaved, nothing that is
+    read lies there."""
+    func = kernel_of(16, POINT).func
+    rows = row_schedule(func)
+    assert [schedule_of(f).tile for f in (func, rows)] == [f"{TWO}, copied", TWO]
+    assert (int(rows.body.extent), scratch_of(rows)) == (4, [])
+    calls = map(intrinsic_call, nodes_of(rows.body, tirx.AttrStmt))
+    pixels = [(str(call.args[0].value), int(call.args[7])) for call in calls]
+    assert pixels == [("tvmgen_mve_conv2d_2x4", 4), ("tvmgen_mve_conv2d_1x4", 1)]
+
+
+def test_windows_are_by_rows_anyway():
+    assert row_schedule(kernel_of(16, WINDOW).func) is None
 
 
 def test_other_convolutions_stay():

@@ -7,6 +7,7 @@ from tvm import relax, tirx
 from tvm.ir import IRModule
 
 from usmp.objects.cores import CORES
+from usmp.objects.schedule import row_schedule
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.quantized.activations import abs_, clamp, leaky_relu, relu
@@ -52,7 +53,11 @@ def kernel_of(operator, first, second, core="cortex-m55"):
 
 def calls_of(kernel):
     """The functions, and how many elements each computes."""
-    calls = map(intrinsic_call, nodes_of(kernel.func.body, tirx.AttrStmt))
+    return calls_in(kernel.func)
+
+
+def calls_in(func):
+    calls = map(intrinsic_call, nodes_of(func.body, tirx.AttrStmt))
     at = {"tvmgen_mve_requantize": 3, "tvmgen_mve_max_pool": 6, "tvmgen_mve_fill": 2}
     return [(c.args[0].value, int(c.args[at.get(c.args[0].value, 4)])) for c in calls]
 
@@ -101,6 +106,26 @@ def test_greater_and_lesser_elements(operator, function):
 )
 def test_functions_of_one_element(make, function):
     assert calls_of(kernel_of_function(make, (6, 20))) == [(function, 120)]
+
+
+def test_a_way_by_rows():
+    rows = row_schedule(kernel_of(add, (1, 6, 5, 20), (1, 6, 5, 20)).func)
+    assert int(rows.body.extent) == 6
+    assert calls_in(rows) == [("tvmgen_mve_add", 100)]
+
+
+def test_a_row_of_one_element_that_is_repeated():
+    rows = row_schedule(kernel_of(add, (1, 6, 5, 20), (1,)).func)
+    assert int(rows.body.extent) == 6
+    assert calls_in(rows) == [("tvmgen_mve_fill", 100), ("tvmgen_mve_add", 100)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [((6, 5, 20), (5, 20)), ((6, 15), (6, 15)), ((1, 120), (1, 120))]
+)
+def test_no_other_way_by_rows(first, second):
+    """There is a loop over rows; a row has too few elements; there is no row."""
+    assert row_schedule(kernel_of(add, first, second).func) is None
 
 
 def test_others_stay():

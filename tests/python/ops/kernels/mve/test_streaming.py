@@ -1,0 +1,28 @@
+"""Operators by vectors that run interleaved: they keep rows, and compute the same bytes."""
+
+from __future__ import annotations
+
+import pytest
+from tvm.ir.transform import PassContext
+
+import usmp
+from support.built_ways import in_order, random_runs
+from support.c_program import SANITIZERS, run_as_program
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(
+    ("name", "most"), [("mlperf_resnet8_int8", 14528), ("mlperf_vww_96_int8", 28160)]
+)
+def test_models_keep_rows(shared_model, name, most, tmp_path):
+    mod = usmp.import_model(shared_model(name))
+    built = {}
+    for streams in (False, True):
+        config = {"tir.usmp.use_workspace_io": True, "tir.usmp.streaming": streams}
+        with PassContext(opt_level=3, config=config):
+            built[streams] = usmp.build(mod, "c -mcpu=cortex-m55")
+    assert built[True].interface.workspace_size_bytes <= most
+    names = [str(tensor.info.name) for tensor in built[False].interface.inputs]
+    data = in_order(random_runs(built[False], 2), names)
+    expected = run_as_program(built[False], tmp_path / "whole", ["-O2"], data)
+    assert run_as_program(built[True], tmp_path / "rows", SANITIZERS, data) == expected
