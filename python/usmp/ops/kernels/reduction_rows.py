@@ -83,25 +83,23 @@ def rows_of_reduction(call: OperatorCall, core: Core) -> TiledBody | None:
 
 
 def _row(image: ReducedImage, y: tirx.Expr, accumulators: tirx.Var) -> tirx.Stmt:
-    """Four channels at a time."""
+    """Pixel by pixel, so that no row of them need be kept; four channels at a time."""
     reduction = image.parts.reduction
 
-    def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+    def tile(x: tirx.Expr, c: tirx.Expr, number: int) -> list[tirx.Stmt]:
         acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
         return [
             tirx.AllocBuffer(acc),
             *(tirx.BufferStore(acc, accumulators[c + n], [n]) for n in range(number)),
-            reduced(
-                reduction,
-                lambda k, n: image.element(y, k, c + n),
-                image.channels,
-                image.pixels,
-                acc,
-            ),
+            reduced(reduction, lambda k, n: image.element(y, x + k, c + n), image.channels, 1, acc),
             *(tirx.BufferStore(accumulators, acc[n], [c + n]) for n in range(number)),
         ]
 
-    return loop_by_tiles("c", image.channels, (CHANNELS, 1), tile)
+    def pixel(x: tirx.Expr) -> tirx.Stmt:
+        tiles = (CHANNELS, 1)
+        return loop_by_tiles("c", image.channels, tiles, lambda c, number: tile(x, c, number))
+
+    return loop("x", image.pixels, pixel)
 
 
 def _vector_row(image: ReducedImage, y: tirx.Expr, acc: tirx.Var) -> tirx.Stmt:

@@ -156,8 +156,6 @@ def by_columns(
     columns = _columns(operators, edges)
     if any(column.number > 1 for column in columns):
         return None
-    if any(column.number > 1 for column in columns):
-        return None
     width = max(column.end for column in columns)
     if width > 2 * max(operator.number for operator in operators):
         # Rates that do not fit: most ticks would do nothing.
