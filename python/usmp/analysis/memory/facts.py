@@ -9,11 +9,12 @@ as `shared_facts` lasts, and are never changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
+from typing import Any, TypeVar
 
 from tvm import tirx
 from tvm.ir import Call, IRModule, PointerType
@@ -30,6 +31,8 @@ from usmp.analysis.memory.side_effects import Effect, effect_of
 from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.used_bytes import used_bytes
 from usmp.objects.extern_kernel import ExternKernel, kernels_of
+
+_Found = TypeVar("_Found")
 
 
 class FunctionFacts:
@@ -63,6 +66,20 @@ class FunctionFacts:
         self._overlap: SafeOverlap | None = None
         self._effect: Effect | None = None
         self._used_bytes: dict[int, int | None] = {}
+        self._found: dict[Hashable, Any] = {}
+
+    def once(self, what: Hashable, find: Callable[[FunctionFacts], _Found]) -> _Found:
+        """What `find` returns for it; found once for the same question.
+
+        Parameters
+        ----------
+        what
+            the question.
+        """
+        if what not in self._found:
+            self._found[what] = find(self)
+        found: _Found = self._found[what]
+        return found
 
     @property
     def liveness(self) -> FunctionLiveness:

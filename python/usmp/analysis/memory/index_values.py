@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -185,7 +186,7 @@ def _monotonicity(
 def _is_wide(expr: tirx.Expr) -> bool:
     """Whether wrapping is always noticed: what leaves a wide type is found where the first and the
     last value are evaluated; a narrow one may wrap between them."""
-    return str(tvm.DataType(str(expr.ty.dtype)).with_lanes(1)) in ("int32", "int64")
+    return _element_type(str(expr.ty.dtype)) in ("int32", "int64")
 
 
 def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[tirx.Var]:
@@ -213,8 +214,11 @@ def _values(expr: tirx.Expr, definitions: Definitions) -> Values:
 def _wrapped(values: Values, expr: tirx.Expr) -> Values:
     """What a variable of the expression's type holds. Casts wrap; wide signed integers must not
     overflow, and of narrow ones C calculates in int, so that no sum wraps there."""
-    dtype = tvm.DataType(str(expr.ty.dtype)).with_lanes(1)
-    name = str(dtype)
+    name = _element_type(str(expr.ty.dtype))
+    if name == "int32":
+        if values.size and (values.min() < -(2**31) or values.max() >= 2**31):
+            raise NotKnown
+        return values
     if name in ("int64", "bool") or not values.size:
         return values
     if name in ("int8", "int16", "uint8", "uint16", "uint32"):
@@ -226,9 +230,13 @@ def _wrapped(values: Values, expr: tirx.Expr) -> Values:
         ):
             raise NotKnown
         return held
-    if name != "int32" or values.min() < -(2**31) or values.max() >= 2**31:
-        raise NotKnown
-    return values
+    raise NotKnown
+
+
+@cache
+def _element_type(dtype: str) -> str:
+    """Of each lane of a vector."""
+    return str(tvm.DataType(dtype).with_lanes(1))
 
 
 def _constant(expr: tirx.IntImm, definitions: Definitions) -> Values:

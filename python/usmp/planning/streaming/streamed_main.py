@@ -393,7 +393,7 @@ def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop
         return None
     rows = row_schedule(func)
     own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
-    return operator_loop(own)
+    return own.once("operator_loop", operator_loop)
 
 
 def _keeps_memory(func: tirx.PrimFunc) -> bool:
