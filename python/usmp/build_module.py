@@ -20,6 +20,7 @@ from usmp.codegen.llvm import check_llvm_target
 from usmp.codegen.names import symbol_prefix
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.frontend import import_model
+from usmp.names import FLOAT
 from usmp.objects import (
     ConstantMemoryPools,
     Executor,
@@ -40,7 +41,7 @@ from usmp.objects.executor import check_workspace_io
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
-from usmp.pipeline import lower_entries, lowering_passes, planning_passes
+from usmp.pipeline import interface_passes, lower_entries, lowering_passes, planning_passes
 from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
 from usmp.planning.session import planning_session
 from usmp.planning.state_pool import choose_state_pool
@@ -69,6 +70,7 @@ def build(
     shared_state: bool = False,
     state_memory_pool: WorkspacePoolInfo | str | None = None,
     state_layout: StateLayout | str | Path | None = None,
+    io_type: str = FLOAT,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -133,6 +135,11 @@ def build(
         where the states have to be: the `state_layout` of what an earlier version of the
         program was built from, or the path of its file. What is kept by the one version is then
         found by the other.
+    io_type
+        "float": inputs and outputs are as the model has them. "quantized": a float input that the
+        model begins to quantize, and a float output that it dequantizes at its end, are the
+        integers themselves; what they stand for is in the header and the metadata. "int8": the
+        same, and all of them must be int8. See `usmp.relax.transform.ConvertIOToIntegers`.
 
     Raises
     ------
@@ -141,8 +148,9 @@ def build(
     ValueError
         an unknown target, core, executor, runtime, algorithm, parameter or board, a board and a
         target for another core, two pools of one name, pools or memories of a board that are too
-        small, a state pool that leaves no workspace pool for everything else, or a state layout
-        that is damaged or does not fit the model.
+        small, a state pool that leaves no workspace pool for everything else, a state layout
+        that is damaged or does not fit the model, or an `io_type` that is unknown or that no
+        input and no output can have.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError
@@ -194,7 +202,7 @@ def build(
     with _pass_context(options), planning_session():
         with lowering():
             lower = lower_entries if several_entries else lowering_passes
-            mod = _applied(lower(targets, module_name), mod)
+            mod = _applied([*interface_passes(io_type), *lower(targets, module_name)], mod)
         with _planning(options):
             plan = planning_passes(
                 targets.cpu,

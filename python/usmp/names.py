@@ -70,6 +70,11 @@ FAST, SMALL = "fast", "small"
 CODE = (BALANCED, FAST, SMALL)
 """Values of `tir.usmp.code`, the default first."""
 
+FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
+
+IO_TYPES = (FLOAT, QUANTIZED, INT8)
+"""Values of `--io-type`, the default first."""
+
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
     "mps2-an386": "Arm MPS2 with Cortex-M4 and its single-precision FPU",

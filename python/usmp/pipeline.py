@@ -23,7 +23,7 @@ from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.names import symbol_prefix
-from usmp.names import FAST
+from usmp.names import FAST, FLOAT
 from usmp.objects.cores import core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
@@ -31,6 +31,7 @@ from usmp.planning.options import planning_options
 from usmp.relax.transform import (
     CheckIterations,
     CheckStaticShapes,
+    ConvertIOToIntegers,
     ConvertQDQToIntegers,
     FoldUnchangedStates,
     FuseOperators,
@@ -61,6 +62,7 @@ def get_pipeline(
     *,
     compare_workspace_io: bool = False,
     several_entries: bool = False,
+    io_type: str = FLOAT,
 ) -> Sequential:
     """The passes from a Relax module to planned TIR, which are those of `usmp.build`.
 
@@ -85,6 +87,8 @@ def get_pipeline(
     several_entries
         whether the entries of the module are others than `main`: then the passes up to the
         order of operators are those of `usmp.LowerEntries`, which applies them to each entry.
+    io_type
+        as for `usmp.build`.
 
     Returns
     -------
@@ -94,13 +98,14 @@ def get_pipeline(
     Raises
     ------
     ValueError
-        an unknown target or board, or options that the planner refuses.
+        an unknown target, board or `io_type`, or options that the planner refuses.
     """
     board = board_named(board) if isinstance(board, str) else board
     targets = board_targets(board, parse_targets(target))
     lowering = lower_entries if several_entries else lowering_passes
     return Sequential(
         [
+            *interface_passes(io_type),
             *lowering(targets, module_name),
             *planning_passes(
                 targets.cpu,
@@ -112,6 +117,11 @@ def get_pipeline(
         ],
         name="usmp.Pipeline",
     )
+
+
+def interface_passes(io_type: str) -> list[Pass]:
+    """What callers give and get, of all entries at once."""
+    return [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
 
 
 def lower_entries(targets: BuildTargets, module_name: str) -> list[Pass]:

@@ -91,6 +91,13 @@ def test_what_is_asked_for_is_in_the_list():
     ]
 
 
+@pytest.mark.parametrize("several_entries", [False, True])
+def test_callers_decide_on_types_before_anything_else(several_entries):
+    pipeline = usmp.get_pipeline(io_type="int8", several_entries=several_entries)
+    plain = usmp.get_pipeline(several_entries=several_entries)
+    assert names(pipeline) == ["usmp.ConvertIOToIntegers", *names(plain)]
+
+
 @pytest.mark.parametrize(
     ("options", "config"),
     [({}, {}), ({"board": "mps2-an385", "compare_workspace_io": True}, POISON)],

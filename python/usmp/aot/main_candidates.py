@@ -10,8 +10,8 @@ from usmp.aot.accelerator_devices import pass_devices
 from usmp.aot.main_versions import MainVersions
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.planning.candidates import Copies
-from usmp.relax.io_quantization import attach_quantization, io_quantization
 from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.qdq.io_quantization import attach_quantization, io_quantization
 
 
 class MainCandidates:

@@ -22,6 +22,7 @@ from usmp.driver.progress import Stage, planning_stage
 from usmp.driver.search import add_time_budget_option, watched_search
 from usmp.driver.state_options import add_state_options, check_state_options
 from usmp.driver.target_options import add_target_options, full_target
+from usmp.names import FLOAT, IO_TYPES
 
 EXECUTORS = ("aot",)
 RUNTIMES = ("crt",)
@@ -45,6 +46,13 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     add_files_options(model, needs_model)
     add_concurrent_option(model)
     model.add_argument("--module-name", default="default", help="prefix of the C symbols")
+    model.add_argument(
+        "--io-type",
+        choices=IO_TYPES,
+        default=FLOAT,
+        help="type of inputs and outputs: as the model has them (float, the default), or, where it "
+        "quantizes or dequantizes them itself, the integers (quantized; int8 if all are int8)",
+    )
     add_import_options(model)
     target = parser.add_argument_group("target and executor")
     target.add_argument(
@@ -169,6 +177,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
             shared_state=options.shared_state,
             state_memory_pool=states,
             state_layout=options.state_layout,
+            io_type=options.io_type,
         )
 
 

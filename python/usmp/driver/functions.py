@@ -14,6 +14,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.output import written
 from usmp.driver.pass_config import pass_context
+from usmp.names import FLOAT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -115,6 +116,7 @@ def compile(
     state_layout: StateLayout | str | Path | None = None,
     concurrent: Sequence[Sequence[str]] = (),
     shared_state: bool = False,
+    io_type: str = FLOAT,
     **unsupported: object,
 ) -> TVMCPackage:
     """Compile a model to C with planned memory, or several that share it.
@@ -139,7 +141,7 @@ def compile(
         as `usmp.build` takes them.
     state_pool, state_layout
         the `state_memory_pool` and the `state_layout` of `usmp.build`.
-    concurrent, shared_state
+    concurrent, shared_state, io_type
         as `usmp.build` takes them.
 
     Raises
@@ -170,6 +172,7 @@ def compile(
             state_layout=state_layout,
             concurrent=concurrent,
             shared_state=shared_state,
+            io_type=io_type,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")

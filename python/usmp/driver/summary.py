@@ -8,9 +8,11 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from usmp.driver.memory_pools import print_unused_pools
+from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from tvm.ir import IRModule
 
     from usmp import AOTExecutorFactoryModule
 
@@ -23,9 +25,26 @@ def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = N
     from usmp.report import print_memory_summary
 
     print_memory_summary(factory.metadata["modules"][factory.module_name], console)
+    _print_io_types(factory.ir_mod)
     # The memories of a board are there whether the model needs them or not.
     if factory.board is None:
         print_unused_pools(factory.ir_mod)
+
+
+def _print_io_types(module: IRModule) -> None:
+    """Say which inputs and outputs `--io-type` made integers, and why others stay float."""
+    from usmp.objects.attributes import IO_TYPES_ATTR
+
+    types = (module.attrs or {}).get(IO_TYPES_ATTR)
+    if types is None:
+        return
+    integers = [f"{shown(name)} ({dtype})" for name, dtype in types["integers"].items()]
+    if integers:
+        print(f"By --io-type these are integers, not float: {', '.join(integers)}.")
+    elif not types["float"]:
+        print("--io-type changes nothing: the model has no float inputs and outputs.")
+    for name, reason in types["float"].items():
+        print(f"Still float: {shown(name)}, which {shown(reason)}.")
 
 
 def summary_text(show: Callable[[Console], None]) -> str:

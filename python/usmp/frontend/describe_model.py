@@ -210,7 +210,7 @@ def _states(mod: Any, entry: str) -> list[DescribedState]:
 
 
 def _tflite_tensor(tensor: Any, name: str) -> DescribedTensor:
-    from usmp.relax.io_quantization import parameters_of
+    from usmp.relax.transform.qdq.io_quantization import parameters_of
     from usmp.support.errors import UnsupportedModelError
 
     try:

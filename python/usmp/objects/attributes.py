@@ -122,6 +122,10 @@ SCHEDULE_CHOICES_ATTR = "schedule_choices"
 workspace pools and about how many instructions a run takes, `peak_bytes` and `instructions`; and
 the goal that was chosen by, as `optimize`."""
 
+IO_TYPES_ATTR = "io_types"
+"""On the IRModule: what `ConvertIOToIntegers` made of inputs and outputs, each called as in 'input
+"x"': "integers" -> tensor -> its type, "float" -> tensor -> why it stays float."""
+
 IMAGE_LAYOUT_ATTR = "image_layout"
 """On the IRModule, if images of a quantized graph could have their channels first or last: which
 was taken, `layout` ("NCHW" or "NHWC"), and bytes of all workspace pools with either of them, by the

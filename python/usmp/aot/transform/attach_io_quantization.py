@@ -5,10 +5,9 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR
 from usmp.passes import ModulePass
-from usmp.relax.io_quantization import Parameters, io_quantization
 from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.qdq.io_quantization import io_quantization, with_io_quantization
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.AttachIOQuantization")
@@ -35,18 +34,5 @@ class AttachIOQuantization(ModulePass):
         if not any([*found.inputs.values(), *found.outputs]):
             return mod
         attached = IRModule(mod.functions, attrs=mod.attrs)
-        attached.update_func(
-            mod.get_global_var("main"),
-            main.with_attrs(
-                {
-                    INPUT_QUANTIZATION_ATTR: {n: _listed(p) for n, p in found.inputs.items()},
-                    OUTPUT_QUANTIZATION_ATTR: [_listed(p) for p in found.outputs],
-                }
-            ),
-        )
+        attached.update_func(mod.get_global_var("main"), with_io_quantization(main, found))
         return attached
-
-
-def _listed(parameters: Parameters) -> list[float | int]:
-    """As the attributes have them."""
-    return [] if parameters is None else [float(parameters[0]), int(parameters[1])]

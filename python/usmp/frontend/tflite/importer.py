@@ -38,8 +38,8 @@ from usmp.objects.attributes import (
     STATES_ATTR,
 )
 from usmp.objects.state_info import StateInfo
-from usmp.relax.io_quantization import parameters_of
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, Limits
+from usmp.relax.transform.qdq.io_quantization import parameters_of
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 from usmp.support.plain_text import printable

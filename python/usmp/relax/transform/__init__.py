@@ -2,6 +2,7 @@
 
 from usmp.relax.transform.check_iterations import CheckIterations
 from usmp.relax.transform.check_static_shapes import CheckStaticShapes
+from usmp.relax.transform.convert_io_to_integers import ConvertIOToIntegers
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
 from usmp.relax.transform.describe_operators import DescribeOperators
 from usmp.relax.transform.fold_constants import FoldConstants
@@ -24,6 +25,7 @@ from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConca
 __all__ = [
     "CheckIterations",
     "CheckStaticShapes",
+    "ConvertIOToIntegers",
     "ConvertQDQToIntegers",
     "DescribeOperators",
     "FoldConstants",

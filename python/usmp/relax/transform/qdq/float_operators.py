@@ -34,10 +34,15 @@ def float_operators(main: relax.Function) -> Counter[str]:
         if inputs and all(isinstance(i, GenericConst) or i in constants for i in inputs):
             constants.add(binding.var)
         elif _name(call) not in _UNCOUNTED and any(map(_is_float, [*inputs, call])):
-            names[_name(call).removeprefix("relax.").removeprefix("nn.")] += 1
+            names[operator_name(call)] += 1
 
     tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
     return names
+
+
+def operator_name(call: Call) -> str:
+    """The operator, as "conv2d", or the PrimFunc that is called."""
+    return _name(call).removeprefix("relax.").removeprefix("nn.")
 
 
 def _name(call: Call) -> str:

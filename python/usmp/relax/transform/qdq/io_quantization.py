@@ -72,6 +72,21 @@ def io_quantization(main: relax.Function) -> IOQuantization:
     return IOQuantization(inputs, outputs)
 
 
+def with_io_quantization(main: relax.Function, quantization: IOQuantization) -> relax.Function:
+    """`main` with the attributes that say so."""
+    return main.with_attrs(
+        {
+            INPUT_QUANTIZATION_ATTR: {n: _listed(p) for n, p in quantization.inputs.items()},
+            OUTPUT_QUANTIZATION_ATTR: [_listed(p) for p in quantization.outputs],
+        }
+    )
+
+
+def _listed(parameters: Parameters) -> list[float | int]:
+    """As the attributes have them."""
+    return [] if parameters is None else [float(parameters[0]), int(parameters[1])]
+
+
 def _with_new_names(attrs: Mapping[str, object]) -> dict[str, Any]:
     """The attributes, each under the name that it has now."""
     named = dict(attrs.items())
