@@ -131,7 +131,10 @@ PASS_OPTIONS = {
         "bool", _SWITCH, "1", "0 runs the operators in the order in which the model has them"
     ),
     "tir.usmp.streaming": PassOption(
-        "bool", _SWITCH, "0", "1 lets operators run row by row where that takes less memory"
+        "bool",
+        _SWITCH,
+        "1",
+        "0 runs each operator as a whole, instead of row by row where that takes less memory",
     ),
     "tir.usmp.prune_constant_channels": PassOption(
         "bool", _SWITCH, "1", "0 keeps channels that are constant or that nothing reads"

@@ -67,7 +67,7 @@ class PlanningOptions:
     preserve_inputs: bool = False
     overlap: bool = True
     order_operators: bool = True
-    streaming: bool = False
+    streaming: bool = True
     optimize: str = RAM
     code: str = BALANCED
     poison_dead_bytes: bool = False

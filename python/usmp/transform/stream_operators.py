@@ -56,10 +56,16 @@ class StreamOperators(ModulePass):
             if self.segments is not None:
                 return with_all_segments(mod, self.segments)
             found = streamed_modules(session, mod, options)
-            if len(found.modules) == 1:
+            if not found.modules:
                 return mod
-            taken = found.modules[session.best(found.modules, options)]
             unstreamed = session.peaks(mod, options)
+            taken, least = mod, unstreamed
+            for candidate in found.modules:
+                if least is not None and len(least) == 1 and candidate.live_bytes >= sum(least):
+                    continue
+                peaks = session.peaks(candidate.mod, options, least)
+                if peaks is not None and (least is None or peaks < least):
+                    taken, least = candidate.mod, peaks
         known = {} if unstreamed is None else {"unstreamed_peak_bytes": sum(unstreamed)}
         if found.bound_bytes is not None:
             known["least_live_bytes"] = found.bound_bytes

@@ -218,7 +218,11 @@ class Interleaving:
 
 
 def interleave(
-    steps: Sequence[int], readings: Sequence[Reading], start: int, sizes: Mapping[Memory, int]
+    steps: Sequence[int],
+    readings: Sequence[Reading],
+    start: int,
+    sizes: Mapping[Memory, int],
+    columns: Sequence[int] | None = None,
 ) -> Interleaving:
     """The interleaving that keeps the fewest bytes of what operators make for each other.
 
@@ -232,12 +236,18 @@ def interleave(
         position of the first of them.
     sizes
         bytes of the tensors of which not all needs to be kept.
+    columns
+        of each step, if these are to run one by one, too: then operators with more than one make no
+        more than one step in a tick, the fastest of them in each.
     """
     graph = _Graph(steps, readings, start, sizes)
     rates = graph.rates()
+    scales = {1 / rate for rate in rates}
+    if columns is not None:
+        scales = {1 / max(rate for rate, n in zip(rates, columns, strict=True) if n > 1)}
     best: tuple[int, int, Interleaving] | None = None
-    for scale in sorted({1 / rate for rate in rates}, reverse=True):
-        found = graph.interleaving([rate * scale for rate in rates])
+    for scale in sorted(scales, reverse=True):
+        found = graph.interleaving([rate * scale for rate in rates], columns)
         kept = sum(found.rings[t].size_bytes if t in found.rings else sizes[t] for t in sizes)
         if best is None or (kept, found.ticks) < best[:2]:
             best = kept, found.ticks, found
@@ -285,11 +295,16 @@ class _Graph:
                         pending.append(other)
         return [rates[index] for index in range(len(self.steps))]
 
-    def interleaving(self, rates: Sequence[Fraction]) -> Interleaving:
+    def interleaving(
+        self, rates: Sequence[Fraction], columns: Sequence[int] | None = None
+    ) -> Interleaving:
         """That of the operators if they make this many steps in a tick."""
         timings: list[Timing] = []
         for index, (steps, rate) in enumerate(zip(self.steps, rates, strict=True)):
-            period = self._period(index, rate, rates)
+            if columns is None:
+                period = self._period(index, rate, rates)
+            else:
+                period = self._period_by_columns(index, rate, timings, columns)
             number = min(int(rate * period), steps)
             timing = Timing(0, period, number, -(-steps // number))
             starts = (
@@ -332,6 +347,17 @@ class _Graph:
         ]
         periods = (rates[other].denominator for other in beside if rates[other].numerator == 1)
         return next((p for p in periods if p % rate.denominator == 0), rate.denominator)
+
+    def _period_by_columns(
+        self, index: int, rate: Fraction, timings: Sequence[Timing], columns: Sequence[int]
+    ) -> int:
+        """The same, where both have as many columns."""
+        makers = {edge.maker.operator - self.start for edge in self.reads[index]}
+        for maker in sorted(makers):
+            row = timings[maker].number if columns[maker] == 1 else columns[maker]
+            if rate * timings[maker].period == row:
+                return timings[maker].period
+        return rate.denominator
 
     def _kept(self, rings: Mapping[Memory, Ring]) -> int:
         return sum(min(ring.size_bytes, self.sizes[t]) for t, ring in rings.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -24,45 +24,87 @@ _MOST_WORK = 20_000
 
 
 @dataclass(frozen=True)
+class Segmentation:
+    """Operators of a main function that run interleaved.
+
+    Parameters
+    ----------
+    segments
+        of more than one operator, by the first operator and the one after the last.
+    live_bytes
+        no plan with these takes less.
+    """
+
+    segments: Mapping[Interval, Segment]
+    live_bytes: int
+
+
+@dataclass(frozen=True)
 class Segmentations:
     """Choices of the operators of a main function that run interleaved.
 
     Parameters
     ----------
     choices
-        segments of more than one operator, by the first operator and the one after the last.
+        those that are worth a plan, the best first, as far as that is known without one.
     bound_bytes
         no plan of the module takes less, whichever operators that follow each other run
         interleaved in the ways that are looked at; None if not all of them were.
     """
 
-    choices: list[dict[Interval, Segment]]
+    choices: list[Segmentation]
     bound_bytes: int | None
 
 
 def segmentations(main: StreamedMain) -> Segmentations:
     """The segments that take the least: of these the ones that stream the least; and those whose
-    other segments take little, too, for plans may take more than the estimate."""
+    other segments take little, too, by columns and by rows, for plans may take more than the
+    estimate."""
     costs = _Costs(main)
-    count = len(main.operators)
-    best = _least(count, costs.of)
-    found: list[dict[Interval, Segment]] = []
-    for share, price in ((1.0, costs.streamed), (_HIGH, costs.height)):
-        # Segments without an operator that takes much would save nothing.
-        large = [index for index in range(count) if costs.of(index, index + 1) > share * best]
-        chosen = _cheapest(costs, count, best, large, price)
-        segments = {i: costs.best(*i) for i in chosen if i[1] - i[0] > 1}
-        if segments and all(segments.keys() != other.keys() for other in found):
-            found.append(segments)
-    bound = _least(count, costs.live)
+    by_rows = _Costs(main, costs)
+    found: list[Segmentation] = []
+    for of, share, price in (
+        (costs, 1.0, costs.streamed),
+        (costs, _HIGH, costs.height),
+        (by_rows, _HIGH, by_rows.height),
+    ):
+        chosen = _choice(of, share, price)
+        if chosen is not None and all(chosen.segments != other.segments for other in found):
+            found.append(chosen)
+    bound = _least(costs.count, costs.live)
     return Segmentations(found, int(bound) if costs.complete else None)
 
 
-class _Costs:
-    """What the operators from one to before another take, found once."""
+def _choice(costs: _Costs, share: float, price: Callable[[int, int], float]) -> Segmentation | None:
+    """The segments with the lowest price of those that take the least; None if there are none.
 
-    def __init__(self, main: StreamedMain) -> None:
+    Parameters
+    ----------
+    share
+        of what these take: operators that take more are what segments are for.
+    """
+    best = _least(costs.count, costs.of)
+    # Segments without an operator that takes much would save nothing.
+    large = [index for index in range(costs.count) if costs.of(index, index + 1) > share * best]
+    chosen = _cheapest(costs, best, large, price)
+    segments = {i: costs.best(*i) for i in chosen if i[1] - i[0] > 1}
+    live_bytes = int(max(costs.live(*interval) for interval in chosen))
+    return Segmentation(segments, live_bytes) if segments else None
+
+
+class _Costs:
+    """What the operators from one to before another take, found once.
+
+    Parameters
+    ----------
+    any_way
+        also of those that run by columns, if these only run by rows.
+    """
+
+    def __init__(self, main: StreamedMain, any_way: _Costs | None = None) -> None:
         self.main = main
+        self.any_way = any_way
+        self.count = len(main.operators)
         self.work = 0
         self.complete = True
         self._known: dict[Interval, list[tuple[Taken, Segment | None]]] = {}
@@ -83,6 +125,8 @@ class _Costs:
         return segment
 
     def _taken(self, start: int, stop: int) -> list[tuple[Taken, Segment | None]]:
+        if self.any_way is not None:
+            return self.any_way._taken(start, stop)[:1]
         if (start, stop) not in self._known:
             self._known[start, stop] = self._find(start, stop)
         return self._known[start, stop]
@@ -126,13 +170,13 @@ def _least(count: int, cost: Callable[[int, int], float]) -> float:
 
 def _cheapest(
     costs: _Costs,
-    count: int,
     limit: float,
     large: Sequence[int],
     price: Callable[[int, int], float],
 ) -> list[Interval]:
     """The segments with the lowest sum of prices whose bounds are within the limit; each of several
     operators has one of those that are large."""
+    count = costs.count
     best = [0.0] + [inf] * count
     back = [0] * (count + 1)
     for stop in range(1, count + 1):

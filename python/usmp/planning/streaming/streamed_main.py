@@ -50,7 +50,10 @@ _INSTRUCTIONS_BY_BYTE = 10
 """Of the operators, for each byte that may move beside those that rows move."""
 
 _MOST_PERCENT = 5
-"""More instructions that columns may take, about."""
+"""More instructions that columns may take, about: of those of the operators."""
+
+_MOST_PERCENT_OF_ALL = 1
+"""The same, of those of all operators; the greater number holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,13 +247,21 @@ class StreamedMain:
         loops = [operator.loop for operator in segment.operators if operator.loop is not None]
         sizes = {m: self.sizes[m] for m in segment.inside if m in segment.makers}
         work = sum(self.work(i) for i in range(start, stop))
-        rows = segment.interleaving
+        columns = [loop.columns for loop in loops]
+        if max(columns) == 1:
+            return None
+        rows = interleave([loop.steps for loop in loops], readings, start, sizes, columns)
         found = by_columns(loops, readings, start, rows, sizes, work // _INSTRUCTIONS_BY_BYTE)
         if found is None:
             return None
         streamed = replace(segment, interleaving=found)
         slower = column_instructions(streamed) - column_instructions(segment)
-        return streamed if slower * 100 <= _MOST_PERCENT * work else None
+        most = max(_MOST_PERCENT * work, _MOST_PERCENT_OF_ALL * self._all_work)
+        return streamed if slower * 100 <= most else None
+
+    @cached_property
+    def _all_work(self) -> int:
+        return sum(self.work(index) for index in range(len(self.operators)))
 
     def work(self, index: int) -> int:
         """About how many instructions an operator takes."""

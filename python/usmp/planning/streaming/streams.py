@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 
 from tvm.ir import IRModule
 
@@ -14,11 +13,24 @@ from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
 from usmp.planning.streaming.segmentation import Interval, segmentations
 from usmp.planning.streaming.streamed_function import streamed_function
-from usmp.planning.streaming.streamed_main import Segment, StreamedMain, streamed_main
+from usmp.planning.streaming.streamed_main import StreamedMain, streamed_main
 from usmp.planning.streaming.with_segments import with_segments
 
-Segments: TypeAlias = dict[Interval, Segment]
-"""By the first operator and the one after the last."""
+
+@dataclass(frozen=True)
+class StreamedModule:
+    """A module in which operators run interleaved.
+
+    Parameters
+    ----------
+    mod
+        the module.
+    live_bytes
+        no plan of it takes less.
+    """
+
+    mod: IRModule
+    live_bytes: int
 
 
 @dataclass(frozen=True)
@@ -28,22 +40,19 @@ class StreamedModules:
     Parameters
     ----------
     modules
-        the module itself, and those with segments.
-    segments
-        of the latter.
+        those with segments.
     bound_bytes
         see `Segmentations`.
     """
 
-    modules: list[IRModule]
-    segments: list[Segments]
+    modules: list[StreamedModule]
     bound_bytes: int | None
 
 
 def streamed_modules(
     session: PlanningSession, mod: IRModule, options: PlanningOptions
 ) -> StreamedModules:
-    """The module, and if segments may take less memory, the same with these.
+    """The module with segments that may take less memory.
 
     Parameters
     ----------
@@ -57,23 +66,22 @@ def streamed_modules(
     ValueError
         the module is refused, see `PlanningSession.prepared`.
     """
+    nothing = StreamedModules([], None)
     if not (options.streaming and options.shares_memory) or entries_of(mod) != [ONLY_ENTRY]:
-        return StreamedModules([mod], [], None)
+        return nothing
     prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
     main = streamed_main(mod)
     if prepared is None or main is None:
-        return StreamedModules([mod], [], None)
+        return nothing
     found = segmentations(prepared)
-    modules: list[IRModule] = []
-    chosen: list[Segments] = []
-    for segments in found.choices:
+    modules: list[StreamedModule] = []
+    for choice in found.choices:
         # The statements are the same; the memories are not.
-        ways = {i: s.interleaving.columns > 1 for i, s in segments.items()}
+        ways = {i: s.interleaving.columns > 1 for i, s in choice.segments.items()}
         made = _made(main, ways)
         if made is not None:
-            modules.append(made)
-            chosen.append(segments)
-    return StreamedModules([mod, *modules], chosen, found.bound_bytes)
+            modules.append(StreamedModule(made, choice.live_bytes))
+    return StreamedModules(modules, found.bound_bytes)
 
 
 def with_all_segments(
