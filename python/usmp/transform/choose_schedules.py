@@ -9,8 +9,9 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.names import OPTIMIZE, PREFERENCE
-from usmp.objects.attributes import SCHEDULE_CHOICES_ATTR
+from usmp.analysis.memory.calls import prim_funcs
+from usmp.names import BALANCED, OPTIMIZE, PREFERENCE, RAM
+from usmp.objects.attributes import SCHEDULE_CHOICES_ATTR, SEGMENT_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
@@ -47,13 +48,21 @@ class ChooseSchedules(ModulePass):
                 return mod
             choices: dict[str, object] = {
                 goal: {"peak_bytes": sum(made.peaks), "instructions": instructions_of(made.mod)}
-                for goal in _goals(options)
+                for goal in _goals(mod, options)
                 if (made := scheduled(session, mod, replace(options, optimize=goal)))
             }
         return found.mod.with_attr(SCHEDULE_CHOICES_ATTR, {"optimize": options.optimize, **choices})
 
 
-def _goals(options: PlanningOptions) -> Sequence[str]:
+def _goals(mod: IRModule, options: PlanningOptions) -> Sequence[str]:
     """Those that are compared."""
     is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
-    return OPTIMIZE if is_quick else [options.optimize]
+    if not is_quick:
+        return [options.optimize]
+    # Nothing would run interleaved for speed alone.
+    is_streamed = any(SEGMENT_ATTR in (func.attrs or {}) for func in prim_funcs(mod).values())
+    return (
+        [goal for goal in OPTIMIZE if goal in (options.optimize, RAM, BALANCED)]
+        if is_streamed
+        else OPTIMIZE
+    )

@@ -28,8 +28,9 @@ class StreamOperators(ModulePass):
 
     Which operators run interleaved is chosen such that the planned peak is least
     (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the operators stay
-    as they are. The attribute `streaming` of the module says what they take then, and below what no
-    choice can be; the attribute `segment` of a PrimFunc says what it stands for.
+    as they are; with `tir.usmp.optimize=speed` they do wherever that fits the pools. The attribute
+    `streaming` of the module says what they take then, and below what no choice can be; the
+    attribute `segment` of a PrimFunc says what it stands for.
 
     Parameters
     ----------

@@ -18,11 +18,17 @@ from usmp.objects.attributes import (
     OPERATOR_SHAPES_ATTR,
     OPERATOR_STEPS_ATTR,
     OPERATORS_ATTR,
+    SCHEDULE_ATTR,
     SEGMENT_ATTR,
 )
+from usmp.objects.schedule import Schedule, schedule_of
 from usmp.planning.streaming.interleaving import Ring, Timing
 from usmp.planning.streaming.operator_loop import OperatorLoop
-from usmp.planning.streaming.streamed_main import MainOperator, Segment
+from usmp.planning.streaming.streamed_main import (
+    MainOperator,
+    Segment,
+    interleaving_instructions,
+)
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -526,4 +532,9 @@ def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, ob
         "tensor_size_bytes": sum(size_bytes(memory) for memory in rings),
         "moved_bytes": moved,
     }
+    schedules = [schedule for func in functions if (schedule := schedule_of(func)) is not None]
+    if schedules:
+        tiles = " and ".join(dict.fromkeys(schedule.tile for schedule in schedules))
+        instructions = segment.work + interleaving_instructions(segment)
+        found[SCHEDULE_ATTR] = Schedule(tiles, instructions).as_json()
     return found

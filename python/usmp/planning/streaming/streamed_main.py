@@ -105,15 +105,18 @@ class Segment:
         of the operators.
     makers
         of the memories that one of them writes and others read: its position among them.
+    work
+        about how many instructions the operators take.
     """
 
     operators: Sequence[MainOperator]
     inside: Mapping[Memory, Mapping[str, object]]
     interleaving: Interleaving
     makers: Mapping[Memory, int]
+    work: int
 
 
-def column_instructions(segment: Segment) -> int:
+def interleaving_instructions(segment: Segment) -> int:
     """About how many instructions it takes to run operators interleaved, beside their own: to move
     what rings keep, and in each tick of a column to ask what is made and where."""
     found = segment.interleaving
@@ -228,7 +231,9 @@ class StreamedMain:
         steps = [operator.loop.steps for operator in operators if operator.loop is not None]
         found = interleave(steps, readings, start, sizes)
         makers = {r.tensor: r.maker.operator - start for r in readings}
-        return Segment(operators, {m: self._annotations(m) for m in inside}, found, makers)
+        annotations = {m: self._annotations(m) for m in inside}
+        work = sum(self.work(index) for index in range(start, stop))
+        return Segment(operators, annotations, found, makers, work)
 
     def _annotations(self, memory: Memory) -> Mapping[str, object]:
         allocation = self.allocations[memory]
@@ -246,17 +251,17 @@ class StreamedMain:
         readings = [r for r in all_readings if r.maker.operator >= start]
         loops = [operator.loop for operator in segment.operators if operator.loop is not None]
         sizes = {m: self.sizes[m] for m in segment.inside if m in segment.makers}
-        work = sum(self.work(i) for i in range(start, stop))
         columns = [loop.columns for loop in loops]
         if max(columns) == 1:
             return None
         rows = interleave([loop.steps for loop in loops], readings, start, sizes, columns)
-        found = by_columns(loops, readings, start, rows, sizes, work // _INSTRUCTIONS_BY_BYTE)
+        spare_bytes = segment.work // _INSTRUCTIONS_BY_BYTE
+        found = by_columns(loops, readings, start, rows, sizes, spare_bytes)
         if found is None:
             return None
         streamed = replace(segment, interleaving=found)
-        slower = column_instructions(streamed) - column_instructions(segment)
-        most = max(_MOST_PERCENT * work, _MOST_PERCENT_OF_ALL * self._all_work)
+        slower = interleaving_instructions(streamed) - interleaving_instructions(segment)
+        most = max(_MOST_PERCENT * segment.work, _MOST_PERCENT_OF_ALL * self._all_work)
         return streamed if slower * 100 <= most else None
 
     @cached_property

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tvm.ir import IRModule
 
+from usmp.names import SPEED
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
@@ -68,6 +69,8 @@ def streamed_modules(
     """
     nothing = StreamedModules([], None)
     if not (options.streaming and options.shares_memory) or entries_of(mod) != [ONLY_ENTRY]:
+        return nothing
+    if options.optimize == SPEED and session.peaks(mod, options) is not None:
         return nothing
     prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
     main = streamed_main(mod)
