@@ -38,6 +38,8 @@ class StreamOperators(ModulePass):
         the operators to run interleaved, instead of a choice: pairs of the position of the first
         one among the statements of `__tvm_main__` that are no declarations, and of the one after
         the last.
+    by_columns
+        whether these make column after column of their rows, too, where their loops have some.
 
     Raises
     ------
@@ -46,8 +48,11 @@ class StreamOperators(ModulePass):
         refuses; options that it refuses; segments that cannot run interleaved.
     """
 
-    def __init__(self, segments: Sequence[tuple[int, int]] | None = None) -> None:
+    def __init__(
+        self, segments: Sequence[tuple[int, int]] | None = None, by_columns: bool = False
+    ) -> None:
         self.segments = segments
+        self.by_columns = by_columns
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Replace the calls, or return the module itself."""
@@ -55,7 +60,7 @@ class StreamOperators(ModulePass):
         options = planning_options(context.config)
         with planning_session() as session:
             if self.segments is not None:
-                return with_all_segments(mod, self.segments)
+                return with_all_segments(mod, self.segments, self.by_columns)
             found = streamed_modules(session, mod, options)
             if not found.modules:
                 return mod

@@ -60,8 +60,9 @@ class _StreamAny(ModulePass):
         """Replace the calls."""
         if entries_of(mod) != [ONLY_ENTRY]:
             return mod
-        segments = random_segments(Random(self.seed), mod)
-        return with_all_segments(mod, segments) if segments else mod
+        random = Random(self.seed)
+        segments, by_columns = random_segments(random, mod), random.random() < 0.5
+        return with_all_segments(mod, segments, by_columns) if segments else mod
 
 
 @contextmanager

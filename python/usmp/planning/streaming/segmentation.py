@@ -142,7 +142,9 @@ class _Costs:
             self.complete = False
             return []
         self.work += stop - start
-        ways = [way for way in (segment, main.with_columns(start, stop)) if way is not None]
+        ways, by_columns = [segment], main.with_columns(start, stop)
+        if by_columns is not None and main.is_fast(by_columns, segment):
+            ways.append(by_columns)
         return [(segment_bytes(main, start, way), way) for way in ways]
 
     def streamed(self, start: int, stop: int) -> float:

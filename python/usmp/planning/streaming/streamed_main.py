@@ -240,7 +240,7 @@ class StreamedMain:
         return {} if allocation is None else allocation.annotations
 
     def with_columns(self, start: int, stop: int) -> Segment | None:
-        """The same segment run by columns; None if it has none."""
+        """The same segment run by columns, whatever that takes; None if it has none."""
         if (start, stop) not in self._by_columns:
             segment = self.segment(start, stop)
             self._by_columns[start, stop] = segment and self._with_columns(start, stop, segment)
@@ -259,10 +259,13 @@ class StreamedMain:
         found = by_columns(loops, readings, start, rows, sizes, spare_bytes)
         if found is None:
             return None
-        streamed = replace(segment, interleaving=found)
-        slower = interleaving_instructions(streamed) - interleaving_instructions(segment)
-        most = max(_MOST_PERCENT * segment.work, _MOST_PERCENT_OF_ALL * self._all_work)
-        return streamed if slower * 100 <= most else None
+        return replace(segment, interleaving=found)
+
+    def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
+        """Whether a segment by columns does not take many more instructions than by rows."""
+        slower = interleaving_instructions(by_columns) - interleaving_instructions(by_rows)
+        most = max(_MOST_PERCENT * by_rows.work, _MOST_PERCENT_OF_ALL * self._all_work)
+        return slower * 100 <= most
 
     @cached_property
     def _all_work(self) -> int:

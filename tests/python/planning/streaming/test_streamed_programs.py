@@ -31,7 +31,7 @@ def test_streamed_programs_compute_the_same(seed):
     expected = counted_run(program, program.mod)
     possible = possible_segments(program.mod)
     for segment in random.sample(possible, min(3, len(possible))):
-        streamed = StreamOperators([segment])(program.mod)
+        streamed = StreamOperators([segment], random.random() < 0.5)(program.mod)
         assert tirx.analysis.verify_well_formed(streamed)
         assert counted_run(program, streamed) == expected, segment
 
@@ -43,7 +43,7 @@ def test_planned_streamed_programs_compute_the_same(seed):
     random = Random(seed)
     program = draw_streamed(random)
     segments = random_segments(random, program.mod)
-    streamed = StreamOperators(segments)(program.mod)
+    streamed = StreamOperators(segments, random.random() < 0.5)(program.mod)
     planned = plan(replace(program, mod=streamed), "auto")
     assert planned is not None
     assert counted_run(program, planned) == counted_run(program, program.mod)
