@@ -187,7 +187,7 @@ def operator_passes(
         # Slices and concatenations may copy nothing.
         NormalizeCopies(),
         # What is quantized computes in integers; in float it is larger and slower.
-        ConvertQDQToIntegers([*lowering, LowerMain(target), OrderOperators()]),
+        ConvertQDQToIntegers([*lowering, LowerMain(target), OrderOperators(), StreamOperators()]),
         *lowering,
     ]
 

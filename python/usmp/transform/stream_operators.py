@@ -72,6 +72,9 @@ class StreamOperators(ModulePass):
                 peaks = session.peaks(candidate.mod, options, least)
                 if peaks is not None and (least is None or peaks < least):
                     taken, least = candidate.mod, peaks
+        if least is None:
+            # None fits: what lacks for the one that takes the least is what the user has to know.
+            taken = found.modules[0].mod
         known = {} if unstreamed is None else {"unstreamed_peak_bytes": sum(unstreamed)}
         if found.bound_bytes is not None:
             known["least_live_bytes"] = found.bound_bytes

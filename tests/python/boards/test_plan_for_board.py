@@ -97,11 +97,12 @@ def test_a_size_hint_of_the_user_counts_too():
 @pytest.mark.parametrize(
     ("options", "needed"),
     [
-        ({}, 1248),
-        ({"algorithm": "exact"}, 1248),
-        ({"time_budget": "1s"}, 1248),
-        ({"algorithm": "greedy_by_size"}, 1536),
-        ({"custom_algorithm": "greedy_by_conflicts"}, 1536),
+        ({}, 928),
+        ({"algorithm": "exact"}, 928),
+        ({"time_budget": "1s"}, 928),
+        ({"streaming": False}, 1248),
+        ({"algorithm": "greedy_by_size", "streaming": False}, 1536),
+        ({"custom_algorithm": "greedy_by_conflicts", "streaming": False}, 1536),
         ({"enable": False}, 3994),
     ],
     ids=str,
@@ -109,11 +110,11 @@ def test_a_size_hint_of_the_user_counts_too():
 def test_the_bytes_that_it_would_take_are_those_of_the_chosen_algorithm(
     digits_model, options, needed
 ):
-    properties = usmp.PoolInfoProperties(size_hint_bytes=1000)
+    properties = usmp.PoolInfoProperties(size_hint_bytes=900)
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
         text = refusal(digits_model, "mps2-an385", workspace_memory_pools=pools)
-    assert f"has 1000 bytes for pools, {needed - 1000} too few; " in text
+    assert f"has 900 bytes for pools, {needed - 900} too few; " in text
     assert f"with enough memory it would take {needed} bytes of sram" in text
 
 

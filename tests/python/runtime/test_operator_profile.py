@@ -23,7 +23,7 @@ DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
 
 def metadata_of(model):
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.profile": True, "tir.usmp.streaming": False}):
         return usmp.build(model).metadata["modules"]["default"]
 
 

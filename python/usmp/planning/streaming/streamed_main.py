@@ -291,7 +291,9 @@ class StreamedMain:
         if dying not in places or written not in places:
             return 0
         overlap = self.facts.of(statement.callee).overlap
-        distance = overlap.distance(places[dying].parameter, places[written].parameter)
+        # A parameter of a function in C says nothing of its size, as the buffer in main does.
+        parameters = places[dying].parameter, places[written].parameter
+        distance = min(max(overlap.relative_distance(*parameters), 0), self.sizes[written])
         apart = self.sizes[dying] + self.sizes[written]
         return apart - max(self.sizes[written], min(distance + self.sizes[dying], apart))
 

@@ -65,7 +65,9 @@ def symbols(content, path):
 def test_only_the_main_function_is_visible(digits, target, tmp_path):
     require("gcc")
     factory = usmp.build(digits, target)
-    assert symbols(object_of(factory), tmp_path / "o") == {"tvmgen_default___tvm_main__": "T"}
+    seen = symbols(object_of(factory), tmp_path / "o")
+    # Of the C library: LLVM knows loops that move what is still to be read in a ring.
+    assert seen == {"tvmgen_default___tvm_main__": "T", "memmove": "U"}
 
 
 def test_a_float_model_needs_the_c_library_only(shared_model, tmp_path):
@@ -73,7 +75,7 @@ def test_a_float_model_needs_the_c_library_only(shared_model, tmp_path):
     factory = usmp.build(usmp.import_model(shared_model("mlperf_resnet8_float")), "llvm")
     seen = symbols(object_of(factory), tmp_path / "o")
     needed = {name for name, letter in seen.items() if letter == "U"}
-    assert needed <= {"expf", "memcpy", "memset"}
+    assert needed <= {"expf", "memcpy", "memmove", "memset"}
     assert set(seen) - needed == {"tvmgen_default___tvm_main__"}
 
 
