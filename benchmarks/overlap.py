@@ -1,14 +1,17 @@
-"""What overlapping buffers save, and what that costs.
+"""What buffers that overlap and operators that run interleaved save, and what the first costs.
 
-    python benchmarks/overlap.py [--alignment=16] MODEL ...
+    python benchmarks/overlap.py [--alignment=16] [--target=c] MODEL ...
     python benchmarks/overlap.py --speed [--flags=-O2] MODEL ...
 
-Peak workspace bytes, inputs and outputs counted (`tir.usmp.use_workspace_io`), without and with
-`tir.usmp.overlap`, beside the lower bound of the latter, the largest single tensor, and what TFLite
-Micro's interpreter reports for the same file: all of its arena, and the tensors in it ("head").
+Peak workspace bytes, inputs and outputs counted (`tir.usmp.use_workspace_io`): without
+`tir.usmp.overlap` and `tir.usmp.streaming`, with the first, and with both, as by default. Beside
+these the lower bound of the last plan, what no choice of operators that run interleaved takes less
+than, and what TFLite Micro's interpreter reports for the same file: all of its arena, and the
+tensors in it ("head"). The last line is the geometric mean of all bytes, divided by the arena.
 
-With --speed: CPU time of one run of the C with overlap, divided by that of the C without. Both run
-in turn in one process, each first in every other pair of runs; the median over the pairs.
+With --speed: CPU time of one run of the C with overlap, divided by that of the C without, operators
+one after the other. Both run in turn in one process, each first in every other pair of runs; the
+median over the pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 
 from memory import tflite_micro_bytes
 from random_inputs import random_inputs
@@ -38,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--alignment", type=int, default=16, help="of buffers, in bytes (16)")
+    parser.add_argument("--target", default="c", help="of the bytes (c)")
     parser.add_argument("--speed", action="store_true", help="CPU time instead of bytes")
     parser.add_argument("--flags", default="-O2", help="for the C compiler (-O2)")
     options = parser.parse_args()
@@ -45,42 +49,53 @@ def main() -> None:
     if options.speed:
         print_times(options.models, executor, options.flags.split())
     else:
-        print_peaks(options.models, executor)
+        print_peaks(options.models, executor, options.target)
 
 
-def built(mod: IRModule, executor: Executor, overlap: bool) -> usmp.AOTExecutorFactoryModule:
+def built(
+    mod: IRModule, executor: Executor, overlap: bool, streaming: bool = False, target: str = "c"
+) -> usmp.AOTExecutorFactoryModule:
     """The model with inputs and outputs in its workspace."""
-    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.overlap": overlap}
+    options = {"use_workspace_io": True, "overlap": overlap, "streaming": streaming}
+    config = {f"tir.usmp.{name}": value for name, value in options.items()}
     with PassContext(opt_level=3, config=config):
-        return usmp.build(mod, executor=executor)
+        return usmp.build(mod, target, executor=executor)
 
 
-def print_peaks(paths: list[Path], executor: Executor) -> None:
+def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
     """Bytes."""
     title = f"Peak workspace bytes, buffers aligned to {executor.workspace_byte_alignment}"
     table = Table(title=title, title_justify="left")
     theirs = ("TFLM arena", "TFLM tensors")
-    ours = ("no overlap", "overlap", "lower bound", "optimal", "largest tensor")
+    ours = ("no overlap", "overlap", "interleaved", "lower bound", "optimal", "no choice below")
     for heading in ("model", *theirs, *ours):
         table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    ratios: list[list[float]] = []
     for path in paths:
         mod = usmp.import_model(path)
-        disjoint, overlapping = (built(mod, executor, overlap) for overlap in (False, True))
-        plan = overlapping.memory_plan
-        pools = [str(p.name) for p in overlapping.interface.pools if not p.is_constant]
+        factories = [
+            built(mod, executor, overlap, streaming, target)
+            for overlap, streaming in ((False, False), (True, False), (True, True))
+        ]
+        plan = factories[-1].memory_plan
+        pools = [str(p.name) for p in factories[-1].interface.pools if not p.is_constant]
         bounds = [plan.pool_bounds[name] for name in pools]
-        tensors = [b for b in plan.buffers if b.pool_name in pools]
-        arena, head = tflite_micro_bytes(path) if path.suffix == ".tflite" else ("", "")
+        streaming = factories[-1].metadata["modules"]["default"]["memory"].get("streaming", {})
+        arena, head = tflite_micro_bytes(path) if path.suffix == ".tflite" else (None, "")
+        peaks = [factory.interface.workspace_size_bytes for factory in factories]
+        ratios += [[peak / arena for peak in peaks]] if arena else []
         table.add_row(
             path.stem,
-            str(arena),
+            str(arena or ""),
             str(head),
-            str(disjoint.interface.workspace_size_bytes),
-            str(overlapping.interface.workspace_size_bytes),
+            *map(str, peaks),
             str(sum(bound.lower_bound_bytes for bound in bounds)),
             "yes" if all(bound.optimal for bound in bounds) else "unknown",
-            str(max(int(b.size_bytes) for b in tensors)),
+            str(streaming.get("least_live_bytes", "")),
         )
+    if ratios:
+        means = [geometric_mean(column) for column in zip(*ratios, strict=True)]
+        table.add_row("geometric mean / arena", "", "", *(f"{mean:.2f}" for mean in means))
     Console(width=140).print(table)
 
 

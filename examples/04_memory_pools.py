@@ -20,7 +20,7 @@ from usmp import (
 
 MODEL = usmp.import_model(Path(__file__).parent / "digits/digits_int8.tflite")
 
-dtcm = WorkspacePoolInfo("dtcm", ["c"], PoolInfoProperties(size_hint_bytes=1024))
+dtcm = WorkspacePoolInfo("dtcm", ["c"], PoolInfoProperties(size_hint_bytes=600))
 sram = WorkspacePoolInfo("sram", ["c"])
 itcm = ConstantPoolInfo(
     "itcm", ["c"], pool_info_properties=PoolInfoProperties(size_hint_bytes=5000)

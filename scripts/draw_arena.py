@@ -1,13 +1,15 @@
-"""Draw the workspace of the digits model over time, without and with overlap, for the README.
+"""Draw the workspace of the digits model over time, planned in three ways, for the README.
 
 Writes docs/images/arena-light.svg and docs/images/arena-dark.svg: the plans that `usmp.build` makes
-with `tir.usmp.overlap` 0 and 1, inputs and outputs in the workspace.
+without `tir.usmp.overlap` and `tir.usmp.streaming`, with the first, and with both, inputs and
+outputs in the workspace.
 
     python scripts/draw_arena.py
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import combinations
@@ -21,10 +23,16 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs/images"
 POOL = "global_workspace"
 
-WIDTH, HEIGHT = 880, 340
+WIDTH, HEIGHT = 960, 340
 TOP, BOTTOM = 48, 290
-PANEL_WIDTH = 370
-LEFT = {"without": 62, "with": 492}
+PANEL_WIDTH = 250
+LEFT = (50, 370, 690)
+PANELS = (
+    ("Tensors share memory", {"overlap": False, "streaming": False}),
+    ("Outputs over inputs", {"overlap": True, "streaming": False}),
+    ("Row by row", {"overlap": True, "streaming": True}),
+)
+"""A title, and the pass options that are the panel's."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +99,13 @@ class Arena:
     peak: int
 
 
-def plan_of_digits(overlap: bool) -> Arena:
+def plan_of_digits(options: Mapping[str, bool]) -> Arena:
     """Plan the workspace of the digits model.
 
     A step ends wherever a buffer begins or stops to matter.
     """
-    config = {"tir.usmp.overlap": overlap, "tir.usmp.use_workspace_io": True}
+    options = {**options, "use_workspace_io": True}
+    config = {f"tir.usmp.{name}": value for name, value in options.items()}
     with tvm.transform.PassContext(config=config):
         plan = usmp.build(ROOT / "examples/digits/digits_int8.tflite").memory_plan
     buffers = sorted(
@@ -164,15 +173,20 @@ def panel(arena: Arena, left: int, title: str, scale: float, theme: Theme) -> li
     return lines
 
 
-def draw(without: Arena, overlapping: Arena, theme: Theme) -> str:
-    """Draw both plans side by side, in one scale, as an SVG."""
-    scale = (BOTTOM - TOP) / max(without.peak, overlapping.peak)
-    saved = 100 * (without.peak - overlapping.peak) / without.peak
+def draw(arenas: Sequence[Arena], theme: Theme) -> str:
+    """Draw the plans side by side, in one scale, as an SVG."""
+    most = max(arena.peak for arena in arenas)
+    scale = (BOTTOM - TOP) / most
+    panels = []
+    for arena, left, (title, _) in zip(arenas, LEFT, PANELS, strict=True):
+        saved = 100 * (most - arena.peak) / most
+        title += f": {saved:.0f} % less" if saved else ""
+        panels += panel(arena, left, title, scale, theme)
     key_y = HEIGHT - 10
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"',
         '     font-family="Helvetica, Arial, sans-serif" font-size="12">',
-        "<title>Workspace of the digits model without and with overlap</title>",
+        "<title>Workspace of the digits model, planned in three ways</title>",
         "<style>",
         f"  text {{ fill: {theme.ink}; }}",
         f"  .bytes {{ text-anchor: middle; paint-order: stroke; stroke: {theme.page};"
@@ -187,15 +201,12 @@ def draw(without: Arena, overlapping: Arena, theme: Theme) -> str:
         '  patternTransform="rotate(45)">',
         f'  <rect width="3" height="6" fill="{theme.page}" fill-opacity="0.75"/>',
         "</pattern></defs>",
-        *panel(without, LEFT["without"], "Without overlap", scale, theme),
-        *panel(overlapping, LEFT["with"], f"With overlap: {saved:.0f} % less", scale, theme),
-        f'<rect x="{LEFT["without"]}" y="{key_y - 10}" width="22" height="12" '
-        f'fill="{theme.buffers[0]}"/>',
-        f'<text x="{LEFT["without"] + 28}" y="{key_y}">a tensor, with its bytes</text>',
-        f'<rect x="{LEFT["with"]}" y="{key_y - 10}" width="22" height="12" '
-        f'fill="{theme.buffers[0]}"/>',
-        f'<rect x="{LEFT["with"]}" y="{key_y - 10}" width="22" height="12" fill="url(#overlap)"/>',
-        f'<text x="{LEFT["with"] + 28}" y="{key_y}">an output overwrites what has been read '
+        *panels,
+        f'<rect x="{LEFT[0]}" y="{key_y - 10}" width="22" height="12" fill="{theme.buffers[0]}"/>',
+        f'<text x="{LEFT[0] + 28}" y="{key_y}">a tensor, with its bytes</text>',
+        f'<rect x="{LEFT[1]}" y="{key_y - 10}" width="22" height="12" fill="{theme.buffers[0]}"/>',
+        f'<rect x="{LEFT[1]}" y="{key_y - 10}" width="22" height="12" fill="url(#overlap)"/>',
+        f'<text x="{LEFT[1] + 28}" y="{key_y}">an output overwrites what has been read '
         "of an input</text>",
         "</svg>",
     ]
@@ -204,10 +215,8 @@ def draw(without: Arena, overlapping: Arena, theme: Theme) -> str:
 
 def drawings() -> dict[str, str]:
     """The text of each file, by its name."""
-    without, overlapping = plan_of_digits(overlap=False), plan_of_digits(overlap=True)
-    return {
-        f"arena-{name}.svg": draw(without, overlapping, theme) for name, theme in THEMES.items()
-    }
+    arenas = [plan_of_digits(options) for _, options in PANELS]
+    return {f"arena-{name}.svg": draw(arenas, theme) for name, theme in THEMES.items()}
 
 
 def main() -> None:

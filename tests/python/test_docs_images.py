@@ -31,16 +31,27 @@ def test_the_arena_is_what_the_script_draws(draw_arena):
         assert (IMAGES / name).read_text() == text
 
 
-def test_the_arena_shows_both_peaks(draw_arena):
+def test_the_arena_shows_all_peaks(draw_arena):
     text = (IMAGES / "arena-light.svg").read_text()
-    assert re.findall(r'class="peak-label".*?>(\d+)<', text) == ["1536", "1248"]
-    assert draw_arena.shared_parts(draw_arena.plan_of_digits(overlap=False)) == []
-    shared = draw_arena.shared_parts(draw_arena.plan_of_digits(overlap=True))
-    assert [(part.name, part.end - part.offset) for part in shared] == [
+    assert re.findall(r'class="peak-label".*?>(\d+)<', text) == ["1536", "1248", "928"]
+    disjoint, overlapping, by_rows = (
+        [
+            (part.name, part.end - part.offset)
+            for part in draw_arena.shared_parts(draw_arena.plan_of_digits(options))
+        ]
+        for _, options in draw_arena.PANELS
+    )
+    assert disjoint == []
+    assert overlapping == [
         ("conv2d, conv2d1", 448),
         ("depthwise_conv2d, fused_conv2d2_add", 480),
         ("fused_conv2d2_add, conv2d3", 320),
         ("conv2d3, max_pool", 256),
+        ("max_pool, mean", 64),
+    ]
+    assert by_rows == [
+        ("conv2d1, fused_conv2d2_add", 176),
+        ("fused_conv2d2_add, max_pool", 224),
         ("max_pool, mean", 64),
     ]
 
