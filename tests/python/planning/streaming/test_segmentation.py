@@ -1,0 +1,53 @@
+"""Segments are looked at that may lower the peak, and no others."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from usmp.planning.streaming.segmentation import _least
+
+
+def _least_of_all(count, costs):
+    """By trying all ways to cut the operators."""
+    ways = (
+        [0, *(i for i in range(1, count) if cuts >> i & 1), count] for cuts in range(1 << count)
+    )
+    return min(max(costs[interval] for interval in pairwise(way)) for way in ways)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_least(seed):
+    random, count = Random(seed), 6
+    intervals = [(i, j) for i in range(count) for j in range(i + 1, count + 1)]
+    costs = {interval: random.randint(1, 12) for interval in intervals}
+    assert _least(count, lambda *interval: costs[interval]) == _least_of_all(count, costs)
+
+
+def test_segments_of_cheap_operators_are_not_looked_at():
+    looked_at = set()
+
+    def cost(start, stop):
+        looked_at.add((start, stop))
+        return (20 if start == 70 else 5) if stop - start == 1 else 10
+
+    assert _least(100, cost) == 10
+    several = [interval for interval in looked_at if interval[1] - interval[0] > 1]
+    assert several and all(start <= 70 < stop for start, stop in several)
+
+
+def test_short_segments_are_looked_at_first():
+    """There may be no time for all of them."""
+    lengths = []
+
+    def cost(start, stop):
+        if (start, stop) not in known:
+            known.add((start, stop))
+            lengths.append(stop - start)
+        return 10
+
+    known: set[tuple[int, int]] = set()
+    assert _least(12, cost) == 10
+    assert lengths == sorted(lengths)
