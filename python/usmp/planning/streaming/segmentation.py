@@ -20,8 +20,11 @@ _MOST_OPERATORS = 48
 _HIGH = 0.8
 """Of the bound: operators that take more may be worth streaming."""
 
-_MOST_WORK = 30_000
+_MOST_WORK = 24_000
 """Operators of all segments that are looked at, by rows and by columns."""
+
+_STEPS = 4096
+"""That take as long to look at as an operator with few."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,8 @@ class _Costs:
         self.count = len(main.operators)
         self.work = 0
         self.complete = True
+        loops = [operator.loop for operator in main.operators]
+        self._work = [1 + (loop.steps * loop.columns // _STEPS if loop else 0) for loop in loops]
         self._known: dict[Interval, list[tuple[Taken, Segment | None]]] = {}
 
     def of(self, start: int, stop: int) -> float:
@@ -142,11 +147,12 @@ class _Costs:
             self.complete = False
             return []
         # Also what turns out to be no segment takes this time.
-        self.work += stop - start
+        work = sum(self._work[start:stop])
+        self.work += work
         segment = main.segment(start, stop)
         if segment is None or not segment.interleaving.rings:
             return []
-        self.work += stop - start
+        self.work += work
         ways, by_columns = [segment], main.with_columns(start, stop)
         if by_columns is not None and main.is_fast(by_columns, segment):
             ways.append(by_columns)

@@ -384,8 +384,15 @@ class StreamedMain:
         return is_inside and all(_knows(self.operators[index], memory) for index in users)
 
 
-def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain | None:
+def streamed_main(
+    mod: IRModule, preserve_inputs: bool = False, like: StreamedMain | None = None
+) -> StreamedMain | None:
     """The main function of a module; None if it is not known what its statements do.
+
+    Parameters
+    ----------
+    like
+        of a module with some of the same PrimFuncs, whose loops are known.
 
     Raises
     ------
@@ -397,8 +404,9 @@ def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain 
     if found is None:
         return None
     functions = prim_funcs(mod)
+    known = {o.func: o.loop for o in ([] if like is None else like.operators) if o.loop}
     loops = {
-        name: _loop_of(name, functions[name], facts)
+        name: known.get(functions[name]) or _loop_of(name, functions[name], facts)
         for name in {statement.callee for statement in found.statements}
         if name is not None
     }

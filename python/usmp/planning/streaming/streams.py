@@ -73,7 +73,7 @@ def streamed_modules(
     if options.optimize == SPEED and session.peaks(mod, options) is not None:
         return nothing
     prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
-    main = streamed_main(mod)
+    main = None if prepared is None else streamed_main(mod, like=prepared)
     if prepared is None or main is None:
         return nothing
     found = segmentations(prepared)

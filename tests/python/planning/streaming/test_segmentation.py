@@ -7,7 +7,10 @@ from random import Random
 
 import pytest
 
-from usmp.planning.streaming.segmentation import _least
+from support.streamed_graphs import main_function, module, operator
+from usmp.planning.streaming import segmentation
+from usmp.planning.streaming.segmentation import _least, segmentations
+from usmp.planning.streaming.streamed_main import streamed_main
 
 
 def _least_of_all(count, costs):
@@ -51,3 +54,34 @@ def test_short_segments_are_looked_at_first():
     known: set[tuple[int, int]] = set()
     assert _least(12, cost) == 10
     assert lengths == sorted(lengths)
+
+
+def _windows(rows):
+    """Two operators, the second of which reads rows around each."""
+    body = f"""
+for i in range({rows}):
+    for j in range(2):
+        Q[i * 2 + j] = P[i * 2 + j] + T.if_then_else(i > 0, P[(i - 1) * 2 + j], T.int8(0))
+"""
+    window = operator("window", [("p", rows * 2, "int8"), ("q", rows * 2, "int8")], body)
+    tensors = [("a", rows * 2, "int8"), ("b", rows * 2, "int8")]
+    calls = ["window x a", "window a b", "window b y"]
+    return module(window, main_function([("x", "int8"), ("y", "int8")], tensors, calls))
+
+
+@pytest.mark.parametrize(("rows", "is_complete"), [(8, True), (5000, False)])
+def test_a_bound_only_where_there_was_time_for_all_segments(monkeypatch, rows, is_complete):
+    """Loops of many steps take longer."""
+    monkeypatch.setattr(segmentation, "_MOST_WORK", 15)
+    main = streamed_main(_windows(rows))
+    assert main is not None
+    assert (segmentations(main).bound_bytes is not None) == is_complete
+
+
+def test_loops_that_are_known():
+    mod = _windows(8)
+    main = streamed_main(mod)
+    again = streamed_main(mod, like=main)
+    assert main is not None and again is not None
+    loops = zip(main.operators, again.operators, strict=True)
+    assert all(one.loop is not None and one.loop is other.loop for one, other in loops)
