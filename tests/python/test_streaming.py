@@ -16,7 +16,7 @@ from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
 from support.random_segments import any_segments
 from usmp.analysis import pool_usage
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, RAM_WITH_WORKSPACE_IO_ATTR
 
 pytestmark = pytest.mark.models
 
@@ -91,4 +91,12 @@ def test_outputs_that_are_read_again():
 
 def test_less_memory():
     mod = network("last")
-    assert peak(built(mod, streaming=True)) < peak(built(mod)) / 2
+    assert peak(built(mod)) < peak(built(mod, streaming=False)) / 2
+
+
+def test_inputs_and_outputs_in_the_workspace_are_compared_as_they_would_be_planned():
+    """Operators run interleaved then, too."""
+    mod = network("last")
+    compared = usmp.build(mod, "c", compare_workspace_io=True)
+    planned = built(mod, use_workspace_io=True)
+    assert compared.ir_mod.attrs[RAM_WITH_WORKSPACE_IO_ATTR] == peak(planned)

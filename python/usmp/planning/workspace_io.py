@@ -11,6 +11,7 @@ from usmp.planning.candidates import in_orders
 from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import scheduled
 from usmp.planning.session import PlanningSession
+from usmp.planning.streaming.streams import best_streamed
 
 
 def ram_with_workspace_io(
@@ -34,8 +35,10 @@ def ram_with_workspace_io(
     try:
         modules = in_orders(session, mod, options).modules
         ordered = modules[session.best(modules, options)]
-        found = scheduled(session, ordered, options)
-        peaks = session.peaks(ordered, options) if found is None else found.peaks
+        streamed = best_streamed(session, ordered, options)
+        chosen = ordered if streamed is None else streamed.mod
+        found = scheduled(session, chosen, options)
+        peaks = session.peaks(chosen, options) if found is None else found.peaks
     except ValueError:
         return None
     return None if peaks is None else sum(peaks)

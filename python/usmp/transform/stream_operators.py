@@ -13,7 +13,7 @@ from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
-from usmp.planning.streaming.streams import streamed_modules, with_all_segments
+from usmp.planning.streaming.streams import best_streamed, with_all_segments
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.StreamOperators")
@@ -61,21 +61,11 @@ class StreamOperators(ModulePass):
         with planning_session() as session:
             if self.segments is not None:
                 return with_all_segments(mod, self.segments, self.by_columns)
-            found = streamed_modules(session, mod, options)
-            if not found.modules:
-                return mod
-            unstreamed = session.peaks(mod, options)
-            taken, least = mod, unstreamed
-            for candidate in found.modules:
-                if least is not None and len(least) == 1 and candidate.live_bytes >= sum(least):
-                    continue
-                peaks = session.peaks(candidate.mod, options, least)
-                if peaks is not None and (least is None or peaks < least):
-                    taken, least = candidate.mod, peaks
-        if least is None:
-            # None fits: what lacks for the one that takes the least is what the user has to know.
-            taken = found.modules[0].mod
+            found = best_streamed(session, mod, options)
+        if found is None:
+            return mod
+        unstreamed = found.unstreamed_peaks
         known = {} if unstreamed is None else {"unstreamed_peak_bytes": sum(unstreamed)}
         if found.bound_bytes is not None:
             known["least_live_bytes"] = found.bound_bytes
-        return taken.with_attr(STREAMING_ATTR, known)
+        return found.mod.with_attr(STREAMING_ATTR, known)

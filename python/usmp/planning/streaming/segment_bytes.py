@@ -9,6 +9,7 @@ from tvm import tirx
 
 from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED
@@ -56,11 +57,14 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
     for memory in used:
         if memory in main.sizes:
             of_memory = _live_bytes(main, segment, memory, start, stop, len(live))
-            live += of_memory
+            # Of parts that operators are called with it is not known when they are used.
+            live += main.ends.live(memory, start, stop) if of_memory is None else of_memory
             if memory not in inside:
-                outside += of_memory
+                outside += main.sizes[memory] if of_memory is None else of_memory
     through = main.live_through(start, stop)
-    return Taken(through + fixed + int(outside.max()), through + int(live.max()))
+    estimate = sum(main.sizes[m] for m in through) + fixed + int(outside.max())
+    always = sum(main.ends.live(memory, start, stop) for memory in through)
+    return Taken(estimate, always + int(live.max()))
 
 
 def operator_bytes(main: StreamedMain, index: int) -> Taken:
@@ -75,15 +79,15 @@ def operator_bytes(main: StreamedMain, index: int) -> Taken:
     made = [memory for memory in after if memory not in before]
     shared = max((main.shared_bytes(index, a, b) for a in dying for b in made), default=0)
     through = main.live_through(index, index + 1)
-    live = max(sum(main.sizes[memory] for memory in found) for found in (before, after))
-    return Taken(through + total - shared, through + live)
+    live = max(sum(main.ends.live(m, at) for m in (*used, *through)) for at in (index, index + 1))
+    return Taken(sum(main.sizes[m] for m in through) + total - shared, live)
 
 
 def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
     """Bytes that an operator at least needs beside what it is called with."""
     if is_streamed and operator.loop is not None:
-        allocations = nodes_of(operator.loop.func.body, tirx.AllocBuffer)
-        return max((size_bytes(a.buffer) for a in allocations if _is_scratch(a)), default=0)
+        # Of each operator many segments ask.
+        return operator.loop.facts.once("greatest_scratch", _greatest_scratch)
     scratch = [
         (size_bytes(a.buffer), span) for a, span in operator.statement.scratch if _is_scratch(a)
     ]
@@ -93,6 +97,12 @@ def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
     )
 
 
+def _greatest_scratch(facts: FunctionFacts) -> int:
+    """Bytes of the largest allocation."""
+    allocations = nodes_of(facts.func.body, tirx.AllocBuffer)
+    return max((size_bytes(a.buffer) for a in allocations if _is_scratch(a)), default=0)
+
+
 def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
     """Whether it is in the workspace, not a constant or on the stack."""
     return is_plannable(stmt) and CONSTANT_DATA_ATTR not in stmt.annotations
@@ -100,12 +110,12 @@ def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
 
 def _live_bytes(
     main: StreamedMain, segment: Segment, memory: Memory, start: int, stop: int, ticks: int
-) -> Values:
-    """Bytes of a memory that are live when each tick ends, by its ends only."""
+) -> Values | None:
+    """Bytes of a memory that are live when each tick ends, by its ends only; None if operators are
+    only called with parts of it."""
     size = main.sizes[memory]
-    since, until = main.spans[memory]
-    first = np.full(ticks, 0 if until > stop else size, np.int64)
-    end = np.full(ticks, size if since < start else 0, np.int64)
+    first = np.full(ticks, main.ends.first(memory, stop), np.int64)
+    end = np.full(ticks, main.ends.end(memory, start), np.int64)
     interleaving = segment.interleaving
     for operator, timing in zip(segment.operators, interleaving.timings, strict=True):
         if memory not in operator.statement.spans:
@@ -113,7 +123,9 @@ def _live_bytes(
         loop = operator.loop
         assert loop is not None
         indices = [i for i, m in operator.memories.items() if m.same_as(memory)]
-        if not indices or any(i in loop.unknown for i in indices):
+        if not indices:
+            return None
+        if any(i in loop.unknown for i in indices):
             return np.full(ticks, size, np.int64)
         parts = Parts.as_timed(loop, timing)
         at = parts.ticks(timing.columns or Columns(0, 1, 1, 1), interleaving.columns)

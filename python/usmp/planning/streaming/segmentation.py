@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -19,8 +20,11 @@ _MOST_OPERATORS = 48
 _HIGH = 0.8
 """Of the bound: operators that take more may be worth streaming."""
 
-_MOST_WORK = 20_000
-"""Operators of all segments that are looked at."""
+_MOST_WORK = 24_000
+"""Operators of all segments that are looked at, by rows and by columns."""
+
+_STEPS = 4096
+"""That take as long to look at as an operator with few."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ class _Costs:
         self.count = len(main.operators)
         self.work = 0
         self.complete = True
+        loops = [operator.loop for operator in main.operators]
+        self._work = [1 + (loop.steps * loop.columns // _STEPS if loop else 0) for loop in loops]
         self._known: dict[Interval, list[tuple[Taken, Segment | None]]] = {}
 
     def of(self, start: int, stop: int) -> float:
@@ -135,13 +141,18 @@ class _Costs:
         main = self.main
         if stop - start == 1:
             return [(operator_bytes(main, start), None)]
-        segment = main.segment(start, stop)
-        if segment is None or not segment.interleaving.rings:
+        if main.apart[stop - 1] > start:
             return []
         if stop - start > _MOST_OPERATORS or self.work > _MOST_WORK:
             self.complete = False
             return []
-        self.work += stop - start
+        # Also what turns out to be no segment takes this time.
+        work = sum(self._work[start:stop])
+        self.work += work
+        segment = main.segment(start, stop)
+        if segment is None or not segment.interleaving.rings:
+            return []
+        self.work += work
         ways, by_columns = [segment], main.with_columns(start, stop)
         if by_columns is not None and main.is_fast(by_columns, segment):
             ways.append(by_columns)
@@ -161,13 +172,38 @@ class _Costs:
 
 
 def _least(count: int, cost: Callable[[int, int], float]) -> float:
-    """The least that the dearest of some segments costs."""
+    """The least that the dearest of some segments costs.
+
+    Segments only lower it that have an operator that costs more by itself, so that those of others
+    are not looked at; short ones first, as long as there may be time for all.
+    """
+    alone = [cost(index, index + 1) for index in range(count)]
+    least, before = max(alone, default=0.0), inf
+    while least < before:
+        before = least
+        dear = [index for index in range(count) if alone[index] >= least]
+        for length in range(2, count + 1):
+            for start in range(count - length + 1):
+                if _has_any(dear, start, start + length):
+                    cost(start, start + length)
+        least = _least_with(count, cost, dear)
+    return least
+
+
+def _least_with(count: int, cost: Callable[[int, int], float], dear: Sequence[int]) -> float:
+    """The same, if all segments of several operators have one of these."""
     best = [0.0] + [inf] * count
     for stop in range(1, count + 1):
         for start in range(stop - 1, -1, -1):
-            if best[start] < best[stop]:
+            if best[start] < best[stop] and (stop - start == 1 or _has_any(dear, start, stop)):
                 best[stop] = min(best[stop], max(best[start], cost(start, stop)))
     return best[count]
+
+
+def _has_any(indices: Sequence[int], start: int, stop: int) -> bool:
+    """Whether one of these, which are sorted, is from `start` to before `stop`."""
+    at = bisect_left(indices, start)
+    return at < len(indices) and indices[at] < stop
 
 
 def _cheapest(
@@ -183,7 +219,7 @@ def _cheapest(
     back = [0] * (count + 1)
     for stop in range(1, count + 1):
         for start in range(stop - 1, -1, -1):
-            if stop - start > 1 and not any(start <= index < stop for index in large):
+            if stop - start > 1 and not _has_any(large, start, stop):
                 continue
             if best[start] < inf and costs.of(start, stop) <= limit:
                 total = best[start] + price(start, stop)

@@ -248,7 +248,9 @@ class _Builder:
                 tirx.Bind(part, _quotient(self.column - columns.start, columns.period))
             )
             is_first = tirx.all(is_first, part == 0)
-            is_last = tirx.all(is_last, part == columns.parts - 1)
+            # Of several steps of a run, the last one may lack some.
+            last = (loop.steps - 1) % timing.number if loop.columns == 1 else columns.parts - 1
+            is_last = tirx.all(is_last, part == (last if columns.parts > 1 else 0))
         made = [place for index, place in places.items() if index in loop.writes]
         statements += [_move(place, latest) for place in made if place.ring and _moves(place.ring)]
         kept = {id(place): place for place in places.values()}

@@ -33,6 +33,7 @@ from usmp.objects.attributes import (
 from usmp.objects.schedule import row_schedule, schedule_of
 from usmp.planning.streaming.by_columns import by_columns
 from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
+from usmp.planning.streaming.live_ends import LiveEnds
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
 from usmp.tir.nodes import nodes_of
 
@@ -194,15 +195,21 @@ class StreamedMain:
                 found[memory] = -1 if is_input else users[0], end
         return found
 
-    def live_through(self, start: int, stop: int) -> int:
-        """Bytes that are live before and after some operators, and that they do not use."""
-        return sum(
-            self.sizes[memory]
+    @cached_property
+    def ends(self) -> LiveEnds:
+        """Of what is live of memories between operators."""
+        statements = [operator.statement for operator in self.operators]
+        return LiveEnds(statements, self.facts, self.sizes, self.spans)
+
+    def live_through(self, start: int, stop: int) -> list[Memory]:
+        """The memories that are live before and after some operators, and that they do not use."""
+        return [
+            memory
             for memory, (first, end) in self.spans.items()
             if first < start
             and end > stop
             and not any(start <= user < stop for user in self.users[memory])
-        )
+        ]
 
     def _has(self, memory: Memory, annotation: str) -> bool:
         allocation = self.allocations.get(memory)
@@ -379,8 +386,15 @@ class StreamedMain:
         return is_inside and all(_knows(self.operators[index], memory) for index in users)
 
 
-def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain | None:
+def streamed_main(
+    mod: IRModule, preserve_inputs: bool = False, like: StreamedMain | None = None
+) -> StreamedMain | None:
     """The main function of a module; None if it is not known what its statements do.
+
+    Parameters
+    ----------
+    like
+        of a module with some of the same PrimFuncs, whose loops are known.
 
     Raises
     ------
@@ -392,8 +406,9 @@ def streamed_main(mod: IRModule, preserve_inputs: bool = False) -> StreamedMain 
     if found is None:
         return None
     functions = prim_funcs(mod)
+    known = {o.func: o.loop for o in ([] if like is None else like.operators) if o.loop}
     loops = {
-        name: _loop_of(name, functions[name], facts)
+        name: known.get(functions[name]) or _loop_of(name, functions[name], facts)
         for name in {statement.callee for statement in found.statements}
         if name is not None
     }

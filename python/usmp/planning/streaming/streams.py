@@ -73,7 +73,7 @@ def streamed_modules(
     if options.optimize == SPEED and session.peaks(mod, options) is not None:
         return nothing
     prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
-    main = streamed_main(mod)
+    main = None if prepared is None else streamed_main(mod, like=prepared)
     if prepared is None or main is None:
         return nothing
     found = segmentations(prepared)
@@ -85,6 +85,50 @@ def streamed_modules(
         if made is not None:
             modules.append(StreamedModule(made, choice.live_bytes))
     return StreamedModules(modules, found.bound_bytes)
+
+
+@dataclass(frozen=True)
+class BestStreamed:
+    """The module that takes the least memory.
+
+    Parameters
+    ----------
+    mod
+        the module; the one without segments if none of the others takes less. If no plan fits, it
+        is the first choice of segments.
+    peaks
+        of its plan; None if none is known.
+    unstreamed_peaks
+        of the module without segments.
+    bound_bytes
+        see `Segmentations`.
+    """
+
+    mod: IRModule
+    peaks: Sequence[int] | None
+    unstreamed_peaks: Sequence[int] | None
+    bound_bytes: int | None
+
+
+def best_streamed(
+    session: PlanningSession, mod: IRModule, options: PlanningOptions
+) -> BestStreamed | None:
+    """The best of `streamed_modules` and the module itself; None if there is nothing to choose."""
+    found = streamed_modules(session, mod, options)
+    if not found.modules:
+        return None
+    unstreamed = session.peaks(mod, options)
+    taken, least = mod, unstreamed
+    for candidate in found.modules:
+        if least is not None and len(least) == 1 and candidate.live_bytes >= sum(least):
+            continue
+        peaks = session.peaks(candidate.mod, options, least)
+        if peaks is not None and (least is None or peaks < least):
+            taken, least = candidate.mod, peaks
+    if least is None:
+        # What lacks for the one that takes the least is what users have to know.
+        taken = found.modules[0].mod
+    return BestStreamed(taken, least, unstreamed, found.bound_bytes)
 
 
 def with_all_segments(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
 from usmp.analysis.memory.calls import CallResolver, possible_calls, prim_funcs
 from usmp.analysis.memory.main_statements import DECLARATIONS
+from usmp.analysis.memory.memories import Memory
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.planning.session import with_main
 from usmp.planning.streaming.streamed_function import StreamedFunction
 from usmp.planning.streaming.streamed_main import Segment, StreamedMain
 from usmp.support.unique_names import UniqueNames
-from usmp.tir.nodes import sequence
+from usmp.tir.nodes import nodes_of, sequence
 
 
 def with_segments(
@@ -41,16 +42,24 @@ def with_segments(
             tirx.Evaluate(Call(variable, list(made.arguments), ret_ty=TupleType([])))
         ]
     func = mod[MAIN_FUNCTION_NAME]
-    declarations = [
-        stmt
-        for stmt in tirx.stmt_list(func.body)
-        if isinstance(stmt, DECLARATIONS)
-        and not (isinstance(stmt, tirx.AllocBuffer) and stmt.buffer in gone)
-    ]
+    declarations = list(_declarations(func, gone))
     changed = IRModule(functions, attrs=mod.attrs)
     return _without_unused(
         with_main(changed, func.with_body(sequence([*declarations, *statements]))), mod
     )
+
+
+def _declarations(func: tirx.PrimFunc, memories: Iterable[Memory]) -> Iterator[tirx.Stmt]:
+    """Those of a main function that are not of some memories, or of views of them."""
+    gone = set(memories)
+    for stmt in tirx.stmt_list(func.body):
+        if not isinstance(stmt, DECLARATIONS):
+            continue
+        variable = stmt.var if isinstance(stmt, tirx.Bind) else stmt.buffer
+        if not gone.isdisjoint([variable, *nodes_of(stmt, tirx.Var)]):
+            gone.add(variable)
+            continue
+        yield stmt
 
 
 def _without_unused(mod: IRModule, before: IRModule) -> IRModule:

@@ -301,3 +301,16 @@ def test_numbers_that_main_reads_from_tensors():
 )
 def test_segments_that_there_cannot_be(segments):
     refuses(chain(STEP), segments)
+
+
+def test_what_follows_a_loop_that_ends_within_a_row():
+    """It belongs to the last step, after which the ring of what it reads moves on."""
+    body = """
+    for e in range(30):
+        Q[e] = P[e] + T.int8(1)
+    Q[30] = P[29]
+    Q[31] = P[29]
+    """
+    mod = chain(operator("step", BOTH, body))
+    streamed = StreamOperators([(0, 2)], by_columns=True)(mod)
+    assert result(streamed) == result(mod)

@@ -1,11 +1,15 @@
-"""The bound of an operator counts the scratch memory that is in use at once, in the workspace."""
+"""The bound of an operator counts the scratch memory that is in use at once, in the workspace, and
+of tensors what is live."""
 
 from __future__ import annotations
 
 import pytest
 
 from support.streamed_graphs import main_function, module, operator
+from usmp.planning.options import PlanningOptions
+from usmp.planning.session import planning_session
 from usmp.planning.streaming.segment_bytes import operator_bytes
+from usmp.planning.streaming.segmentation import segmentations
 from usmp.planning.streaming.streamed_main import streamed_main
 
 BODY = """
@@ -29,3 +33,31 @@ def test_scratch_memory(scope, scratch):
     found = streamed_main(module(step, main))
     assert found is not None
     assert operator_bytes(found, 0).estimate_bytes == scratch
+
+
+PARTS = """
+@T.prim_func
+def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
+    A = T.alloc_buffer((64,), "int8")
+    C = T.alloc_buffer((128,), "int8")
+    Module.turn(x, A.data)
+    Module.turn(A.data, C.data)
+    Module.copy(A.data, T.address_of(C[64]))
+    Module.end(C.data, y)
+"""
+
+
+def test_parts_that_are_not_written_yet():
+    """They may be where another tensor still is: then the peak is no more than both parts."""
+    both = [("p", 64, "int8"), ("q", 64, "int8")]
+    copy = operator("copy", both, "for i in range(64):\n    Q[i] = P[i]")
+    turn = operator("turn", both, "for i in range(64):\n    Q[i] = P[63 - i]")
+    read = "for i in range(8):\n    for j in range(8):\n        Q[i * 8 + j] = P[127 - i * 8 - j]"
+    end = operator("end", [("p", 128, "int8"), ("q", 64, "int8")], read)
+    mod = module(copy, turn, end, PARTS)
+    with planning_session() as session:
+        (peak,) = session.peaks(mod, PlanningOptions())
+    main = streamed_main(mod)
+    assert main is not None
+    bound = segmentations(main).bound_bytes
+    assert bound is not None and bound <= peak == 128
