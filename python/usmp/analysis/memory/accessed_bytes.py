@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from tvm import tirx
 
 from usmp.analysis.memory.index_values import (
     MOST_VALUES,
+    Bindings,
     Definitions,
     Monotonicity,
     NotKnown,
@@ -19,16 +20,13 @@ from usmp.analysis.memory.index_values import (
     known_values,
     may_be,
     monotonicity_of,
-    variables_of,
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
 from usmp.analysis.memory.memories import Term
 from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, TracedAccess
 
-Bound = Mapping[tirx.Var, tirx.Expr]
 
-
-def accessed_bytes(access: TracedAccess, bound: Bound, common: int) -> tuple[Values, Values]:
+def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[Values, Values]:
     """The first byte and the end of what an access touches in each iteration of the `common`
     outermost loops around it, over all iterations of the others.
 
@@ -71,7 +69,7 @@ def accessed_bytes(access: TracedAccess, bound: Bound, common: int) -> tuple[Val
     return first.min(axis=inner), end.max(axis=inner)
 
 
-def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bound) -> int:
+def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bindings) -> int:
     """By how many bytes the address of `a` is at most above that of `b`, of one statement, in any
     of its runs.
 
@@ -95,7 +93,7 @@ class _Address:
         terms: Sequence[Term],
         conditions: Sequence[Condition],
         loops: Sequence[TracedLoop],
-        bound: Bound,
+        bound: Bindings,
         common: int,
     ) -> None:
         self.indices = [term.index for term in terms]
@@ -104,8 +102,8 @@ class _Address:
         self.loops = loops
         self.bound = bound
         self.common = common
-        self.of_indices = [variables_of(index, bound) for index in self.indices]
-        self.of_conditions = [variables_of(condition, bound) for condition, _ in conditions]
+        self.of_indices = [bound.variables_of(index) for index in self.indices]
+        self.of_conditions = [bound.variables_of(condition) for condition, _ in conditions]
 
     def values(self) -> tuple[Values, Truth | None]:
         """The sum of the terms, and where the access may happen."""
@@ -153,7 +151,7 @@ class _Address:
                 variables |= self._of_bounds(loop)
             elif loop.extent is not None:
                 # It may not run at all.
-                variables |= variables_of(loop.extent, self.bound)
+                variables |= self.bound.variables_of(loop.extent)
         return needed
 
     def _ends_tell(self, axis: int) -> bool:
@@ -176,7 +174,7 @@ class _Address:
     def _of_bounds(self, loop: TracedLoop) -> set[tirx.Var]:
         """The variables that say where a loop begins and how often it runs."""
         bounds = [expr for expr in (loop.first, loop.extent) if expr is not None]
-        return set[tirx.Var]().union(*(variables_of(expr, self.bound) for expr in bounds))
+        return set[tirx.Var]().union(*(self.bound.variables_of(expr) for expr in bounds))
 
 
 def _without_lanes(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:

@@ -36,6 +36,21 @@ class NotKnown(Exception):
     """The value is not known from the TIR."""
 
 
+class Bindings(dict[tirx.Var, tirx.Expr]):
+    """Variables of `Bind` and `Let`, with what they are bound to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: dict[int, tuple[tirx.Expr, frozenset[tirx.Var]]] = {}
+
+    def variables_of(self, expr: tirx.Expr) -> frozenset[tirx.Var]:
+        """As `variables_of`; found once for each expression, after all variables are bound."""
+        if id(expr) not in self._found:
+            # The expression is kept, so that no other one gets its identity.
+            self._found[id(expr)] = expr, frozenset(variables_of(expr, self))
+        return self._found[id(expr)][1]
+
+
 @dataclass(frozen=True)
 class Definitions:
     """What variables stand for.
@@ -109,7 +124,9 @@ def _broadcast_size(*arrays: npt.NDArray[Any]) -> int:
 
 def fits(*arrays: npt.NDArray[Any]) -> bool:
     """Whether an operation on the arrays gives no more than `MOST_VALUES`."""
-    return _broadcast_size(*arrays) <= MOST_VALUES
+    # Mostly there are few of them, however they are combined.
+    most = prod(array.size for array in arrays)
+    return most <= MOST_VALUES or _broadcast_size(*arrays) <= MOST_VALUES
 
 
 def _check_size(*arrays: npt.NDArray[Any]) -> None:
@@ -216,7 +233,11 @@ def _wrapped(values: Values, expr: tirx.Expr) -> Values:
     overflow, and of narrow ones C calculates in int, so that no sum wraps there."""
     name = _element_type(str(expr.ty.dtype))
     if name == "int32":
-        if values.size and (values.min() < -(2**31) or values.max() >= 2**31):
+        if values.size == 1:
+            fits_int32 = -(2**31) <= values.item() < 2**31
+        else:
+            fits_int32 = not values.size or (values.min() >= -(2**31) and values.max() < 2**31)
+        if not fits_int32:
             raise NotKnown
         return values
     if name in ("int64", "bool") or not values.size:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tvm import tirx
-
 from usmp.analysis.memory.accessed_bytes import accessed_bytes
-from usmp.analysis.memory.index_values import NotKnown, Values
+from usmp.analysis.memory.index_values import Bindings, NotKnown, Values
 from usmp.analysis.memory.traced_access import TracedAccess
 
 AccessedBytes = tuple[Values, Values] | None
@@ -27,9 +23,7 @@ class KeptBytes:
         self._found: dict[tuple[TracedAccess, int], AccessedBytes] = {}
         self._values = 0
 
-    def of(
-        self, access: TracedAccess, bound: Mapping[tirx.Var, tirx.Expr], common: int
-    ) -> AccessedBytes:
+    def of(self, access: TracedAccess, bound: Bindings, common: int) -> AccessedBytes:
         """As `accessed_bytes`, which has the parameters."""
         key = access, common
         if key in self._found:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from tvm import tirx
 
+from usmp.analysis.memory.index_values import Bindings
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.memories import Address, Memory
 
@@ -115,6 +116,6 @@ class MemoryTrace:
 
     accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
     passed: dict[Memory, list[TracedAccess]] = field(default_factory=dict)
-    bound: dict[tirx.Var, tirx.Expr] = field(default_factory=dict)
+    bound: Bindings = field(default_factory=Bindings)
     escaped: set[Memory] = field(default_factory=set)
     allocated: set[Memory] = field(default_factory=set)
