@@ -101,6 +101,8 @@ def test_interfaces(digits_model, digits_images, executor, workspace_io):
 
 @pytest.mark.parametrize("name", MLPERF)
 def test_mlperf_tiny(name, shared_model):
+    """Operators run interleaved but in the two largest ones, of which two builds take long."""
+
     def inputs(module):
         generator = np.random.default_rng(0)
         for _ in range(3):
@@ -109,7 +111,10 @@ def test_mlperf_tiny(name, shared_model):
                 for n, info in module.inputs.items()
             }
 
-    assert_equal_outputs(shared_model(f"mlperf_{name}_int8"), inputs)
+    with tvm.transform.PassContext(
+        config={"tir.usmp.streaming": name not in ("resnet8", "vww_96")}
+    ):
+        assert_equal_outputs(shared_model(f"mlperf_{name}_int8"), inputs)
 
 
 @pytest.mark.parametrize("name", ["mlperf_resnet8_float", "tflm_hello_world_float"])
