@@ -8,7 +8,8 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.objects.attributes import STREAMING_ATTR
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, STREAMING_ATTR
+from usmp.objects.streamed_io import streams_io
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
@@ -28,7 +29,8 @@ class StreamOperators(ModulePass):
 
     Which operators run interleaved is chosen such that the planned peak is least
     (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the operators stay
-    as they are; with `tir.usmp.optimize=speed` they do wherever that fits the pools. The attribute
+    as they are; with `tir.usmp.optimize=speed` they do wherever that fits the pools. An input or
+    output that is given or taken by rows (`StreamIO`) becomes a ring in any case. The attribute
     `streaming` of the module says what they take then, and below what no choice can be; the
     attribute `segment` of a PrimFunc says what it stands for.
 
@@ -45,7 +47,8 @@ class StreamOperators(ModulePass):
     ------
     ValueError
         a module that is planned already or has no `__tvm_main__`, or one that the planner
-        refuses; options that it refuses; segments that cannot run interleaved.
+        refuses; options that it refuses; segments that cannot run interleaved; an input or
+        output by rows of which more than half would have to be there.
     """
 
     def __init__(
@@ -66,6 +69,9 @@ class StreamOperators(ModulePass):
                 return mod
             unstreamed = session.peaks(mod, options)
             taken, least = mod, unstreamed
+            if streams_io(mod[MAIN_FUNCTION_NAME]):
+                # As they are, tensors that are given by rows would be there as a whole.
+                taken, least = found.modules[0].mod, None
             for candidate in found.modules:
                 if least is not None and len(least) == 1 and candidate.live_bytes >= sum(least):
                     continue
