@@ -15,10 +15,15 @@ _DATA = {"inputs": ("", "destination"), "outputs": ("const ", "source")}
 
 def callback_declaration(tensor: IOTensor, what: str) -> str:
     """The member of the struct of "inputs" or "outputs", without the semicolon."""
+    name = callback_member(what, tensor.c_name)
+    return f"int32_t (*{name})({callback_parameters(tensor, what)})"
+
+
+def callback_parameters(tensor: IOTensor, what: str) -> str:
+    """The parameters of such a function."""
     const, data = _DATA[what]
     pointer = f"{const}{c_type(str(tensor.info.dtype))}* {data}"
-    name = callback_member(what, tensor.c_name)
-    return f"int32_t (*{name})(void* context, int32_t row, {pointer})"
+    return f"void* context, int32_t row, {pointer}"
 
 
 def callback_comment(tensor: IOTensor, shape: str, what: str, context: str) -> list[str]:
