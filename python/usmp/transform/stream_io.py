@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tvm
@@ -69,8 +69,8 @@ class StreamIO(ModulePass):
         options = planning_options(context.config)
         if not options.streams_io:
             return mod
-        check_unplanned(mod)
         _check_interface(mod)
+        check_unplanned(mod)
         names = options.stream_inputs, options.stream_outputs
         return _streamed(mod, *names)
 
@@ -99,21 +99,6 @@ class _Tensor:
         return f'{"input" if self.is_input else "output"} "{self.info.name}"'
 
 
-def check_streamed_entries(entries: Sequence[str], names: Iterable[str]) -> None:
-    """Refuse inputs and outputs by rows of a module with several entries.
-
-    Raises
-    ------
-    ValueError
-        there are both.
-    """
-    if list(names) and list(entries) != [ONLY_ENTRY]:
-        raise ValueError(
-            f"inputs and outputs by rows ({', '.join(names)}) are for models with one entry, but "
-            f"this one has {', '.join(entries)}; compile it alone, or leave them out"
-        )
-
-
 def _check_interface(mod: IRModule) -> None:
     """Refuse what has no callbacks."""
     if executor_of(mod).is_packed:
@@ -121,7 +106,12 @@ def _check_interface(mod: IRModule) -> None:
             "inputs and outputs by rows need the C interface, whose structs have callbacks: leave "
             "out interface-api=packed, or tir.usmp.stream_inputs and tir.usmp.stream_outputs"
         )
-    check_streamed_entries(entries_of(mod), ["tir.usmp.stream_inputs", "tir.usmp.stream_outputs"])
+    if entries_of(mod) != [ONLY_ENTRY]:
+        raise ValueError(
+            "inputs and outputs by rows are for models with one entry, but this one has "
+            f"{', '.join(entries_of(mod))}; compile it alone, or leave out tir.usmp.stream_inputs "
+            "and tir.usmp.stream_outputs"
+        )
     target = (mod[MAIN_FUNCTION_NAME].attrs or {}).get("target")
     if target is not None and target.kind.name != "c":
         raise ValueError(
