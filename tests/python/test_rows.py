@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from functools import cache
@@ -13,14 +14,16 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.archives import edited, message_of, write_tar
+from support.board_programs import require_board
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
 from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
+from usmp.boards.board import board_named
+from usmp.boards.emulator import EmulatedModule
 from usmp.codegen.interface import Interface
-
-pytestmark = pytest.mark.cc
 
 IMAGE = Spec((1, 12, 8, 3), 0.05, -3, "int8")
 IMAGE_BYTES, ROW_BYTES = 12 * 8 * 3, 8 * 3
@@ -104,6 +107,11 @@ def built(stride: int, target: str = "c", **options: object) -> usmp.AOTExecutor
         return usmp.build(model(stride), target)
 
 
+@cache
+def rows_of_the_input() -> usmp.AOTExecutorFactoryModule:
+    return built(1, **BY_ROWS["input"])
+
+
 def main_c(interface: Interface) -> str:
     """An application of the interface."""
     (image,), (mask,) = interface.inputs, interface.outputs
@@ -156,6 +164,7 @@ WAYS = {
 }
 
 
+@pytest.mark.cc
 @pytest.mark.parametrize(
     ("by_rows", "stride", "target"),
     [
@@ -182,6 +191,7 @@ def compiler(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.cc
 def test_another_number_of_rows(compiler, tmp_path):
     """Nothing is called after the row that is not there; the next run begins anew."""
     factory = built(1, use_workspace_io=True, **BY_ROWS["both"])
@@ -197,6 +207,7 @@ def test_another_number_of_rows(compiler, tmp_path):
     assert mask == expected(1) * 3
 
 
+@pytest.mark.cc
 def test_callbacks_that_are_missing(tmp_path):
     factory = built(1, **BY_ROWS["both"])
     main = """
@@ -228,8 +239,60 @@ def test_what_the_application_provides():
     }
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "fault"),
+    [
+        ("by_rows/row_size", 48, 'tensor "t0" of module "default" has no valid "by_rows"'),
+        ("by_rows", [], 'tensor "t0" of module "default" has no valid "by_rows"'),
+        (
+            "by_rows",
+            None,
+            "struct tvmgen_default_inputs has the members t0 there and read_t0, t0_context in the "
+            "header",
+        ),
+    ],
+)
+def test_archives_that_say_something_else(path, value, fault, tmp_path):
+    """A host would move more bytes than there are, or pass another struct."""
+    files = dict(rows_of_the_input().files())
+    metadata = json.loads(files["metadata.json"])
+    tensor = "modules/default/memory/functions/main/0/inputs/t0"
+    files["metadata.json"] = json.dumps(edited(metadata, f"{tensor}/{path}", value)).encode()
+    message = message_of(write_tar(tmp_path / "model.tar", files))
+    assert message == f"metadata.json is damaged: {fault}"
+
+
+@pytest.mark.models
+def test_peak_of_a_model(shared_model):
+    """The input by rows, the output in the workspace; that of other models is in docs/tvmc.md."""
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.stream_inputs": "input_1"}
+    with PassContext(config=config):
+        mod = usmp.import_model(shared_model("mlperf_kws_int8"))
+        factory = usmp.build(mod, "c -mcpu=cortex-m4")
+    memory = factory.metadata["modules"]["default"]["memory"]
+    (pool,) = [pool for pool in memory["pools"] if pool["kind"] == "workspace"]
+    assert pool["peak_bytes"] == 4004
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("by_rows", ["input", "both"])
+def test_programs_of_boards(by_rows):
+    """Rows are those of files, one run after the other."""
+    board = board_named("mps2-an386")
+    require_board(board)
+    with PassContext(config={f"tir.usmp.{n}": v for n, v in BY_ROWS[by_rows].items()}):
+        factory = usmp.build(model(1), board=board)
+    metadata = factory.metadata["modules"]["default"]
+    image = np.frombuffer(content(), np.int8).reshape(IMAGE.shape)
+    emulated = EmulatedModule(factory.files(), metadata, board)
+    runs = emulated.run([{"t0": image}, {"t0": image[:, ::-1].copy()}, {"t0": image}])
+    first, second, third = (outputs["t9"].tobytes() for outputs in runs.outputs)
+    assert first == third == expected(1) != second
+
+
+@pytest.mark.cc
 def test_the_host_gives_and_takes_rows():
     image = np.frombuffer(content(), np.int8).reshape(IMAGE.shape)
-    for options in (*BY_ROWS.values(), {"use_workspace_io": True, **BY_ROWS["both"]}):
+    for options in (BY_ROWS["both"], {"use_workspace_io": True, **BY_ROWS["input"]}):
         (mask,) = built(1, **options).run({"t0": image}).values()
         assert mask.tobytes() == expected(1)

@@ -8,9 +8,10 @@ from usmp.codegen.c_operator_hooks import declare_operator_hooks
 from usmp.codegen.c_row_callbacks import callback_comment, callback_declaration
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.entry_comments import run_comment
-from usmp.codegen.entry_interface import EntryInterface, IOTensor, context_member
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.pool_parameter import PoolParameter
+from usmp.objects.streamed_io import context_member
 
 
 def print_header(interface: Interface) -> str:

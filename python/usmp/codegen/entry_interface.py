@@ -27,7 +27,7 @@ from usmp.objects.entries import (
     entries_of,
     entry_function_name,
 )
-from usmp.objects.streamed_io import streamed_names
+from usmp.objects.streamed_io import callback_member, context_member, streamed_names
 from usmp.objects.tensor_info import place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
 
@@ -260,16 +260,6 @@ def member_names(
                 members |= _members(name, has_callback)
                 names[-1].append(name)
     return names
-
-
-def callback_member(what: str, c_name: str) -> str:
-    """The member of the struct of "inputs" or "outputs" that is called for each row."""
-    return f"{'read' if what == 'inputs' else 'write'}_{c_name}"
-
-
-def context_member(c_name: str) -> str:
-    """The member whose value it is called with."""
-    return f"{c_name}_context"
 
 
 def _members(c_name: str, has_callback: bool) -> set[str]:

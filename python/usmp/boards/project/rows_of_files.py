@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from usmp.codegen.c_row_callbacks import callback_parameters
-from usmp.codegen.entry_interface import EntryInterface, IOTensor, callback_member, context_member
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.objects.streamed_io import callback_member, context_member
 
 _CALLS = {"inputs": "semihosting_read", "outputs": "semihosting_write"}
 _DATA = {"inputs": "destination", "outputs": "source"}
