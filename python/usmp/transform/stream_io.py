@@ -13,7 +13,7 @@ from tvm.ir.transform import PassContext
 
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
-from usmp.analysis.memory.main_statements import DECLARATIONS
+from usmp.analysis.memory.main_statements import MainStatements, main_statements
 from usmp.objects.attributes import (
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
@@ -32,7 +32,7 @@ from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.support.unique_names import UniqueNames
-from usmp.tir.nodes import mentions, nodes_of, sequence
+from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 
@@ -61,7 +61,8 @@ class StreamIO(ModulePass):
     ValueError
         a module that is planned already or has no `__tvm_main__`, options that the planner refuses,
         a tensor that is not there or has one row, an input that nothing reads, the packed
-        interface, target llvm, or several entries.
+        interface, target llvm, several entries, or statements of which it is not known what they
+        do.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -128,20 +129,38 @@ def _streamed(mod: IRModule, inputs: Sequence[str], outputs: Sequence[str]) -> I
         *_named(given, inputs, 0, is_input=True),
         *_named(taken, outputs, len(given), is_input=False),
     ]
-    facts = module_facts(mod).of(MAIN_FUNCTION_NAME)
+    facts = module_facts(mod)
+    statements = main_statements(facts)
+    if statements is None:
+        raise ValueError(
+            f"inputs and outputs by rows: it is not known what the statements of "
+            f"{MAIN_FUNCTION_NAME} do, as where functions of accelerators may fail; leave out "
+            "tir.usmp.stream_inputs and tir.usmp.stream_outputs, or the accelerator"
+        )
     names = UniqueNames(str(variable.name_hint) for variable in mod.functions)
     functions = dict(mod.functions.items())
-    for number, tensor in enumerate(tensors):
-        _check_use(tensor, facts)
+    rewriter = _MainRewriter(main)
+    for tensor in tensors:
+        _check_use(tensor, facts.of(MAIN_FUNCTION_NAME))
         what = "read" if tensor.is_input else "write"
         variable = GlobalVar(names.unique(f"{what}_{_identifier(str(tensor.info.name))}"))
         functions[variable] = _with_attributes(_rows(tensor), tensor, what, main)
-        main = _with_operator(main, tensor, variable, number)
-    main = main.with_attrs(
+        rewriter.add(tensor, variable, _beside(tensor, main.params[tensor.index], statements))
+    functions[mod.get_global_var(MAIN_FUNCTION_NAME)] = rewriter.rewritten().with_attrs(
         {STREAMED_INPUTS_ATTR: list(inputs), STREAMED_OUTPUTS_ATTR: list(outputs)}
     )
-    functions[mod.get_global_var(MAIN_FUNCTION_NAME)] = main
     return IRModule(functions, attrs=mod.attrs)
+
+
+def _beside(tensor: _Tensor, param: tirx.Var, statements: MainStatements) -> tirx.Stmt:
+    """The first statement that reads an input, or the last one that writes an output."""
+    users = [
+        statement.stmt
+        for statement in statements.statements
+        for access in statement.accesses
+        if access.memory.same_as(param) and (tensor.is_input or access.may_write)
+    ]
+    return users[0 if tensor.is_input else -1]
 
 
 def _named(
@@ -212,38 +231,51 @@ def _with_attributes(
     return func.with_attrs(known | ({} if target is None else {"target": target}))
 
 
-def _with_operator(
-    main: tirx.PrimFunc, tensor: _Tensor, operator: GlobalVar, allocated: int
-) -> tirx.PrimFunc:
-    """The main function with a tensor of its own for the input or output, and the operator.
+class _MainRewriter:
+    """The main function with tensors of its own for inputs and outputs, and operators for them."""
 
-    Parameters
-    ----------
-    allocated
-        statements at the beginning that allocate other ones.
-    """
-    param = main.params[tensor.index]
-    buffer = _tensor_at(main, param, tensor)
-    handle = tirx.Var(f"{buffer.name}_rows", PointerType(PrimType("void")))
-    allocation = tirx.AllocBuffer(buffer, {STREAMED_TENSOR_ATTR: tensor.text})
-    call = tirx.Evaluate(Call(operator, [buffer.data, handle], ret_ty=TupleType([])))
-    declarations: list[tirx.Stmt] = []
-    statements: list[tirx.Stmt] = []
-    for stmt in tirx.stmt_list(main.body):
-        if isinstance(stmt, tirx.DeclBuffer) and stmt.buffer.same_as(buffer):
-            continue
-        (declarations if isinstance(stmt, DECLARATIONS) else statements).append(stmt)
-    pointers = {param, buffer, *_views(declarations, {param, buffer})}
-    users = [i for i, stmt in enumerate(statements) if any(mentions(stmt, p) for p in pointers)]
-    statements.insert(users[0] if tensor.is_input else users[-1] + 1, call)
-    body = tvm_ffi.structural_map(
-        sequence([*declarations, *statements]),
-        (tirx.Var, lambda var: buffer.data if var.same_as(param) else var),
-    )
-    params = [handle if other.same_as(param) else other for other in main.params]
-    changed = list(tirx.stmt_list(body))
-    changed.insert(allocated, allocation)
-    return tirx.PrimFunc(params, sequence(changed), main.ret_type, main.attrs)
+    def __init__(self, main: tirx.PrimFunc) -> None:
+        self.main = main
+        self.allocations: list[tirx.Stmt] = []
+        self.calls: list[tuple[tirx.Stmt, bool, tirx.Stmt]] = []
+        """Beside which statement, whether before it, and the call."""
+        self.handles: dict[tirx.Var, tirx.Var] = {}
+        self.buffers: dict[tirx.Var, tirx.Var] = {}
+
+    def add(self, tensor: _Tensor, operator: GlobalVar, beside: tirx.Stmt) -> None:
+        """Put the operator of a tensor before the first statement that reads it, or after the last
+        one that writes it."""
+        param = self.main.params[tensor.index]
+        buffer = self.buffers[param] = _tensor_at(self.main, param, tensor)
+        handle = tirx.Var(f"{buffer.name}_rows", PointerType(PrimType("void")))
+        self.handles[param] = handle
+        self.allocations.append(tirx.AllocBuffer(buffer, {STREAMED_TENSOR_ATTR: tensor.text}))
+        call = Call(operator, [buffer.data, handle], ret_ty=TupleType([]))
+        self.calls.append((beside, tensor.is_input, tirx.Evaluate(call)))
+
+    def rewritten(self) -> tirx.PrimFunc:
+        """The whole of it."""
+        body: list[tirx.Stmt] = []
+        for stmt in tirx.stmt_list(self.main.body):
+            if isinstance(stmt, tirx.DeclBuffer) and stmt.buffer in self.buffers.values():
+                continue
+            calls = [
+                (is_before, call) for beside, is_before, call in self.calls if beside.same_as(stmt)
+            ]
+            body += [call for is_before, call in calls if is_before]
+            body.append(stmt)
+            body += [call for is_before, call in calls if not is_before]
+        pointers = {
+            param: buffer.data
+            for param, buffer in self.buffers.items()
+            if not tirx.is_buffer_var(param)
+        }
+        moved = tvm_ffi.structural_map(
+            sequence(body), (tirx.Var, lambda var: pointers.get(var, var))
+        )
+        params = [self.handles.get(param, param) for param in self.main.params]
+        whole = sequence([*self.allocations, *tirx.stmt_list(moved)])
+        return tirx.PrimFunc(params, whole, self.main.ret_type, self.main.attrs)
 
 
 def _tensor_at(main: tirx.PrimFunc, param: tirx.Var, tensor: _Tensor) -> tirx.Var:
@@ -258,17 +290,6 @@ def _tensor_at(main: tirx.PrimFunc, param: tirx.Var, tensor: _Tensor) -> tirx.Va
         if isinstance(stmt.data, tirx.Var) and stmt.data.same_as(param) and is_whole:
             return stmt.buffer
     return tirx.decl_buffer((elements,), str(info.dtype), str(info.name))
-
-
-def _views(declarations: Sequence[tirx.Stmt], roots: set[tirx.Var]) -> set[tirx.Var]:
-    """The variables that are declared at others, of any depth."""
-    found = set(roots)
-    for stmt in declarations:
-        if isinstance(stmt, tirx.DeclBuffer) and any(mentions(stmt.data, var) for var in found):
-            found.add(stmt.buffer)
-        elif isinstance(stmt, tirx.Bind) and any(mentions(stmt.value, var) for var in found):
-            found.add(stmt.var)
-    return found
 
 
 def _identifier(name: str) -> str:

@@ -170,6 +170,15 @@ def test_rows_come_before_the_first_reader_and_go_after_the_last_writer():
     ]
 
 
+def test_outputs_that_are_read_again_go_before_that():
+    calls = ["first x y", "second y z"]
+    mod = program([by_row("first"), by_row("second")], calls, outputs=["y", "z"])
+    with context("", "y"):
+        made = StreamIO()(mod)
+    assert called(made[MAIN_FUNCTION_NAME]) == ["first", "write_y", "second"]
+    assert sizes(planned(mod, "x", "y,z")) == {"x_ring": WIDTH, "y_ring": WIDTH, "z_ring": WIDTH}
+
+
 @pytest.mark.parametrize("optimize", ["ram", "balanced"])
 def test_no_tensor_by_rows_is_there_as_a_whole(optimize):
     made = planned(CHAIN, "x", "y", optimize=optimize)
