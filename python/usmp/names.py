@@ -136,6 +136,12 @@ PASS_OPTIONS = {
         "1",
         "0 runs each operator as a whole, instead of row by row where that takes less memory",
     ),
+    "tir.usmp.stream_inputs": PassOption(
+        "Array<str>", (), None, "names of inputs that the application gives row by row"
+    ),
+    "tir.usmp.stream_outputs": PassOption(
+        "Array<str>", (), None, "names of outputs that the application takes row by row"
+    ),
     "tir.usmp.prune_constant_channels": PassOption(
         "bool", _SWITCH, "1", "0 keeps channels that are constant or that nothing reads"
     ),

@@ -50,6 +50,7 @@ from usmp.transform import (
     MergeSimilarFunctions,
     OrderOperators,
     PoisonDeadBytes,
+    StreamIO,
     StreamOperators,
     UnifiedStaticMemoryPlanner,
 )
@@ -221,6 +222,8 @@ def planning_passes(
         *([CompareWorkspaceIO()] if compare_workspace_io else []),
         # Few bytes are to be live at once.
         *([] if several_entries else [OrderOperators()]),
+        # Beside the operators that read and write them, wherever these are now.
+        *([StreamIO()] if planning_options().streams_io else []),
         # What is left between some of them need not be there as a whole.
         *([] if several_entries else [StreamOperators()]),
         # Of all entries, for they share operators and memory.

@@ -4,9 +4,11 @@
 // it, so the one function that libtvm_compiler exports is declared here. Values are converted and
 // refused exactly as by TVM's own options of the same type.
 #include <tvm/ffi/any.h>
+#include <tvm/ffi/container/array.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/string.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,11 +31,35 @@ namespace ffi = tvm::ffi;
 
 namespace {
 
+using Names = ffi::Array<ffi::String>;
+
+/*! \brief The names in a string, between commas; "" has none. */
+Names SplitNames(const std::string& text) {
+  Names names;
+  for (size_t start = 0, stop; start < text.size(); start = stop + 1) {
+    stop = std::min(text.find(',', start), text.size());
+    names.push_back(ffi::String(text.substr(start, stop - start)));
+  }
+  return names;
+}
+
+template <typename Value>
+std::optional<Value> Converted(const ffi::Any& value) {
+  return value.try_cast<Value>();
+}
+
+/*! \brief Names are an array, or, as command lines have them, a string with commas. */
+template <>
+std::optional<Names> Converted<Names>(const ffi::Any& value) {
+  if (std::optional<ffi::String> text = value.try_cast<ffi::String>()) return SplitNames(*text);
+  return value.try_cast<Names>();
+}
+
 template <typename Value>
 void RegisterOption(const char* key) {
   const std::string type_name = ffi::TypeTraits<Value>::TypeStr();
   auto legalize = [key, type_name](ffi::Any value) -> ffi::Any {
-    if (std::optional<Value> converted = value.try_cast<Value>()) return *std::move(converted);
+    if (std::optional<Value> converted = Converted<Value>(value)) return *std::move(converted);
     TVM_FFI_THROW(AttributeError) << "Expect config " << key << " to have type " << type_name
                                   << ", but instead get "
                                   << ffi::details::AnyUnsafe::GetMismatchTypeInfo<Value>(value);
@@ -52,6 +78,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.overlap");
   RegisterOption<bool>("tir.usmp.order_operators");
   RegisterOption<bool>("tir.usmp.streaming");
+  RegisterOption<Names>("tir.usmp.stream_inputs");
+  RegisterOption<Names>("tir.usmp.stream_outputs");
   RegisterOption<bool>("tir.usmp.poison_dead_bytes");
   RegisterOption<bool>("tir.usmp.profile");
   RegisterOption<bool>("tir.usmp.prune_constant_channels");

@@ -96,6 +96,8 @@ def written(digits_model) -> Iterator[dict]:
     with PassContext(config={"tir.usmp.profile": True, "tir.usmp.code": "small"}):
         yield usmp.build(digits).metadata
     yield usmp.build(digits, compare_workspace_io=True).metadata
+    with PassContext(config={"tir.usmp.stream_inputs": "image"}):
+        yield usmp.build(digits).metadata
     yield usmp.build(digits, board="mps2-an385").metadata
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
     yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata

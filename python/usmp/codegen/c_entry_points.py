@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_header import map_declaration, reset_declaration, run_declaration
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
+from usmp.codegen.c_row_callbacks import (
+    handle,
+    handles_of_rows,
+    print_adapters,
+    print_struct_of_rows,
+)
 from usmp.codegen.c_text import comment_text, quoted
 from usmp.codegen.c_types import ALIAS_TYPEDEFS
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
@@ -24,7 +30,8 @@ class MainFunction:
         its symbol.
     parameter_types
         the C types of inputs, outputs, devices and pools, in this order; inputs and
-        outputs are missing if they live in the workspace.
+        outputs are missing if they live in the workspace, and have handles if they are given or
+        taken by rows.
     result_type
         the C type of its status, if functions of accelerators have one.
     """
@@ -39,14 +46,23 @@ class MainFunction:
         parameters = ", ".join(self.parameter_types) or "void"
         return f"extern {self.result_type} {self.c_name}({parameters})"
 
-    def call(self, arguments: Sequence[str]) -> str:
-        """The statements that call it, and return its status unless that is 0."""
+    def call(self, arguments: Sequence[str], before_status: str = "") -> str:
+        """The statements that call it, and return its status unless that is 0.
+
+        Parameters
+        ----------
+        arguments
+            in C, without their types.
+        before_status
+            statements in between.
+        """
         casts = zip(self.parameter_types, arguments, strict=True)
         passed = ",\n      ".join(f"({type_name}){argument}" for type_name, argument in casts)
         call = f"{self.c_name}(\n      {passed});" if passed else f"{self.c_name}();"
         if self.result_type == "void":
-            return f"  {call}"
-        return f"  const {self.result_type} status = {call}\n  if (status != 0) return status;"
+            return f"  {call}{before_status}"
+        declared = f"  const {self.result_type} status = {call}{before_status}"
+        return f"{declared}\n  if (status != 0) return status;"
 
 
 def print_preamble(interface: Interface) -> str:
@@ -58,6 +74,7 @@ def print_preamble(interface: Interface) -> str:
             text_of("compiler_macros.h"),
             f"/* Pool memory changes its type over time, so it is accessed through these. */\n"
             f"{ALIAS_TYPEDEFS}\n",
+            *(text for entry in interface.entries for text in print_struct_of_rows(entry)),
         ]
     )
 
@@ -67,7 +84,11 @@ def print_entry_points(interface: Interface, mains: Sequence[MainFunction]) -> s
     functions = [
         text
         for entry, main in zip(interface.entries, mains, strict=True)
-        for text in (*_map_definitions(interface, entry), _run_definition(interface, entry, main))
+        for text in (
+            *_map_definitions(interface, entry),
+            *print_adapters(entry),
+            _run_definition(interface, entry, main),
+        )
     ]
     return "\n".join([*print_internal_pools(interface), *functions, *_reset_definition(interface)])
 
@@ -103,8 +124,10 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         lines = [f"{map_declaration(interface, entry, what)} {{"]
         # The struct of an entry without such tensors has a member too, which C must see set.
-        lines.append(f"  struct {entry.prefix}_{what} places{'' if tensors else ' = {0}'};")
-        assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in tensors]
+        placed = [tensor for tensor in tensors if not tensor.is_by_rows]
+        is_whole = bool(tensors) and len(placed) == len(tensors)
+        lines.append(f"  struct {entry.prefix}_{what} places{'' if is_whole else ' = {0}'};")
+        assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in placed]
         lines += assignments
         if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
             lines.append("  (void)workspace_pools;")
@@ -117,21 +140,24 @@ def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunct
     """What an application calls: it hands tensors and pools to the function of the entry."""
     lines = [f"{run_declaration(interface, entry)} {{"]
     arguments = []
-    if not entry.has_workspace_io:
-        arguments += [f"inputs->{tensor.c_name}" for tensor in entry.inputs]
-        arguments += [f"outputs->{tensor.c_name}" for tensor in entry.outputs]
-        lines += [
-            f"  (void){what};"
-            for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
-            if not tensors
+    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        arguments += [
+            f"&{handle(what, tensor)}" if tensor.is_by_rows else f"{what}->{tensor.c_name}"
+            for tensor in tensors
+            if tensor.is_by_rows or not entry.has_workspace_io
         ]
+        if what in entry.tensor_structs and not tensors:
+            lines.append(f"  (void){what};")
+    lines += handles_of_rows(entry)
     if interface.external_pools and all(pool.is_internal for pool in entry.pools):
         lines.append("  (void)workspace_pools;")
     if interface.devices and not entry.devices:
         lines.append("  (void)devices;")
     arguments += [f"devices->{device}" for device in entry.devices]
     arguments += [_pool_address(interface, pool.name) for pool in entry.pools]
-    lines += [main.call(arguments), "  return 0;", "}\n"]
+    # A row that is not there was asked for before whatever failed after it.
+    checked = "\n  if (rows_status != 0) return rows_status;" if entry.by_rows else ""
+    lines += [main.call(arguments, checked), "  return 0;", "}\n"]
     return "\n".join(lines)
 
 

@@ -71,6 +71,7 @@ C_TENSOR_INTRINSICS = (
     | functions_of("tensor_intrin_pool.c")
     | functions_of("tensor_intrin_copy.c")
     | functions_of("tensor_intrin_extremes.c")
+    | functions_of("tensor_intrin_rows.c")
     | {name: text for file in _MVE_FILES for name, text in functions_of(file).items()}
 )
 """Inner loops of operators, with bodies for several cores, and the functions that they call."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from usmp.codegen.accelerators import accelerator_parts, devices_parameter
 from usmp.codegen.c_macros import STATIC_ASSERT, print_macros
 from usmp.codegen.c_operator_hooks import declare_operator_hooks
+from usmp.codegen.c_row_callbacks import callback_comment, callback_declaration
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.pool_parameter import PoolParameter
+from usmp.objects.streamed_io import context_member
 
 
 def print_header(interface: Interface) -> str:
@@ -57,15 +59,12 @@ def _declarations(interface: Interface) -> list[str]:
 def run_declaration(interface: Interface, entry: EntryInterface) -> str:
     """The declaration of the function that runs an entry, without the semicolon.
 
-    As in TVM 0.18 it takes no inputs and outputs if they live in the workspace (use case U4).
+    As in TVM 0.18 it takes no inputs and outputs if they live in the workspace (use case U4), but
+    the structs that have callbacks.
     """
-    parameters = [] if entry.has_workspace_io else _tensor_parameters(entry)
+    parameters = [f"struct {entry.prefix}_{what}* {what}" for what in entry.tensor_structs]
     parameters += [*_pool_parameters(interface), *devices_parameter(interface)]
     return f"int32_t {entry.prefix}_run({', '.join(parameters) or 'void'})"
-
-
-def _tensor_parameters(entry: EntryInterface) -> list[str]:
-    return [f"struct {entry.prefix}_{what}* {what}" for what in ("inputs", "outputs")]
 
 
 def _pool_parameters(interface: Interface) -> list[str]:
@@ -90,13 +89,25 @@ def reset_declaration(interface: Interface) -> str:
 def _tensor_struct(
     interface: Interface, entry: EntryInterface, what: str, tensors: list[IOTensor]
 ) -> str:
-    lines = [
-        f"  void* {t.c_name};  /* {t.info.dtype}{[int(e) for e in t.info.shape]} */"
-        for t in tensors
-    ] or ["  uint8_t unused;"]
+    lines = [line for t in tensors for line in _tensor_members(interface, entry, what, t)]
+    lines = lines or ["  uint8_t unused;"]
     owner = interface.described(entry)
     text = comment(f"The {what} of {owner}, aligned for their element types")
     return f"{text}\nstruct {entry.prefix}_{what} {{\n" + "\n".join(lines) + "\n};\n"
+
+
+def _tensor_members(
+    interface: Interface, entry: EntryInterface, what: str, tensor: IOTensor
+) -> list[str]:
+    shape = f"{tensor.info.dtype}{[int(e) for e in tensor.info.shape]}"
+    if not tensor.is_by_rows:
+        return [f"  void* {tensor.c_name};  /* {shape} */"]
+    context = context_member(tensor.c_name)
+    return [
+        *callback_comment(tensor, shape, what, context),
+        f"  {callback_declaration(tensor, what)};",
+        f"  void* {context};",
+    ]
 
 
 def _pool_struct(interface: Interface) -> list[str]:
@@ -129,11 +140,14 @@ def _map_functions(interface: Interface, entry: EntryInterface) -> list[str]:
     if not entry.has_workspace_io:
         return []
     owner = "" if interface.has_only_main else f" of {interface.described(entry)}"
-    return [
-        f"{comment(f'Where the {what}{owner} have their places in the workspace')}\n"
-        f"{map_declaration(interface, entry, what)};\n"
-        for what in ("inputs", "outputs")
-    ]
+    found = []
+    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        text = [f"Where the {what}{owner} have their places in the workspace"]
+        if any(tensor.is_by_rows for tensor in tensors):
+            text[-1] += ";"
+            text.append("callbacks are NULL, for the application to set")
+        found.append(f"{comment(*text)}\n{map_declaration(interface, entry, what)};\n")
+    return found
 
 
 def _run(interface: Interface, entry: EntryInterface) -> str:

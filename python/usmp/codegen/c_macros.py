@@ -82,6 +82,10 @@ def _short(macro: Macro) -> str:
 def _macros(interface: Interface) -> Iterator[Macro]:
     for tensor, begin, what in _tensors(interface):
         yield Macro(f"{begin}_SIZE", str(int(tensor.info.size_bytes)), f"Bytes of {what}")
+        if tensor.is_by_rows:
+            yield Macro(f"{begin}_ROWS", str(tensor.info.rows), f"Rows of {what}")
+            row_bytes = str(tensor.info.row_size_bytes)
+            yield Macro(f"{begin}_ROW_SIZE", row_bytes, f"Bytes of a row of {what}")
     workspace_bytes = str(interface.workspace_size_bytes)
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:

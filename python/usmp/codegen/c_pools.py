@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from usmp.codegen.c_constants import print_constant_pool, struct_size_bytes
 from usmp.codegen.c_files import text_of
+from usmp.codegen.c_row_callbacks import adapter_symbols
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.codegen.pool_parameter import PoolParameter
@@ -20,7 +21,9 @@ def entry_point_symbols(interface: Interface) -> list[str]:
 def taken_symbols(interface: Interface) -> list[str]:
     """The names that the entry points and pools need, which no operator may have."""
     assertions = [name for pool in interface.pools for name in _assertion_names(interface, pool)]
-    return [*entry_point_symbols(interface), *_pool_symbols(interface), *assertions]
+    adapters = [symbol for entry in interface.entries for symbol in adapter_symbols(entry)]
+    symbols = [*entry_point_symbols(interface), *_pool_symbols(interface)]
+    return [*symbols, *adapters, *assertions]
 
 
 def pool_symbol(interface: Interface, pool: PoolParameter) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from usmp.codegen.c_row_callbacks import MISSING_CALLBACK
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_facts import UsedState
 from usmp.codegen.entry_interface import EntryInterface
@@ -20,8 +21,9 @@ _WRITE_INPUTS = {
 
 def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
     """The lines of its comment."""
+    first, *more = _callback_statuses(entry)
     sentences = [
-        [f"Run {interface.described(entry)}; returns 0"],
+        [f"Run {interface.described(entry)}; returns 0{first}", *more],
         *_where_tensors_are(interface, entry),
         *_kept_bytes(interface, entry),
         *_concurrent(interface, entry),
@@ -29,6 +31,16 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
     for sentence in sentences[:-1]:
         sentence[-1] += "."
     return [line for sentence in sentences for line in sentence]
+
+
+def _callback_statuses(entry: EntryInterface) -> list[str]:
+    """What a run may return beside 0, where there are callbacks."""
+    if not entry.by_rows:
+        return [""]
+    return [
+        f", {MISSING_CALLBACK} if a callback is NULL,",
+        "or the other status that a callback returned",
+    ]
 
 
 def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list[str]]:
@@ -44,7 +56,29 @@ def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list
             ]
         ]
     write = _WRITE_INPUTS[entry.preserves_inputs]
+    if entry.by_rows:
+        return _where_others_are(entry, write)
     return [[where, f"{write}, and read the", "outputs before the next"]]
+
+
+def _where_others_are(entry: EntryInterface, write: str) -> list[list[str]]:
+    """The same, where others come or go by rows."""
+    inputs, outputs = (
+        any(not tensor.is_by_rows for tensor in tensors)
+        for tensors in (entry.inputs, entry.outputs)
+    )
+    texts = []
+    if inputs:
+        texts.append(["Other inputs live in the workspace, where map_inputs says:", write])
+    if outputs:
+        where = "Other outputs" if any(t.is_by_rows for t in entry.outputs) else "Outputs"
+        texts.append(
+            [
+                f"{where} live in the workspace, where map_outputs says: read them",
+                "before the next run",
+            ]
+        )
+    return texts
 
 
 def _kept_bytes(interface: Interface, entry: EntryInterface) -> list[list[str]]:

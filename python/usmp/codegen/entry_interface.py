@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvm.ir import IRModule
@@ -27,6 +27,7 @@ from usmp.objects.entries import (
     entries_of,
     entry_function_name,
 )
+from usmp.objects.streamed_io import callback_member, context_member, streamed_names
 from usmp.objects.tensor_info import place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
 
@@ -35,12 +36,14 @@ from usmp.ops.accelerator_function import AcceleratorFunction
 class IOTensor:
     """A model input or output.
 
-    `allocation` is its pool and byte offset if it was planned into a workspace pool.
+    `allocation` is its pool and byte offset if it was planned into a workspace pool; one that
+    `is_by_rows` has no place as a whole: the application gives or takes it row by row.
     """
 
     info: TensorInfo
     c_name: str
     allocation: PoolAllocation | None
+    is_by_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,25 @@ class EntryInterface:
     @property
     def outside_bytes(self) -> int:
         """Bytes of the inputs and outputs that the application provides."""
-        tensors = (*self.inputs, *self.outputs)
-        return sum(int(tensor.info.size_bytes) for tensor in tensors if tensor.allocation is None)
+        return sum(
+            int(tensor.info.size_bytes)
+            for tensor in (*self.inputs, *self.outputs)
+            if tensor.allocation is None and not tensor.is_by_rows
+        )
+
+    @property
+    def by_rows(self) -> list[IOTensor]:
+        """The inputs, then the outputs, that the application gives and takes row by row."""
+        return [tensor for tensor in (*self.inputs, *self.outputs) if tensor.is_by_rows]
+
+    @property
+    def tensor_structs(self) -> list[str]:
+        """Those of the structs `inputs` and `outputs` that a run takes: both, unless tensors are in
+        the workspace; then those that have callbacks."""
+        both = (("inputs", self.inputs), ("outputs", self.outputs))
+        if not self.has_workspace_io:
+            return [what for what, _ in both]
+        return [what for what, tensors in both if any(t.is_by_rows for t in tensors)]
 
 
 def read_entries(
@@ -118,9 +138,11 @@ def read_entries(
         for attrs in (mod[entry_function_name(name)].attrs for name in names)
     ]
     has_only_main = names == [ONLY_ENTRY]
+    by_rows = {name: streamed_names(mod[entry_function_name(name)]) for name in names}
     c_names = member_names(
         {("" if has_only_main else n): both for n, both in zip(names, tensors, strict=True)},
         [pool.macro_name for pool in pools],
+        {("" if has_only_main else n): both for n, both in by_rows.items()},
     )
     entries = [
         EntryInterface(
@@ -161,8 +183,18 @@ def _io_tensors(
     """The inputs and the outputs of an entry, with their places."""
     has_places = mod if entries_of(mod) == [ONLY_ENTRY] else mod[entry_function_name(entry)]
     places = has_places.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
-    described = zip([*inputs, *outputs], members, place_names(inputs, outputs), strict=True)
-    tensors = [IOTensor(info, c_name, places.get(name)) for info, c_name, name in described]
+    by_rows = streamed_names(mod[entry_function_name(entry)])
+    are_by_rows = [
+        str(info.name) in names
+        for infos, names in zip((inputs, outputs), by_rows, strict=True)
+        for info in infos
+    ]
+    tensors = [
+        IOTensor(info, c_name, places.get(name), is_by_rows)
+        for info, c_name, name, is_by_rows in zip(
+            [*inputs, *outputs], members, place_names(inputs, outputs), are_by_rows, strict=True
+        )
+    ]
     return tensors[: len(inputs)], tensors[len(inputs) :]
 
 
@@ -182,6 +214,7 @@ def _devices_of(mod: IRModule, called: Iterable[str]) -> list[str]:
 def member_names(
     entries: Mapping[str, tuple[Sequence[TensorInfo], Sequence[TensorInfo]]],
     pool_macros: Iterable[str] = (),
+    by_rows: Mapping[str, tuple[Collection[str], Collection[str]]] | None = None,
 ) -> list[list[str]]:
     """The C names of the inputs and outputs of each entry, of inputs first.
 
@@ -196,6 +229,8 @@ def member_names(
         inputs and outputs by the name of the entry, which is empty if macros have none.
     pool_macros
         the names of the pools in macros.
+    by_rows
+        of some entries, the names of the inputs and of the outputs that have callbacks.
     """
     taken: dict[str, tuple[str, TensorInfo | None]] = {
         name: ("", None) for name in ["WORKSPACE", *pool_macros]
@@ -211,17 +246,28 @@ def member_names(
     names: list[list[str]] = []
     for entry, both in entries.items():
         names.append([])
-        for infos in both:
+        for infos, with_callbacks in zip(both, (by_rows or {}).get(entry, ((), ())), strict=True):
             members: set[str] = set()
             for info in infos:
+                has_callback = str(info.name) in with_callbacks
                 name, number = sanitise(info.name), 0
-                while name in members or not is_free(tensor_macro(entry, name), entry, info):
+                while not members.isdisjoint(_members(name, has_callback)) or not is_free(
+                    tensor_macro(entry, name), entry, info
+                ):
                     number += 1
                     name = f"{sanitise(info.name)}_{number}"
                 taken.setdefault(tensor_macro(entry, name), (entry, info))
-                members.add(name)
+                members |= _members(name, has_callback)
                 names[-1].append(name)
     return names
+
+
+def _members(c_name: str, has_callback: bool) -> set[str]:
+    """All members that a tensor may have in its struct."""
+    if not has_callback:
+        return {c_name}
+    callbacks = {callback_member(what, c_name) for what in ("inputs", "outputs")}
+    return {c_name, context_member(c_name), *callbacks}
 
 
 def tensor_macro(entry: str, c_name: str) -> str:

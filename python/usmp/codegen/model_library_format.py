@@ -298,6 +298,11 @@ def _tensors(tensors: list[IOTensor]) -> dict[str, Any]:
         if tensor.allocation is not None:
             entry["pool"] = str(tensor.allocation.pool_info.pool_name)
             entry["offset"] = int(tensor.allocation.byte_offset)
+        if tensor.is_by_rows:
+            entry["by_rows"] = {
+                "rows": int(tensor.info.rows),
+                "row_size": int(tensor.info.row_size_bytes),
+            }
         described[str(tensor.info.name)] = entry
     return described
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
@@ -34,6 +35,9 @@ _SHORT = {
     "profile": "tir.usmp.profile",
 }
 """Options of the command that stand for pass options."""
+
+_NAMES = {"stream_input": "tir.usmp.stream_inputs", "stream_output": "tir.usmp.stream_outputs"}
+"""The same for options that may be repeated, each with a name."""
 
 
 def add_build_options(parser: Parser, needs_model: bool = True) -> None:
@@ -123,6 +127,14 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
         help="the same as --pass-config tir.usmp.use_workspace_io=1: inputs and outputs are placed "
         "in the workspace too, where they share bytes with other buffers",
     )
+    for side, verb in (("input", "gives"), ("output", "takes")):
+        passes.add_argument(
+            f"--stream-{side}",
+            action="append",
+            metavar="NAME",
+            help=f"the application {verb} this {side} row by row, so that it is never there as a "
+            f"whole; may be repeated; the same as --pass-config tir.usmp.stream_{side}s=NAMES",
+        )
     passes.add_argument(
         "--profile",
         action="store_true",
@@ -197,6 +209,17 @@ def _pass_settings(options: argparse.Namespace) -> list[str]:
                     f"{given} and --pass-config {setting} contradict each other; give one of them"
                 )
         settings.append(f"{name}={same[0]}")
+    for attribute, name in _NAMES.items():
+        names = getattr(options, attribute)
+        if not names:
+            continue
+        for setting in options.pass_config:
+            if setting.partition("=")[0] == name:
+                flags = " ".join(f"--{attribute.replace('_', '-')}={value}" for value in names)
+                raise UsageError(
+                    f"{flags} and --pass-config {setting} say the same twice; give one of them"
+                )
+        settings.append(f"{name}={json.dumps(names)}")
     return settings
 
 

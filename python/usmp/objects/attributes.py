@@ -75,6 +75,17 @@ INPUT_TENSORS_ATTR = "input_tensors"
 OUTPUT_TENSORS_ATTR = "output_tensors"
 """On `__tvm_main__`: a `TensorInfo` for each model output, in order."""
 
+STREAMED_INPUTS_ATTR = "streamed_inputs"
+"""Beside these: the names of the inputs that the application gives row by row. Their parameters are
+handles, by which `usmp.transform.StreamIO` calls it."""
+
+STREAMED_OUTPUTS_ATTR = "streamed_outputs"
+"""The same of the outputs that it takes row by row."""
+
+STREAMED_TENSOR_ATTR = "streamed_tensor"
+"""On an AllocBuffer: what it holds, as in 'input "x"', if that is given or taken row by row; so it
+must become a ring."""
+
 OUTPUT_NAMES_ATTR = "output_names"
 """On the Relax `main`: the names of the model's outputs, in order; states are not among them."""
 

@@ -42,6 +42,17 @@ class TensorInfo(tvm_ffi.Object):
         """Bytes that the tensor takes."""
         return int(prod(self.shape) * tvm.DataType(self.dtype).itemsize)
 
+    @property
+    def rows(self) -> int:
+        """The extent of the outermost axis that is longer than 1: rows of an image, or frames of a
+        window of time. What is given row by row has so many; 1 if no axis is longer."""
+        return next((int(extent) for extent in self.shape if int(extent) > 1), 1)
+
+    @property
+    def row_size_bytes(self) -> int:
+        """Bytes of each of the rows, which lie one after the other."""
+        return self.size_bytes // self.rows
+
 
 def place_names(inputs: Iterable[TensorInfo], outputs: Iterable[TensorInfo]) -> list[str]:
     """The names of the buffers of inputs and outputs in the workspace, inputs first: an output

@@ -18,6 +18,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     OUTPUT_TENSORS_ATTR,
 )
+from usmp.objects.streamed_io import streamed_parameters
 from usmp.objects.tensor_info import place_names
 from usmp.tir.nodes import sequence
 
@@ -60,6 +61,7 @@ def _declared_io(main: tirx.PrimFunc, name: str) -> list[IOParameter]:
 
 def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
     """Turn the parameters `io` into allocations."""
+    streamed = streamed_parameters(main)
     allocations: list[tirx.Stmt] = []
     addresses: dict[tirx.Var, tirx.Expr] = {}
     inputs = [parameter.tensor for parameter in io if parameter.is_input]
@@ -68,6 +70,8 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
     names_of_inputs, names_of_outputs = iter(names[: len(inputs)]), iter(names[len(inputs) :])
     for parameter in io:
         name = next(names_of_inputs if parameter.is_input else names_of_outputs)
+        if parameter.index in streamed:
+            continue
         param, tensor = main.params[parameter.index], parameter.tensor
         buffer = param
         if not tirx.is_buffer_var(param):
@@ -80,7 +84,7 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
             annotations[LIVE_THROUGHOUT_ATTR] = tirx.const(True, "bool")  # as TVMScript reads it
         allocations.append(tirx.AllocBuffer(buffer, annotations))
     body = tvm_ffi.structural_map(main.body, (tirx.Var, lambda var: addresses.get(var, var)))
-    allocated = {parameter.index for parameter in io}
+    allocated = {parameter.index for parameter in io} - streamed
     params = [param for index, param in enumerate(main.params) if index not in allocated]
     func = tirx.PrimFunc(
         params,

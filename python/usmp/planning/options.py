@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,9 @@ class PlanningOptions:
         whether the order of the operators may change.
     streaming
         whether operators may run row by row, see `usmp.transform.StreamOperators`.
+    stream_inputs, stream_outputs
+        names of the inputs that the application gives row by row, and of the outputs that it takes
+        so, see `usmp.transform.StreamIO`.
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
     code
@@ -56,7 +59,8 @@ class PlanningOptions:
     ------
     ValueError
         an algorithm, placement, goal or kind of code that is not known; a time budget that is no
-        duration, or that the algorithm does not take.
+        duration, or that the algorithm does not take; inputs or outputs by rows together with an
+        option by which their tensors would have to exist.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -68,6 +72,8 @@ class PlanningOptions:
     overlap: bool = True
     order_operators: bool = True
     streaming: bool = True
+    stream_inputs: tuple[str, ...] = ()
+    stream_outputs: tuple[str, ...] = ()
     optimize: str = RAM
     code: str = BALANCED
     poison_dead_bytes: bool = False
@@ -85,6 +91,12 @@ class PlanningOptions:
                 f'unknown kind of code "{self.code}" in tir.usmp.code; supported: {", ".join(CODE)}'
             )
         self.find_algorithm()
+        self._check_rows()
+
+    @property
+    def streams_io(self) -> bool:
+        """Whether the application gives inputs or takes outputs row by row."""
+        return bool(self.stream_inputs or self.stream_outputs)
 
     @property
     def algorithm_name(self) -> str:
@@ -113,7 +125,37 @@ class PlanningOptions:
 
     def config(self) -> dict[str, Any]:
         """The same as options of a PassContext."""
-        return {_PREFIX + name: value for name, value in vars(self).items() if value is not None}
+        known = {name: value for name, value in vars(self).items() if value is not None}
+        return {
+            _PREFIX + name: list(value) if isinstance(value, tuple) else value
+            for name, value in known.items()
+        }
+
+    def _check_rows(self) -> None:
+        """No tensor that is given or taken row by row may have to exist as a whole."""
+        if not self.streams_io:
+            return
+        options = [name for name in ("stream_inputs", "stream_outputs") if getattr(self, name)]
+        given = " and ".join(
+            f"{_PREFIX}{name} ({', '.join(getattr(self, name))})" for name in options
+        )
+        if not self.streaming:
+            raise ValueError(
+                f"{given} {_needs(options)} operators that run row by row, which "
+                "tir.usmp.streaming=0 forbids; leave one of the two out"
+            )
+        if not self.shares_memory:
+            raise ValueError(
+                f"{given} {_needs(options)} operators that run row by row and buffers that share "
+                f"memory, but every buffer has bytes of its own (tir.usmp.enable=0, or algorithm "
+                f"{_NO_SHARING}); leave one of the two out"
+            )
+        if self.stream_inputs and self.preserve_inputs:
+            raise ValueError(
+                f"tir.usmp.stream_inputs ({', '.join(self.stream_inputs)}) gives inputs row by "
+                "row, so that nothing is left of them to preserve; leave it out, or "
+                "tir.usmp.preserve_inputs"
+            )
 
     def _time_budget_seconds(self) -> float | None:
         if self.time_budget is None:
@@ -122,6 +164,19 @@ class PlanningOptions:
             return parse_duration(self.time_budget)
         except ValueError as error:
             raise ValueError(f"tir.usmp.time_budget: {error}") from error
+
+
+def _needs(options: Sequence[str]) -> str:
+    return "need" if len(options) > 1 else "needs"
+
+
+def _value(value: Any, default: object) -> object:
+    """The value of an option in the type of its default."""
+    if isinstance(default, bool):
+        return bool(value)
+    if isinstance(default, tuple):
+        return tuple(dict.fromkeys(str(name) for name in value))
+    return str(value)
 
 
 OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()))
@@ -152,7 +207,7 @@ def planning_options(
     for name, default in vars(PlanningOptions()).items():
         if _PREFIX + name in given:
             value = given[_PREFIX + name]
-            known[name] = bool(value) if isinstance(default, bool) else str(value)
+            known[name] = _value(value, default)
     if not given.get(_PREFIX + "enable", True):
         known.update(algorithm=_NO_SHARING, custom_algorithm=None, time_budget=None)
     return PlanningOptions(**known)

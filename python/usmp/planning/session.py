@@ -316,6 +316,8 @@ def _what_matters(options: PlanningOptions) -> PlanningOptions:
         use_workspace_io=False,
         order_operators=True,
         streaming=False,
+        stream_inputs=(),
+        stream_outputs=(),
         optimize=RAM,
         poison_dead_bytes=False,
         profile=False,

@@ -14,7 +14,7 @@ from rich.text import Text
 from usmp.report.code_summary import code_sentence
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
-from usmp.report.streaming_summary import streaming_sentence
+from usmp.report.streaming_summary import rows_sentence, streaming_sentence
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
@@ -105,6 +105,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     for sentence in (
         schedule_sentence(metadata),
         streaming_sentence(metadata),
+        rows_sentence(metadata),
         layout_sentence(metadata),
         code_sentence(metadata),
     ):
@@ -249,7 +250,10 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
         parts.append(f"inputs and outputs {ram['io_size_bytes']}{_of_which(memory)}")
     lines = [f"RAM {ram['size_bytes']} bytes = {' + '.join(parts)}, without the stack."]
     if ram["io_size_bytes"]:
-        text = "Inputs and outputs are provided by the application"
+        others = (
+            "Inputs and outputs" if rows_sentence(metadata) is None else "Other inputs and outputs"
+        )
+        text = f"{others} are provided by the application"
         if metadata["interface_api"] == "c":
             text += "; --workspace-io (tir.usmp.use_workspace_io=1) plans them too"
         if "size_bytes_with_workspace_io" in ram:

@@ -8,6 +8,25 @@ from typing import Any
 from usmp.support.plain_text import shown
 
 
+def rows_sentence(metadata: Mapping[str, Any]) -> str | None:
+    """Which inputs and outputs come and go by rows; None if none does.
+
+    Parameters
+    ----------
+    metadata
+        of one module of an archive.
+    """
+    found = [
+        f'{side} "{shown(name)}" ({tensor["by_rows"]["rows"]} rows of '
+        f"{tensor['by_rows']['row_size']} bytes)"
+        for main in metadata["memory"]["functions"]["main"]
+        for side in ("input", "output")
+        for name, tensor in main.get(f"{side}s", {}).items()
+        if "by_rows" in tensor
+    ]
+    return f"Given or taken row by row: {', '.join(found)}." if found else None
+
+
 def streaming_sentence(metadata: Mapping[str, Any]) -> str | None:
     """Which operators run interleaved, and what that saves; None if none could.
 

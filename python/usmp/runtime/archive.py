@@ -223,7 +223,11 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
         own = entry.c_prefix.removeprefix(f"{module.c_prefix}_").upper()
         begin = "" if entry.c_prefix == module.c_prefix else f"{own}_"
         for tensor in (*entry.inputs.values(), *entry.outputs.values()):
-            sizes[f"{begin}{tensor.c_name.upper()}_SIZE"] = tensor.info.size_bytes
+            macro = f"{begin}{tensor.c_name.upper()}"
+            sizes[f"{macro}_SIZE"] = tensor.info.size_bytes
+            if tensor.is_by_rows:
+                sizes[f"{macro}_ROWS"] = tensor.info.rows
+                sizes[f"{macro}_ROW_SIZE"] = tensor.info.row_size_bytes
     for pool in module.pools:
         kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
         sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.size_bytes
@@ -242,7 +246,8 @@ def _check_structs(module: ArchivedModule, header: str) -> None:
     for entry in module.entries.values():
         tensors = {"inputs": entry.inputs.values(), "outputs": entry.outputs.values()}
         for what, own in tensors.items():
-            described[f"{entry.c_prefix}_{what}"] = [tensor.c_name for tensor in own]
+            members = [member for tensor in own for member in tensor.members(what)]
+            described[f"{entry.c_prefix}_{what}"] = members
     described[f"{module.c_prefix}_workspace_pools"] = pools
     described[f"{module.c_prefix}_devices"] = module.metadata.get("devices", [])
     structs = _structs(header)
@@ -256,7 +261,7 @@ def _check_structs(module: ArchivedModule, header: str) -> None:
 
 
 def _structs(header: str) -> dict[str, list[str]]:
-    """The pointers in each struct of a header, by its name."""
+    """The pointers and callbacks in each struct of a header, by its name."""
     structs: dict[str, list[str]] = {}
     members: list[str] = []
     for line in header.split("\n"):
@@ -264,6 +269,6 @@ def _structs(header: str) -> dict[str, list[str]]:
             members = structs.setdefault(begin[1], [])
         elif line == "};":
             members = []
-        elif member := re.match(r"  void\* (\w+);", line):
+        elif member := re.match(r"  (?:void\* |int32_t \(\*)(\w+)(?:;|\)\()", line):
             members.append(member[1])
     return structs

@@ -10,6 +10,7 @@ from typing import Any
 
 from usmp.objects import LiveRange, TensorInfo
 from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry
+from usmp.objects.streamed_io import callback_member, context_member
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_count,
@@ -47,12 +48,21 @@ class ArchivedTensor:
         the member of the C struct, and in capitals a part of the macros.
     pool_name, byte_offset
         its pool and offset, if it is in the workspace (use case U4).
+    is_by_rows
+        whether the application gives or takes it row by row.
     """
 
     info: TensorInfo
     c_name: str
     pool_name: str | None
     byte_offset: int | None
+    is_by_rows: bool = False
+
+    def members(self, what: str) -> list[str]:
+        """Its members in the C struct of "inputs" or "outputs"."""
+        if not self.is_by_rows:
+            return [self.c_name]
+        return [callback_member(what, self.c_name), context_member(self.c_name)]
 
 
 @dataclass(frozen=True)
@@ -174,7 +184,12 @@ def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
     if "pool" in entry:
         pool = read_value(entry, "pool", is_text, where)
         offset = read_value(entry, "offset", is_count, where)
-    return ArchivedTensor(info, read_value(entry, "c_name", is_identifier, where), pool, offset)
+    by_rows = {"rows": info.rows, "row_size": info.row_size_bytes}
+    if "by_rows" in entry:
+        # Callbacks of hosts move so many bytes.
+        read_value(entry, "by_rows", lambda value: value == by_rows, where)
+    c_name = read_value(entry, "c_name", is_identifier, where)
+    return ArchivedTensor(info, c_name, pool, offset, "by_rows" in entry)
 
 
 def _quantization(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:

@@ -24,6 +24,7 @@ from usmp.runtime.host_calls import (
 )
 from usmp.runtime.inputs import checked_inputs
 from usmp.runtime.object_file import foreign_machine
+from usmp.runtime.row_callbacks import TensorRows
 from usmp.runtime.write_files import write_files
 from usmp.support.temporary_folder import temporary_folder
 
@@ -120,7 +121,9 @@ class HostModule:
         for name, own in prefixes.items():
             has_workspace_io = hasattr(self._library, f"{own}_map_inputs")
             interface = WorkspaceIOInterface if has_workspace_io else CInterface
-            found[name] = interface(self._library, own, prefix, self._devices)
+            entry = self.entries[name]
+            rows = TensorRows.of(entry.inputs, entry.outputs)
+            found[name] = interface(self._library, own, prefix, self._devices, rows)
         return found
 
     def run(

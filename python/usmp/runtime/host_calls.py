@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from usmp.runtime.row_callbacks import TensorRows, TensorStruct, callbacks
+
 
 class EntryPoints(Protocol):
     """The functions of one entry of a model in a library.
@@ -41,6 +43,8 @@ class CInterface:
         of those that are one for all entries.
     devices
         the number of accelerators that have functions; their handles are null.
+    rows
+        how tensors are given and taken; as wholes by default.
 
     Raises
     ------
@@ -49,8 +53,14 @@ class CInterface:
     """
 
     def __init__(
-        self, library: ctypes.CDLL, prefix: str, module_prefix: str, devices: int = 0
+        self,
+        library: ctypes.CDLL,
+        prefix: str,
+        module_prefix: str,
+        devices: int = 0,
+        rows: TensorRows | None = None,
     ) -> None:
+        self._rows = rows or TensorRows({}, {})
         self._library, self._prefix, self._module_prefix = library, prefix, module_prefix
         self._devices = [(ctypes.c_void_p * devices)()] if devices else []
         self._run = library[f"{prefix}_run"]
@@ -63,8 +73,9 @@ class CInterface:
         pools: Sequence[np.ndarray],
     ) -> int:
         """Call `run(inputs, outputs[, workspace_pools][, devices])`."""
-        tensors = (_struct(inputs), _struct(outputs))
-        return int(self._run(*tensors, *_pool_struct(pools), *self._devices))
+        with callbacks(self._rows, inputs, outputs) as (given, taken):
+            tensors = (given.struct(), taken.struct())
+            return int(self._run(*tensors, *_pool_struct(pools), *self._devices))
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
         """Call `reset([workspace_pools])`."""
@@ -84,24 +95,36 @@ class WorkspaceIOInterface(CInterface):
         pools: Sequence[np.ndarray],
     ) -> int:
         """Copy the inputs in, call `run([workspace_pools][, devices])`, copy the outputs out."""
-        for address, array in zip(self._addresses("inputs", inputs, pools), inputs, strict=True):
-            ctypes.memmove(address, array.ctypes.data, array.nbytes)
-        status = int(self._run(*_pool_struct(pools), *self._devices))
-        for address, array in zip(self._addresses("outputs", outputs, pools), outputs, strict=True):
-            ctypes.memmove(array.ctypes.data, address, array.nbytes)
+        with callbacks(self._rows, inputs, outputs) as (given, taken):
+            for address, array in self._places("inputs", given, pools):
+                ctypes.memmove(address, array.ctypes.data, array.nbytes)
+            structs = [struct.struct() for struct in (given, taken) if struct.row_bytes]
+            status = int(self._run(*structs, *_pool_struct(pools), *self._devices))
+            for address, array in self._places("outputs", taken, pools):
+                ctypes.memmove(array.ctypes.data, address, array.nbytes)
         return status
 
-    def _addresses(
-        self, what: str, arrays: Sequence[np.ndarray], pools: Sequence[np.ndarray]
-    ) -> list[int]:
-        """The addresses of the inputs or outputs, which C returns as a struct of pointers."""
-        if not arrays:
+    def _places(
+        self, what: str, tensors: TensorStruct, pools: Sequence[np.ndarray]
+    ) -> list[tuple[int, np.ndarray]]:
+        """The addresses of the inputs or outputs that are in the workspace, which C returns as a
+        struct of pointers."""
+        if len(tensors.row_bytes) == len(tensors.arrays):
             return []
-        fields = [(f"address_{index}", ctypes.c_void_p) for index in range(len(arrays))]
+        names = [f"member_{index}" for index in range(len(tensors.members()))]
+        fields = [(name, ctypes.c_void_p) for name in names]
         function = self._library[f"{self._prefix}_map_{what}"]
         function.restype = type("Addresses", (ctypes.Structure,), {"_fields_": fields})
         found = function(*_pool_struct(pools))
-        return [getattr(found, name) or 0 for name, _ in fields]
+        values = iter([getattr(found, name) or 0 for name in names])
+        places = []
+        for index, array in enumerate(tensors.arrays):
+            value = next(values)
+            if index in tensors.row_bytes:
+                next(values)
+            else:
+                places.append((value, array))
+        return places
 
 
 class PackedInterface:

@@ -17,6 +17,7 @@ from usmp.transform.order_operators import OrderOperators
 from usmp.transform.poison_dead_bytes import PoisonDeadBytes
 from usmp.transform.skip_padding import SkipPadding
 from usmp.transform.specialize_rescaling import SpecializeRescaling
+from usmp.transform.stream_io import StreamIO
 from usmp.transform.stream_operators import StreamOperators
 from usmp.transform.unified_static_memory_planner import UnifiedStaticMemoryPlanner
 from usmp.transform.widen_small_floats import WidenSmallFloats
@@ -37,6 +38,7 @@ __all__ = [
     "PoisonDeadBytes",
     "SkipPadding",
     "SpecializeRescaling",
+    "StreamIO",
     "StreamOperators",
     "UnifiedStaticMemoryPlanner",
     "WidenSmallFloats",

@@ -20,7 +20,8 @@ class CompareWorkspaceIO(ModulePass):
 
     They become the attribute `ram_with_workspace_io` of the module, which reports read. The module
     stays without it if inputs and outputs are there anyway, cannot be there (the packed
-    interface), or if no such plan is known (see `usmp.planning.workspace_io`).
+    interface), if some have no place at all (`StreamIO`), or if no such plan is known (see
+    `usmp.planning.workspace_io`).
 
     Reads from the PassContext what `PlanningOptions` says.
 
@@ -33,7 +34,7 @@ class CompareWorkspaceIO(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Add the attribute."""
         options = planning_options(context.config)
-        if options.use_workspace_io or executor_of(mod).is_packed:
+        if options.use_workspace_io or options.streams_io or executor_of(mod).is_packed:
             return mod
         with planning_session() as session:
             ram_bytes = ram_with_workspace_io(session, mod, options)

@@ -28,7 +28,8 @@ class StreamOperators(ModulePass):
 
     Which operators run interleaved is chosen such that the planned peak is least
     (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the operators stay
-    as they are; with `tir.usmp.optimize=speed` they do wherever that fits the pools. The attribute
+    as they are; with `tir.usmp.optimize=speed` they do wherever that fits the pools. An input or
+    output that is given or taken by rows (`StreamIO`) becomes a ring in any case. The attribute
     `streaming` of the module says what they take then, and below what no choice can be; the
     attribute `segment` of a PrimFunc says what it stands for.
 
@@ -45,7 +46,8 @@ class StreamOperators(ModulePass):
     ------
     ValueError
         a module that is planned already or has no `__tvm_main__`, or one that the planner
-        refuses; options that it refuses; segments that cannot run interleaved.
+        refuses; options that it refuses; segments that cannot run interleaved; an input or
+        output by rows of which more than half would have to be there.
     """
 
     def __init__(

@@ -22,6 +22,7 @@ STRING_OPTIONS = [
     "tir.usmp.placement",
     "tir.usmp.time_budget",
 ]
+NAMES_OPTIONS = ["tir.usmp.stream_inputs", "tir.usmp.stream_outputs"]
 
 
 @pytest.mark.parametrize("option", BOOL_OPTIONS)
@@ -37,6 +38,16 @@ def test_string_option_reads_back(option):
         assert PassContext.current().config[option] == "greedy_by_conflicts"
 
 
+@pytest.mark.parametrize("option", NAMES_OPTIONS)
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [("", []), ("a", ["a"]), ("a,b:0", ["a", "b:0"]), (["a,b"], ["a,b"]), ([], [])],
+)
+def test_names_option_is_an_array_or_has_commas(option, value, read):
+    with PassContext(config={option: value}):
+        assert list(PassContext.current().config[option]) == read
+
+
 def test_options_are_unset_by_default():
     assert not [key for key in PassContext().config if key.startswith("tir.usmp")]
 
@@ -47,6 +58,7 @@ def test_options_are_unset_by_default():
         *((option, "abc", "bool", "ffi.SmallStr") for option in BOOL_OPTIONS),
         *((option, 1.0, "bool", "float") for option in BOOL_OPTIONS),
         *((option, 3, "str", "int") for option in STRING_OPTIONS),
+        *((option, 3, "Array<str>", "int") for option in NAMES_OPTIONS),
     ],
 )
 def test_wrong_type_is_refused(option, value, expected, got):
@@ -72,7 +84,7 @@ def test_unknown_option_lists_ours_among_the_candidates():
     head, _, candidates = str(error.value).partition(" candidates are: ")
     assert head == "Invalid config option 'tir.usmp.nope'"
     known = {name.strip() for name in candidates.split(",")}
-    assert known >= {*BOOL_OPTIONS, *STRING_OPTIONS}
+    assert known >= {*BOOL_OPTIONS, *STRING_OPTIONS, *NAMES_OPTIONS}
 
 
 def test_options_are_listed_with_their_types():
@@ -84,4 +96,5 @@ def test_options_are_listed_with_their_types():
     assert ours == {
         **{option: '{"type": "bool"}' for option in BOOL_OPTIONS},
         **{option: '{"type": "str"}' for option in STRING_OPTIONS},
+        **{option: '{"type": "Array<str>"}' for option in NAMES_OPTIONS},
     }

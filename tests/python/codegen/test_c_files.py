@@ -68,6 +68,8 @@ def test_files():
         "tensor_intrin_pool.c",
         "tensor_intrin_rescale.c",
         "tensor_intrin_rescale_tiles.c",
+        "tensor_intrin_rows.c",
+        "tensor_intrin_rows.h",
         "tensor_intrin_weights_sum.c",
         "tensor_intrin_window.c",
         "tensor_intrin_x86.h",

@@ -202,7 +202,8 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
             "tir.usmp.code, tir.usmp.custom_algorithm, tir.usmp.enable, tir.usmp.optimize, "
             "tir.usmp.order_operators, tir.usmp.overlap, tir.usmp.placement, "
             "tir.usmp.poison_dead_bytes, tir.usmp.preserve_inputs, tir.usmp.profile, "
-            "tir.usmp.prune_constant_channels, tir.usmp.time_budget, tir.usmp.use_workspace_io",
+            "tir.usmp.prune_constant_channels, tir.usmp.stream_inputs, tir.usmp.stream_outputs, "
+            "tir.usmp.streaming, tir.usmp.time_budget, tir.usmp.use_workspace_io",
         ),
         (
             ["--pass-config", "tir.usmp.enable=2"],

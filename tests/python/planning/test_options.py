@@ -38,6 +38,8 @@ def test_defaults():
         overlap=True,
         order_operators=True,
         streaming=True,
+        stream_inputs=(),
+        stream_outputs=(),
         optimize="ram",
         code="balanced",
         poison_dead_bytes=False,
@@ -52,10 +54,12 @@ def test_all_of_them():
         "tir.usmp.placement": "cost",
         "tir.usmp.time_budget": "10s",
         "tir.usmp.use_workspace_io": False,
-        "tir.usmp.preserve_inputs": True,
+        "tir.usmp.preserve_inputs": False,
         "tir.usmp.overlap": False,
         "tir.usmp.order_operators": False,
-        "tir.usmp.streaming": False,
+        "tir.usmp.streaming": True,
+        "tir.usmp.stream_inputs": ["image"],
+        "tir.usmp.stream_outputs": ["mask", "a,b"],
         "tir.usmp.optimize": "speed",
         "tir.usmp.code": "small",
         "tir.usmp.poison_dead_bytes": True,
@@ -93,6 +97,21 @@ def test_without_planning_nothing_shares_and_nothing_searches():
         ({"time_budget": "soon"}, "tir.usmp.time_budget: "),
         ({"time_budget": "1s", "algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
         ({"time_budget": "1s", "custom_algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
+        (
+            {"stream_inputs": "x,y", "streaming": False},
+            "tir.usmp.stream_inputs (x, y) needs operators that run row by row, which "
+            "tir.usmp.streaming=0 forbids",
+        ),
+        (
+            {"stream_inputs": "x", "stream_outputs": "y", "enable": False},
+            "tir.usmp.stream_inputs (x) and tir.usmp.stream_outputs (y) need operators that run "
+            "row by row and buffers that share memory, but every buffer has bytes of its own",
+        ),
+        (
+            {"stream_inputs": "x", "preserve_inputs": True},
+            "tir.usmp.stream_inputs (x) gives inputs row by row, so that nothing is left of them "
+            "to preserve",
+        ),
     ],
 )
 def test_all_who_read_options_refuse_the_same_ones(config, message):

@@ -9,12 +9,13 @@ from usmp.boards.project.lasting_state import (
     layout_variable,
     state_check,
 )
-from usmp.boards.project.main_program import addresses, run_call, size_macro
+from usmp.boards.project.main_program import addresses, run_call
 from usmp.boards.project.operators_file import (
     operators_begin,
     operators_include,
     operators_report,
 )
+from usmp.boards.project.rows_of_files import size_macro
 from usmp.codegen.c_text import c_string, comment
 from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface

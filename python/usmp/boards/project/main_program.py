@@ -16,6 +16,15 @@ from usmp.boards.project.operators_file import (
     operators_include,
     operators_report,
 )
+from usmp.boards.project.rows_of_files import (
+    begin_rows,
+    include_strings,
+    position,
+    print_callbacks,
+    run_bytes,
+    set_callbacks,
+    size_macro,
+)
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 
@@ -30,11 +39,11 @@ def print_main(interface: Interface, board: Board) -> str:
  *  - write_outputs uses the outputs instead of writing outputs.bin;
  *  - report.txt, which says what the runs took, is not needed.
  */
-#include "measure.h"
+{include_strings(entry)}#include "measure.h"
 {operators_include(interface)}#include "report.h"
 #include "semihosting.h"
 #include "{prefix}.h"
-{layout_variable(interface)}{_arrays(interface)}
+{layout_variable(interface)}{_arrays(interface)}{print_callbacks(entry)}
 {_transfer("read_inputs", "semihosting_read", entry.prefix, "inputs", interface)}
 {_transfer("write_outputs", "semihosting_write", entry.prefix, "outputs", interface)}
 int main(void) {{
@@ -46,14 +55,15 @@ int main(void) {{
 
 {state_check(interface)}  /* One run for each set of inputs; without the file, one run on zeros. */
   while (inputs_file < 0 ? runs == 0 : {_more_inputs(interface)}) {{
-{before_run(interface, "    ")}{operators_begin(interface, "    ")}    measure_begin();
+{begin_rows(entry)}{before_run(interface, "    ")}{operators_begin(interface, "    ")}\
+    measure_begin();
     const int32_t status = {run_call(interface, entry)};
     const uint64_t instructions = measure_end();
     if (status != 0) {{
       semihosting_print("error: the model returned a status other than 0\\n");
       return 1;
     }}
-{after_run(interface, "    ")}    if (!write_outputs(outputs_file, &outputs)) {{
+{after_run(interface, "    ")}    if (!write_outputs(outputs_file, {_runs(entry)}&outputs)) {{
       semihosting_print("error: outputs.bin cannot be written\\n");
       return 1;
     }}
@@ -82,30 +92,42 @@ def _arrays(interface: Interface) -> str:
         "__attribute__((aligned(16)));"
         for what, tensors in (("input", interface.inputs), ("output", interface.outputs))
         for tensor in tensors
+        if not tensor.is_by_rows
     ]
-    return "\n" + "\n".join(lines) + "\n"
+    return "\n" + "\n".join(lines) + "\n" if lines else ""
 
 
-def size_macro(entry: EntryInterface, tensor: IOTensor) -> str:
-    """The macro of the header that has the bytes of a tensor."""
-    return f"{entry.prefix.upper()}_{tensor.c_name.upper()}_SIZE"
+def _runs(entry: EntryInterface) -> str:
+    """The argument by which functions find the bytes of a run in a file, if rows are there, too."""
+    return "runs, " if entry.by_rows else ""
 
 
 def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface) -> str:
     """A function that moves all tensors from or to a file."""
     tensors = interface.inputs if what == "inputs" else interface.outputs
-    lines = [f"static int {name}(int32_t file, const struct {prefix}_{what}* {what}) {{"]
-    for tensor in tensors:
-        size = size_macro(interface.only_entry, tensor)
+    entry = interface.only_entry
+    number = "int32_t runs, " if entry.by_rows else ""
+    lines = [f"static int {name}(int32_t file, {number}const struct {prefix}_{what}* {what}) {{"]
+    if entry.by_rows and what == "inputs" and tensors:
+        stop = f"((uint32_t)runs + 1) * {run_bytes(entry, tensors)}"
+        lines += [f"  if (semihosting_length(file) < {stop}) {{", "    return 0;", "  }"]
+    placed = [tensor for tensor in tensors if not tensor.is_by_rows]
+    if entry.by_rows and not placed:
+        lines += ["  (void)file;", "  (void)runs;", f"  (void){what};"]
+    for tensor in placed:
+        size = size_macro(entry, tensor)
+        if entry.by_rows:
+            lines.append(f"  semihosting_seek(file, {position(entry, what, tensor)});")
         lines.append(f"  if ({call}(file, {what}->{tensor.c_name}, {size}) != {size}) {{")
         lines += ["    return 0;", "  }"]
-    if not tensors:
+    if not tensors and not entry.by_rows:
         lines += ["  (void)file;", f"  (void){what};"]
     return "\n".join([*lines, "  return 1;", "}\n"])
 
 
 def _more_inputs(interface: Interface) -> str:
-    return "read_inputs(inputs_file, &inputs)" if interface.inputs else "runs == 0"
+    runs = _runs(interface.only_entry)
+    return f"read_inputs(inputs_file, {runs}&inputs)" if interface.inputs else "runs == 0"
 
 
 def _tensors(interface: Interface) -> str:
@@ -115,8 +137,13 @@ def _tensors(interface: Interface) -> str:
         struct = f"struct {entry.prefix}_{what} {what}"
         if entry.has_workspace_io:
             lines.append(f"  {struct} = {entry.prefix}_map_{what}();")
+        elif entry.by_rows:
+            lines.append(f"  {struct} = {{0}};")
+            placed = [tensor.c_name for tensor in tensors if not tensor.is_by_rows]
+            lines += [f"  {what}.{name} = {what[:-1]}_{name};" for name in placed]
         else:
             lines.append(f"  {struct} = {{{addresses(what[:-1], tensors)}}};")
+        lines += set_callbacks(entry, what)
     if interface.devices:
         lines.append("  /* What your functions for accelerators get; add them to EXTRA_SOURCES. */")
         lines.append(f"  struct {interface.prefix}_devices devices = {{0}};")
@@ -125,7 +152,7 @@ def _tensors(interface: Interface) -> str:
 
 def run_call(interface: Interface, entry: EntryInterface) -> str:
     """The call of the function that runs an entry."""
-    arguments = [] if entry.has_workspace_io else ["&inputs", "&outputs"]
+    arguments = [f"&{what}" for what in entry.tensor_structs]
     arguments += ["&devices"] if interface.devices else []
     return f"{entry.prefix}_run({', '.join(arguments)})"
 

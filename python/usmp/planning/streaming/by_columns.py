@@ -7,7 +7,7 @@ way as rows are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -153,7 +153,27 @@ def by_columns(
     if all(operator.number == 1 for operator in operators):
         return None
     edges = [_edge(operators, read, start, made) for read in readings]
-    columns = _columns(operators, edges)
+    found = [
+        made_so
+        for columns in _all_columns(operators, edges)
+        if (made_so := _interleaving(rows, operators, edges, columns, sizes, spare_bytes))
+    ]
+    return min(found, key=lambda one: _kept_bytes(one, sizes), default=None)
+
+
+def _kept_bytes(found: Interleaving, sizes: Mapping[Memory, int]) -> int:
+    return sum(found.rings[t].size_bytes if t in found.rings else sizes[t] for t in sizes)
+
+
+def _interleaving(
+    rows: Interleaving,
+    operators: Sequence[Parts],
+    edges: Sequence[_Edge],
+    columns: Sequence[Columns],
+    sizes: Mapping[Memory, int],
+    spare_bytes: int,
+) -> Interleaving | None:
+    """The operators by these columns; None if they cannot run so."""
     if any(column.number > 1 for column in columns):
         return None
     width = max(column.end for column in columns)
@@ -200,8 +220,37 @@ def _edge(
     return _Edge(maker, reader, read.tensor, part_bytes, needed, first, in_a_row)
 
 
-def _columns(operators: Sequence[Parts], edges: Sequence[_Edge]) -> list[Columns]:
-    """The columns of each operator, each as early as what it reads allows."""
+def _all_columns(operators: Sequence[Parts], edges: Sequence[_Edge]) -> Iterator[Sequence[Columns]]:
+    """Choices of the columns of all operators.
+
+    The rows that a run of an operator gives which reads nothing of others and has no columns come
+    at its average rate, one right after the other, or the last of them when all others are done.
+    """
+    columns = _columns(operators, edges, {})
+    yield columns
+    reads = {edge.reader for edge in edges}
+    sources = {
+        index: operator.number
+        for index, operator in enumerate(operators)
+        if index not in reads and operator.loop.columns == 1 and operator.number > 1
+    }
+    if sources:
+        yield _columns(operators, edges, dict.fromkeys(sources, 1))
+        last = max(column.end for i, column in enumerate(columns) if i not in sources)
+        latest = {index: max((last - 1) // (number - 1), 1) for index, number in sources.items()}
+        yield _columns(operators, edges, latest)
+
+
+def _columns(
+    operators: Sequence[Parts], edges: Sequence[_Edge], periods: Mapping[int, int]
+) -> list[Columns]:
+    """The columns of each operator, each as early as what it reads allows.
+
+    Parameters
+    ----------
+    periods
+        from one part to the next, of operators whose parts come otherwise than at their rates.
+    """
     rates = _rates(len(operators), edges)
     scale = 1 / max(rates)
     columns: list[Columns] = []
@@ -211,6 +260,8 @@ def _columns(operators: Sequence[Parts], edges: Sequence[_Edge]) -> list[Columns
         column = Columns(0, rate.denominator, number, operator.number)
         if operator.number == 1:
             column = Columns(0, 1, 1, 1)
+        elif index in periods:
+            column = Columns(0, periods[index], 1, operator.number)
         starts = [
             _earliest(operators, columns, column, edge) for edge in edges if edge.reader == index
         ]

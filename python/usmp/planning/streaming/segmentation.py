@@ -6,8 +6,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from sys import float_info
 from typing import TypeAlias
 
+from usmp.planning.streaming.io_by_rows import keeps_no_whole, uses_by_rows
 from usmp.planning.streaming.segment_bytes import Taken, operator_bytes, segment_bytes
 from usmp.planning.streaming.streamed_main import Segment, StreamedMain
 
@@ -51,12 +53,16 @@ class Segmentations:
     ----------
     choices
         those that are worth a plan, the best first, as far as that is known without one.
+    fewest
+        the one with the fewest operators of those by which no tensor that is given or taken by rows
+        is there as a whole; nothing if there are no such tensors.
     bound_bytes
         no plan of the module takes less, whichever operators that follow each other run
         interleaved in the ways that are looked at; None if not all of them were.
     """
 
     choices: list[Segmentation]
+    fewest: list[Segmentation]
     bound_bytes: int | None
 
 
@@ -76,7 +82,11 @@ def segmentations(main: StreamedMain) -> Segmentations:
         if chosen is not None and all(chosen.segments != other.segments for other in found):
             found.append(chosen)
     bound = _least(costs.count, costs.live)
-    return Segmentations(found, int(bound) if costs.complete else None)
+    return Segmentations(
+        found,
+        _fewest(by_rows) or _fewest(costs),
+        int(bound) if costs.complete and bound < inf else None,
+    )
 
 
 def _choice(costs: _Costs, share: float, price: Callable[[int, int], float]) -> Segmentation | None:
@@ -88,12 +98,28 @@ def _choice(costs: _Costs, share: float, price: Callable[[int, int], float]) -> 
         of what these take: operators that take more are what segments are for.
     """
     best = _least(costs.count, costs.of)
+    if best == inf:
+        # Something that is given or taken by rows would be there as a whole.
+        return None
     # Segments without an operator that takes much would save nothing.
     large = [index for index in range(costs.count) if costs.of(index, index + 1) > share * best]
     chosen = _cheapest(costs, best, large, price)
+    found = _segmentation(costs, chosen)
+    return found if found.segments else None
+
+
+def _fewest(costs: _Costs) -> list[Segmentation]:
+    """The segments that have to be, for tensors that are given or taken by rows."""
+    needed = [index for index in range(costs.count) if costs.of(index, index + 1) == inf]
+    if not needed or _least(costs.count, costs.of) == inf:
+        return []
+    chosen = _cheapest(costs, float_info.max, needed, costs.streamed)
+    return [_segmentation(costs, chosen)]
+
+
+def _segmentation(costs: _Costs, chosen: Sequence[Interval]) -> Segmentation:
     segments = {i: costs.best(*i) for i in chosen if i[1] - i[0] > 1}
-    live_bytes = int(max(costs.live(*interval) for interval in chosen))
-    return Segmentation(segments, live_bytes) if segments else None
+    return Segmentation(segments, int(max(costs.live(*interval) for interval in chosen)))
 
 
 class _Costs:
@@ -140,7 +166,8 @@ class _Costs:
     def _find(self, start: int, stop: int) -> list[tuple[Taken, Segment | None]]:
         main = self.main
         if stop - start == 1:
-            return [(operator_bytes(main, start), None)]
+            whole = uses_by_rows(main, start)
+            return [] if whole else [(operator_bytes(main, start), None)]
         if main.apart[stop - 1] > start:
             return []
         if stop - start > _MOST_OPERATORS or self.work > _MOST_WORK:
@@ -156,7 +183,8 @@ class _Costs:
         ways, by_columns = [segment], main.with_columns(start, stop)
         if by_columns is not None and main.is_fast(by_columns, segment):
             ways.append(by_columns)
-        return [(segment_bytes(main, start, way), way) for way in ways]
+        allowed = (way for way in ways if keeps_no_whole(main, start, way))
+        return [(segment_bytes(main, start, way), way) for way in allowed]
 
     def streamed(self, start: int, stop: int) -> float:
         """Bytes that a segment moves at a time, and a small price for each operator in it."""
@@ -178,8 +206,8 @@ def _least(count: int, cost: Callable[[int, int], float]) -> float:
     are not looked at; short ones first, as long as there may be time for all.
     """
     alone = [cost(index, index + 1) for index in range(count)]
-    least, before = max(alone, default=0.0), inf
-    while least < before:
+    least = max(alone, default=0.0)
+    while True:
         before = least
         dear = [index for index in range(count) if alone[index] >= least]
         for length in range(2, count + 1):
@@ -187,7 +215,8 @@ def _least(count: int, cost: Callable[[int, int], float]) -> float:
                 if _has_any(dear, start, start + length):
                     cost(start, start + length)
         least = _least_with(count, cost, dear)
-    return least
+        if least == before:
+            return least
 
 
 def _least_with(count: int, cost: Callable[[int, int], float], dear: Sequence[int]) -> float:

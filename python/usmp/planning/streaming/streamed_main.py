@@ -29,6 +29,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     OUTPUT_TENSORS_ATTR,
     STATE_TENSOR_ATTR,
+    STREAMED_TENSOR_ATTR,
 )
 from usmp.objects.schedule import row_schedule, schedule_of
 from usmp.planning.streaming.by_columns import by_columns
@@ -55,6 +56,10 @@ _MOST_PERCENT = 5
 
 _MOST_PERCENT_OF_ALL = 1
 """The same, of those of all operators; the greater number holds."""
+
+_MOST_PERCENT_IO = 8
+"""The same, where inputs or outputs are given or taken by rows: who asks for that is short of
+memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +186,15 @@ class StreamedMain:
         )
 
     @cached_property
+    def by_rows(self) -> Mapping[Memory, str]:
+        """The tensors that are given or taken row by row, and what they are called in errors."""
+        return {
+            memory: str(allocation.annotations[STREAMED_TENSOR_ATTR])
+            for memory, allocation in self.allocations.items()
+            if allocation is not None and STREAMED_TENSOR_ATTR in allocation.annotations
+        }
+
+    @cached_property
     def spans(self) -> Mapping[Memory, tuple[int, int]]:
         """The first operator that finds or puts something in a memory, and the one after the last;
         inputs are found before the first."""
@@ -271,7 +285,9 @@ class StreamedMain:
     def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
         """Whether a segment by columns does not take many more instructions than by rows."""
         slower = interleaving_instructions(by_columns) - interleaving_instructions(by_rows)
-        most = max(_MOST_PERCENT * by_rows.work, _MOST_PERCENT_OF_ALL * self._all_work)
+        has_io = any(memory in self.by_rows for memory in by_rows.inside)
+        of_all = _MOST_PERCENT_IO if has_io else _MOST_PERCENT_OF_ALL
+        most = max(_MOST_PERCENT * by_rows.work, of_all * self._all_work)
         return slower * 100 <= most
 
     @cached_property

@@ -9,10 +9,13 @@ from itertools import pairwise
 from tvm.ir import IRModule
 
 from usmp.names import SPEED
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.streamed_io import streams_io
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
-from usmp.planning.streaming.segmentation import Interval, segmentations
+from usmp.planning.streaming.io_by_rows import refuse_rows
+from usmp.planning.streaming.segmentation import Interval, Segmentation, segmentations
 from usmp.planning.streaming.streamed_function import streamed_function
 from usmp.planning.streaming.streamed_main import StreamedMain, streamed_main
 from usmp.planning.streaming.with_segments import with_segments
@@ -65,26 +68,45 @@ def streamed_modules(
     Raises
     ------
     ValueError
-        the module is refused, see `PlanningSession.prepared`.
+        the module is refused, see `PlanningSession.prepared`; or something that is given or taken
+        by rows would be there as a whole.
     """
     nothing = StreamedModules([], None)
     if not (options.streaming and options.shares_memory) or entries_of(mod) != [ONLY_ENTRY]:
         return nothing
-    if options.optimize == SPEED and session.peaks(mod, options) is not None:
+    must = streams_io(mod[MAIN_FUNCTION_NAME])
+    if options.optimize == SPEED and not must and session.peaks(mod, options) is not None:
         return nothing
     prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
     main = None if prepared is None else streamed_main(mod, like=prepared)
     if prepared is None or main is None:
+        if must:
+            raise ValueError(
+                "inputs and outputs by rows: it is not known what the statements of "
+                f"{MAIN_FUNCTION_NAME} do, so that their tensors would have to exist"
+            )
         return nothing
     found = segmentations(prepared)
-    modules: list[StreamedModule] = []
-    for choice in found.choices:
+    if options.optimize == SPEED:
+        modules = _modules(main, found.fewest)
+        if any(session.peaks(made.mod, options) is not None for made in modules):
+            return StreamedModules(modules, found.bound_bytes)
+    modules = _modules(main, found.choices)
+    if must and not modules:
+        refuse_rows(prepared)
+    return StreamedModules(modules, found.bound_bytes)
+
+
+def _modules(main: StreamedMain, choices: Sequence[Segmentation]) -> list[StreamedModule]:
+    """Those that these choices give, if the segments can be made."""
+    modules = []
+    for choice in choices:
         # The statements are the same; the memories are not.
         ways = {i: s.interleaving.columns > 1 for i, s in choice.segments.items()}
         made = _made(main, ways)
         if made is not None:
             modules.append(StreamedModule(made, choice.live_bytes))
-    return StreamedModules(modules, found.bound_bytes)
+    return modules
 
 
 @dataclass(frozen=True)
@@ -119,6 +141,9 @@ def best_streamed(
         return None
     unstreamed = session.peaks(mod, options)
     taken, least = mod, unstreamed
+    if streams_io(mod[MAIN_FUNCTION_NAME]):
+        # As they are, tensors that are given or taken by rows would be there as a whole.
+        taken, least = found.modules[0].mod, None
     for candidate in found.modules:
         if least is not None and len(least) == 1 and candidate.live_bytes >= sum(least):
             continue
@@ -126,7 +151,7 @@ def best_streamed(
         if peaks is not None and (least is None or peaks < least):
             taken, least = candidate.mod, peaks
     if least is None:
-        # What lacks for the one that takes the least is what users have to know.
+        # None fits: what lacks for the one that takes the least is what users have to know.
         taken = found.modules[0].mod
     return BestStreamed(taken, least, unstreamed, found.bound_bytes)
 

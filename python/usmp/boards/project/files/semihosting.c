@@ -6,6 +6,8 @@ enum {
   SYS_WRITE0 = 0x04,
   SYS_WRITE = 0x05,
   SYS_READ = 0x06,
+  SYS_SEEK = 0x0a,
+  SYS_FLEN = 0x0c,
   SYS_EXIT_EXTENDED = 0x20
 };
 
@@ -52,6 +54,16 @@ uint32_t semihosting_read(int32_t file, void* memory, uint32_t size) {
 uint32_t semihosting_write(int32_t file, const void* memory, uint32_t size) {
   const uintptr_t block[] = {(uintptr_t)file, (uintptr_t)memory, size};
   return size - (uint32_t)call(SYS_WRITE, block);
+}
+
+void semihosting_seek(int32_t file, uint32_t position) {
+  const uintptr_t block[] = {(uintptr_t)file, position};
+  call(SYS_SEEK, block);
+}
+
+uint32_t semihosting_length(int32_t file) {
+  const uintptr_t block[] = {(uintptr_t)file};
+  return (uint32_t)call(SYS_FLEN, block);
 }
 
 void semihosting_close(int32_t file) {

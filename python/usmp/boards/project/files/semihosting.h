@@ -15,6 +15,10 @@ int32_t semihosting_open(const char* name, int32_t mode);
 uint32_t semihosting_read(int32_t file, void* memory, uint32_t size);
 uint32_t semihosting_write(int32_t file, const void* memory, uint32_t size);
 
+/* Go to a byte of a file; the bytes that it has. */
+void semihosting_seek(int32_t file, uint32_t position);
+uint32_t semihosting_length(int32_t file);
+
 void semihosting_close(int32_t file);
 
 /* Print a text, for instance to a terminal. */

@@ -1,0 +1,56 @@
+"""Which inputs and outputs does the application give and take row by row?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tvm import tirx
+
+from usmp.objects.attributes import (
+    INPUT_TENSORS_ATTR,
+    OUTPUT_TENSORS_ATTR,
+    STREAMED_INPUTS_ATTR,
+    STREAMED_OUTPUTS_ATTR,
+)
+
+
+def streamed_names(main: tirx.PrimFunc) -> tuple[Collection[str], Collection[str]]:
+    """The names of the inputs that are given, and of the outputs that are taken row by row."""
+    inputs, outputs = (
+        [str(name) for name in (main.attrs or {}).get(attribute, ())]
+        for attribute in (STREAMED_INPUTS_ATTR, STREAMED_OUTPUTS_ATTR)
+    )
+    return inputs, outputs
+
+
+def streams_io(main: tirx.PrimFunc) -> bool:
+    """Whether there are any."""
+    return any(streamed_names(main))
+
+
+def streamed_parameters(main: tirx.PrimFunc) -> set[int]:
+    """The positions of their parameters, which are handles, among those of the main function.
+
+    Parameters
+    ----------
+    main
+        whose inputs and outputs are still parameters.
+    """
+    attrs = main.attrs or {}
+    inputs, outputs = streamed_names(main)
+    given = list(attrs.get(INPUT_TENSORS_ATTR, ()))
+    taken = list(attrs.get(OUTPUT_TENSORS_ATTR, ()))
+    found = {index for index, tensor in enumerate(given) if str(tensor.name) in inputs}
+    return found | {
+        len(given) + index for index, tensor in enumerate(taken) if str(tensor.name) in outputs
+    }
+
+
+def callback_member(what: str, c_name: str) -> str:
+    """The member of the struct of "inputs" or "outputs" that is called for each row."""
+    return f"{'read' if what == 'inputs' else 'write'}_{c_name}"
+
+
+def context_member(c_name: str) -> str:
+    """The member whose value it is called with."""
+    return f"{c_name}_context"

@@ -1,0 +1,297 @@
+"""StreamIO: inputs come, and outputs go, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType, TupleType
+from tvm.ir.transform import PassContext
+
+from usmp.analysis.memory.access import item_bytes
+from usmp.analysis.memory.facts import FunctionFacts, module_facts
+from usmp.analysis.memory.main_statements import MainStatements, main_statements
+from usmp.objects.attributes import (
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OPERATOR_SHAPES_ATTR,
+    OPERATOR_STEPS_ATTR,
+    OPERATORS_ATTR,
+    OUTPUT_TENSORS_ATTR,
+    STREAMED_INPUTS_ATTR,
+    STREAMED_OUTPUTS_ATTR,
+    STREAMED_TENSOR_ATTR,
+)
+from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.executor import executor_of
+from usmp.objects.tensor_info import TensorInfo
+from usmp.passes import ModulePass
+from usmp.planning.check_unplanned import check_unplanned
+from usmp.planning.options import planning_options
+from usmp.support.unique_names import UniqueNames
+from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.StreamIO")
+class StreamIO(ModulePass):
+    """Let the application give inputs, and take outputs, row by row.
+
+    Which they are is stated by `tir.usmp.stream_inputs` and `tir.usmp.stream_outputs`. The rows of
+    a tensor are along its outermost axis that is longer than 1. Such a tensor becomes an
+    AllocBuffer like those between operators, so that `StreamOperators` can make a ring of it. An
+    operator of its own, `read_<input>` before the first one that reads the tensor or
+    `write_<output>` after the last one that writes it, calls the application for each row, in their
+    order, through a handle: the parameter of `__tvm_main__` that led to the tensor.
+
+    The call is a tensor intrinsic (`tvmgen_read_row`, `tvmgen_write_row`), so that analyses see
+    which bytes it writes or reads. What the application does in it, other operators do not depend
+    on; each call is made once, and those for one tensor stay in order, since each loop of operators
+    does.
+
+    The attributes `streamed_inputs` and `streamed_outputs` of `__tvm_main__` have the names. To
+    come after `OrderOperators`: between the operator that gives rows and the one that takes them
+    is no other one.
+
+    Raises
+    ------
+    ValueError
+        a module that is planned already or has no `__tvm_main__`, options that the planner refuses,
+        a tensor that is not there or has one row, an input that nothing reads, the packed
+        interface, target llvm, several entries, or statements of which it is not known what they
+        do.
+    """
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
+        """Add the operators, or return the module itself."""
+        options = planning_options(context.config)
+        if not options.streams_io:
+            return mod
+        _check_interface(mod)
+        check_unplanned(mod)
+        names = options.stream_inputs, options.stream_outputs
+        return _streamed(mod, *names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tensor:
+    """An input or output that is given or taken row by row.
+
+    Parameters
+    ----------
+    info
+        its name, shape and element type.
+    index
+        of its parameter.
+    is_input
+        whether it is an input.
+    """
+
+    info: TensorInfo
+    index: int
+    is_input: bool
+
+    @property
+    def text(self) -> str:
+        """What it is called in errors."""
+        return f'{"input" if self.is_input else "output"} "{self.info.name}"'
+
+
+def _check_interface(mod: IRModule) -> None:
+    """Refuse what has no callbacks."""
+    if executor_of(mod).is_packed:
+        raise ValueError(
+            "inputs and outputs by rows need the C interface, whose structs have callbacks: leave "
+            "out interface-api=packed, or tir.usmp.stream_inputs and tir.usmp.stream_outputs"
+        )
+    if entries_of(mod) != [ONLY_ENTRY]:
+        raise ValueError(
+            "inputs and outputs by rows are for models with one entry, but this one has "
+            f"{', '.join(entries_of(mod))}; compile it alone, or leave out tir.usmp.stream_inputs "
+            "and tir.usmp.stream_outputs"
+        )
+    target = (mod[MAIN_FUNCTION_NAME].attrs or {}).get("target")
+    if target is not None and target.kind.name != "c":
+        raise ValueError(
+            f"inputs and outputs by rows need target c, not {target.kind.name}: compile for c, or "
+            "leave out tir.usmp.stream_inputs and tir.usmp.stream_outputs"
+        )
+
+
+def _streamed(mod: IRModule, inputs: Sequence[str], outputs: Sequence[str]) -> IRModule:
+    main = mod[MAIN_FUNCTION_NAME]
+    attrs = main.attrs or {}
+    given, taken = list(attrs.get(INPUT_TENSORS_ATTR, ())), list(attrs.get(OUTPUT_TENSORS_ATTR, ()))
+    tensors = [
+        *_named(given, inputs, 0, is_input=True),
+        *_named(taken, outputs, len(given), is_input=False),
+    ]
+    facts = module_facts(mod)
+    statements = main_statements(facts)
+    if statements is None:
+        raise ValueError(
+            f"inputs and outputs by rows: it is not known what the statements of "
+            f"{MAIN_FUNCTION_NAME} do, as where functions of accelerators may fail; leave out "
+            "tir.usmp.stream_inputs and tir.usmp.stream_outputs, or the accelerator"
+        )
+    names = UniqueNames(str(variable.name_hint) for variable in mod.functions)
+    functions = dict(mod.functions.items())
+    rewriter = _MainRewriter(main)
+    for tensor in tensors:
+        _check_use(tensor, facts.of(MAIN_FUNCTION_NAME))
+        what = "read" if tensor.is_input else "write"
+        variable = GlobalVar(names.unique(f"{what}_{_identifier(str(tensor.info.name))}"))
+        functions[variable] = _with_attributes(_rows(tensor), tensor, what, main)
+        rewriter.add(tensor, variable, _beside(tensor, main.params[tensor.index], statements))
+    functions[mod.get_global_var(MAIN_FUNCTION_NAME)] = rewriter.rewritten().with_attrs(
+        {STREAMED_INPUTS_ATTR: list(inputs), STREAMED_OUTPUTS_ATTR: list(outputs)}
+    )
+    return IRModule(functions, attrs=mod.attrs)
+
+
+def _beside(tensor: _Tensor, param: tirx.Var, statements: MainStatements) -> tirx.Stmt:
+    """The first statement that reads an input, or the last one that writes an output."""
+    users = [
+        statement.stmt
+        for statement in statements.statements
+        for access in statement.accesses
+        if access.memory.same_as(param) and (tensor.is_input or access.may_write)
+    ]
+    return users[0 if tensor.is_input else -1]
+
+
+def _named(
+    infos: Sequence[TensorInfo], names: Sequence[str], first: int, is_input: bool
+) -> list[_Tensor]:
+    """The tensors with these names."""
+    known = {str(info.name): index for index, info in enumerate(infos)}
+    what = "input" if is_input else "output"
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f'tir.usmp.stream_{what}s: the model has no {what} "{name}"; '
+                f"it has {', '.join(known) or 'none'}"
+            )
+    return [_Tensor(infos[known[name]], first + known[name], is_input) for name in names]
+
+
+def _check_use(tensor: _Tensor, main: FunctionFacts) -> None:
+    """Refuse what has no rows, or what would never be called."""
+    info = tensor.info
+    if info.rows == 1 or info.size_bytes == 0:
+        raise ValueError(
+            f"{tensor.text} has one row only, {info.dtype}{[int(e) for e in info.shape]}; rows are "
+            "along the outermost axis that is longer than 1; leave it out of "
+            f"tir.usmp.stream_{'inputs' if tensor.is_input else 'outputs'}"
+        )
+    access = main.liveness.parameter_use[tensor.index].access
+    if not access:
+        raise ValueError(
+            f"nothing {'reads' if tensor.is_input else 'writes'} {tensor.text}, so no row of it "
+            f"would be asked for; leave it out of tir.usmp.stream_"
+            f"{'inputs' if tensor.is_input else 'outputs'}"
+        )
+
+
+def _rows(tensor: _Tensor) -> tirx.PrimFunc:
+    """The operator that calls the application for each row."""
+    info, dtype = tensor.info, str(tensor.info.dtype)
+    name = "destination" if tensor.is_input else "source"
+    row_elements = info.row_size_bytes // item_bytes(dtype)
+    pointer = tirx.Var(f"{name}_ptr", PointerType(PrimType(dtype)))
+    rows = tirx.Var("rows", PointerType(PrimType("void")))
+    buffer = tirx.decl_buffer((row_elements * info.rows,), dtype, name)
+    row, i = tirx.Var("row", "int32"), tirx.Var("i", "int32")
+    first = row * row_elements
+    if tensor.is_input:
+        # What it is, nobody knows; that it is written is what matters.
+        access: tirx.Stmt = tirx.BufferStore(buffer, tirx.const(0, dtype), [first + i])
+        symbol, arguments = "tvmgen_read_row", [rows, row, buffer[first], info.row_size_bytes]
+    else:
+        access = tirx.Evaluate(buffer[first + i])
+        symbol, arguments = "tvmgen_write_row", [rows, row, buffer[first]]
+    elements = tirx.For(i, 0, row_elements, tirx.ForKind.SERIAL, access)
+    call = tensor_intrin(symbol, arguments, elements)
+    loop = tirx.For(row, 0, info.rows, tirx.ForKind.SERIAL, call)
+    declared = tirx.DeclBuffer(buffer, data=pointer)
+    return tirx.PrimFunc([pointer, rows], tirx.SeqStmt([declared, loop]))
+
+
+def _with_attributes(
+    func: tirx.PrimFunc, tensor: _Tensor, what: str, main: tirx.PrimFunc
+) -> tirx.PrimFunc:
+    """What reports and targets ask operators for."""
+    target = (main.attrs or {}).get("target")
+    shapes = {str(func.params[0].name): [int(extent) for extent in tensor.info.shape]}
+    step = {"kind": f"{what}_{'input' if tensor.is_input else 'output'}", "macs": 0}
+    known = {OPERATORS_ATTR: [], OPERATOR_SHAPES_ATTR: shapes, OPERATOR_STEPS_ATTR: [step]}
+    return func.with_attrs(known | ({} if target is None else {"target": target}))
+
+
+class _MainRewriter:
+    """The main function with tensors of its own for inputs and outputs, and operators for them."""
+
+    def __init__(self, main: tirx.PrimFunc) -> None:
+        self.main = main
+        self.allocations: list[tirx.Stmt] = []
+        self.calls: list[tuple[tirx.Stmt, bool, tirx.Stmt]] = []
+        """Beside which statement, whether before it, and the call."""
+        self.handles: dict[tirx.Var, tirx.Var] = {}
+        self.buffers: dict[tirx.Var, tirx.Var] = {}
+
+    def add(self, tensor: _Tensor, operator: GlobalVar, beside: tirx.Stmt) -> None:
+        """Put the operator of a tensor before the first statement that reads it, or after the last
+        one that writes it."""
+        param = self.main.params[tensor.index]
+        buffer = self.buffers[param] = _tensor_at(self.main, param, tensor)
+        handle = tirx.Var(f"{buffer.name}_rows", PointerType(PrimType("void")))
+        self.handles[param] = handle
+        self.allocations.append(tirx.AllocBuffer(buffer, {STREAMED_TENSOR_ATTR: tensor.text}))
+        call = Call(operator, [buffer.data, handle], ret_ty=TupleType([]))
+        self.calls.append((beside, tensor.is_input, tirx.Evaluate(call)))
+
+    def rewritten(self) -> tirx.PrimFunc:
+        """The whole of it."""
+        body: list[tirx.Stmt] = []
+        for stmt in tirx.stmt_list(self.main.body):
+            if isinstance(stmt, tirx.DeclBuffer) and stmt.buffer in self.buffers.values():
+                continue
+            calls = [
+                (is_before, call) for beside, is_before, call in self.calls if beside.same_as(stmt)
+            ]
+            body += [call for is_before, call in calls if is_before]
+            body.append(stmt)
+            body += [call for is_before, call in calls if not is_before]
+        pointers = {
+            param: buffer.data
+            for param, buffer in self.buffers.items()
+            if not tirx.is_buffer_var(param)
+        }
+        moved = tvm_ffi.structural_map(
+            sequence(body), (tirx.Var, lambda var: pointers.get(var, var))
+        )
+        params = [self.handles.get(param, param) for param in self.main.params]
+        whole = sequence([*self.allocations, *tirx.stmt_list(moved)])
+        return tirx.PrimFunc(params, whole, self.main.ret_type, self.main.attrs)
+
+
+def _tensor_at(main: tirx.PrimFunc, param: tirx.Var, tensor: _Tensor) -> tirx.Var:
+    """The buffer of all elements that is declared at a parameter, or a new one."""
+    if tirx.is_buffer_var(param):
+        return param
+    info = tensor.info
+    elements = info.size_bytes // item_bytes(str(info.dtype))
+    for stmt in nodes_of(main.body, tirx.DeclBuffer):
+        shape = [int(extent) for extent in stmt.buffer.shape]
+        is_whole = shape == [elements] and str(stmt.buffer.dtype) == str(info.dtype)
+        if isinstance(stmt.data, tirx.Var) and stmt.data.same_as(param) and is_whole:
+            return stmt.buffer
+    return tirx.decl_buffer((elements,), str(info.dtype), str(info.name))
+
+
+def _identifier(name: str) -> str:
+    """A part of the name of a PrimFunc."""
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in name)[:64]

@@ -1,0 +1,67 @@
+"""`--stream-input` and `--stream-output` of `tvmc compile`: what the summary says, and errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from driver.conftest import DIGITS
+
+
+@pytest.mark.parametrize(
+    "option", ["--stream-input=image", "--pass-config=tir.usmp.stream_inputs=image"]
+)
+def test_the_summary(tvmc, option):
+    outcome = tvmc("compile", str(DIGITS), option)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    said = " ".join(outcome.stdout.split())
+    assert 'Given or taken row by row: input "image" (8 rows of 8 bytes).' in said
+    assert "RAM 938 bytes = workspace 928 + inputs and outputs 10, without the stack." in said
+    assert "Other inputs and outputs are provided by the application" in said
+
+
+@pytest.mark.cc
+def test_run(tvmc, digits_images):
+    images, labels = digits_images
+    np.savez("image.npz", image=images[:1])
+    assert tvmc("compile", str(DIGITS), "--stream-input=image", "--workspace-io").status == 0
+    assert tvmc("run", "module.tar", "-i", "image.npz", "-o", "out.npz").status == 0
+    with np.load("out.npz") as outputs:
+        assert outputs["probabilities"].argmax() == labels[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--stream-input=nope"],
+            'tir.usmp.stream_inputs: the model has no input "nope"; it has image',
+        ),
+        (
+            ["--stream-output=probabilities"],
+            'output "probabilities" cannot be given or taken by rows: operator softmax does not '
+            "write it one row after the other; leave it out of tir.usmp.stream_inputs and "
+            "tir.usmp.stream_outputs (--stream-input, --stream-output)",
+        ),
+        (
+            ["--stream-input=image", "--target=llvm"],
+            "inputs and outputs by rows need target c, not llvm: compile for c, or leave out "
+            "tir.usmp.stream_inputs and tir.usmp.stream_outputs",
+        ),
+        (
+            ["--stream-input=image", "--pass-config=tir.usmp.stream_inputs=image"],
+            "--stream-input=image and --pass-config tir.usmp.stream_inputs=image say the same "
+            "twice; give one of them",
+        ),
+        (
+            ["--stream-input=image", "--usmp-preserve-inputs"],
+            "tir.usmp.stream_inputs (image) gives inputs row by row, so that nothing is left of "
+            "them to preserve; leave it out, or tir.usmp.preserve_inputs",
+        ),
+    ],
+)
+def test_errors(tvmc, options, message):
+    outcome = tvmc("compile", str(DIGITS), *options)
+    assert outcome.status != 0
+    assert message in " ".join(outcome.stderr.split())
+    assert "Traceback" not in outcome.stderr
