@@ -1,4 +1,4 @@
-"""How much memory real models need, inputs and outputs among it, proved to be the least."""
+"""How much memory real models need, inputs and outputs among it, mostly proved to be the least."""
 
 from __future__ import annotations
 
@@ -8,26 +8,32 @@ from tvm.ir.transform import PassContext
 import usmp
 
 PEAKS = {
-    "mlperf_ad01_int8": (768, 768),
-    "mlperf_kws_int8": (9792, 16000),
-    "mlperf_resnet8_int8": (32768, 49152),
-    "mlperf_strww_int8": (3840, 6656),
-    "mlperf_vww_96_int8": (36880, 55296),
-    "mcunet_vww_int8": (76800, 96000),
-    "mlperf_ad01_float": (3040, 3072),
-    "mlperf_resnet8_float": (131072, 196608),
-    "mlperf_vww_96_float": (147456, 221184),
-    "mobilenet_v1_025_128_float": (262144, 393216),
+    "mlperf_ad01_int8": (768, 768, 768),
+    "mlperf_kws_int8": (4314, 9792, 16000),
+    "mlperf_resnet8_int8": (11136, 32768, 49152),
+    "mlperf_strww_int8": (3760, 3840, 6656),
+    "mlperf_vww_96_int8": (27760, 36880, 55296),
+    "mcunet_vww_int8": (76800, 76800, 96000),
+    "mlperf_ad01_float": (3040, 3040, 3072),
+    "mlperf_resnet8_float": (58112, 131072, 196608),
+    "mlperf_vww_96_float": (110976, 147456, 221184),
+    "mobilenet_v1_025_128_float": (197120, 262144, 393216),
 }
-"""Bytes of the workspace with overlap, and without."""
+"""Bytes of the workspace by default, with operators one after the other, and without overlap, too."""
+
+NOT_PROVED = {"mlperf_kws_int8", "mlperf_resnet8_int8"}
+"""Whose plans of operators that run interleaved may not be the best."""
 
 
 @pytest.mark.parametrize("name", PEAKS)
 def test_peak(shared_model, name):
     mod = usmp.import_model(shared_model(name))
-    for overlap, expected in zip((True, False), PEAKS[name], strict=True):
-        config = {"tir.usmp.use_workspace_io": True, "tir.usmp.overlap": overlap}
+    ways = ({}, {"streaming": False}, {"streaming": False, "overlap": False})
+    for options, expected in zip(ways, PEAKS[name], strict=True):
+        options = {"use_workspace_io": True, **options}
+        config = {f"tir.usmp.{option}": value for option, value in options.items()}
         with PassContext(config=config):
             memory = usmp.build(mod).metadata["modules"]["default"]["memory"]
         (pool,) = [pool for pool in memory["pools"] if pool["kind"] == "workspace"]
-        assert (pool["peak_bytes"], pool["optimal"]) == (expected, True)
+        is_proved = "streaming" in options or name not in NOT_PROVED
+        assert (pool["peak_bytes"], pool["optimal"]) == (expected, is_proved)

@@ -25,7 +25,9 @@ PAGE = ROOT / "docs/placement.md"
 def build(mod, placement: str, algorithm: str = "auto") -> usmp.AOTExecutorFactoryModule:
     fast = PoolInfoProperties(FAST_BYTES, is_internal=True)
     slow = PoolInfoProperties(read_latency_cycles=8, write_latency_cycles=8, is_internal=True)
+    # Row by row nearly all of it would be in the fast memory.
     config = {"tir.usmp.placement": placement, "tir.usmp.algorithm": algorithm}
+    config["tir.usmp.streaming"] = False
     with PassContext(config=config):
         return usmp.build(
             mod,

@@ -79,6 +79,6 @@ def test_inputs_that_are_preserved_take_ram(digits_model):
         for overlap in (False, True)
         for preserve in (False, True)
     }
-    assert sizes[False, False] == 1536
-    assert sizes[False, True] == 1536 + 64
+    assert sizes[False, False] == 1152
+    assert sizes[False, True] == 1152 + 64
     assert sizes[True, False] < sizes[True, True] <= sizes[True, False] + 64

@@ -305,7 +305,8 @@ def test_wrong_flags(refused, digits_model, flags, message):
 # ---- pools in which the digits model has no place; greedy_by_size without overlap needs 2048
 # bytes, and 27120 of constants
 
-GREEDY = ("--usmp-algorithm=greedy_by_size", "--pass-config=tir.usmp.overlap=0")
+NO_STREAMING = "--pass-config=tir.usmp.streaming=0"
+GREEDY = ("--usmp-algorithm=greedy_by_size", "--pass-config=tir.usmp.overlap=0", NO_STREAMING)
 
 TOO_SMALL = (
     "TVM USMP Error: the space available in the provided pools exceeded when trying to allocate "
@@ -373,7 +374,7 @@ def test_the_smallest_size_of_the_message_is_enough(tvmc, digits_model):
 def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, digits_model):
     """With what they may share taken off."""
     pools = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=1247"]
-    assert refused("compile", digits_model, *pools) == (
+    assert refused("compile", digits_model, *pools, NO_STREAMING) == (
         "TVM USMP Error: the space available in the provided pools exceeded when trying to "
         "allocate the buffer : conv2d (1024 bytes, alignment 16) "
         'pool "sram": size_hint_bytes=1247 No plan fits: 5 buffers together need at least 1248 '
@@ -383,7 +384,8 @@ def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, digits_m
         'which a plan fits: 1248 for pool "sram". Another pool among the candidates of the buffers '
         "may also help."
     )
-    assert tvmc("compile", digits_model, pools[0], f"{pools[1][:-4]}1248").status == 0
+    pools[1] = f"{pools[1][:-4]}1248"
+    assert tvmc("compile", digits_model, *pools, NO_STREAMING).status == 0
 
 
 def test_workspace_that_only_the_accelerator_may_access(refused, digits_model):

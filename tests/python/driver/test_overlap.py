@@ -27,7 +27,7 @@ def overlaps(pool) -> dict[str, list[str]]:
 def test_overlap_in_json_csv_and_table(tvmc, digits_model):
     pool = workspace_of(tvmc, digits_model, IO)
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
-    assert pool["peak_bytes"] == pool["lower_bound_bytes"] < pool["memory_pressure_bytes"] == 1536
+    assert pool["peak_bytes"] == pool["lower_bound_bytes"] < pool["memory_pressure_bytes"] == 1152
     rows = csv.DictReader(io.StringIO(tvmc("plan", digits_model, IO, "--format=csv").stdout))
     in_csv = {row["name"]: row["overlaps"].split() for row in rows if row["overlaps"]}
     assert in_csv == {
@@ -44,7 +44,7 @@ def test_overlap_in_json_csv_and_table(tvmc, digits_model):
     shared = by_name[output]["overlaps"][dying]["shared"]
     table = " ".join(tvmc("plan", digits_model, IO).stdout.split())
     assert f"{shared} of {by_name[dying]['size']} bytes of {dying}" in table
-    assert "(tir.usmp.overlap=0) the buffers of the pool would need at least 1536 bytes" in table
+    assert "(tir.usmp.overlap=0) the buffers of the pool would need at least 1152 bytes" in table
 
 
 def test_what_is_told_holds(tvmc, digits_model):
@@ -62,7 +62,7 @@ def test_what_is_told_holds(tvmc, digits_model):
 
 def test_without_overlap(tvmc, digits_model):
     pool = workspace_of(tvmc, digits_model, IO, NO_OVERLAP)
-    assert (pool["peak_bytes"], pool["memory_pressure_bytes"], overlaps(pool)) == (1536, 1536, {})
+    assert (pool["peak_bytes"], pool["memory_pressure_bytes"], overlaps(pool)) == (1152, 1152, {})
     table = tvmc("plan", digits_model, IO, NO_OVERLAP).stdout
     assert "overwrites" not in table
     assert "overlap" not in table

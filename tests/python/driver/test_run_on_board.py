@@ -56,7 +56,7 @@ def test_run_reports_compares_and_prints_outputs(tvmc, board_archive):
     lines = outcome.stdout.splitlines()
     assert lines[0].strip() == "Memory of the program on mps2-an385"
     assert any(
-        re.fullmatch(r"RAM: 1248 bytes of pools, 16384 of stack, \d\d of other variables", line)
+        re.fullmatch(r"RAM: 928 bytes of pools, 16384 of stack, \d\d of other variables", line)
         for line in lines
     )
     assert any(line.startswith("Flash: 27112 bytes of constant pools, ") for line in lines)
