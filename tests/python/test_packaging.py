@@ -153,7 +153,7 @@ def test_the_installed_wheel_compiles_and_runs_a_model(environment, digits_model
     archive = tmp_path / "digits.tar"
     tvmc = environment / "bin/tvmc"
     run(tvmc, "compile", digits_model, "--target=c", "-o", archive, cwd=tmp_path)
-    assert "RAM 1248 bytes" in run(tvmc, "plan", archive, cwd=tmp_path)
+    assert "RAM 928 bytes" in run(tvmc, "plan", archive, cwd=tmp_path)
     program = "import json, usmp, usmp_solver as s; print(json.dumps([usmp.__file__, s.__file__]))"
     files = json.loads(run(environment / "bin/python", "-c", program, cwd=tmp_path))
     assert all(Path(file).is_relative_to(environment) for file in files)

@@ -22,8 +22,8 @@ def ram(model, options=None, **arguments) -> dict[str, int]:
 RAM = {
     # workspace, inputs and outputs, state, all with inputs and outputs in the workspace
     "tflm_hello_world_int8": (28, 2, 0, 28),
-    "mlperf_kws_int8": (9792, 502, 0, 9792),
-    "mlperf_vww_96_int8": (36880, 27650, 0, 36880),
+    "mlperf_kws_int8": (3904, 502, 0, 4314),
+    "mlperf_vww_96_int8": (12672, 27650, 0, 27760),
     "mww_okay_nabu_v2_int8": (3873, 121, 3473, 3873),
 }
 
@@ -95,7 +95,7 @@ def test_what_would_not_fit_is_not_told(tmp_path):
 
 def test_a_compiled_model_is_three_lines_in_a_notebook(digits_model):
     assert repr(usmp.build(digits_model, module_name="digits")).splitlines() == [
-        'AOTExecutorFactoryModule "digits": RAM 1322 bytes',
-        "  pools: global_const_workspace 27112, global_workspace 1248",
+        'AOTExecutorFactoryModule "digits": RAM 1002 bytes',
+        "  pools: global_const_workspace 27112, global_workspace 928",
         "  image int8[1, 8, 8, 1] -> probabilities int8[1, 10]",
     ]

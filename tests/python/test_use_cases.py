@@ -238,7 +238,7 @@ def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path):
     pools = {"sram": "sram"}
     output = application(tmp_path / "two", data, SHARED, (first, pools), (second, pools))
     assert output == turns(*expected)
-    assert [model.size("sram") for model in (first, second)] == [1248, 9792]
+    assert [model.size("sram") for model in (first, second)] == [928, 3904]
 
 
 def test_u2_who_keeps_state_is_told(compiled, shared_model):
