@@ -36,7 +36,8 @@ def model_file(tmp_path):
 
 
 def test_summary_of_the_digits_model(tvmc, digits_model):
-    outcome = tvmc("compile", digits_model, "-o", "out.tar")
+    one_after_the_other = "--pass-config=tir.usmp.streaming=0"
+    outcome = tvmc("compile", digits_model, one_after_the_other, "-o", "out.tar")
     assert (outcome.status, outcome.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
     rows = [line for line in lines if line and set(line) != {"─"}]
