@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tvm import relax
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
@@ -288,6 +289,21 @@ def test_programs_of_boards(by_rows):
     runs = emulated.run([{"t0": image}, {"t0": image[:, ::-1].copy()}, {"t0": image}])
     first, second, third = (outputs["t9"].tobytes() for outputs in runs.outputs)
     assert first == third == expected(1) != second
+
+
+def test_parts_that_begin_later():
+    """Of `add`, not of what gives the rows, users learn that it is in the way."""
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType((24,), "int32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            part = builder.emit(relax.op.strided_slice(x, [0], [17], [22]))
+            total = builder.emit_output(relax.op.add(part, part))
+        builder.emit_func_output(total)
+    with (
+        PassContext(config={"tir.usmp.stream_inputs": "x"}),
+        pytest.raises(ValueError, match="operator add uses only a part of it, not"),
+    ):
+        usmp.build(builder.get(), "c")
 
 
 @pytest.mark.cc

@@ -45,8 +45,8 @@ def set_callbacks(entry: EntryInterface, what: str) -> list[str]:
     lines = []
     for side, tensor in _by_rows(entry):
         if side == what:
-            member = callback_member(what, tensor.c_name)
-            lines.append(f"  {what}.{member} = {member};")
+            member, function = callback_member(what, tensor.c_name), _function(what, tensor)
+            lines.append(f"  {what}.{member} = {function};")
             lines.append(f"  {what}.{context_member(tensor.c_name)} = &{_rows(what, tensor)};")
     return lines
 
@@ -74,12 +74,17 @@ def _by_rows(entry: EntryInterface) -> list[tuple[str, IOTensor]]:
     return [(what, t) for what, tensors in both for t in tensors if t.is_by_rows]
 
 
+def _function(what: str, tensor: IOTensor) -> str:
+    """The callback. Like a member, it could be another one's rows, or `read_inputs`."""
+    return callback_member(what, f"row_of_{tensor.c_name}")
+
+
 def _rows(what: str, tensor: IOTensor) -> str:
-    return f"{callback_member(what, tensor.c_name)}_rows"
+    return f"rows_of_{what[:-1]}_{tensor.c_name}"
 
 
 def _callback(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
-    name, data = callback_member(what, tensor.c_name), _DATA[what]
+    name, data = _function(what, tensor), _DATA[what]
     size = f"{entry.prefix.upper()}_{tensor.c_name.upper()}_ROW_SIZE"
     # Without a file, inputs are zeros.
     no_file = "  if (rows->file < 0) {\n    memset(destination, 0, size);\n    return 0;\n  }\n"

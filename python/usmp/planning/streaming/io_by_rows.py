@@ -74,6 +74,10 @@ def _why_whole(main: StreamedMain, memory: Memory) -> str | None:
                 return "it is copied as a whole, as where an input is also an output"
             return f"{_named(main, index)}, {_uses(index, users)}, has no loop over rows"
     maker, *readers = users
+    for index in users:
+        arguments = main.operators[index].statement.arguments
+        if any(a.memory.same_as(memory) and a.byte_offset != 0 for a in arguments):
+            return f"{_named(main, index)} uses only a part of it, not from its start"
     reads = [r for i in readers for r in main.readings[i] if r.tensor.same_as(memory)]
     if {read.reader for read in reads} != set(readers) or any(
         read.maker.step_bytes is None for read in reads
