@@ -120,8 +120,8 @@ def test_concurrent_entries_run_in_threads(io):
 @pytest.mark.parametrize("io", [False, True])
 @pytest.mark.parametrize("streaming", [False, True])
 def test_concurrent_entries_use_different_bytes(io, streaming):
-    """But for the states, which the two only share if neither writes them. Rings are in the functions
-    that an entry calls."""
+    """But for the states, which the two only share if neither writes them. Rings are in the
+    functions that an entry calls."""
     factory = build(io, streaming, concurrent=[("learn", "plain")])
     spans = {
         entry: {

@@ -14,7 +14,7 @@ from usmp.frontend.tflite.importer import import_tflite
 
 WORKSPACE_IO = {"tir.usmp.use_workspace_io": True}
 MCUNET_PEAKS = {"float": 76800, "int8": 20392}
-"""With inputs and outputs in the workspace: the image of float alone, and little beside that of int8."""
+"""With inputs and outputs in the workspace: the float image alone; little beside the int8 one."""
 
 
 def facts_of(factory, entry="main"):

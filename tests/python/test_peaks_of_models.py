@@ -19,7 +19,7 @@ PEAKS = {
     "mlperf_vww_96_float": (110976, 147456, 221184),
     "mobilenet_v1_025_128_float": (197120, 262144, 393216),
 }
-"""Bytes of the workspace by default, with operators one after the other, and without overlap, too."""
+"""Bytes of the workspace: by default, with operators one after the other, and without overlap."""
 
 NOT_PROVED = {"mlperf_kws_int8", "mlperf_resnet8_int8"}
 """Whose plans of operators that run interleaved may not be the best."""

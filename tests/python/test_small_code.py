@@ -84,7 +84,9 @@ def test_by_default_what_rarely_runs_is_merged(shared_model):
 def test_by_default_code_stays_fast_where_little_is_saved(shared_model, name):
     model = usmp.import_model(shared_model(name))
     target = "c -mcpu=cortex-m4"
-    assert usmp.build(model, target).source == build(model, "fast", target).source
+    with PassContext(config={"tir.usmp.streaming": False}):
+        by_default = usmp.build(model, target)
+    assert by_default.source == build(model, "fast", target).source
 
 
 @pytest.mark.models

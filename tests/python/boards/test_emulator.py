@@ -64,7 +64,8 @@ def test_memory_of_digits(board):
     stack = next(section for section in sections if section.name == ".stack")
     assert stack.address == board.memory(board.data_memory).base
     memory = program_memory(sections, board)
-    # For vectors weights are padded, and a depthwise convolution is not interleaved with what follows.
+    # For vectors weights are padded, and what follows a depthwise convolution is no part of its
+    # segment.
     pools, constants = (1024, 27368) if board.name == "mps3-an547" else (928, 27112)
     assert (memory.pools, memory.stack, memory.constants) == (pools, 16384, constants)
     assert memory.variables <= 64
