@@ -15,7 +15,14 @@ import usmp
 from support.accelerator_models import MATMUL, registered
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
-from support.entry_models import Entries, calls, check_entries_compute, entry_model, module_of
+from support.entry_models import (
+    WEIGHTS,
+    Entries,
+    calls,
+    check_entries_compute,
+    entry_model,
+    module_of,
+)
 from support.random_entries import draw_program
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.runtime import HostModule
@@ -25,8 +32,11 @@ pytestmark = pytest.mark.cc
 SRAM = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
 
 
-def build(io: bool = False, **arguments) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config={"tir.usmp.use_workspace_io": io}):
+def build(
+    io: bool = False, streaming: bool = True, **arguments
+) -> usmp.AOTExecutorFactoryModule:
+    config = {"tir.usmp.use_workspace_io": io, "tir.usmp.streaming": streaming}
+    with PassContext(config=config):
         return usmp.build(entry_model(), workspace_memory_pools=SRAM, **arguments)
 
 
@@ -110,21 +120,39 @@ def test_concurrent_entries_run_in_threads(io):
 
 
 @pytest.mark.parametrize("io", [False, True])
-def test_concurrent_entries_use_different_bytes(io):
-    """But for the states, which the two only share if neither writes them."""
-    factory = build(io, concurrent=[("learn", "plain")])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_concurrent_entries_use_different_bytes(io, streaming):
+    """But for the states, which the two only share if neither writes them. Rings belong to the
+    functions that an entry calls."""
+    factory = build(io, streaming, concurrent=[("learn", "plain")])
     spans = {
         entry: {
             byte
             for buffer in factory.memory_plan.buffers
-            if buffer.function == f"__tvm_{entry}__" and buffer.pool_name == "sram"
-            if str(buffer.name).startswith(f"{entry}.")
+            if buffer.pool_name == "sram" and str(buffer.name).startswith(f"{entry}.")
             for byte in range(buffer.byte_offset, buffer.byte_offset + buffer.size_bytes)
         }
         for entry in ("learn", "plain")
     }
     assert all(spans.values())
     assert not spans["learn"] & spans["plain"]
+
+
+def test_concurrent_entries_with_the_same_segment_have_rings_of_their_own():
+    def product(emit, x):
+        weights = relax.const(WEIGHTS)
+        again = emit(relax.op.matmul(emit(relax.op.matmul(x, weights)), weights))
+        return [emit(relax.op.max(again, axis=[1]))]
+
+    mod = module_of(
+        {name: ({"x": (3, 8)}, product) for name in "ab"}, {}, {"a": ["y"], "b": ["y"]}
+    )
+    factory = usmp.build(mod, workspace_memory_pools=SRAM, concurrent=[("a", "b")])
+    placed = [buffer for buffer in factory.memory_plan.buffers if buffer.pool_name == "sram"]
+    assert all(str(buffer.name).endswith("_ring") for buffer in placed)
+    assert {str(buffer.name).split(".")[0] for buffer in placed} == {"a", "b"}
+    assert len({int(buffer.byte_offset) for buffer in placed}) == len(placed) > 2
+    assert sum(int(buffer.size_bytes) for buffer in placed) == 32 * len(placed)
 
 
 # ---- instances

@@ -36,8 +36,9 @@ void tvmgen_default_operator_end(int32_t operator_index) { printf("%d> ", (int)o
 """
 
 
-def profiled(model, *arguments):
-    with PassContext(config={"tir.usmp.profile": True}):
+def profiled(model, *arguments, streaming=True):
+    config = {"tir.usmp.profile": True, "tir.usmp.streaming": streaming}
+    with PassContext(config=config):
         return usmp.build(model, *arguments)
 
 
@@ -50,7 +51,7 @@ def output(factory, main, folder, flags=SANITIZERS):
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_hooks_of_the_application_take_the_place_of_weak_ones(tmp_path, target):
     flags = SANITIZERS if target == "c" else ["-O2"]
-    factory = profiled(DIGITS, target)
+    factory = profiled(DIGITS, target, streaming=False)
     plain = output(usmp.build(DIGITS), MAIN.replace("HOOKS", ""), tmp_path / "plain")
     weak = output(factory, MAIN.replace("HOOKS", ""), tmp_path / "weak", flags)
     strong = output(factory, MAIN.replace("HOOKS", HOOKS), tmp_path / "strong", flags)
@@ -59,7 +60,8 @@ def test_hooks_of_the_application_take_the_place_of_weak_ones(tmp_path, target):
 
 
 def test_a_packed_model_has_hooks_too():
-    factory = profiled(DIGITS, "c", usmp.Executor("aot", {"interface-api": "packed"}))
+    packed = usmp.Executor("aot", {"interface-api": "packed"})
+    factory = profiled(DIGITS, "c", packed, streaming=False)
     image = {"image": np.ones((1, 8, 8, 1), np.int8)}
     expected = usmp.build(DIGITS).run(image)["probabilities"]
     np.testing.assert_array_equal(factory.run(image)["probabilities"], expected)
@@ -92,13 +94,19 @@ def _without(text, part):
 
 
 def test_the_header_lists_the_operators():
-    header = profiled(DIGITS).header
+    header = profiled(DIGITS, streaming=False).header
     assert "#define TVMGEN_DEFAULT_OPERATOR_COUNT 9\n" in header
     line = " * 3: fused_conv2d2_add, int8[1][4][4][32], int8[1][4][4][32] -> int8[1][4][4][32]\n"
     assert line in header
     assert "void tvmgen_default_operator_begin(int32_t operator_index);\n" in header
     assert "void tvmgen_default_operator_end(int32_t operator_index);\n" in header
     assert ' of entry "tell", ' in profiled(entry_model()).header
+
+
+def test_operators_that_run_interleaved_are_one():
+    header = profiled(DIGITS).header
+    assert "#define TVMGEN_DEFAULT_OPERATOR_COUNT 6\n" in header
+    assert " * 0: conv2d_to_conv2d1, int8[1][8][8][1] -> int8[1][4][4][32]\n" in header
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

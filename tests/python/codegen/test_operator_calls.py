@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
@@ -20,9 +21,14 @@ def int8(*shape):
     return OperatorTensor("int8", shape)
 
 
+def unstreamed_digits():
+    with PassContext(config={"tir.usmp.streaming": False}):
+        return usmp.build(DIGITS)
+
+
 def test_operators_of_a_model():
     """Weights and biases are no inputs; a fused addition has two."""
-    calls = operator_calls(usmp.build(DIGITS).ir_mod)
+    calls = operator_calls(unstreamed_digits().ir_mod)
     image, small, wide = int8(1, 8, 8, 16), int8(1, 4, 4, 32), int8(1, 4, 4, 64)
     assert [(call.functions, call.inputs, call.outputs) for call in calls] == [
         (["conv2d"], [int8(1, 8, 8, 1)], [image]),
@@ -38,6 +44,19 @@ def test_operators_of_a_model():
     assert {call.entry for call in calls} == {"main"}
     assert sum(call.macs for call in calls) == 399488
     assert calls[3].steps[1] == OperatorStep("add", 0)
+
+
+def test_operators_that_run_interleaved_are_one_call():
+    """It takes what the first of them takes, and gives what the last one gives."""
+    calls = operator_calls(usmp.build(DIGITS).ir_mod)
+    small = int8(1, 4, 4, 32)
+    assert [(call.functions, call.inputs, call.outputs) for call in calls[:3]] == [
+        (["conv2d_to_conv2d1"], [int8(1, 8, 8, 1)], [small]),
+        (["depthwise_conv2d_to_fused_conv2d2_add"], [small], [small]),
+        (["conv2d3_to_max_pool"], [small], [int8(1, 2, 2, 64)]),
+    ]
+    assert [call.functions for call in calls[3:]] == [["mean"], ["fully_connected"], ["softmax"]]
+    assert sum(call.macs for call in calls) == 399488
 
 
 def test_entries_follow_each_other():
@@ -81,7 +100,7 @@ def test_hand_written_operators_are_described_by_their_loops():
 
 
 def test_json_leaves_out_what_is_not_known():
-    (call, *_) = operator_calls(usmp.build(DIGITS).ir_mod)
+    (call, *_) = operator_calls(unstreamed_digits().ir_mod)
     assert call.as_json() == {
         "entry": "main",
         "functions": ["conv2d"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tvm import relax, tirx
+from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
@@ -21,8 +22,9 @@ def steps_by_name(mod):
 
 
 def test_steps_of_a_planned_model():
-    """A fused operator has the steps of both; windows are those of the model."""
-    steps = steps_by_name(usmp.build(DIGITS).ir_mod)
+    """A fused operator and a segment have the steps of both; windows are those of the model."""
+    with PassContext(config={"tir.usmp.streaming": False}):
+        steps = steps_by_name(usmp.build(DIGITS).ir_mod)
     del steps["__tvm_main__"]
     one, two = (1, 1), (2, 2)
     assert steps == {
@@ -39,6 +41,12 @@ def test_steps_of_a_planned_model():
         "fully_connected": (OperatorStep("fully_connected", 640),),
         "softmax": (OperatorStep("softmax", 0),),
     }
+    streamed = steps_by_name(usmp.build(DIGITS).ir_mod)
+    assert streamed["conv2d_to_conv2d1"] == steps["conv2d"] + steps["conv2d1"]
+    assert streamed["depthwise_conv2d_to_fused_conv2d2_add"] == (
+        *steps["depthwise_conv2d"],
+        *steps["fused_conv2d2_add"],
+    )
 
 
 def test_a_fused_float_operator_has_the_names_of_what_it_is_made_of():

@@ -161,8 +161,8 @@ def test_one_step_closer_changes_outputs():
 
 @pytest.mark.parametrize("name", ["depthwise_conv2d", "max_pool", "mean", "fully_connected"])
 def test_distances_of_a_models_operators(digits_model, name):
-    """Operators as they are lowered."""
-    with tvm.transform.PassContext(opt_level=3):
+    """Operators as they are lowered, none interleaved with another."""
+    with tvm.transform.PassContext(opt_level=3, config={"tir.usmp.streaming": False}):
         factory = usmp.build(usmp.import_model(str(digits_model)), target="c")
     func = factory.ir_mod[name]
     views = {stmt.data: stmt.buffer for stmt in nodes_of(func.body, tirx.DeclBuffer)}
