@@ -28,7 +28,7 @@ host = profile_on_host(for_host.files(), for_host.metadata["modules"]["default"]
 board = profile_on_board(for_board.files(), for_board.metadata["modules"]["default"], BOARD, IMAGE)
 for here, there in zip(host.operators, board.operators, strict=True):
     print(
-        f"{' + '.join(here.kinds):22} {here.macs:7} MACs {here.cost:9.0f} {host.unit} "
+        f"{' + '.join(here.kinds):40} {here.macs:7} MACs {here.cost:9.0f} {host.unit} "
         f"{there.cost:9.0f} {board.unit}"
     )
 slowest = max(board.operators, key=lambda operator: operator.cost)

@@ -48,7 +48,7 @@ def test_in_python_by_tvmc_and_in_a_program(folder):
     done = subprocess.run(
         [sys.executable, "use.py"], check=True, capture_output=True, text=True, cwd=folder
     )
-    assert "global_workspace 1280 False" in done.stdout.splitlines()
+    assert "global_workspace 928 False" in done.stdout.splitlines()
 
 
 def test_the_attributes_of_a_buffer_exist():
@@ -83,4 +83,4 @@ def test_in_cpp_on_a_model(compiled, digits_model):
     with tvm.transform.PassContext(config={"tir.usmp.custom_algorithm": "first_fit"}):
         plan = usmp.build(digits_model).memory_plan
     pools = {str(use.pool_name): use.peak_bytes for use in pool_usage(plan)}
-    assert pools == {"global_workspace": 2048, "global_const_workspace": 27112}
+    assert pools == {"global_workspace": 1408, "global_const_workspace": 27112}

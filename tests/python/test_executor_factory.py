@@ -39,7 +39,7 @@ class Texts(HTMLParser):
 
 def test_summary_is_what_tvmc_prints(factory):
     assert factory.summary() == summary_text(lambda console: print_summary(factory, console))
-    assert "RAM 1322 bytes" in factory.summary()
+    assert "RAM 1002 bytes" in factory.summary()
 
 
 def test_summary_is_text_in_a_notebook_and_on_a_terminal(factory, monkeypatch):
@@ -54,9 +54,9 @@ def test_html_has_the_pools_and_the_tensors(factory):
     page = Texts(factory._repr_html_())
     cells = [text for text in page.texts if text.strip()]
     assert cells == [
-        *("digits", ": RAM 1322 bytes (auto)"),
+        *("digits", ": RAM 1002 bytes (auto)"),
         *("pool", "kind", "peak bytes", "lower bound", "optimal"),
-        *("global_workspace", "workspace", "1248", "1248", "yes"),
+        *("global_workspace", "workspace", "928", "928", "yes"),
         *("global_const_workspace", "constant", "27112", "27112", "yes"),
         *("Inputs: ", "image int8[1, 8, 8, 1]", "Outputs: ", "probabilities int8[1, 10]"),
     ]
@@ -65,8 +65,8 @@ def test_html_has_the_pools_and_the_tensors(factory):
 def test_entries_are_shown():
     factory = usmp.build(entry_model())
     assert repr(factory) == (
-        'AOTExecutorFactoryModule "default": RAM 365 bytes\n'
-        "  pools: global_const_workspace 288, global_workspace 161\n"
+        'AOTExecutorFactoryModule "default": RAM 301 bytes\n'
+        "  pools: global_const_workspace 288, global_workspace 97\n"
         "  learn: x float32[1, 8] -> y float32[1, 8]\n"
         "  tell: x float32[1, 8] -> y float32[1, 8]\n"
         "  plain: x float32[3, 8] -> y float32[3, 8], largest float32[3]"

@@ -133,14 +133,14 @@ def test_archive(tvmc, digits_archive):
                 "states": [],
                 "pools": [
                     {"name": "global_const_workspace", "kind": "constant", "bytes": 27112},
-                    {"name": "global_workspace", "kind": "workspace", "bytes": 1248},
+                    {"name": "global_workspace", "kind": "workspace", "bytes": 928},
                 ],
                 "state_size_bytes": 0,
             }
         ],
     }
     lines = [line.split() for line in tvmc("info", digits_archive).stdout.splitlines()]
-    assert ["global_workspace", "workspace", "1248"] in lines
+    assert ["global_workspace", "workspace", "928"] in lines
 
 
 def test_archive_of_several_models(tvmc):
