@@ -32,9 +32,7 @@ pytestmark = pytest.mark.cc
 SRAM = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
 
 
-def build(
-    io: bool = False, streaming: bool = True, **arguments
-) -> usmp.AOTExecutorFactoryModule:
+def build(io: bool = False, streaming: bool = True, **arguments) -> usmp.AOTExecutorFactoryModule:
     config = {"tir.usmp.use_workspace_io": io, "tir.usmp.streaming": streaming}
     with PassContext(config=config):
         return usmp.build(entry_model(), workspace_memory_pools=SRAM, **arguments)
@@ -144,9 +142,7 @@ def test_concurrent_entries_with_the_same_segment_have_rings_of_their_own():
         again = emit(relax.op.matmul(emit(relax.op.matmul(x, weights)), weights))
         return [emit(relax.op.max(again, axis=[1]))]
 
-    mod = module_of(
-        {name: ({"x": (3, 8)}, product) for name in "ab"}, {}, {"a": ["y"], "b": ["y"]}
-    )
+    mod = module_of({name: ({"x": (3, 8)}, product) for name in "ab"}, {}, {"a": ["y"], "b": ["y"]})
     factory = usmp.build(mod, workspace_memory_pools=SRAM, concurrent=[("a", "b")])
     placed = [buffer for buffer in factory.memory_plan.buffers if buffer.pool_name == "sram"]
     assert all(str(buffer.name).endswith("_ring") for buffer in placed)
