@@ -47,6 +47,8 @@ U3 = """
     --usmp-parameter-pool-itcm= "target=c;size=5000" # Here the size is more of a hint
     --usmp-parameter-pool-flash= "target=c,accel"
 """
+U3_SMALL = U3.replace("size=1000", "size=600")
+"""For the digits model, all of whose workspace fits in 1000 bytes."""
 
 RUNS = 4
 
@@ -315,7 +317,7 @@ NAMES = {pool: pool for pool in ("dtcm", "sram", "itcm", "flash")}
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("digits", U3), ("mlperf_resnet8_int8", U3), (STATEFUL, U3.replace('= "', '="'))],
+    [("digits", U3_SMALL), ("mlperf_resnet8_int8", U3), (STATEFUL, U3.replace('= "', '="'))],
     ids=["digits", "mlperf_resnet8_int8", f"{STATEFUL}-without-blank"],
 )
 def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path, name, line):
@@ -332,7 +334,7 @@ def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path,
 @pytest.mark.cc
 def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, digits_model, tmp_path):
     expected = alone(digits_model)
-    inside = re.sub(r'= "(.*?)"', r'="\1;internal"', U3)
+    inside = re.sub(r'= "(.*?)"', r'="\1;internal"', U3_SMALL)
     model = compiled(inside, digits_model)
     data = b"".join(random_inputs(model))
     assert cut(application(tmp_path / "inside", data, "", (model, {}))) == expected
