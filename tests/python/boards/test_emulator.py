@@ -69,7 +69,8 @@ def test_memory_of_digits(board):
     pools, constants = (1024, 27368) if board.name == "mps3-an547" else (928, 27112)
     assert (memory.pools, memory.stack, memory.constants) == (pools, 16384, constants)
     assert memory.variables <= 64
-    assert memory.code <= 20 << 10
+    # A segment is one function; operators one after the other take 18712.
+    assert memory.code <= (23 if board.name == "riscv32-virt" else 20) << 10
 
 
 def test_inputs_and_outputs_of_the_program(digits_model):
