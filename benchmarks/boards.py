@@ -2,7 +2,7 @@
 
     python benchmarks/boards.py MODEL.tflite ...
 
-Each model is compiled for each board, built with -O2 by the board's compiler, and run on random
+Each model is compiled for each board, its operators one after the other, built with -O2 by the board's compiler, and run on random
 inputs in QEMU; outputs are compared with TFLite Micro's. All numbers are exact: instructions are
 counted by the emulator, bytes are those of the ELF file and of the painted stack. "code" is
 everything in flash but constant pools: the model, the start-up code, semihosting and the C
@@ -20,6 +20,7 @@ from random_inputs import random_inputs
 from rich.console import Console
 from rich.table import Table
 from tflite_micro.python.tflite_micro import runtime
+from tvm.ir.transform import PassContext
 
 import usmp
 from usmp.boards.board import BOARDS, Board
@@ -45,7 +46,8 @@ def main(paths: list[str]) -> None:
 
 def measured(path: Path, mod: object, board: Board) -> list[str]:
     """The cells of one model on one board."""
-    factory = usmp.build(mod, board=board)
+    with PassContext(config={"tir.usmp.streaming": False}):
+        factory = usmp.build(mod, board=board)
     fast, small = (program(factory, board, option) for option in ("-O2", "-Os"))
     inputs = random_inputs(factory)
     runs = fast.run([inputs])

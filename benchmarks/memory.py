@@ -37,6 +37,10 @@ ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts", "hill_climb", "auto")
 ARENA_BYTES = 16 << 20
 
 
+ONE_AFTER_THE_OTHER = {"tir.usmp.use_workspace_io": True, "tir.usmp.streaming": False}
+"""Of the operators, so that all algorithms place the same buffers."""
+
+
 def main(arguments: list[str]) -> None:
     """Print one of the tables."""
     if arguments[:1] == ["--proofs"]:
@@ -79,7 +83,7 @@ def searched_plan(path: str) -> tuple[MemoryPlan, float]:
         yield go_on
         seconds += time.process_time() - start
 
-    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.algorithm": "auto"}
+    config = {**ONE_AFTER_THE_OTHER, "tir.usmp.algorithm": "auto"}
     with PassContext(opt_level=3, config=config), watched(timed):
         plan = usmp.build(usmp.import_model(path)).memory_plan
     return plan, seconds
@@ -106,7 +110,7 @@ def print_peaks(paths: list[str]) -> None:
 
 def planned_bytes(path: str, algorithm: str) -> tuple[int, int]:
     """Peak of the workspace, and what is proved of it: no plan has a lower one."""
-    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.algorithm": algorithm}
+    config = {**ONE_AFTER_THE_OTHER, "tir.usmp.algorithm": algorithm}
     with PassContext(opt_level=3, config=config):
         factory = usmp.build(usmp.import_model(path))
     plan = factory.memory_plan

@@ -25,6 +25,7 @@ from random_inputs import random_inputs
 from rich.console import Console
 from rich.table import Table
 from tflite_micro.python.tflite_micro import runtime
+from tvm.ir.transform import PassContext
 
 import usmp
 from usmp.runtime.host import build_shared_library
@@ -60,7 +61,8 @@ def main() -> None:
 
 def measured(path: Path, flags: list[str]) -> tuple[bool, dict[str, float]]:
     """Whether our outputs are those of TFLite Micro, and microseconds of a run by name."""
-    factory = usmp.build(usmp.import_model(path))
+    with PassContext(config={"tir.usmp.streaming": False}):
+        factory = usmp.build(usmp.import_model(path))
     inputs = random_inputs(factory)
     micro = runtime.Interpreter.from_bytes(path.read_bytes(), arena_size=ARENA_BYTES)
     litert = {name: _litert(path, resolver, inputs) for name, resolver in LITERT.items()}

@@ -358,7 +358,7 @@ def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, di
 def test_u3_the_sections_of_a_microcontroller(compiled, digits_model, tmp_path):
     """Every pool is where the linker script looks for it, and takes as many bytes as planned."""
     require("arm-none-eabi-gcc")
-    model = compiled(U3, digits_model)
+    model = compiled(U3_SMALL, digits_model)
     (tmp_path / "header").mkdir()
     header = model.files["codegen/host/include/tvmgen_my_model.h"]
     (tmp_path / "header/tvmgen_my_model.h").write_bytes(header)
