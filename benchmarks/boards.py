@@ -2,9 +2,10 @@
 
     python benchmarks/boards.py MODEL.tflite ...
 
-Each model is compiled for each board, its operators one after the other, built with -O2 by the board's compiler, and run on random
-inputs in QEMU; outputs are compared with TFLite Micro's. All numbers are exact: instructions are
-counted by the emulator, bytes are those of the ELF file and of the painted stack. "code" is
+Each model is compiled for each board, its operators one after the other, built with -O2 by the
+board's compiler, and run on random inputs in QEMU; outputs are compared with TFLite Micro's. All
+numbers are exact: instructions are counted by the emulator, bytes are those of the ELF file and of
+the painted stack. "code" is
 everything in flash but constant pools: the model, the start-up code, semihosting and the C
 library; "-Os" the same built for size.
 """

@@ -37,7 +37,7 @@ def first_column(section):
 
 def test_every_step_exists():
     steps = [name for name in first_column("The steps") if "." in name]
-    assert len(steps) == 12
+    assert len(steps) == 13
     for step in steps:
         room, name = step.split(".")
         assert hasattr({"transform": transform, "analysis": analysis}.get(room, algorithms), name)
@@ -54,6 +54,7 @@ def test_every_annotation_and_algorithm_is_there():
         attributes.OUTPUT_TENSOR_ATTR,
         attributes.STATE_BYTES_ATTR,
         attributes.STATE_TENSOR_ATTR,
+        attributes.STREAMED_TENSOR_ATTR,
     }
     assert set(first_column("Annotations of an AllocBuffer")) == annotations
     listed = first_column("Algorithms")
