@@ -70,6 +70,8 @@ def heads(net: Network, x: relax.Expr) -> relax.Expr:
 
 
 def built(mod: tvm.IRModule, **options):
+    """With one operator after the other."""
+    options = {"streaming": False, **options}
     with PassContext(opt_level=3, config={f"tir.usmp.{k}": v for k, v in options.items()}):
         return usmp.build(mod)
 
