@@ -146,7 +146,7 @@ def test_nothing_promises_that_memory_differs(shared_model, name, streaming):
     # Of a parameter or a call.
     assert re.findall(r"(?<!!)noalias", text) == []
     if not streaming:
-        # Of loops whose addresses LLVM compares before it runs them on vectors, it notes the scopes.
+        # LLVM notes scopes of loops whose addresses it compares before it runs them on vectors.
         assert "alias.scope" not in text
 
 
