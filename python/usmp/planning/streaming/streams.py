@@ -118,16 +118,13 @@ class BestStreamed:
     mod
         the module; the one without segments if none of the others takes less. If no plan fits, it
         is the first choice of segments.
-    peaks
-        of its plan; None if none is known.
     unstreamed_peaks
-        of the module without segments.
+        of the plan without segments; None if there is none.
     bound_bytes
         see `Segmentations`.
     """
 
     mod: IRModule
-    peaks: Sequence[int] | None
     unstreamed_peaks: Sequence[int] | None
     bound_bytes: int | None
 
@@ -143,7 +140,7 @@ def best_streamed(
     taken, least = mod, unstreamed
     if streams_io(mod[MAIN_FUNCTION_NAME]):
         # As they are, tensors that are given or taken by rows would be there as a whole.
-        taken, least = found.modules[0].mod, None
+        least = None
     for candidate in found.modules:
         if least is not None and len(least) == 1 and candidate.live_bytes >= sum(least):
             continue
@@ -153,7 +150,7 @@ def best_streamed(
     if least is None:
         # None fits: what lacks for the one that takes the least is what users have to know.
         taken = found.modules[0].mod
-    return BestStreamed(taken, least, unstreamed, found.bound_bytes)
+    return BestStreamed(taken, unstreamed, found.bound_bytes)
 
 
 def with_all_segments(
