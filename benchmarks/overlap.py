@@ -6,8 +6,10 @@
 Peak workspace bytes, inputs and outputs counted (`tir.usmp.use_workspace_io`): without
 `tir.usmp.overlap` and `tir.usmp.streaming`, with the first, and with both, as by default. Beside
 these the lower bound of the last plan, what no choice of operators that run interleaved takes less
-than, and what TFLite Micro's interpreter reports for the same file: all of its arena, and the
-tensors in it ("head"). The last line is the geometric mean of all bytes, divided by the arena.
+than; the peak if the application gives the inputs row by row, where they can be given so; and what
+TFLite Micro's interpreter reports for the same file: all of its arena, and the tensors in it
+("head"). The last line is the geometric mean of all bytes, divided by the arena, with inputs as a
+whole where they cannot be given by rows.
 
 With --speed: CPU time of one run of the C with overlap, divided by that of the C without, operators
 one after the other. Both run in turn in one process, each first in every other pair of runs; the
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import geometric_mean, median
 
@@ -53,13 +56,34 @@ def main() -> None:
 
 
 def built(
-    mod: IRModule, executor: Executor, overlap: bool, streaming: bool = False, target: str = "c"
+    mod: IRModule,
+    executor: Executor,
+    overlap: bool,
+    streaming: bool = False,
+    target: str = "c",
+    stream_inputs: Sequence[str] = (),
 ) -> usmp.AOTExecutorFactoryModule:
-    """The model with inputs and outputs in its workspace."""
-    options = {"use_workspace_io": True, "overlap": overlap, "streaming": streaming}
+    """The model with inputs and outputs in its workspace, but for inputs by rows."""
+    options = {
+        "use_workspace_io": True,
+        "overlap": overlap,
+        "streaming": streaming,
+        "stream_inputs": list(stream_inputs),
+    }
     config = {f"tir.usmp.{name}": value for name, value in options.items()}
     with PassContext(opt_level=3, config=config):
         return usmp.build(mod, target, executor=executor)
+
+
+def by_rows(mod: IRModule, executor: Executor, target: str, names: Sequence[str]) -> int | None:
+    """Peak bytes with inputs by rows; None if an operator needs more of them than some rows."""
+    try:
+        factory = built(mod, executor, True, True, target, names)
+    except ValueError as error:
+        if "leave it out of tir.usmp.stream_inputs" not in str(error):
+            raise
+        return None
+    return factory.interface.workspace_size_bytes
 
 
 def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
@@ -67,8 +91,8 @@ def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
     title = f"Peak workspace bytes, buffers aligned to {executor.workspace_byte_alignment}"
     table = Table(title=title, title_justify="left")
     theirs = ("TFLM arena", "TFLM tensors")
-    ours = ("no overlap", "overlap", "interleaved", "lower bound", "optimal", "no choice below")
-    for heading in ("model", *theirs, *ours):
+    ours = ("no overlap", "overlap", "interleaved", "lower bound", "optimal")
+    for heading in ("model", *theirs, *ours, "no choice below", "input by rows"):
         table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
     ratios: list[list[float]] = []
     for path in paths:
@@ -83,7 +107,9 @@ def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
         streaming = factories[-1].metadata["modules"]["default"]["memory"].get("streaming", {})
         arena, head = tflite_micro_bytes(path) if path.suffix == ".tflite" else (None, "")
         peaks = [factory.interface.workspace_size_bytes for factory in factories]
-        ratios += [[peak / arena for peak in peaks]] if arena else []
+        names = [str(tensor.info.name) for tensor in factories[-1].interface.inputs]
+        rows = by_rows(mod, executor, target, names)
+        ratios += [[bytes_ / arena for bytes_ in (*peaks, rows or peaks[-1])]] if arena else []
         table.add_row(
             path.stem,
             str(arena or ""),
@@ -92,11 +118,13 @@ def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
             str(sum(bound.lower_bound_bytes for bound in bounds)),
             "yes" if all(bound.optimal for bound in bounds) else "unknown",
             str(streaming.get("least_live_bytes", "")),
+            str(rows or ""),
         )
     if ratios:
         means = [geometric_mean(column) for column in zip(*ratios, strict=True)]
-        table.add_row("geometric mean / arena", "", "", *(f"{mean:.2f}" for mean in means))
-    Console(width=140).print(table)
+        *means, with_rows = (f"{mean:.2f}" for mean in means)
+        table.add_row("geometric mean / arena", "", "", *means, "", "", "", with_rows)
+    Console(width=150).print(table)
 
 
 def print_times(paths: list[Path], executor: Executor, flags: list[str]) -> None:

@@ -333,7 +333,9 @@ def _rings(
 
 def _most_moved(made: Values, first: Values, places: int, row: int) -> int:
     """The most parts by which a ring with so many places can move."""
-    slack = int((first - np.maximum(made - places + 1, 0)).min()) + 1
+    # Before it is full, a ring does not move.
+    full = made >= places
+    slack = places + int((first - made)[full].min(initial=0))
     tried = {places, slack, slack * 2, row, row * 2, *range(1, 4)}
     possible = sorted((t for t in tried if 0 < t <= places), reverse=True)
     found: int = next(m for m in possible if (front(made, places, m) <= first).all())

@@ -71,7 +71,7 @@ def _why_whole(main: StreamedMain, memory: Memory) -> str | None:
     for index in range(start, stop):
         if main.operators[index].loop is None:
             if _copies(main, index):
-                return "it is copied as a whole, as where an input is also an output"
+                return "it is copied as a whole, to an output or to a window that is kept"
             return f"{_named(main, index)}, {_uses(index, users)}, has no loop over rows"
     maker, *readers = users
     for index in users:

@@ -19,6 +19,9 @@ Interval: TypeAlias = tuple[int, int]
 _MOST_OPERATORS = 48
 """Of a segment."""
 
+_LENGTHS = (4, 8, 16)
+"""Of segments that are looked at before longer ones."""
+
 _HIGH = 0.8
 """Of the bound: operators that take more may be worth streaming."""
 
@@ -203,27 +206,33 @@ def _least(count: int, cost: Callable[[int, int], float]) -> float:
     """The least that the dearest of some segments costs.
 
     Segments only lower it that have an operator that costs more by itself, so that those of others
-    are not looked at; short ones first, as long as there may be time for all.
+    are not looked at; short ones first, of all operators that cost too much, as long as there may
+    be time for all.
     """
     alone = [cost(index, index + 1) for index in range(count)]
     least = max(alone, default=0.0)
-    while True:
-        before = least
-        dear = [index for index in range(count) if alone[index] >= least]
-        for length in range(2, count + 1):
-            for start in range(count - length + 1):
-                if _has_any(dear, start, start + length):
-                    cost(start, start + length)
-        least = _least_with(count, cost, dear)
-        if least == before:
-            return least
+    for longest in (*(length for length in _LENGTHS if length < count), count):
+        while True:
+            before = least
+            dear = [index for index in range(count) if alone[index] >= least]
+            for length in range(2, longest + 1):
+                for start in range(count - length + 1):
+                    if _has_any(dear, start, start + length):
+                        cost(start, start + length)
+            least = _least_with(count, cost, dear, longest)
+            if least == before:
+                break
+    return least
 
 
-def _least_with(count: int, cost: Callable[[int, int], float], dear: Sequence[int]) -> float:
-    """The same, if all segments of several operators have one of these."""
+def _least_with(
+    count: int, cost: Callable[[int, int], float], dear: Sequence[int], longest: int
+) -> float:
+    """The same, if all segments of several operators have one of these, and no more operators than
+    `longest`."""
     best = [0.0] + [inf] * count
     for stop in range(1, count + 1):
-        for start in range(stop - 1, -1, -1):
+        for start in range(stop - 1, max(stop - longest, 0) - 1, -1):
             if best[start] < best[stop] and (stop - start == 1 or _has_any(dear, start, stop)):
                 best[stop] = min(best[stop], max(best[start], cost(start, stop)))
     return best[count]

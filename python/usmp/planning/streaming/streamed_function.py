@@ -183,23 +183,34 @@ class _Builder:
             run = tirx.min(run, _int(timing.runs - 1))
         return run
 
-    def _front(self, place: _Kept) -> tirx.Expr:
-        """The first element that a ring has, after what its operator makes now."""
-        ring, timing = place.ring, place.maker
-        assert ring is not None and timing is not None
-        if place.made is None or place.late is None:
-            latest = self._latest_run(timing)
-        else:
-            columns = timing.columns
-            assert columns is not None
-            # The parts of this run, or -1 before the first.
-            since = tirx.max(self.column + place.late + columns.period, _int(0))
-            part = tirx.min(_quotient(since, columns.period) - 1, _int(columns.parts - 1))
-            latest = place.made + part
+    def _front(self, place: _Kept, made: tirx.Expr | None) -> tirx.Expr:
+        """The first element that a ring has, after what its operator makes now.
+
+        Parameters
+        ----------
+        made
+            the part that is made now, if it is known.
+        """
+        ring = place.ring
+        assert ring is not None
+        latest = self._latest_part(place) if made is None else made
         lacking = latest + (ring.moved - ring.places)
         if ring.places > ring.moved or place.made is not None:
             lacking = tirx.max(lacking, _int(0))
         return self._simplified(_quotient(lacking, ring.moved) * (ring.moved * place.part))
+
+    def _latest_part(self, place: _Kept) -> tirx.Expr:
+        """The part of a ring that is made in this tick or column, or the last one before."""
+        timing = place.maker
+        assert timing is not None
+        if place.made is None or place.late is None:
+            return self._latest_run(timing)
+        columns = timing.columns
+        assert columns is not None
+        # The parts of this run, or -1 before the first.
+        since = tirx.max(self.column + place.late + columns.period, _int(0))
+        part = tirx.min(_quotient(since, columns.period) - 1, _int(columns.parts - 1))
+        return place.made + part
 
     def _stage(self, operator: MainOperator, timing: Timing) -> tirx.Stmt:
         """What an operator does in a tick, or in a column of it."""
@@ -254,7 +265,11 @@ class _Builder:
         made = [place for index, place in places.items() if index in loop.writes]
         statements += [_move(place, latest) for place in made if place.ring and _moves(place.ring)]
         kept = {id(place): place for place in places.values()}
-        statements += [tirx.Bind(front, self._front(kept[key])) for key, front in fronts.items()]
+        own = {id(place) for place in made}
+        statements += [
+            tirx.Bind(front, self._front(kept[key], latest if key in own else None))
+            for key, front in fronts.items()
+        ]
         if elements.before:
             statements.append(tirx.IfThenElse(is_first, sequence(elements.before), None))
         statements += _steps(loop, timing, elements, run, part)

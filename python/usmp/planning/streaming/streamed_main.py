@@ -48,13 +48,13 @@ _STAYS = (
 """Annotations of allocations that are no tensors between operators."""
 
 
-_INSTRUCTIONS_BY_BYTE = 10
+_INSTRUCTIONS_BY_BYTE = 7
 """Of the operators, for each byte that may move beside those that rows move."""
 
 _MOST_PERCENT = 5
 """More instructions that columns may take, about: of those of the operators."""
 
-_MOST_PERCENT_OF_ALL = 1
+_MOST_PERCENT_OF_ALL = 2
 """The same, of those of all operators; the greater number holds."""
 
 _MOST_PERCENT_IO = 8
@@ -397,9 +397,22 @@ class StreamedMain:
 
     def _is_inside(self, memory: Memory, start: int, stop: int) -> bool:
         """Whether it is a tensor that only these operators use, in ways that are known."""
-        users = self.users[memory]
-        is_inside = memory in self._between and start <= users[0] and users[-1] < stop
-        return is_inside and all(_knows(self.operators[index], memory) for index in users)
+        if memory not in self._between:
+            return False
+        # Also what does not read it needs it to be there.
+        called_with = self._called_with[memory]
+        is_inside = start <= called_with[0] and called_with[-1] < stop
+        return is_inside and all(_knows(self.operators[i], memory) for i in self.users[memory])
+
+    @cached_property
+    def _called_with(self) -> Mapping[Memory, list[int]]:
+        """The operators that access a memory or are called with it."""
+        found: dict[Memory, list[int]] = {}
+        for index, operator in enumerate(self.operators):
+            passed = (argument.memory for argument in operator.statement.arguments)
+            for memory in dict.fromkeys([*operator.statement.spans, *passed]):
+                found.setdefault(memory, []).append(index)
+        return found
 
 
 def streamed_main(

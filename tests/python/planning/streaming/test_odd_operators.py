@@ -52,6 +52,26 @@ def result(mod: IRModule) -> list[int | None]:
     return y
 
 
+def test_a_tensor_that_an_operator_is_called_with_and_does_not_read():
+    """As where x - x is known to be 0: it has to be there, though in no place of its own."""
+    zeros = operator(
+        "zeros",
+        [("p", 32, "int8"), ("b", 32, "int8"), ("q", 32, "int8")],
+        """
+    for i in range(8):
+        for j in range(4):
+            Q[i * 4 + j] = B[i * 4 + j]
+    """,
+    )
+    main = main_function(
+        [("x", "int8"), ("y", "int8")], TENSORS, ["window x a", "window a b", "zeros a b y"]
+    )
+    mod = module(WINDOW, zeros, main)
+    streamed = StreamOperators([(0, 2)])(mod)
+    assert tirx.analysis.verify_well_formed(streamed)
+    assert result(streamed) == result(mod)
+
+
 def check(mod: IRModule) -> IRModule:
     """Interleave all three, and look whether they compute the same."""
     streamed = StreamOperators([(0, 3)])(mod)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 from random import Random
 
 import pytest
@@ -54,6 +55,21 @@ def test_short_segments_are_looked_at_first():
     known: set[tuple[int, int]] = set()
     assert _least(12, cost) == 10
     assert lengths == sorted(lengths)
+
+
+def test_long_segments_of_one_operator_leave_time_for_others():
+    work, known = 0, {}
+
+    def cost(start, stop):
+        nonlocal work
+        if stop - start == 1:
+            return {2: 100, 50: 90}.get(start, 5)
+        if (start, stop) not in known:
+            work += stop - start
+            known[start, stop] = 10 if work < 3000 else inf
+        return known[start, stop]
+
+    assert _least(60, cost) == 10
 
 
 def _windows(rows):
