@@ -124,7 +124,7 @@ def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
         means = [geometric_mean(column) for column in zip(*ratios, strict=True)]
         *means, with_rows = (f"{mean:.2f}" for mean in means)
         table.add_row("geometric mean / arena", "", "", *means, "", "", "", with_rows)
-    Console(width=150).print(table)
+    Console(width=170).print(table)
 
 
 def print_times(paths: list[Path], executor: Executor, flags: list[str]) -> None:

@@ -15,7 +15,7 @@ PEAKS = {
     "mlperf_vww_96_int8": (27760, 36880, 55296),
     "mcunet_vww_int8": (76800, 76800, 96000),
     "mlperf_ad01_float": (3040, 3040, 3072),
-    "mlperf_resnet8_float": (58112, 131072, 196608),
+    "mlperf_resnet8_float": (45888, 131072, 196608),
     "mlperf_vww_96_float": (110976, 147456, 221184),
     "mobilenet_v1_025_128_float": (197120, 262144, 393216),
 }
