@@ -48,7 +48,7 @@ class Module:
 # CHECK-NEXT:             T.attr("tvmgen_copy_words", "usmp.tensor_intrin", T.call_pure_extern("int32", "tvmgen_copy_words", between_ring[0], between_ring[16], 32))
 # CHECK-NEXT:             for i in range(32):
 # CHECK-NEXT:                 between_ring[i] = between_ring[i + 16]
-# CHECK-NEXT:         front: T.let[T.int32] = T.max(tick - 2, 0) * 16
+# CHECK-NEXT:         front: T.let[T.int32] = T.max(run - 2, 0) * 16
 # CHECK-NEXT:         y: T.let[T.int32] = run
 # CHECK-NEXT:         for x in range(16):
 # CHECK-NEXT:             between_ring[y * 16 + x - front] = a[y * 16 + x] * T.int8(2)

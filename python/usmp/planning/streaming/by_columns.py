@@ -122,9 +122,10 @@ def by_columns(
     start: int,
     rows: Interleaving,
     sizes: Mapping[Memory, int],
-    spare_bytes: int,
-) -> Interleaving | None:
-    """The same interleaving by columns; None if no operator has any.
+    spare_bytes: Sequence[int],
+) -> list[Interleaving]:
+    """The same interleaving by columns, for each of some numbers of bytes; empty if no operator has
+    any.
 
     Parameters
     ----------
@@ -151,35 +152,35 @@ def by_columns(
         for loop, timing, sizes_made in zip(loops, rows.timings, made, strict=True)
     ]
     if all(operator.number == 1 for operator in operators):
-        return None
+        return []
     edges = [_edge(operators, read, start, made) for read in readings]
     found = [
         made_so
         for columns in _all_columns(operators, edges)
-        if (made_so := _interleaving(rows, operators, edges, columns, sizes, spare_bytes))
+        if (made_so := _interleavings(rows, operators, edges, columns, sizes, spare_bytes))
     ]
-    return min(found, key=lambda one: _kept_bytes(one, sizes), default=None)
+    return [min(ways, key=lambda one: _kept_bytes(one, sizes)) for ways in zip(*found, strict=True)]
 
 
 def _kept_bytes(found: Interleaving, sizes: Mapping[Memory, int]) -> int:
     return sum(found.rings[t].size_bytes if t in found.rings else sizes[t] for t in sizes)
 
 
-def _interleaving(
+def _interleavings(
     rows: Interleaving,
     operators: Sequence[Parts],
     edges: Sequence[_Edge],
     columns: Sequence[Columns],
     sizes: Mapping[Memory, int],
-    spare_bytes: int,
-) -> Interleaving | None:
-    """The operators by these columns; None if they cannot run so."""
+    spare_bytes: Sequence[int],
+) -> list[Interleaving]:
+    """The operators by these columns; nothing if they cannot run so."""
     if any(column.number > 1 for column in columns):
-        return None
+        return []
     width = max(column.end for column in columns)
     if width > 2 * max(operator.number for operator in operators):
         # Rates that do not fit: most ticks would do nothing.
-        return None
+        return []
     ticks = [
         operator.ticks(column, width) for operator, column in zip(operators, columns, strict=True)
     ]
@@ -190,13 +191,16 @@ def _interleaving(
             by_rows = rows.rings.get(tensor)
             most = sizes[tensor] if by_rows is None else by_rows.size_bytes
             choices[tensor] = _rings(ticks, of_tensor, operators, most)
-    rings = _within(choices, operators, edges, spare_bytes)
-    small = {tensor: ring for tensor, ring in rings.items() if ring.size_bytes < sizes[tensor]}
     timings = [
         replace(timing, columns=column)
         for timing, column in zip(rows.timings, columns, strict=True)
     ]
-    return Interleaving(timings, small, rows.ticks, width)
+    found = []
+    for spare in spare_bytes:
+        rings = _within(choices, operators, edges, spare)
+        small = {tensor: ring for tensor, ring in rings.items() if ring.size_bytes < sizes[tensor]}
+        found.append(Interleaving(timings, small, rows.ticks, width))
+    return found
 
 
 def _edge(

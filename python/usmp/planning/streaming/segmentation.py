@@ -22,7 +22,7 @@ _MOST_OPERATORS = 48
 _LENGTHS = (4, 8, 16)
 """Of segments that are looked at before longer ones."""
 
-_HIGH = 0.8
+_HIGH = 0.7
 """Of the bound: operators that take more may be worth streaming."""
 
 _MOST_WORK = 24_000

@@ -48,8 +48,9 @@ _STAYS = (
 """Annotations of allocations that are no tensors between operators."""
 
 
-_INSTRUCTIONS_BY_BYTE = 7
-"""Of the operators, for each byte that may move beside those that rows move."""
+_INSTRUCTIONS_BY_BYTE = (7, 14, 28, 56)
+"""Of the operators, for each byte that may move beside those that rows move: the first by which
+columns are fast."""
 
 _MOST_PERCENT = 5
 """More instructions that columns may take, about: of those of the operators."""
@@ -261,7 +262,8 @@ class StreamedMain:
         return {} if allocation is None else allocation.annotations
 
     def with_columns(self, start: int, stop: int) -> Segment | None:
-        """The same segment run by columns, whatever that takes; None if it has none."""
+        """The same segment run by columns, in the smallest rings by which that is fast, or else
+        whatever it takes; None if it has none."""
         if (start, stop) not in self._by_columns:
             segment = self.segment(start, stop)
             self._by_columns[start, stop] = segment and self._with_columns(start, stop, segment)
@@ -276,11 +278,10 @@ class StreamedMain:
         if max(columns) == 1:
             return None
         rows = interleave([loop.steps for loop in loops], readings, start, sizes, columns)
-        spare_bytes = segment.work // _INSTRUCTIONS_BY_BYTE
+        spare_bytes = [segment.work // number for number in _INSTRUCTIONS_BY_BYTE]
         found = by_columns(loops, readings, start, rows, sizes, spare_bytes)
-        if found is None:
-            return None
-        return replace(segment, interleaving=found)
+        ways = [replace(segment, interleaving=way) for way in found]
+        return next((way for way in ways if self.is_fast(way, segment)), ways[-1] if ways else None)
 
     def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
         """Whether a segment by columns does not take many more instructions than by rows."""
