@@ -137,7 +137,11 @@ PASS_OPTIONS = {
         "0 runs each operator as a whole, instead of row by row where that takes less memory",
     ),
     "tir.usmp.stream_inputs": PassOption(
-        "Array<str>", (), None, "names of inputs that the application gives row by row"
+        "Array<str>",
+        (),
+        None,
+        "names of inputs that the application gives row by row; NAME:hop=N is a window of time, of "
+        "which it gives the N rows that are new in each run",
     ),
     "tir.usmp.stream_outputs": PassOption(
         "Array<str>", (), None, "names of outputs that the application takes row by row"

@@ -12,6 +12,7 @@ from tvm.target import Target
 from usmp.aot.transform import (
     AttachIOQuantization,
     CheckAccelerators,
+    ConvertWindowsToStates,
     LowerEntries,
     LowerMain,
     LowerOperators,
@@ -126,7 +127,19 @@ def interface_passes(io_type: str) -> list[Pass]:
 
 
 def lower_entries(targets: BuildTargets, module_name: str) -> list[Pass]:
-    """From Relax to AoT TIR, each entry by itself."""
+    """From Relax to AoT TIR, each entry by itself.
+
+    Raises
+    ------
+    ValueError
+        inputs are windows of which runs are given what is new.
+    """
+    hops = planning_options().hops
+    if hops:
+        raise ValueError(
+            f"new rows of windows ({', '.join(hops)}) are for models whose only entry is main; "
+            "compile each by itself, or leave the hops out of tir.usmp.stream_inputs"
+        )
 
     def passes(entry: str) -> list[Pass]:
         return [
@@ -159,6 +172,8 @@ def operator_passes(
     lowering = [
         # Whoever computes them, accelerators too: fewer channels are less work.
         PruneConstantChannels(),
+        # Operators are single ones and say what they compute; integers take the least to keep.
+        ConvertWindowsToStates(),
         # Accelerators choose before operators are fused: their patterns are of single ones.
         PartitionForAccelerators(accelerators),
         LowerAcceleratorFunctions(accelerators, symbol_prefix),

@@ -63,10 +63,12 @@ def run_python(text, folder):
 
 
 def test_the_page_has_all_its_programs():
-    assert [language for language, _ in blocks()] == ["python", "c"] * 5 + ["python"]
+    assert [language for language, _ in blocks()] == ["python", "c"] * 6 + ["python"]
 
 
-@pytest.mark.parametrize("index", range(5), ids=["run", "pools", "workspace-io", "rows", "entries"])
+@pytest.mark.parametrize(
+    "index", range(6), ids=["run", "pools", "workspace-io", "rows", "windows", "entries"]
+)
 def test_programs(folder, archive, index):
     with tarfile.open(archive(index)) as tar:
         tar.extractall(folder, filter="data")
@@ -98,10 +100,6 @@ def test_every_name_of_the_table_is_in_a_header(archive):
         n for line in table.splitlines()[1:] for n in re.findall("`([^`]*)`", line.split("|")[1])
     ]
     suffixes = [re.split(r"<\w+>|\.\.\.", name)[-1].split("(")[0] for name in names]
-    assert len(suffixes) == 21
-    # Digits keep nothing between runs, and run on no accelerator.
-    assert [suffix for suffix in suffixes if suffix not in headers] == [
-        "_devices",
-        "_reset",
-        "_STATE_LAYOUT_HASH",
-    ]
+    assert len(suffixes) == 23
+    # Digits run on no accelerator.
+    assert [suffix for suffix in suffixes if suffix not in headers] == ["_devices"]

@@ -98,6 +98,8 @@ def written(digits_model) -> Iterator[dict]:
     yield usmp.build(digits, compare_workspace_io=True).metadata
     with PassContext(config={"tir.usmp.stream_inputs": "image"}):
         yield usmp.build(digits).metadata
+    with PassContext(config={"tir.usmp.stream_inputs": "image:hop=2", "tir.usmp.code": "fast"}):
+        yield usmp.build(digits).metadata
     yield usmp.build(digits, board="mps2-an385").metadata
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
     yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata

@@ -23,6 +23,7 @@ PASSES = [
     "usmp.NormalizeCopies",
     "usmp.ConvertQDQToIntegers",
     "usmp.PruneConstantChannels",
+    "usmp.ConvertWindowsToStates",
     "usmp.PartitionForAccelerators",
     "usmp.LowerAcceleratorFunctions",
     "usmp.FuseOperators",

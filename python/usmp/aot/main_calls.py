@@ -186,6 +186,20 @@ class MainCalls:
             self._define(key, [destination], loop)
         return self._by_content[key]
 
+    def repeat_function(self, buffer: tirx.Buffer, elements: int) -> GlobalVar:
+        """A PrimFunc that fills a flat tensor like `buffer` with copies of one of `elements`."""
+        count, dtype = int(buffer.shape[0]) // elements, str(buffer.dtype)
+        key = ("repeat", count, elements, dtype)
+        if key not in self._by_content:
+            source = tirx.decl_buffer((elements,), dtype, "from")
+            destination = tirx.decl_buffer((count * elements,), dtype, "to")
+            copy, index = tirx.Var("copy", "int32"), tirx.Var("i", "int32")
+            store = tirx.BufferStore(destination, source[index], [copy * elements + index])
+            loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
+            body = tirx.For(copy, 0, count, tirx.ForKind.SERIAL, loop)
+            self._define(key, [source, destination], body)
+        return self._by_content[key]
+
     def _define(
         self,
         key: tuple[object, ...],

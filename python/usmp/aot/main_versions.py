@@ -392,7 +392,7 @@ class _MainBuilder:
         return set_once(
             self.calls,
             self.states,
-            lambda state: self.constant(f"{state.name}_initial", state.initial_value),
+            lambda state, value: self.constant(f"{state.name}_initial", value),
             lambda: self.kept(flag_tensor(self.flag_name, self.states.values())),
         )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
+import tvm
 from tvm import tirx
 
 from usmp.aot.main_calls import MainCalls, call_statement
@@ -25,7 +27,7 @@ def flag_tensor(name: str, states: Iterable[StateInfo]) -> StateTensor:
 def set_once(
     calls: MainCalls,
     states: dict[tirx.Buffer, StateInfo],
-    constant: Callable[[StateInfo], tirx.Buffer],
+    constant: Callable[[StateInfo, tvm.runtime.Tensor], tirx.Buffer],
     flag: Callable[[], tirx.Buffer],
 ) -> list[tirx.Stmt]:
     """The statements that give the states their initial values in the first run.
@@ -37,7 +39,8 @@ def set_once(
     states
         each state with its buffer.
     constant
-        makes a buffer that holds a state's initial value.
+        makes a buffer that holds a state's initial value: all of it, or of rows that are all
+        alike a single one.
     flag
         makes a buffer of one uint8 that is kept between runs.
     """
@@ -46,10 +49,14 @@ def set_once(
         values = state.initial_value.numpy()
         if starts_as_zeros(state):
             continue
-        if len({value.tobytes() for value in values.reshape(-1)}) == 1:
-            operator, sources = calls.fill_function(buffer, values.reshape(-1)[0].item()), []
+        row = _first_row(values)
+        if len({value.tobytes() for value in row.reshape(-1)}) == 1:
+            operator, sources = calls.fill_function(buffer, row.reshape(-1)[0].item()), []
+        elif row.size < values.size:
+            operator = calls.repeat_function(buffer, row.size)
+            sources = [constant(state, tvm.runtime.tensor(row))]
         else:
-            operator, sources = calls.copy_function(buffer), [constant(state)]
+            operator, sources = calls.copy_function(buffer), [constant(state, state.initial_value)]
         setting.append(call_statement(operator, [*sources, buffer]))
     if not setting:
         return []
@@ -57,6 +64,14 @@ def set_once(
     setting.append(tirx.BufferStore(is_set, tirx.const(1, "uint8"), [0]))
     is_first_run = tirx.EQ(is_set[0], tirx.const(0, "uint8"))
     return [tirx.IfThenElse(is_first_run, tirx.SeqStmt(setting), None)]
+
+
+def _first_row(values: np.ndarray) -> np.ndarray:
+    """The first row, along the outermost axis that is longer than 1, if all are alike; else all."""
+    rows = next((extent for extent in values.shape if extent > 1), 1)
+    split = values.reshape(rows, -1)
+    content = split[0].tobytes()
+    return split[0] if all(row.tobytes() == content for row in split) else values
 
 
 def starts_as_zeros(state: StateInfo) -> bool:

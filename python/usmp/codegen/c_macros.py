@@ -86,6 +86,10 @@ def _macros(interface: Interface) -> Iterator[Macro]:
             yield Macro(f"{begin}_ROWS", str(tensor.info.rows), f"Rows of {what}")
             row_bytes = str(tensor.info.row_size_bytes)
             yield Macro(f"{begin}_ROW_SIZE", row_bytes, f"Bytes of a row of {what}")
+        if tensor.window is not None:
+            hop, rows = str(tensor.window.hop), str(tensor.window.rows)
+            yield Macro(f"{begin}_HOP", hop, f"Rows that are new in each run of {what}")
+            yield Macro(f"{begin}_WINDOW_ROWS", rows, f"Rows of the whole window of {what}")
     workspace_bytes = str(interface.workspace_size_bytes)
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:

@@ -24,6 +24,7 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
     first, *more = _callback_statuses(entry)
     sentences = [
         [f"Run {interface.described(entry)}; returns 0{first}", *more],
+        *_windows(entry),
         *_where_tensors_are(interface, entry),
         *_kept_bytes(interface, entry),
         *_concurrent(interface, entry),
@@ -40,6 +41,21 @@ def _callback_statuses(entry: EntryInterface) -> list[str]:
     return [
         f", {MISSING_CALLBACK} if a callback is NULL,",
         "or the other status that a callback returned",
+    ]
+
+
+def _windows(entry: EntryInterface) -> list[list[str]]:
+    """What the inputs are that are new rows of windows."""
+    return [
+        [
+            f"{quoted(tensor.info.name)} takes the {window.hop} newest of the {window.rows} rows "
+            "of a window, the oldest first:",
+            "give all rows in their order, each of them once. The outputs are those of the whole",
+            f"window, which is full of {int(tensor.info.zero_point or 0)} before the first run and "
+            "after reset",
+        ]
+        for tensor in entry.inputs
+        if (window := tensor.window) is not None
     ]
 
 

@@ -27,6 +27,7 @@ from usmp.objects.entries import (
     entries_of,
     entry_function_name,
 )
+from usmp.objects.input_window import InputWindow, input_windows
 from usmp.objects.streamed_io import callback_member, context_member, streamed_names
 from usmp.objects.tensor_info import place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
@@ -37,13 +38,15 @@ class IOTensor:
     """A model input or output.
 
     `allocation` is its pool and byte offset if it was planned into a workspace pool; one that
-    `is_by_rows` has no place as a whole: the application gives or takes it row by row.
+    `is_by_rows` has no place as a whole: the application gives or takes it row by row. An input
+    with a `window` has the newest rows of it.
     """
 
     info: TensorInfo
     c_name: str
     allocation: PoolAllocation | None
     is_by_rows: bool = False
+    window: InputWindow | None = None
 
 
 @dataclass(frozen=True)
@@ -189,10 +192,17 @@ def _io_tensors(
         for infos, names in zip((inputs, outputs), by_rows, strict=True)
         for info in infos
     ]
+    windows = input_windows(mod)
+    newest = [*(windows.get(str(info.name)) for info in inputs), *(None for _ in outputs)]
     tensors = [
-        IOTensor(info, c_name, places.get(name), is_by_rows)
-        for info, c_name, name, is_by_rows in zip(
-            [*inputs, *outputs], members, place_names(inputs, outputs), are_by_rows, strict=True
+        IOTensor(info, c_name, places.get(name), is_by_rows, window)
+        for info, c_name, name, is_by_rows, window in zip(
+            [*inputs, *outputs],
+            members,
+            place_names(inputs, outputs),
+            are_by_rows,
+            newest,
+            strict=True,
         )
     ]
     return tensors[: len(inputs)], tensors[len(inputs) :]

@@ -46,6 +46,7 @@ from usmp.objects.attributes import (
     STREAMING_ATTR,
 )
 from usmp.objects.entries import most_bytes_at_once
+from usmp.objects.input_window import windows_as_json
 from usmp.objects.merged_functions import merged_functions
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
@@ -122,6 +123,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "c_prefix": interface.prefix,
                 "float_operators": _float_operators(mod),
                 **_pruned_channels(mod),
+                **windows_as_json(mod),
                 **_schedule_choices(mod),
                 **_image_layout(mod),
                 **_merged_functions(mod),

@@ -127,13 +127,18 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
         help="the same as --pass-config tir.usmp.use_workspace_io=1: inputs and outputs are placed "
         "in the workspace too, where they share bytes with other buffers",
     )
-    for side, verb in (("input", "gives"), ("output", "takes")):
+    hop = "; or it is a window of time, of which each run is given the N rows that are new"
+    for side, verb, form, more in (
+        ("input", "gives", "NAME[:hop=N]", hop),
+        ("output", "takes", "NAME", ""),
+    ):
         passes.add_argument(
             f"--stream-{side}",
             action="append",
-            metavar="NAME",
+            metavar=form,
             help=f"the application {verb} this {side} row by row, so that it is never there as a "
-            f"whole; may be repeated; the same as --pass-config tir.usmp.stream_{side}s=NAMES",
+            f"whole{more}; may be repeated; the same as --pass-config "
+            f"tir.usmp.stream_{side}s=NAMES",
         )
     passes.add_argument(
         "--profile",

@@ -205,6 +205,12 @@ PRUNED_CHANNELS_ATTR = "pruned_channels"
 and the products that a run adds up, before and after: `weights_size_bytes_before`,
 `weights_size_bytes`, `macs_before`, `macs`."""
 
+WINDOWS_ATTR = "windows"
+"""On the IRModule, where inputs are windows of which each run is given the new rows: `inputs`, a
+map from the name of each to the `rows` of a run and the `window_rows`; `state_size_bytes` of what
+is kept of windows; the multiply-accumulates of a run, `macs`, and those of the whole window,
+`window_macs`; `whole`, the names of the operators that take whole windows."""
+
 FLOAT_OPERATORS_ATTR = "float_operators"
 """On the IRModule: name -> how many operators of a quantized graph are computed in float, because
 no integer operator was recognized."""

@@ -12,6 +12,7 @@ from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
 from usmp.names import BALANCED, CODE, DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
+from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.durations import parse_duration
 
 _PREFIX = "tir.usmp."
@@ -44,7 +45,8 @@ class PlanningOptions:
         whether operators may run row by row, see `usmp.transform.StreamOperators`.
     stream_inputs, stream_outputs
         names of the inputs that the application gives row by row, and of the outputs that it takes
-        so, see `usmp.transform.StreamIO`.
+        so, see `usmp.transform.StreamIO`; `name:hop=2` is an input that is a window, of which it
+        gives the rows that are new, see `usmp.aot.transform.ConvertWindowsToStates`.
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
     code
@@ -59,8 +61,8 @@ class PlanningOptions:
     ------
     ValueError
         an algorithm, placement, goal or kind of code that is not known; a time budget that is no
-        duration, or that the algorithm does not take; inputs or outputs by rows together with an
-        option by which their tensors would have to exist.
+        duration, or that the algorithm does not take; a hop that is no number of rows; inputs or
+        outputs by rows together with an option by which their tensors would have to exist.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -94,9 +96,19 @@ class PlanningOptions:
         self._check_rows()
 
     @property
+    def row_inputs(self) -> tuple[str, ...]:
+        """The inputs that the application gives row by row."""
+        return split_stream_inputs(self.stream_inputs)[0]
+
+    @property
+    def hops(self) -> dict[str, int]:
+        """The inputs that are windows, with how many of their rows each run is given."""
+        return split_stream_inputs(self.stream_inputs)[1]
+
+    @property
     def streams_io(self) -> bool:
         """Whether the application gives inputs or takes outputs row by row."""
-        return bool(self.stream_inputs or self.stream_outputs)
+        return bool(self.row_inputs or self.stream_outputs)
 
     @property
     def algorithm_name(self) -> str:
@@ -133,12 +145,18 @@ class PlanningOptions:
 
     def _check_rows(self) -> None:
         """No tensor that is given or taken row by row may have to exist as a whole."""
+        rows, hops = self.row_inputs, self.hops
+        if hops and self.preserve_inputs:
+            raise ValueError(
+                f"tir.usmp.stream_inputs gives new rows of {', '.join(hops)} to each run, so that "
+                "there is nothing to preserve for the next one; leave out the hop, or "
+                "tir.usmp.preserve_inputs"
+            )
         if not self.streams_io:
             return
-        options = [name for name in ("stream_inputs", "stream_outputs") if getattr(self, name)]
-        given = " and ".join(
-            f"{_PREFIX}{name} ({', '.join(getattr(self, name))})" for name in options
-        )
+        tensors = {"stream_inputs": rows, "stream_outputs": self.stream_outputs}
+        options = [name for name in tensors if tensors[name]]
+        given = " and ".join(f"{_PREFIX}{name} ({', '.join(tensors[name])})" for name in options)
         if not self.streaming:
             raise ValueError(
                 f"{given} {_needs(options)} operators that run row by row, which "
@@ -150,9 +168,9 @@ class PlanningOptions:
                 f"memory, but every buffer has bytes of its own (tir.usmp.enable=0, or algorithm "
                 f"{_NO_SHARING}); leave one of the two out"
             )
-        if self.stream_inputs and self.preserve_inputs:
+        if rows and self.preserve_inputs:
             raise ValueError(
-                f"tir.usmp.stream_inputs ({', '.join(self.stream_inputs)}) gives inputs row by "
+                f"tir.usmp.stream_inputs ({', '.join(rows)}) gives inputs row by "
                 "row, so that nothing is left of them to preserve; leave it out, or "
                 "tir.usmp.preserve_inputs"
             )

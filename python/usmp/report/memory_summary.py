@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from usmp.report.code_summary import code_sentence
+from usmp.report.counts import shortened
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
-from usmp.report.streaming_summary import rows_sentence, streaming_sentence
+from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
@@ -104,6 +105,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         console.print(_pruned(metadata["pruned_channels"]), markup=False, emoji=False)
     for sentence in (
         schedule_sentence(metadata),
+        windows_sentence(metadata),
         streaming_sentence(metadata),
         rows_sentence(metadata),
         layout_sentence(metadata),
@@ -118,16 +120,11 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
 def _pruned(said: Mapping[str, int]) -> str:
     """What was removed because it changes no result."""
     sizes = f"{said['weights_size_bytes_before']} -> {said['weights_size_bytes']}"
-    macs = f"{_shortened(said['macs_before'])} -> {_shortened(said['macs'])}"
+    macs = f"{shortened(said['macs_before'])} -> {shortened(said['macs'])}"
     return (
         f"Removed {said['channels']} channels that are constant or not read: weights {sizes} "
         f"bytes, {macs} MACs (tir.usmp.prune_constant_channels=0 keeps them)."
     )
-
-
-def _shortened(count: int) -> str:
-    """A count, in millions if it has as many."""
-    return f"{count / 1e6:.1f} M" if count >= 1e6 else str(count)
 
 
 def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None:

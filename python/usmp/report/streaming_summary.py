@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from usmp.report.counts import shortened
 from usmp.support.plain_text import shown
 
 
@@ -25,6 +26,30 @@ def rows_sentence(metadata: Mapping[str, Any]) -> str | None:
         if "by_rows" in tensor
     ]
     return f"Given or taken row by row: {', '.join(found)}." if found else None
+
+
+def windows_sentence(metadata: Mapping[str, Any]) -> str | None:
+    """What a run is given of windows, keeps and computes; None if there are no windows.
+
+    Parameters
+    ----------
+    metadata
+        of one module of an archive.
+    """
+    said = metadata.get("windows")
+    if said is None:
+        return None
+    inputs = ", ".join(
+        f'{window["rows"]} of the {window["window_rows"]} rows of input "{shown(name)}"'
+        for name, window in said["inputs"].items()
+    )
+    whole = ", ".join(map(shown, said["whole"]))
+    ending = f"; {whole} and what follows take whole windows" if whole else ""
+    macs = f"{shortened(said['window_macs'])} -> {shortened(said['macs'])} MACs"
+    return (
+        f"Each run takes {inputs}, and keeps {said['state_size_bytes']} bytes of windows as state: "
+        f"{macs}{ending}."
+    )
 
 
 def streaming_sentence(metadata: Mapping[str, Any]) -> str | None:

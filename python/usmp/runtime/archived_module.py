@@ -168,6 +168,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     if not all(is_count(count) for count in floats.values()):
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
     _check_pruned_channels(metadata, where)
+    _check_windows(metadata, where)
     _check_schedules(metadata, where)
     _check_image_layout(metadata, where)
     read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
@@ -222,6 +223,21 @@ def _check_pruned_channels(metadata: Mapping[str, Any], where: str) -> None:
     said = metadata["pruned_channels"]
     for key in ("channels", *(f"{what}{when}" for what in _PRUNED for when in ("_before", ""))):
         read_value(said, key, is_count, f"the removed channels of {where}")
+
+
+def _check_windows(metadata: Mapping[str, Any], where: str) -> None:
+    """Check that it says in numbers what runs take of windows, keep and compute, if there are
+    windows."""
+    if "windows" not in metadata:
+        return
+    said, what = metadata["windows"], f"the windows of {where}"
+    for key in ("state_size_bytes", "macs", "window_macs"):
+        read_value(said, key, is_count, what)
+    read_value(said, "whole", is_list_of(is_text), what)
+    inputs = read_value(said, "inputs", lambda value: isinstance(value, dict), what)
+    for window in inputs.values():
+        for key in ("rows", "window_rows"):
+            read_value(window, key, is_count, what)
 
 
 def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:

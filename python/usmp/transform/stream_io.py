@@ -72,7 +72,7 @@ class StreamIO(ModulePass):
             return mod
         _check_interface(mod)
         check_unplanned(mod)
-        names = options.stream_inputs, options.stream_outputs
+        names = options.row_inputs, options.stream_outputs
         return _streamed(mod, *names)
 
 

@@ -140,6 +140,22 @@ _POOLS = "modules/default/memory/pools"
             'the removed channels of module "default" has no valid "weights_size_bytes_before"',
         ),
         (
+            "modules/default/windows",
+            {"state_size_bytes": 1, "macs": 1, "window_macs": -1},
+            'the windows of module "default" has no valid "window_macs"',
+        ),
+        (
+            "modules/default/windows",
+            {
+                "state_size_bytes": 1,
+                "macs": 1,
+                "window_macs": 2,
+                "whole": [],
+                "inputs": {"x": {"rows": 1, "window_rows": "2"}},
+            },
+            'the windows of module "default" has no valid "window_rows"',
+        ),
+        (
             "modules/default/schedule_choices",
             {"optimize": "nothing"},
             'the choice of schedules of module "default" has no valid "optimize"',

@@ -39,10 +39,10 @@ class Style:
 
 def random_network(seed: int, style: Style | None = None) -> IRModule:
     """A Relax module whose `main` gives what a random network makes of an image `x`."""
-    return _Network(seed, style).build()
+    return Network(seed, style).build()
 
 
-class _Network:
+class Network:
     def __init__(self, seed: int, style: Style | None) -> None:
         self.random = Random(seed)
         self.style = style or Style(

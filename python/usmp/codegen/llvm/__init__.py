@@ -1,5 +1,6 @@
 """Planned TIR -> an object file, by the LLVM that TVM brings along."""
 
+from usmp.codegen.llvm.evaluate import evaluate
 from usmp.codegen.llvm.expressions import UnsupportedByLLVM
 from usmp.codegen.llvm.module import LLVMModule, compile_functions, compile_module
 from usmp.codegen.llvm.target import check_llvm_target
@@ -10,4 +11,5 @@ __all__ = [
     "check_llvm_target",
     "compile_functions",
     "compile_module",
+    "evaluate",
 ]

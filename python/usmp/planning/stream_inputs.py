@@ -1,0 +1,48 @@
+"""The option `tir.usmp.stream_inputs`: inputs by rows, and windows of which new rows are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+OPTION = "tir.usmp.stream_inputs"
+_HOP = ":hop="
+
+
+def split_stream_inputs(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """The inputs that are given row by row, and those that are windows with the rows of each hop.
+
+    Parameters
+    ----------
+    texts
+        names of inputs, those of windows as `name:hop=2`.
+
+    Raises
+    ------
+    ValueError
+        a hop that is no number of rows, or one input twice.
+    """
+    rows: list[str] = []
+    hops: dict[str, int] = {}
+    for text in texts:
+        name, is_window, hop = text.rpartition(_HOP)
+        if not is_window:
+            rows.append(text)
+            continue
+        if not (hop.isascii() and hop.isdecimal() and int(hop[:10]) > 0 and len(hop) < 10):
+            raise ValueError(
+                f'{OPTION}: the hop of "{name}" must be how many rows are new in each run, at '
+                f'least 1, not "{hop}"'
+            )
+        if name in hops and hops[name] != int(hop):
+            raise ValueError(
+                f'{OPTION}: input "{name}" has two hops, {hops[name]} and {int(hop)} rows; '
+                "give one of them"
+            )
+        hops[name] = int(hop)
+    both = [name for name in rows if name in hops]
+    if both:
+        raise ValueError(
+            f'{OPTION}: input "{both[0]}" is given row by row ("{both[0]}"), and as the new rows '
+            f'of a window ("{both[0]}{_HOP}{hops[both[0]]}"); give one of the two'
+        )
+    return tuple(rows), hops

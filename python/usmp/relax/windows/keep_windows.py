@@ -1,0 +1,223 @@
+"""A `main` that is given the new rows of its windows, and keeps the others as states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir import GlobalVar, IRModule, Var
+
+from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.state_info import StateInfo
+from usmp.ops.emit import shape_of
+from usmp.relax.states import states_of
+from usmp.relax.static_shapes import flatten_types
+from usmp.relax.windows.row_parts import Rows
+from usmp.relax.windows.slides import Slides, computed_rows, kept_rows
+from usmp.support.unique_names import UniqueNames
+from usmp.tir.nodes import nodes_of
+
+
+def with_kept_windows(
+    mod: IRModule, main: relax.Function, found: Slides, initial: Mapping[Var, np.ndarray]
+) -> IRModule:
+    """The module whose `main` computes the rows that are new in each run.
+
+    Parameters
+    ----------
+    found
+        what slides in `main`.
+    initial
+        for each tensor of which rows are kept: what one row holds before the first run, in the
+        tensor's shape but for the rows, of which there is one.
+    """
+    rewriter = _Rewriter(_without_callees(mod, main, found), main, found, initial)
+    rewritten = rewriter.rewritten()
+    for simplify in (
+        relax.transform.Normalize(),
+        relax.transform.CanonicalizeBindings(),
+        relax.transform.DeadCodeElimination(),
+    ):
+        rewritten = simplify(rewritten)
+    return rewritten.with_attrs(mod.attrs) if mod.attrs else rewritten
+
+
+def kept_tensors(found: Slides) -> list[Var]:
+    """The tensors of which rows are kept from one run to the next."""
+    ranges = ((var, *kept_rows(found, var)) for var in found.slides)
+    return [var for var, begin, end in ranges if begin < end]
+
+
+def _without_callees(mod: IRModule, main: relax.Function, found: Slides) -> IRModule:
+    """The module without `main`, and without what only operators call that are made anew: these
+    take its names."""
+    bindings = [binding for block in main.body.blocks for binding in block.bindings]
+    kept = [b.value for b in bindings if b.var not in found.operators]
+    others = [func for func in mod.functions.values() if not func.same_as(main)]
+    used = {variable for expr in (*others, *kept) for variable in nodes_of(expr, GlobalVar)}
+    replaced = {operator.callee for operator in found.operators.values()} - used
+    functions = {
+        variable: func
+        for variable, func in mod.functions.items()
+        if variable not in replaced and not func.same_as(main)
+    }
+    return IRModule(functions, attrs=mod.attrs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """The rows of a tensor that are there in a run.
+
+    Parameters
+    ----------
+    start
+        those at the start, if they are computed in each run.
+    tensor
+        those from `begin` on, kept ones in front. Between the two none is missing that is read.
+    """
+
+    start: relax.Expr | None
+    tensor: relax.Expr
+    begin: int
+
+
+class _Rewriter:
+    """The function that is made."""
+
+    def __init__(
+        self,
+        mod: IRModule,
+        main: relax.Function,
+        found: Slides,
+        initial: Mapping[Var, np.ndarray],
+    ) -> None:
+        self.builder = relax.BlockBuilder(mod)
+        self.main, self.found, self.initial = main, found, initial
+        self.windows: dict[Var, _Window] = {}
+        self.replaced: dict[Var, relax.Expr] = {}
+        names = UniqueNames(str(param.name) for param in main.params)
+        self.states: dict[Var, relax.Var] = {}
+        for var in kept_tensors(found):
+            begin, end = kept_rows(found, var)
+            name = names.unique(f"{var.name}_window")
+            self.states[var] = relax.Var(name, self._type(var, end - begin))
+
+    def rewritten(self) -> IRModule:
+        """The module with it."""
+        given = {
+            param: relax.Var(str(param.name), self._type(param, self.found.slides[param].shift))
+            for param in self.main.params
+            if param in self.found.slides
+        }
+        params = [*(given.get(param, param) for param in self.main.params), *self.states.values()]
+        with self.builder.function("main", params):
+            with self.builder.dataflow():
+                for param, rows in given.items():
+                    self._join(param, [rows])
+                for block in self.main.body.blocks:
+                    for binding in block.bindings:
+                        self._bind(binding)
+                results = [self._substituted(result) for result in _results(self.main.body.body)]
+                results += [self._after(var) for var in self.states]
+                outputs = [self.builder.emit_output(result) for result in results]
+            self.builder.emit_func_output(relax.Tuple(outputs))
+        mod = self.builder.get()
+        variable = mod.get_global_var("main")
+        attrs = {**dict(self.main.attrs or {}), STATES_ATTR: self._infos()}
+        attrs.pop("global_symbol", None)
+        if "num_input" in attrs:
+            attrs["num_input"] = len(params)
+        mod.update_func(variable, mod[variable].with_attrs(attrs))
+        return mod
+
+    def _type(self, var: Var, rows: int) -> relax.TensorType:
+        shape = list(shape_of(var))
+        shape[self.found.slides[var].axis] = rows
+        return relax.TensorType(shape, str(var.ty.dtype))
+
+    def _infos(self) -> list[StateInfo]:
+        """Of all states."""
+        count = len(flatten_types(self.main.body.body.ty))
+        infos = states_of(self.main)
+        for index, (var, state) in enumerate(self.states.items()):
+            value = self.initial[var]
+            if len(np.unique(value)) == 1:
+                value = value.reshape(-1)[0]
+            else:
+                value = np.ascontiguousarray(np.broadcast_to(value, shape_of(state)))
+            infos.append(StateInfo(str(state.name), count + index, tvm.runtime.tensor(value)))
+        return infos
+
+    def _bind(self, binding: relax.VarBinding) -> None:
+        operator = self.found.operators.get(binding.var)
+        name = str(binding.var.name)
+        if operator is None:
+            value = self._substituted(binding.value)
+            self.replaced[binding.var] = self.builder.emit(value, name)
+            return
+        parts = []
+        for rows in computed_rows(self.found, binding.var):
+            reads = operator.found.reads
+            given = {
+                index: reads[index].rows_read(rows, self.found.slides[var].rows)
+                for index, var in operator.operands.items()
+            }
+            tensors = {
+                index: self._rows(var, given[index]) for index, var in operator.operands.items()
+            }
+            made = operator.emit(self.builder, rows, given, tensors)
+            parts.append(self.builder.emit(made, name))
+        self._join(binding.var, parts)
+
+    def _join(self, var: Var, computed: Sequence[relax.Expr]) -> None:
+        """The window of a tensor: what is kept, and behind it what is new."""
+        *start, end = computed
+        begin, _ = kept_rows(self.found, var)
+        tensor = end
+        if var in self.states:
+            tensor = self._concat([self.states[var], end], var)
+        self.windows[var] = _Window(start[0] if start else None, tensor, begin)
+        if self.found.wholes[var]:
+            self.replaced[var] = self._rows(var, (0, self.found.slides[var].rows))
+
+    def _concat(self, parts: Sequence[relax.Expr], var: Var) -> relax.Expr:
+        axis = self.found.slides[var].axis
+        return self.builder.emit(relax.op.concat(list(parts), axis), f"{var.name}_rows")
+
+    def _rows(self, var: Var, rows: Rows) -> relax.Expr:
+        """Some rows of a window."""
+        window, (begin, end) = self.windows[var], rows
+        if begin >= window.begin or window.start is None:
+            return self._part(var, window.tensor, (begin - window.begin, end - window.begin))
+        border = self.found.slides[var].alike[0]
+        start = self._part(var, window.start, (begin, min(end, border)))
+        if end <= border:
+            return start
+        return self._concat([start, self._part(var, window.tensor, (0, end - border))], var)
+
+    def _part(self, var: Var, tensor: relax.Expr, rows: Rows) -> relax.Expr:
+        axis, (begin, end) = self.found.slides[var].axis, rows
+        if (begin, end) == (0, shape_of(tensor)[axis]):
+            return tensor
+        return self.builder.emit(relax.op.strided_slice(tensor, [axis], [begin], [end]))
+
+    def _after(self, var: Var) -> relax.Expr:
+        """A state after the run: its rows, so many rows further down."""
+        shift = self.found.slides[var].shift
+        begin, end = kept_rows(self.found, var)
+        return self._rows(var, (begin + shift, end + shift))
+
+    def _substituted(self, expr: relax.Expr) -> relax.Expr:
+        """A value with windows in the places of tensors."""
+        replaced: relax.Expr = tvm_ffi.structural_map(
+            expr, (Var, lambda var: self.replaced.get(var, var))
+        )
+        return replaced
+
+
+def _results(body: relax.Expr) -> list[relax.Expr]:
+    return list(body.fields) if isinstance(body, relax.Tuple) else [body]

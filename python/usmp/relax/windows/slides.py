@@ -1,0 +1,170 @@
+"""Which rows of each tensor are those of the run before, further down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tvm import relax
+from tvm.ir import GenericConst, GlobalVar, IRModule, Var
+
+from usmp.ops.emit import shape_of
+from usmp.relax.windows.row_operators import RowOperator, row_operator
+from usmp.relax.windows.row_parts import Rows
+from usmp.tir.nodes import nodes_of
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A tensor whose rows move up from one run to the next.
+
+    Row `r` is what row `r + shift` was in the run before, if both are among `alike`.
+
+    Parameters
+    ----------
+    axis
+        of the rows.
+    rows
+        how many it has.
+    shift
+        how many are new in each run.
+    alike
+        rows [begin, end) that move; those before and behind depend on padding, too.
+    """
+
+    axis: int
+    rows: int
+    shift: int
+    alike: Rows
+
+    @property
+    def kept_end(self) -> int:
+        """The first row behind those that the run before has computed already."""
+        return self.alike[1] - self.shift
+
+
+@dataclass(eq=False)
+class Slides:
+    """What slides in a function.
+
+    Parameters
+    ----------
+    slides
+        variable -> how it slides, in order.
+    operators
+        variable -> the operator that makes its rows; inputs have none.
+    read
+        variable -> the ranges of its rows that something reads.
+    wholes
+        variable -> values that need all of it to be there, in order.
+    constants
+        variables that stand for a constant.
+    strides
+        of operators that read a variable in steps of so many rows, of which those that are new in
+        a run are no multiple.
+    """
+
+    slides: dict[Var, Slide] = field(default_factory=dict)
+    operators: dict[Var, RowOperator] = field(default_factory=dict)
+    read: dict[Var, list[Rows]] = field(default_factory=dict)
+    wholes: dict[Var, list[relax.Expr]] = field(default_factory=dict)
+    constants: dict[Var, GenericConst] = field(default_factory=dict)
+    strides: dict[Var, int] = field(default_factory=dict)
+
+
+def slides_of(mod: IRModule, main: relax.Function, inputs: Mapping[Var, Slide]) -> Slides:
+    """Read a function.
+
+    Parameters
+    ----------
+    inputs
+        parameters that are windows.
+    """
+    found = Slides(dict(inputs), wholes={var: [] for var in inputs})
+
+    def is_constant(expr: relax.Expr) -> bool:
+        return isinstance(expr, GenericConst) or expr in found.constants
+
+    bindings = [binding for block in main.body.blocks for binding in block.bindings]
+    for binding in bindings:
+        value, read = binding.value, _tensors(binding.value)
+        sliding = [var for var in read if var in found.slides]
+        if not sliding:
+            if isinstance(value, GenericConst):
+                found.constants[binding.var] = value
+            continue
+        axes = {var: found.slides[var].axis for var in sliding}
+        operator = row_operator(mod, value, axes, is_constant)
+        slide = None if operator is None else _slide(operator, found)
+        if operator is None or slide is None:
+            for var in sliding:
+                found.wholes[var].append(value)
+            continue
+        found.slides[binding.var], found.operators[binding.var] = slide, operator
+        found.wholes[binding.var] = []
+    for var in _tensors(main.body.body):
+        if var in found.slides:
+            found.wholes[var].append(main.body.body)
+    _need_rows(found)
+    return found
+
+
+def _tensors(expr: relax.Expr) -> list[Var]:
+    """The variables that an expression reads, functions apart."""
+    return [var for var in nodes_of(expr, Var) if not isinstance(var, GlobalVar)]
+
+
+def _slide(operator: RowOperator, known: Slides) -> Slide | None:
+    """How a result slides; None if nothing of it is there already."""
+    shifts: set[int] = set()
+    begin, end = operator.found.alike
+    for index, var in operator.operands.items():
+        slide, read = known.slides[var], operator.found.reads[index]
+        if slide.shift % read.stride:
+            known.strides[var] = read.stride
+            return None
+        shifts.add(slide.shift // read.stride)
+        first, last = slide.alike[0] - read.first, slide.alike[1] - read.first - read.count
+        begin, end = max(begin, -(-first // read.stride)), min(end, last // read.stride + 1)
+    if len(shifts) != 1:
+        return None
+    (shift,) = shifts
+    found = operator.found
+    return Slide(found.axis, found.rows, shift, (begin, end)) if end - shift > begin else None
+
+
+def _need_rows(found: Slides) -> None:
+    """Fill `read`, from the last operator to the first."""
+    found.read = {
+        var: [(0, slide.rows)] if found.wholes[var] else [] for var, slide in found.slides.items()
+    }
+    for var in reversed(found.operators):
+        for rows in computed_rows(found, var):
+            for index, operand in found.operators[var].operands.items():
+                read = found.operators[var].found.reads[index]
+                found.read[operand].append(read.rows_read(rows, found.slides[operand].rows))
+
+
+def computed_rows(found: Slides, var: Var) -> list[Rows]:
+    """The rows that each run computes: those at the start that padding has a part in, if anything
+    reads them, and those at the end."""
+    slide = found.slides[var]
+    begin, end = slide.alike[0], (slide.kept_end, slide.rows)
+    reads_start = any(first < begin for first, _ in found.read[var])
+    return [(0, begin), end] if reads_start else [end]
+
+
+def kept_rows(found: Slides, var: Var) -> Rows:
+    """The rows that are kept from the run before; empty if nothing reads them."""
+    begin, end = found.slides[var].alike[0], found.slides[var].kept_end
+    firsts = [max(first, begin) for first, last in found.read[var] if first < end and last > begin]
+    return min(firsts, default=end), end
+
+
+def input_slide(param: Var, rows: int) -> Slide | None:
+    """How a parameter slides of which so many rows are new in each run; None if it has only one."""
+    shape = shape_of(param)
+    axis = next((axis for axis, extent in enumerate(shape) if extent > 1), None)
+    if axis is None:
+        return None
+    return Slide(axis, shape[axis], rows, (0, shape[axis]))
