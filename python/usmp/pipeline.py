@@ -41,6 +41,7 @@ from usmp.relax.transform import (
     NormalizeTakeIndices,
     PartitionForAccelerators,
     PruneConstantChannels,
+    SplitIntoStrips,
 )
 from usmp.transform import (
     CallOperatorHooks,
@@ -156,11 +157,13 @@ def operator_passes(
     accelerators: Sequence[str], symbol_prefix: str, target: Target | None = None
 ) -> list[Pass]:
     """From Relax to operators that are flat TIR, for a target if it is known."""
-    lowering = [
+    choosing = [
         # Whoever computes them, accelerators too: fewer channels are less work.
         PruneConstantChannels(),
         # Accelerators choose before operators are fused: their patterns are of single ones.
         PartitionForAccelerators(accelerators),
+    ]
+    lowering = [
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
         # From here on operators are PrimFuncs.
         FuseOperators(),
@@ -188,7 +191,20 @@ def operator_passes(
         # Slices and concatenations may copy nothing.
         NormalizeCopies(),
         # What is quantized computes in integers; in float it is larger and slower.
-        ConvertQDQToIntegers([*lowering, LowerMain(target), OrderOperators(), StreamOperators()]),
+        ConvertQDQToIntegers(
+            [*choosing, *lowering, LowerMain(target), OrderOperators(), StreamOperators()]
+        ),
+        *choosing,
+        # Accelerators compute as a whole what they compute. While there are records of all others.
+        SplitIntoStrips(
+            [
+                *lowering,
+                LowerMain(target),
+                OrderOperators(),
+                *([StreamIO()] if planning_options().streams_io else []),
+                StreamOperators(),
+            ]
+        ),
         *lowering,
     ]
 

@@ -13,6 +13,7 @@ from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
 from usmp.names import BALANCED, CODE, DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
 from usmp.support.durations import parse_duration
+from usmp.support.percentages import parse_percentage
 
 _PREFIX = "tir.usmp."
 _NO_SHARING = "no_sharing"
@@ -45,6 +46,9 @@ class PlanningOptions:
     stream_inputs, stream_outputs
         names of the inputs that the application gives row by row, and of the outputs that it takes
         so, see `usmp.transform.StreamIO`.
+    max_extra_macs
+        in percent of the model's multiply-accumulates: what strips may compute again, see
+        `usmp.relax.transform.SplitIntoStrips`.
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
     code
@@ -59,7 +63,7 @@ class PlanningOptions:
     ------
     ValueError
         an algorithm, placement, goal or kind of code that is not known; a time budget that is no
-        duration, or that the algorithm does not take; inputs or outputs by rows together with an
+        duration, or that the algorithm does not take; a percentage that is none; inputs or outputs by rows together with an
         option by which their tensors would have to exist.
     """
 
@@ -74,6 +78,7 @@ class PlanningOptions:
     streaming: bool = True
     stream_inputs: tuple[str, ...] = ()
     stream_outputs: tuple[str, ...] = ()
+    max_extra_macs: float = 0.0
     optimize: str = RAM
     code: str = BALANCED
     poison_dead_bytes: bool = False
@@ -170,10 +175,15 @@ def _needs(options: Sequence[str]) -> str:
     return "need" if len(options) > 1 else "needs"
 
 
-def _value(value: Any, default: object) -> object:
+def _value(name: str, value: Any, default: object) -> object:
     """The value of an option in the type of its default."""
     if isinstance(default, bool):
         return bool(value)
+    if isinstance(default, float):
+        try:
+            return parse_percentage(value)
+        except ValueError as error:
+            raise ValueError(f"{_PREFIX}{name}: {error}") from error
     if isinstance(default, tuple):
         return tuple(dict.fromkeys(str(name) for name in value))
     return str(value)
@@ -207,7 +217,7 @@ def planning_options(
     for name, default in vars(PlanningOptions()).items():
         if _PREFIX + name in given:
             value = given[_PREFIX + name]
-            known[name] = _value(value, default)
+            known[name] = _value(name, value, default)
     if not given.get(_PREFIX + "enable", True):
         known.update(algorithm=_NO_SHARING, custom_algorithm=None, time_budget=None)
     return PlanningOptions(**known)

@@ -12,6 +12,7 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.ops.emit import shape_of
+from usmp.planning.options import PlanningOptions
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.relax.transform.strips.strip_operator import COLUMNS, Span, StripOperator, strip_operator
 from usmp.tir.nodes import nodes_of
@@ -51,6 +52,8 @@ class StripMain:
         the module.
     variables
         of their results.
+    names
+        of their PrimFuncs; of other operators, those of their results.
     operators
         those that can be computed for some columns; None for others.
     tensors
@@ -61,6 +64,7 @@ class StripMain:
 
     mod: IRModule
     variables: Sequence[tvm.ir.Var]
+    names: Sequence[str]
     operators: Sequence[StripOperator | None]
     tensors: Mapping[tvm.ir.Var, Tensor]
     by_rows: frozenset[tvm.ir.Var]
@@ -71,13 +75,13 @@ class StripMain:
         return sum(operator.macs for operator in self.operators if operator is not None)
 
 
-def strip_main(mod: IRModule, workspace_io: bool) -> StripMain:
+def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
     """Read `main`.
 
     Parameters
     ----------
-    workspace_io
-        whether inputs and outputs are in the workspace.
+    options
+        whether inputs and outputs are in the workspace, or come and go by rows.
 
     Raises
     ------
@@ -99,7 +103,10 @@ def strip_main(mod: IRModule, workspace_io: bool) -> StripMain:
         made[binding.var], last[binding.var] = index, index
     outputs = {views.get(var, var) for var in nodes_of(main.body.body, tvm.ir.Var)}
     last.update(dict.fromkeys(outputs, len(bindings)))
-    application = set() if workspace_io else {*main.params, *outputs}
+    application = set() if options.use_workspace_io else {*main.params, *outputs}
+    # None of them can be read strip by strip, or written so.
+    by_rows = {*(main.params if options.stream_inputs else ())}
+    by_rows |= outputs if options.stream_outputs else set()
     tensors = {
         var: Tensor(_size_bytes(var), made[var], last[var], var in application) for var in made
     }
@@ -107,7 +114,17 @@ def strip_main(mod: IRModule, workspace_io: bool) -> StripMain:
         None if binding.var in views else strip_operator(mod, getattr(binding, "value", None))
         for binding in bindings
     ]
-    return StripMain(mod, [b.var for b in bindings], operators, tensors, frozenset())
+    names = [_name(binding) for binding in bindings]
+    variables = [binding.var for binding in bindings]
+    return StripMain(mod, variables, names, operators, tensors, frozenset(by_rows))
+
+
+def _name(binding: relax.Binding) -> str:
+    """Of the PrimFunc that is called, or else of the result."""
+    value = getattr(binding, "value", None)
+    if getattr(getattr(value, "op", None), "name", None) == "relax.call_tir":
+        return str(value.args[0].name_hint)
+    return str(binding.var.name)
 
 
 def _size_bytes(var: tvm.ir.Var) -> int:
