@@ -77,7 +77,11 @@ def streamed_modules(
     must = streams_io(mod[MAIN_FUNCTION_NAME])
     if options.optimize == SPEED and not must and session.peaks(mod, options) is not None:
         return nothing
-    prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
+    prepared = streamed_main(
+        session.prepared(mod, options),
+        options.preserve_inputs,
+        more_percent=options.max_extra_macs,
+    )
     main = None if prepared is None else streamed_main(mod, like=prepared)
     if prepared is None or main is None:
         if must:

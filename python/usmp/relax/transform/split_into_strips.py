@@ -72,7 +72,7 @@ class SplitIntoStrips(ModulePass):
 
 @dataclass(frozen=True)
 class _Planned:
-    """A choice, and what it takes; None if it has no plan."""
+    """A choice of chains, and what it takes; None if it has no plan."""
 
     chains: Sequence[StripChain]
     mod: IRModule
@@ -93,7 +93,9 @@ def _best(
     best = _Planned((), main.mod, unsplit)
     planned = []
     for chains in choices:
-        mod = with_strips(main, chains)
+        # Later passes ask whether there are strips.
+        said = [_said_of_chain(main, chain) for chain in chains]
+        mod = with_strips(main, chains).with_attr(STRIPS_ATTR, {"chains": said})
         try:
             peaks = session.peaks(apply_passes(to_main, mod), options)
         except (UnsupportedModelError, ValueError):
