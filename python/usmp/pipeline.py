@@ -27,7 +27,7 @@ from usmp.names import FAST, FLOAT
 from usmp.objects.cores import core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
-from usmp.planning.options import planning_options
+from usmp.planning.options import PlanningOptions, planning_options
 from usmp.relax.transform import (
     CheckIterations,
     CheckStaticShapes,
@@ -179,6 +179,8 @@ def operator_passes(
         TakeDevices(),
         *([] if target is None else _target_passes(target)),
     ]
+    options = planning_options()
+    to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
     return [
         # Later passes would fail with errors that name no operator.
         CheckStaticShapes(),
@@ -195,18 +197,15 @@ def operator_passes(
             [*choosing, *lowering, LowerMain(target), OrderOperators(), StreamOperators()]
         ),
         *choosing,
-        # Accelerators compute as a whole what they compute. While there are records of all others.
-        SplitIntoStrips(
-            [
-                *lowering,
-                LowerMain(target),
-                OrderOperators(),
-                *([StreamIO()] if planning_options().streams_io else []),
-                StreamOperators(),
-            ]
-        ),
+        # Accelerators compute as a whole what they compute. While all others have records.
+        *([SplitIntoStrips([*lowering, *to_main])] if options.max_extra_macs else []),
         *lowering,
     ]
+
+
+def _io_passes(options: PlanningOptions) -> list[Pass]:
+    """What gives inputs and takes outputs by rows, if that is asked for."""
+    return [StreamIO()] if options.streams_io else []
 
 
 def _target_passes(target: Target) -> list[Pass]:
@@ -239,7 +238,7 @@ def planning_passes(
         # Few bytes are to be live at once.
         *([] if several_entries else [OrderOperators()]),
         # Beside the operators that read and write them, wherever these are now.
-        *([StreamIO()] if planning_options().streams_io else []),
+        *_io_passes(planning_options()),
         # What is left between some of them need not be there as a whole.
         *([] if several_entries else [StreamOperators()]),
         # Of all entries, for they share operators and memory.

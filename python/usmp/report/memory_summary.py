@@ -15,6 +15,7 @@ from usmp.report.code_summary import code_sentence
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence
+from usmp.report.strips_summary import strips_sentences
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
@@ -105,6 +106,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     for sentence in (
         schedule_sentence(metadata),
         streaming_sentence(metadata),
+        *strips_sentences(metadata),
         rows_sentence(metadata),
         layout_sentence(metadata),
         code_sentence(metadata),
