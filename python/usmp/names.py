@@ -146,7 +146,7 @@ PASS_OPTIONS = {
         "percentage",
         (),
         None,
-        "such as 10%: more multiply-accumulates, for strips of images whose borders are computed again",
+        "such as 10%: more multiply-accumulates, for strips whose borders are computed again",
     ),
     "tir.usmp.prune_constant_channels": PassOption(
         "bool", _SWITCH, "1", "0 keeps channels that are constant or that nothing reads"

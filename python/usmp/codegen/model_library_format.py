@@ -29,6 +29,7 @@ from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.pool_parameter import PoolParameter
+from usmp.codegen.strips_metadata import strips_metadata
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
 from usmp.names import OPTIMIZE, SMALL
@@ -44,7 +45,6 @@ from usmp.objects.attributes import (
     RAM_WITH_WORKSPACE_IO_ATTR,
     SCHEDULE_CHOICES_ATTR,
     STREAMING_ATTR,
-    STRIPS_ATTR,
 )
 from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.merged_functions import merged_functions
@@ -139,7 +139,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     **_state_layout(interface),
                     **_operator_order(mod),
                     **_streaming(mod),
-                    **_strips(mod),
+                    **strips_metadata(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": _ram(mod, interface),
                     "placement": _placement(plan),
@@ -400,35 +400,6 @@ def _streaming(mod: IRModule) -> dict[str, Any]:
     if STREAMING_ATTR not in (mod.attrs or {}):
         return {}
     return {"streaming": {str(k): int(v) for k, v in mod.attrs[STREAMING_ATTR].items()}}
-
-
-def _strips(mod: IRModule) -> dict[str, Any]:
-    """Which operators are computed in strips, and what was chosen from, if some could be."""
-    if STRIPS_ATTR not in (mod.attrs or {}):
-        return {}
-    said = mod.attrs[STRIPS_ATTR]
-    return {
-        "strips": {
-            "max_extra_macs": float(said["max_extra_macs"]),
-            **_counts(said),
-            "chains": _chains(said),
-            "choices": [{**_counts(c), "chains": _chains(c)} for c in said["choices"]],
-        }
-    }
-
-
-def _chains(said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Operators in strips, and how many strips."""
-    return [
-        {"operators": [str(name) for name in chain["operators"]], **_counts(chain)}
-        for chain in said["chains"]
-    ]
-
-
-def _counts(said: Mapping[str, Any]) -> dict[str, int]:
-    """What is a number of bytes, operations or strips."""
-    names = ("unsplit_peak_bytes", "peak_bytes", "strips", "macs_before", "macs")
-    return {name: int(said[name]) for name in names if name in said}
 
 
 def _pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import tvm
 from tvm import relax, tirx
 from tvm.s_tir import SBlock, SBlockRealize

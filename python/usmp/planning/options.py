@@ -63,8 +63,8 @@ class PlanningOptions:
     ------
     ValueError
         an algorithm, placement, goal or kind of code that is not known; a time budget that is no
-        duration, or that the algorithm does not take; a percentage that is none; inputs or outputs by rows together with an
-        option by which their tensors would have to exist.
+        duration, or that the algorithm does not take; a percentage that is none; inputs or outputs
+        by rows together with an option by which their tensors would have to exist.
     """
 
     algorithm: str = DEFAULT_ALGORITHM

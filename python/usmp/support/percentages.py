@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PERCENTAGE = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%?")
+_PERCENTAGE = re.compile(r'("?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%?\1')
 _MOST_PERCENT = 1e6
 
 
@@ -20,8 +20,8 @@ def parse_percentage(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         percent = float(value)
     elif isinstance(value, str):
-        match = _PERCENTAGE.fullmatch(value.strip().strip('"').strip())
-        percent = float(match[1]) if match else -1.0
+        match = _PERCENTAGE.fullmatch(value.strip())
+        percent = float(match[2]) if match else -1.0
     # What is not a number is not between any.
     if not 0 <= percent <= _MOST_PERCENT:
         text = value if isinstance(value, str) else repr(value)

@@ -20,7 +20,7 @@ from usmp.relax.transform.strips.rewrite import with_strips
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_main
 from usmp.support.errors import UnsupportedModelError
 
-_MOST_PLANS = 4
+_MOST_PLANS = 3
 """Of choices of strips."""
 
 
@@ -94,8 +94,7 @@ def _best(
     planned = []
     for chains in choices:
         # Later passes ask whether there are strips.
-        said = [_said_of_chain(main, chain) for chain in chains]
-        mod = with_strips(main, chains).with_attr(STRIPS_ATTR, {"chains": said})
+        mod = with_strips(main, chains).with_attr(STRIPS_ATTR, {"chains": _in_words(main, chains)})
         try:
             peaks = session.peaks(apply_passes(to_main, mod), options)
         except (UnsupportedModelError, ValueError):
@@ -119,18 +118,22 @@ def _said(main: StripMain, choice: _Planned) -> dict[str, Any]:
     return {
         **_peak_bytes("peak_bytes", choice.peaks),
         "macs": main.macs + sum(chain.extra_macs for chain in choice.chains),
-        "chains": [_said_of_chain(main, chain) for chain in choice.chains],
+        "chains": _in_words(main, choice.chains),
     }
+
+
+def _in_words(main: StripMain, chains: Sequence[StripChain]) -> list[dict[str, Any]]:
+    """Chains as the attribute has them."""
+    return [
+        {
+            "operators": list(main.names[chain.start : chain.stop]),
+            "strips": len(chain.strips),
+            "macs_before": chain.macs - chain.extra_macs,
+            "macs": chain.macs,
+        }
+        for chain in chains
+    ]
 
 
 def _peak_bytes(name: str, peaks: Peaks | None) -> dict[str, int]:
     return {} if peaks is None else {name: sum(peaks)}
-
-
-def _said_of_chain(main: StripMain, chain: StripChain) -> dict[str, Any]:
-    return {
-        "operators": list(main.names[chain.start : chain.stop]),
-        "strips": len(chain.strips),
-        "macs_before": chain.macs - chain.extra_macs,
-        "macs": chain.macs,
-    }

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import tvm
-from tvm import relax, tirx
-from tvm.ir import Call, IRModule
+from tvm import relax
+from tvm.ir import IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.ops.emit import shape_of
 from usmp.ops.write_columns import with_columns
 from usmp.relax.replace_main import rewrite_main
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
@@ -62,4 +61,5 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
             made = operator.make(self.builder_, operands, spans[var])
             parts[var] = Part(self.builder_.emit(made), spans[var].first)
         output = self.main.variables[chain.stop - 1]
-        return with_columns(self.builder_, whole, parts[output].expr, output.ty, spans[output].first)
+        part = parts[output]
+        return with_columns(self.builder_, whole, part.expr, output.ty, part.first)

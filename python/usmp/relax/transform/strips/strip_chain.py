@@ -9,7 +9,7 @@ from math import prod
 
 import tvm
 from tvm import relax
-from tvm.ir import IRModule
+from tvm.ir import Call, IRModule
 
 from usmp.ops.emit import shape_of
 from usmp.planning.options import PlanningOptions
@@ -122,7 +122,7 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
 def _name(binding: relax.Binding) -> str:
     """Of the PrimFunc that is called, or else of the result."""
     value = getattr(binding, "value", None)
-    if getattr(getattr(value, "op", None), "name", None) == "relax.call_tir":
+    if isinstance(value, Call) and getattr(value.op, "name", None) == "relax.call_tir":
         return str(value.args[0].name_hint)
     return str(binding.var.name)
 
@@ -184,9 +184,7 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
     return StripChain(start, stop, strips, macs, macs - whole)
 
 
-def _spans(
-    main: StripMain, start: int, stop: int, span: Span
-) -> Mapping[tvm.ir.Var, Span] | None:
+def _spans(main: StripMain, start: int, stop: int, span: Span) -> Mapping[tvm.ir.Var, Span] | None:
     """The columns of each tensor in the chain for some of the last one; None if some need none."""
     spans = {main.variables[stop - 1]: span}
     for index in range(stop - 1, start - 1, -1):

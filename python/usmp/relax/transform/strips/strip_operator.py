@@ -223,10 +223,14 @@ def _windowed(
     recorded: RecordedCall, data: tvm.ir.Var, window: Window, make: Make
 ) -> StripOperator:
     rows, columns = (
-        Taps(*(pair[side] for pair in (window.kernel, window.strides, window.dilations)),
-             window.padding[side])
+        Taps(
+            window.kernel[side],
+            window.strides[side],
+            window.dilations[side],
+            window.padding[side],
+        )
         for side in (0, 1)
-    )  # fmt: skip
+    )
     macs = macs_of(recorded.prim_func) or 0
     return StripOperator((data,), rows, columns, True, macs, make)
 
