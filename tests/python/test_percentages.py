@@ -26,8 +26,10 @@ def test_percent(value, percent):
 
 @pytest.mark.parametrize(
     "value",
-    ["", "%", "-1%", "+1", "1e3", "10 percent", "nan", "inf", "1,5%", "9" * 400, '"10%']
-    + [-1, float("nan"), float("inf"), True, None, [10]],
+    [
+        *("", "%", "-1%", "+1", "1e3", "10 percent", "nan", "inf", "1,5%", "9" * 400, '"10%'),
+        *(-1, float("nan"), float("inf"), True, None, [10]),
+    ],
 )
 def test_what_is_no_percentage(value):
     with pytest.raises(ValueError, match="is no percentage; write a number that is not negative"):

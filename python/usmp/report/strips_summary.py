@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from usmp.support.plain_text import shown
@@ -23,10 +23,11 @@ def strips_sentences(metadata: Mapping[str, Any]) -> list[str]:
     others = [choice for choice in said["choices"] if choice["chains"] != said["chains"]]
     sentences = [_taken(said)]
     if others:
+        what = "Other strips" if said["chains"] else "Strips"
         planned = "; ".join(
             f"{_chains(choice)}: {_bytes(choice)}, {_more(said, choice)} MACs" for choice in others
         )
-        sentences.append(f"Other strips that were planned: {planned}.")
+        sentences.append(f"{what} that were planned: {planned}.")
     return sentences
 
 
@@ -43,10 +44,14 @@ def _taken(said: Mapping[str, Any]) -> str:
 
 def _chains(choice: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{shown(chain['operators'][0])} to {shown(chain['operators'][-1])} "
-        f"({len(chain['operators'])} operators) in {chain['strips']}"
-        for chain in choice["chains"]
+        f"{_operators(chain['operators'])} in {chain['strips']}" for chain in choice["chains"]
     )
+
+
+def _operators(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"{shown(names[0])} (1 operator)"
+    return f"{shown(names[0])} to {shown(names[-1])} ({len(names)} operators)"
 
 
 def _bytes(choice: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tvm import relax
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
+from tvm.ir.transform import PassContext, Sequential
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
@@ -24,6 +24,7 @@ from usmp.ops.quantized import (
     Rescale,
     Window,
 )
+from usmp.pipeline import operator_passes
 from usmp.planning.options import planning_options
 from usmp.relax.transform import SplitIntoStrips
 from usmp.relax.transform.strips.choice import strip_choices
@@ -195,9 +196,9 @@ def test_a_limit_that_permits_nothing_leaves_the_module():
 
 @pytest.mark.parametrize("limit", ["-1%", "ten", float("nan"), -3])
 def test_a_limit_that_is_no_percentage(limit):
-    with PassContext(config={"tir.usmp.max_extra_macs": limit}):
-        with pytest.raises(ValueError, match=r"tir\.usmp\.max_extra_macs: .* is no percentage"):
-            SplitIntoStrips([])(large())
+    refused = pytest.raises(ValueError, match=r"tir\.usmp\.max_extra_macs: .* is no percentage")
+    with PassContext(config={"tir.usmp.max_extra_macs": limit}), refused:
+        SplitIntoStrips([])(large())
 
 
 def any_strips(mod: IRModule, seed: int) -> IRModule:
@@ -254,19 +255,12 @@ def test_a_residual_block_with_sanitizers(tmp_path):
 
 @pytest.mark.models
 def test_what_is_chosen_of_a_public_model(shared_model):
-    mod = usmp.import_model(shared_model("mlperf_vww_96_int8"))
-    chosen: list[object] = []
-
-    def choices(main, extra_macs):
-        chosen.extend((c.start, c.stop, len(c.strips), c.extra_macs) for c in _only(main))
-        return []
-
-    def _only(main):
-        (chains,) = strip_choices(main, main.macs // 10)
-        return chains
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("usmp.relax.transform.split_into_strips.strip_choices", choices)
-        with PassContext(config={"tir.usmp.max_extra_macs": 10}):
-            usmp.build(mod)
-    assert chosen == [(0, 8, 2, 239232)]
+    passes = operator_passes((), "model")
+    names = [str(step.info.name) for step in passes]
+    before = Sequential(passes[: names.index("usmp.PruneConstantChannels") + 1])
+    main = main_of(before(usmp.import_model(shared_model("mlperf_vww_96_int8"))))
+    assert strip_choices(main, main.macs // 20) == []
+    (chains,) = strip_choices(main, main.macs // 10)
+    (chain,) = chains
+    assert (chain.start, chain.stop, len(chain.strips)) == (0, 8, 2)
+    assert chain.extra_macs == 239232
