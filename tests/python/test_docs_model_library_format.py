@@ -54,11 +54,10 @@ PRUNED = {
     "macs": 12,
 }
 CHAIN = {"operators": ["conv2d", "add"], "strips": 2, "macs_before": 18, "macs": 20}
-STRIPPED = {"peak_bytes": 5, "macs": 20, "chains": [CHAIN]}
+STRIPPED = {"peak_bytes": 5, "macs_before": 18, "macs": 20, "chains": [CHAIN]}
 STRIPS = {
     "max_extra_macs": 20.0,
     **STRIPPED,
-    "macs_before": 18,
     "unsplit_peak_bytes": 7,
     "choices": [STRIPPED],
 }

@@ -59,7 +59,7 @@ _MOST_PERCENT_OF_ALL = 2
 
 _MOST_PERCENT_IO = 8
 """The same, where inputs or outputs are given or taken by rows: who asks for that is short of
-memory. So is who permits more multiply-accumulates: as many percent of instructions, up to this."""
+memory. So is who permits more multiply-accumulates for strips: what these leave, up to this."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,8 +93,9 @@ def _best(
     best = _Planned((), main.mod, unsplit)
     planned = []
     for chains in choices:
-        # Later passes ask whether there are strips.
-        mod = with_strips(main, chains).with_attr(STRIPS_ATTR, {"chains": _in_words(main, chains)})
+        # Later passes ask which strips there are.
+        said = _in_words(main, chains)
+        mod = with_strips(main, chains).with_attr(STRIPS_ATTR, said)
         try:
             peaks = session.peaks(apply_passes(to_main, mod), options)
         except (UnsupportedModelError, ValueError):
@@ -107,7 +108,6 @@ def _best(
         "max_extra_macs": options.max_extra_macs,
         **_said(main, best),
         **_peak_bytes("unsplit_peak_bytes", unsplit),
-        "macs_before": main.macs,
         "choices": [_said(main, choice) for choice in planned],
     }
     return best.mod.with_attr(STRIPS_ATTR, said)
@@ -115,16 +115,12 @@ def _best(
 
 def _said(main: StripMain, choice: _Planned) -> dict[str, Any]:
     """What the attribute says of a choice."""
-    return {
-        **_peak_bytes("peak_bytes", choice.peaks),
-        "macs": main.macs + sum(chain.extra_macs for chain in choice.chains),
-        "chains": _in_words(main, choice.chains),
-    }
+    return {**_peak_bytes("peak_bytes", choice.peaks), **_in_words(main, choice.chains)}
 
 
-def _in_words(main: StripMain, chains: Sequence[StripChain]) -> list[dict[str, Any]]:
-    """Chains as the attribute has them."""
-    return [
+def _in_words(main: StripMain, chains: Sequence[StripChain]) -> dict[str, Any]:
+    """Chains as the attribute has them, and what all operators take with them."""
+    said = [
         {
             "operators": list(main.names[chain.start : chain.stop]),
             "strips": len(chain.strips),
@@ -133,6 +129,8 @@ def _in_words(main: StripMain, chains: Sequence[StripChain]) -> list[dict[str, A
         }
         for chain in chains
     ]
+    macs = main.macs + sum(chain.extra_macs for chain in chains)
+    return {"macs_before": main.macs, "macs": macs, "chains": said}
 
 
 def _peak_bytes(name: str, peaks: Peaks | None) -> dict[str, int]:

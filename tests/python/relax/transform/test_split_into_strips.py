@@ -133,6 +133,26 @@ def test_multiply_accumulates_are_counted():
     assert products(with_strips(main, [chain])) == main.macs + chain.extra_macs == chain.macs
 
 
+@pytest.mark.cc
+def test_from_a_view_to_an_output():
+    network = Network(6, 10, 4)
+
+    def layers(x):
+        y = network.builder.emit(relax.op.reshape(x, (1, 4, 12, 5)))
+        return network.conv(network.conv(y, 3), 6)
+
+    mod = relax.transform.CanonicalizeBindings()(network.build(layers))
+    main = main_of(mod)
+    assert strip_chain(main, 0, 2, 2) is None
+    chain = strip_chain(main, 1, 3, 3)
+    assert chain is not None and chain.stop == len(main.operators)
+    split = with_strips(main, [chain])
+    relax.analysis.well_formed(split)
+    assert_same(mod, split)
+    by_rows = main_of(mod, stream_inputs="x")
+    assert strip_chain(by_rows, 1, 2, 2) is None and strip_chain(by_rows, 2, 3, 2) is not None
+
+
 def test_what_is_no_chain():
     network = Network(8, 12, 3)
 

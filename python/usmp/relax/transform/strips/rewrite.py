@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import tvm
 from tvm import relax
 from tvm.ir import IRModule
+from tvm.relax import DataflowVar
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.ops.write_columns import with_columns
@@ -45,6 +46,9 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         whole = None
         for spans in chain.strips:
             whole = self._strip(chain, spans, whole)
+        if isinstance(whole, DataflowVar) and not isinstance(binding.var, DataflowVar):
+            # Other blocks read it, too.
+            whole = self.builder_.emit_output(whole)
         self.set_var_remap(binding.var, whole)
 
     def _strip(

@@ -58,6 +58,8 @@ class StripMain:
         those that can be computed for some columns; None for others.
     tensors
         of all variables but for views, which count as what they are views of.
+    views
+        view -> what it is a view of.
     by_rows
         what is given or taken row by row.
     """
@@ -67,7 +69,16 @@ class StripMain:
     names: Sequence[str]
     operators: Sequence[StripOperator | None]
     tensors: Mapping[tvm.ir.Var, Tensor]
+    views: Mapping[tvm.ir.Var, tvm.ir.Var]
     by_rows: frozenset[tvm.ir.Var]
+
+    def is_made_from(self, start: int, var: tvm.ir.Var) -> bool:
+        """Whether an operator from `start` on computes a tensor; a view is that of its tensor."""
+        return self.tensors[self.views.get(var, var)].made >= start
+
+    def comes_by_rows(self, var: tvm.ir.Var) -> bool:
+        """Whether a tensor is given or taken row by row."""
+        return self.views.get(var, var) in self.by_rows
 
     @cached_property
     def macs(self) -> int:
@@ -116,7 +127,7 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
     ]
     names = [_name(binding) for binding in bindings]
     variables = [binding.var for binding in bindings]
-    return StripMain(mod, variables, names, operators, tensors, frozenset(by_rows))
+    return StripMain(mod, variables, names, operators, tensors, views, frozenset(by_rows))
 
 
 def _name(binding: relax.Binding) -> str:
@@ -165,9 +176,9 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
     if any(operator is None for operator in operators):
         return None
     inside, output = main.variables[start : stop - 1], main.variables[stop - 1]
-    if any(main.tensors[var].last >= stop for var in inside) or output in main.by_rows:
+    if any(main.tensors[var].last >= stop for var in inside) or main.comes_by_rows(output):
         return None
-    if any(var in main.by_rows for o in operators if o is not None for var in o.operands):
+    if any(main.comes_by_rows(var) for o in operators if o is not None for var in o.operands):
         return None
     width = shape_of(output)[COLUMNS]
     if count > width:
@@ -195,7 +206,7 @@ def _spans(main: StripMain, start: int, stop: int, span: Span) -> Mapping[tvm.ir
             needed = operator.columns.needed(spans[var], shape_of(operand)[COLUMNS])
             if needed.width < 1:
                 return None
-            if main.tensors[operand].made >= start:
+            if main.is_made_from(start, operand):
                 known = spans.get(operand, needed)
                 spans[operand] = Span(min(known.first, needed.first), max(known.stop, needed.stop))
     return spans

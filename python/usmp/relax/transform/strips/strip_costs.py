@@ -102,7 +102,7 @@ def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple
             continue
         taps, before = operator.rows, np.append(0, made[var][:-1])
         for operand in operator.operands:
-            if main.tensors[operand].made < start:
+            if not main.is_made_from(start, operand):
                 continue
             first = np.maximum(before * taps.stride - taps.padding, 0)
             end = (made[var] - 1) * taps.stride - taps.padding + taps.reach
