@@ -43,7 +43,8 @@ class SplitIntoStrips(ModulePass):
     Parameters
     ----------
     to_main
-        passes from the result to `__tvm_main__` with operators that run interleaved.
+        passes from the result to `__tvm_main__` with operators that run interleaved, by which
+        choices are compared; without them the first one is taken, the best by an estimate.
 
     Raises
     ------
@@ -53,7 +54,7 @@ class SplitIntoStrips(ModulePass):
         as the passes and the planner raise it.
     """
 
-    def __init__(self, to_main: Sequence[Pass]) -> None:
+    def __init__(self, to_main: Sequence[Pass] = ()) -> None:
         self.to_main = list(to_main)
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -65,6 +66,10 @@ class SplitIntoStrips(ModulePass):
         choices = strip_choices(main, int(main.macs * options.max_extra_macs / 100))
         if not choices:
             return mod
+        if not self.to_main:
+            said = {"max_extra_macs": options.max_extra_macs, "choices": []}
+            said |= _in_words(main, choices[0])
+            return with_strips(main, choices[0]).with_attr(STRIPS_ATTR, said)
         to_main = Sequential(self.to_main, name="usmp.CompareStrips")
         with planning_session() as session:
             return _best(session, main, choices[:_MOST_PLANS], to_main, options)
