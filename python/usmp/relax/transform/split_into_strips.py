@@ -83,6 +83,17 @@ class _Planned:
     mod: IRModule
     peaks: Peaks | None
 
+    @property
+    def extra_macs(self) -> int:
+        """Of all chains."""
+        return sum(chain.extra_macs for chain in self.chains)
+
+    def is_better(self, other: _Planned) -> bool:
+        """Whether it takes less; of two that take as much, the one that computes less is better."""
+        if self.peaks is None or other.peaks is None:
+            return self.peaks is not None
+        return (self.peaks, self.extra_macs) < (other.peaks, other.extra_macs)
+
 
 def _best(
     session: PlanningSession,
@@ -107,7 +118,7 @@ def _best(
             # What has no form in strips has one as it is.
             continue
         planned.append(_Planned(chains, mod, peaks))
-        if peaks is not None and (best.peaks is None or peaks < best.peaks):
+        if planned[-1].is_better(best):
             best = planned[-1]
     said = {
         "max_extra_macs": options.max_extra_macs,
