@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext, Sequential
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.channel_networks import Style, random_network
+from usmp.objects.attributes import STRIPS_ATTR
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.macs import macs_of
@@ -24,13 +25,14 @@ from usmp.ops.quantized import (
     Rescale,
     Window,
 )
-from usmp.pipeline import operator_passes
+from usmp.pipeline import lower_to_aot, operator_passes
 from usmp.planning.options import planning_options
 from usmp.relax.transform import SplitIntoStrips
 from usmp.relax.transform.strips.choice import strip_choices
 from usmp.relax.transform.strips.rewrite import with_strips
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_chain, strip_main
 from usmp.relax.transform.strips.strip_operator import Span
+from usmp.transform import OrderOperators
 
 NHWC = Layout("NHWC")
 SCALE = Quantization("int8", (1.0,), (3,))
@@ -219,6 +221,16 @@ def test_a_limit_that_is_no_percentage(limit):
     refused = pytest.raises(ValueError, match=r"tir\.usmp\.max_extra_macs: .* is no percentage")
     with PassContext(config={"tir.usmp.max_extra_macs": limit}), refused:
         SplitIntoStrips([])(large())
+
+
+def test_strips_stay_in_their_order():
+    main = main_of(large())
+    chain = strip_chain(main, 0, 4, 2)
+    assert chain is not None
+    mod = lower_to_aot(with_strips(main, [chain]))
+    assert "operator_order" in OrderOperators()(mod).attrs
+    marked = mod.with_attr(STRIPS_ATTR, {"chains": [{"strips": 2}]})
+    assert OrderOperators()(marked).same_as(marked)
 
 
 def any_strips(mod: IRModule, seed: int) -> IRModule:
