@@ -80,6 +80,8 @@ def build(
     `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
     by default; false lets no output overwrite what its operator has read of a dying input),
     `tir.usmp.order_operators` (true by default; false keeps the importer's order),
+    `tir.usmp.max_extra_macs` (a percentage as "10%", 0 by default: how many more
+    multiply-accumulates strips may take, see `usmp.relax.transform.SplitIntoStrips`),
     `tir.usmp.prune_constant_channels` (true by default; false computes channels of integer
     operators that are constant or that nothing reads, too), `tir.usmp.optimize` (the memory that
     fewer instructions may take, "ram" by default, see `usmp.transform.ChooseSchedules`),

@@ -146,6 +146,12 @@ PASS_OPTIONS = {
     "tir.usmp.stream_outputs": PassOption(
         "Array<str>", (), None, "names of outputs that the application takes row by row"
     ),
+    "tir.usmp.max_extra_macs": PassOption(
+        "percentage",
+        (),
+        None,
+        "such as 10%: more multiply-accumulates, for strips whose borders are computed again",
+    ),
     "tir.usmp.prune_constant_channels": PassOption(
         "bool", _SWITCH, "1", "0 keeps channels that are constant or that nothing reads"
     ),

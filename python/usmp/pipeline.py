@@ -28,7 +28,7 @@ from usmp.names import FAST, FLOAT
 from usmp.objects.cores import core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
-from usmp.planning.options import planning_options
+from usmp.planning.options import PlanningOptions, planning_options
 from usmp.relax.transform import (
     CheckIterations,
     CheckStaticShapes,
@@ -42,6 +42,7 @@ from usmp.relax.transform import (
     NormalizeTakeIndices,
     PartitionForAccelerators,
     PruneConstantChannels,
+    SplitIntoStrips,
 )
 from usmp.transform import (
     CallOperatorHooks,
@@ -169,13 +170,15 @@ def operator_passes(
     accelerators: Sequence[str], symbol_prefix: str, target: Target | None = None
 ) -> list[Pass]:
     """From Relax to operators that are flat TIR, for a target if it is known."""
-    lowering = [
+    choosing = [
         # Whoever computes them, accelerators too: fewer channels are less work.
         PruneConstantChannels(),
         # Operators are single ones and say what they compute; integers take the least to keep.
         ConvertWindowsToStates(),
         # Accelerators choose before operators are fused: their patterns are of single ones.
         PartitionForAccelerators(accelerators),
+    ]
+    lowering = [
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
         # From here on operators are PrimFuncs.
         FuseOperators(),
@@ -191,6 +194,8 @@ def operator_passes(
         TakeDevices(),
         *([] if target is None else _target_passes(target)),
     ]
+    options = planning_options()
+    to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
     return [
         # Later passes would fail with errors that name no operator.
         CheckStaticShapes(),
@@ -203,9 +208,19 @@ def operator_passes(
         # Slices and concatenations may copy nothing.
         NormalizeCopies(),
         # What is quantized computes in integers; in float it is larger and slower.
-        ConvertQDQToIntegers([*lowering, LowerMain(target), OrderOperators(), StreamOperators()]),
+        ConvertQDQToIntegers(
+            [*choosing, *lowering, LowerMain(target), OrderOperators(), StreamOperators()]
+        ),
+        *choosing,
+        # Accelerators compute as a whole what they compute. While all others have records.
+        *([SplitIntoStrips([*lowering, *to_main])] if options.max_extra_macs else []),
         *lowering,
     ]
+
+
+def _io_passes(options: PlanningOptions) -> list[Pass]:
+    """What gives inputs and takes outputs by rows, if that is asked for."""
+    return [StreamIO()] if options.streams_io else []
 
 
 def _target_passes(target: Target) -> list[Pass]:
@@ -238,7 +253,7 @@ def planning_passes(
         # Few bytes are to be live at once.
         *([] if several_entries else [OrderOperators()]),
         # Beside the operators that read and write them, wherever these are now.
-        *([StreamIO()] if planning_options().streams_io else []),
+        *_io_passes(planning_options()),
         # What is left between some of them need not be there as a whole.
         *([] if several_entries else [StreamOperators()]),
         # Of all entries, for they share operators and memory.

@@ -55,6 +55,20 @@ std::optional<Names> Converted<Names>(const ffi::Any& value) {
   return value.try_cast<Names>();
 }
 
+/*! \brief An option that takes a number, or a string such as "10%"; Python checks the value. */
+void RegisterPercentage(const char* key) {
+  auto legalize = [key](ffi::Any value) -> ffi::Any {
+    const bool is_number = value.type_index() == ffi::TypeIndex::kTVMFFIInt ||
+                           value.type_index() == ffi::TypeIndex::kTVMFFIFloat;
+    if (is_number || value.try_cast<ffi::String>()) return value;
+    TVM_FFI_THROW(AttributeError) << "Expect config " << key
+                                  << " to have type percentage, but instead get "
+                                  << value.GetTypeKey();
+    TVM_FFI_UNREACHABLE();
+  };
+  tvm::transform::PassContext::RegisterConfigOption(key, "percentage", legalize);
+}
+
 template <typename Value>
 void RegisterOption(const char* key) {
   const std::string type_name = ffi::TypeTraits<Value>::TypeStr();
@@ -85,6 +99,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<bool>("tir.usmp.prune_constant_channels");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
   RegisterOption<ffi::String>("tir.usmp.placement");
+  RegisterPercentage("tir.usmp.max_extra_macs");
   RegisterOption<ffi::String>("tir.usmp.optimize");
   RegisterOption<ffi::String>("tir.usmp.code");
   RegisterOption<ffi::String>("tir.usmp.time_budget");

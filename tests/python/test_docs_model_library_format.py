@@ -24,6 +24,7 @@ from usmp.objects.attributes import (
     IMAGE_LAYOUT_ATTR,
     OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
+    STRIPS_ATTR,
 )
 
 pytestmark = pytest.mark.cc
@@ -51,6 +52,14 @@ PRUNED = {
     "weights_size_bytes": 6,
     "macs_before": 18,
     "macs": 12,
+}
+CHAIN = {"operators": ["conv2d", "add"], "strips": 2, "macs_before": 18, "macs": 20}
+STRIPPED = {"peak_bytes": 5, "macs_before": 18, "macs": 20, "chains": [CHAIN]}
+STRIPS = {
+    "max_extra_macs": 20.0,
+    **STRIPPED,
+    "unsplit_peak_bytes": 7,
+    "choices": [STRIPPED],
 }
 
 
@@ -111,6 +120,7 @@ def written(digits_model) -> Iterator[dict]:
     live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}
     scratch = scratch.with_attr(OPERATOR_ORDER_ATTR, live)
     scratch = scratch.with_attr(PRUNED_CHANNELS_ATTR, PRUNED)
+    scratch = scratch.with_attr(STRIPS_ATTR, STRIPS)
     sizes = {"channels_first_peak_bytes": 2, "channels_last_peak_bytes": 1}
     scratch = scratch.with_attr(IMAGE_LAYOUT_ATTR, {"layout": "NHWC", **sizes})
     yield metadata(scratch, interface_of(scratch, "net"))

@@ -77,6 +77,13 @@ def test_the_list():
     assert names(usmp.get_pipeline()) == PASSES
 
 
+def test_strips_are_chosen_while_operators_have_records_if_they_are_permitted():
+    with PassContext(config={"tir.usmp.max_extra_macs": "5%"}):
+        found = names(usmp.get_pipeline())
+    at = PASSES.index("usmp.PartitionForAccelerators") + 1
+    assert found == [*PASSES[:at], "usmp.SplitIntoStrips", *PASSES[at:]]
+
+
 def test_what_is_asked_for_is_in_the_list():
     with PassContext(config=POISON):
         pipeline = usmp.get_pipeline("c", board="mps2-an385", compare_workspace_io=True)

@@ -29,6 +29,7 @@ from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.pool_parameter import PoolParameter
+from usmp.codegen.strips_metadata import strips_metadata
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
 from usmp.names import OPTIMIZE, SMALL
@@ -140,6 +141,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     **_state_layout(interface),
                     **_operator_order(mod),
                     **_streaming(mod),
+                    **strips_metadata(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": _ram(mod, interface),
                     "placement": _placement(plan),

@@ -182,6 +182,14 @@ STREAMING_ATTR = "streaming"
 `unstreamed_peak_bytes`, and what no choice of the operators that do takes less than,
 `least_live_bytes`, if that is known (`usmp.transform.StreamOperators`)."""
 
+STRIPS_ATTR = "strips"
+"""On the IRModule, if chains of operators could be computed in strips
+(`usmp.relax.transform.SplitIntoStrips`): what the application permits, `max_extra_macs` in percent;
+multiply-accumulates without strips and with them, `macs_before` and `macs`; bytes of all workspace
+pools, `unsplit_peak_bytes` and `peak_bytes`, if that fits; `chains` of operators that are in
+strips: names of their `operators`, how many `strips`, `macs_before` and `macs`; and all `choices`
+that were planned, each with `peak_bytes`, `macs` and `chains`."""
+
 SEGMENT_ATTR = "segment"
 """On the PrimFunc of operators that run interleaved: their names in order, `operators`; whether by
 rows or columns, `by`; bytes of the tensors between them that are kept, `ring_size_bytes`, of all

@@ -14,6 +14,7 @@ from usmp.algorithms.registry import check_takes_no_time
 from usmp.names import BALANCED, CODE, DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
 from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.durations import parse_duration
+from usmp.support.percentages import parse_percentage
 
 _PREFIX = "tir.usmp."
 _NO_SHARING = "no_sharing"
@@ -47,6 +48,9 @@ class PlanningOptions:
         names of the inputs that the application gives row by row, and of the outputs that it takes
         so, see `usmp.transform.StreamIO`; `name:hop=2` is an input that is a window, of which it
         gives the rows that are new, see `usmp.aot.transform.ConvertWindowsToStates`.
+    max_extra_macs
+        in percent of the model's multiply-accumulates: what strips may compute again, see
+        `usmp.relax.transform.SplitIntoStrips`.
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
     code
@@ -61,8 +65,9 @@ class PlanningOptions:
     ------
     ValueError
         an algorithm, placement, goal or kind of code that is not known; a time budget that is no
-        duration, or that the algorithm does not take; a hop that is no number of rows; inputs or
-        outputs by rows together with an option by which their tensors would have to exist.
+        duration, or that the algorithm does not take; a hop that is no number of rows; a percentage
+        that is none; inputs or outputs by rows together with an option by which their tensors would
+        have to exist.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -76,6 +81,7 @@ class PlanningOptions:
     streaming: bool = True
     stream_inputs: tuple[str, ...] = ()
     stream_outputs: tuple[str, ...] = ()
+    max_extra_macs: float = 0.0
     optimize: str = RAM
     code: str = BALANCED
     poison_dead_bytes: bool = False
@@ -188,10 +194,15 @@ def _needs(options: Sequence[str]) -> str:
     return "need" if len(options) > 1 else "needs"
 
 
-def _value(value: Any, default: object) -> object:
+def _value(name: str, value: Any, default: object) -> object:
     """The value of an option in the type of its default."""
     if isinstance(default, bool):
         return bool(value)
+    if isinstance(default, float):
+        try:
+            return parse_percentage(value)
+        except ValueError as error:
+            raise ValueError(f"{_PREFIX}{name}: {error}") from error
     if isinstance(default, tuple):
         return tuple(dict.fromkeys(str(name) for name in value))
     return str(value)
@@ -225,7 +236,7 @@ def planning_options(
     for name, default in vars(PlanningOptions()).items():
         if _PREFIX + name in given:
             value = given[_PREFIX + name]
-            known[name] = _value(value, default)
+            known[name] = _value(name, value, default)
     if not given.get(_PREFIX + "enable", True):
         known.update(algorithm=_NO_SHARING, custom_algorithm=None, time_budget=None)
     return PlanningOptions(**known)

@@ -318,6 +318,7 @@ def _what_matters(options: PlanningOptions) -> PlanningOptions:
         streaming=False,
         stream_inputs=(),
         stream_outputs=(),
+        max_extra_macs=0.0,
         optimize=RAM,
         poison_dead_bytes=False,
         profile=False,

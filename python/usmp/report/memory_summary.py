@@ -16,6 +16,7 @@ from usmp.report.counts import shortened
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
+from usmp.report.strips_summary import strips_sentences
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
@@ -107,6 +108,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         schedule_sentence(metadata),
         windows_sentence(metadata),
         streaming_sentence(metadata),
+        *strips_sentences(metadata),
         rows_sentence(metadata),
         layout_sentence(metadata),
         code_sentence(metadata),

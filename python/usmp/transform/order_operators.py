@@ -6,7 +6,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.objects.attributes import OPERATOR_ORDER_ATTR
+from usmp.objects.attributes import OPERATOR_ORDER_ATTR, STRIPS_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.candidates import in_orders
 from usmp.planning.check_unplanned import check_unplanned
@@ -21,7 +21,9 @@ class OrderOperators(ModulePass):
     Only what depends on nothing in between changes places (see
     `usmp.planning.operator_order.read_graph`), and only if the plan is smaller then: both orders
     are planned. If it is not certain what a statement does, the module stays as it is. Where there
-    are several orders, the attribute `operator_order` of the module says what they need.
+    are several orders, the attribute `operator_order` of the module says what they need. Operators
+    in strips (`usmp.relax.transform.SplitIntoStrips`) stay in their order, for which they were
+    chosen: one strip after the other.
 
     Reads from the PassContext what `PlanningOptions` says; `tir.usmp.order_operators` false changes
     nothing.
@@ -37,6 +39,8 @@ class OrderOperators(ModulePass):
         """Reorder the statements, or return the module itself."""
         check_unplanned(mod)
         options = planning_options(context.config)
+        if (mod.attrs or {}).get(STRIPS_ATTR, {}).get("chains"):
+            return mod
         with planning_session() as session:
             candidates = in_orders(session, mod, options)
             found, modules = candidates.found, candidates.modules

@@ -23,6 +23,7 @@ STRING_OPTIONS = [
     "tir.usmp.time_budget",
 ]
 NAMES_OPTIONS = ["tir.usmp.stream_inputs", "tir.usmp.stream_outputs"]
+PERCENTAGE_OPTIONS = ["tir.usmp.max_extra_macs"]
 
 
 @pytest.mark.parametrize("option", BOOL_OPTIONS)
@@ -48,6 +49,13 @@ def test_names_option_is_an_array_or_has_commas(option, value, read):
         assert list(PassContext.current().config[option]) == read
 
 
+@pytest.mark.parametrize("option", PERCENTAGE_OPTIONS)
+@pytest.mark.parametrize("value", ["10%", 10, 2.5])
+def test_percentage_option_reads_back(option, value):
+    with PassContext(config={option: value}):
+        assert PassContext.current().config[option] == value
+
+
 def test_options_are_unset_by_default():
     assert not [key for key in PassContext().config if key.startswith("tir.usmp")]
 
@@ -59,6 +67,8 @@ def test_options_are_unset_by_default():
         *((option, 1.0, "bool", "float") for option in BOOL_OPTIONS),
         *((option, 3, "str", "int") for option in STRING_OPTIONS),
         *((option, 3, "Array<str>", "int") for option in NAMES_OPTIONS),
+        *((option, True, "percentage", "bool") for option in PERCENTAGE_OPTIONS),
+        *((option, [1], "percentage", "ffi.Array") for option in PERCENTAGE_OPTIONS),
     ],
 )
 def test_wrong_type_is_refused(option, value, expected, got):
@@ -84,7 +94,7 @@ def test_unknown_option_lists_ours_among_the_candidates():
     head, _, candidates = str(error.value).partition(" candidates are: ")
     assert head == "Invalid config option 'tir.usmp.nope'"
     known = {name.strip() for name in candidates.split(",")}
-    assert known >= {*BOOL_OPTIONS, *STRING_OPTIONS, *NAMES_OPTIONS}
+    assert known >= {*BOOL_OPTIONS, *STRING_OPTIONS, *NAMES_OPTIONS, *PERCENTAGE_OPTIONS}
 
 
 def test_options_are_listed_with_their_types():
@@ -97,4 +107,5 @@ def test_options_are_listed_with_their_types():
         **{option: '{"type": "bool"}' for option in BOOL_OPTIONS},
         **{option: '{"type": "str"}' for option in STRING_OPTIONS},
         **{option: '{"type": "Array<str>"}' for option in NAMES_OPTIONS},
+        **{option: '{"type": "percentage"}' for option in PERCENTAGE_OPTIONS},
     }

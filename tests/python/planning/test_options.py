@@ -60,6 +60,7 @@ def test_all_of_them():
         "tir.usmp.streaming": True,
         "tir.usmp.stream_inputs": ["image"],
         "tir.usmp.stream_outputs": ["mask", "a,b"],
+        "tir.usmp.max_extra_macs": 12.5,
         "tir.usmp.optimize": "speed",
         "tir.usmp.code": "small",
         "tir.usmp.poison_dead_bytes": True,

@@ -31,10 +31,16 @@ class Style:
         of the tensors.
     layout
         "NHWC" or "NCHW".
+    image
+        height and width; random ones of 3 to 6 by default.
+    dilations
+        of windows, one of them by chance.
     """
 
     dtype: str = "int8"
     layout: str = "NHWC"
+    image: tuple[int, int] | None = None
+    dilations: tuple[tuple[int, int], ...] = ((1, 1), (1, 1), (2, 1))
 
 
 def random_network(seed: int, style: Style | None = None) -> IRModule:
@@ -54,7 +60,8 @@ class Network:
         self.builder = relax.BlockBuilder()
 
     def build(self) -> IRModule:
-        extents = (1, self.random.randint(3, 6), self.random.randint(3, 6), 3)
+        image = self.style.image or (self.random.randint(3, 6), self.random.randint(3, 6))
+        extents = (1, *image, 3)
         shape = self.layout.order(*extents)
         x = relax.Var("x", relax.TensorType(shape, self.style.dtype))
         with self.builder.function("main", [x]):
@@ -228,7 +235,7 @@ class Network:
     def _window(self, data: tuple[int, int], dilations: tuple[int, int] | None = None) -> Window:
         kernel = tuple(self.random.choice([k for k in (1, 2, 3) if k <= e]) for e in data)
         strides = self.random.choice([(1, 1), (1, 1), (2, 2), (1, 2)])
-        spread = dilations or self.random.choice([(1, 1), (1, 1), (2, 1)])
+        spread = dilations or self.random.choice(self.style.dilations)
         padding = tuple(self.random.choice([0, (k - 1) // 2, k - 1]) for k in kernel)
         output = []
         for extent, k, stride, dilation, before in zip(

@@ -60,7 +60,7 @@ _MOST_PERCENT_OF_ALL = 2
 
 _MOST_PERCENT_IO = 8
 """The same, where inputs or outputs are given or taken by rows: who asks for that is short of
-memory."""
+memory. So is who permits more multiply-accumulates for strips: what these leave, up to this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +148,8 @@ class StreamedMain:
         its statements that are no declarations.
     allocations
         the memories that main allocates.
+    more_percent
+        of the instructions of all operators that columns may take beside.
     """
 
     mod: IRModule
@@ -155,6 +157,7 @@ class StreamedMain:
     operators: Sequence[MainOperator]
     allocations: Mapping[Memory, tirx.AllocBuffer | None]
     preserve_inputs: bool = False
+    more_percent: float = 0.0
     _segments: dict[tuple[int, int], Segment | None] = field(default_factory=dict)
     _by_columns: dict[tuple[int, int], Segment | None] = field(default_factory=dict)
 
@@ -287,7 +290,8 @@ class StreamedMain:
         """Whether a segment by columns does not take many more instructions than by rows."""
         slower = interleaving_instructions(by_columns) - interleaving_instructions(by_rows)
         has_io = any(memory in self.by_rows for memory in by_rows.inside)
-        of_all = _MOST_PERCENT_IO if has_io else _MOST_PERCENT_OF_ALL
+        permitted = min(self.more_percent, _MOST_PERCENT_IO)
+        of_all = _MOST_PERCENT_IO if has_io else max(_MOST_PERCENT_OF_ALL, permitted)
         most = max(_MOST_PERCENT * by_rows.work, of_all * self._all_work)
         return slower * 100 <= most
 
@@ -417,12 +421,17 @@ class StreamedMain:
 
 
 def streamed_main(
-    mod: IRModule, preserve_inputs: bool = False, like: StreamedMain | None = None
+    mod: IRModule,
+    preserve_inputs: bool = False,
+    like: StreamedMain | None = None,
+    more_percent: float = 0.0,
 ) -> StreamedMain | None:
     """The main function of a module; None if it is not known what its statements do.
 
     Parameters
     ----------
+    more_percent
+        see `StreamedMain`.
     like
         of a module with some of the same PrimFuncs, whose loops are known.
 
@@ -449,7 +458,7 @@ def streamed_main(
         loop = None if name is None or statement.effect else loops[name]
         func = None if name is None else functions[name]
         operators.append(MainOperator(statement, func, loop, memories))
-    return StreamedMain(mod, facts, operators, found.memories, preserve_inputs)
+    return StreamedMain(mod, facts, operators, found.memories, preserve_inputs, more_percent)
 
 
 def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop | None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from tvm.ir import IRModule
 
 from usmp.names import SPEED
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.streamed_io import streams_io
 from usmp.planning.options import PlanningOptions
@@ -77,7 +77,11 @@ def streamed_modules(
     must = streams_io(mod[MAIN_FUNCTION_NAME])
     if options.optimize == SPEED and not must and session.peaks(mod, options) is not None:
         return nothing
-    prepared = streamed_main(session.prepared(mod, options), options.preserve_inputs)
+    prepared = streamed_main(
+        session.prepared(mod, options),
+        options.preserve_inputs,
+        more_percent=_more_percent(mod, options),
+    )
     main = None if prepared is None else streamed_main(mod, like=prepared)
     if prepared is None or main is None:
         if must:
@@ -95,6 +99,15 @@ def streamed_modules(
     if must and not modules:
         refuse_rows(prepared)
     return StreamedModules(modules, found.bound_bytes)
+
+
+def _more_percent(mod: IRModule, options: PlanningOptions) -> float:
+    """Of what strips may take more, what they leave; nothing if there are no strips."""
+    said = (mod.attrs or {}).get(STRIPS_ATTR, {})
+    if not said.get("chains"):
+        return 0.0
+    before, after = (max(int(said[name]), 1) for name in ("macs_before", "macs"))
+    return max(options.max_extra_macs - 100 * (after - before) / before, 0.0)
 
 
 def _modules(main: StreamedMain, choices: Sequence[Segmentation]) -> list[StreamedModule]:

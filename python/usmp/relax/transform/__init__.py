@@ -21,6 +21,7 @@ from usmp.relax.transform.normalize_take_indices import NormalizeTakeIndices
 from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
 from usmp.relax.transform.prune_constant_channels import PruneConstantChannels
 from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
+from usmp.relax.transform.split_into_strips import SplitIntoStrips
 
 __all__ = [
     "CheckIterations",
@@ -44,4 +45,5 @@ __all__ = [
     "PartitionForAccelerators",
     "PruneConstantChannels",
     "PushSliceThroughConcat",
+    "SplitIntoStrips",
 ]

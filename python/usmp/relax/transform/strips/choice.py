@@ -1,0 +1,133 @@
+"""Which chains of operators are computed in strips? By dynamic programming over their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TypeAlias
+
+from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_chain
+from usmp.relax.transform.strips.strip_costs import Bytes, chain_bytes, operator_bytes
+
+_MOST_OPERATORS = 16
+"""Of a chain."""
+
+_MOST_STRIPS = 6
+
+_MOST_WORK = 200_000
+"""Operators of all strips of all chains that are looked at."""
+
+_SHARES = (1.0, 0.5, 0.25)
+"""Of the multiply-accumulates that may be added: choices that add fewer are planned, too."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How the operators of an interval may be computed.
+
+    Parameters
+    ----------
+    chain
+        in one strip, if that is how they would be without this pass; None for an operator that
+        does not know strips.
+    """
+
+    chain: StripChain | None
+    taken: Bytes
+    extra_macs: int
+
+
+_Estimate: TypeAlias = Callable[[Bytes], int]
+_Ways: TypeAlias = Mapping[tuple[int, int], Sequence[_Way]]
+
+
+def strip_choices(main: StripMain, extra_macs: int) -> list[list[StripChain]]:
+    """Chains that may take less memory in strips, no two of them with an operator in common; the
+    best choice first, as far as that is known without a plan.
+
+    Parameters
+    ----------
+    extra_macs
+        that all of them together may add.
+    """
+    ways = _ways(main, extra_macs)
+    estimates: tuple[_Estimate, ...] = (lambda b: b.by_columns, lambda b: b.by_rows)
+    found: list[tuple[int, list[StripChain]]] = []
+    for share in _SHARES:
+        for estimate in estimates:
+            least, chosen = _least(len(main.operators), ways, estimate, int(extra_macs * share))
+            chains = [chain for chain in chosen if len(chain.strips) > 1]
+            known = [[_key(chain) for chain in chains] for _, chains in found]
+            if chains and [_key(chain) for chain in chains] not in known:
+                found.append((least, chains))
+    return [chains for _, chains in found]
+
+
+def _key(chain: StripChain) -> tuple[int, int, int]:
+    return chain.start, chain.stop, len(chain.strips)
+
+
+def _ways(main: StripMain, extra_macs: int) -> _Ways:
+    """By first operator and the one after the last."""
+    count, work = len(main.operators), 0
+    found: dict[tuple[int, int], list[_Way]] = {}
+    for index in range(count):
+        if main.operators[index] is None:
+            taken = operator_bytes(main, index)
+            found[index, index + 1] = [_Way(None, Bytes(taken, taken), 0)]
+    for length in range(1, _MOST_OPERATORS + 1):
+        for start in range(count - length + 1):
+            for strips in range(1, _MOST_STRIPS + 1):
+                work += strips * length
+                chain = None
+                if length == 1 or work <= _MOST_WORK:
+                    chain = strip_chain(main, start, start + length, strips)
+                if chain is None or chain.extra_macs > extra_macs:
+                    break
+                way = _Way(chain, chain_bytes(main, chain), chain.extra_macs)
+                found.setdefault((start, start + length), []).append(way)
+    return found
+
+
+def _least(
+    count: int, ways: _Ways, estimate: _Estimate, extra_macs: int
+) -> tuple[int, list[StripChain]]:
+    """The least that the interval that takes most takes, and of the chains by which that is so,
+    those that add the fewest multiply-accumulates."""
+    levels = sorted({estimate(way.taken) for some in ways.values() for way in some})
+    low, high = 0, len(levels) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _fewest(count, ways, estimate, levels[middle])[0] <= extra_macs:
+            high = middle
+        else:
+            low = middle + 1
+    return levels[low], _fewest(count, ways, estimate, levels[low])[1]
+
+
+def _fewest(
+    count: int, ways: _Ways, estimate: _Estimate, limit: int
+) -> tuple[float, list[StripChain]]:
+    """The fewest additional multiply-accumulates with which no interval takes more than a limit."""
+    best: list[tuple[float, int]] = [(0.0, 0)] + [(inf, 0)] * count
+    back: list[tuple[int, StripChain | None]] = [(0, None)] * (count + 1)
+    for stop in range(1, count + 1):
+        for start in range(max(stop - _MOST_OPERATORS, 0), stop):
+            for way in ways.get((start, stop), ()):
+                if estimate(way.taken) > limit or best[start][0] == inf:
+                    continue
+                strips = 1 if way.chain is None else len(way.chain.strips)
+                total = best[start][0] + way.extra_macs, best[start][1] + strips
+                if total < best[stop]:
+                    best[stop], back[stop] = total, (start, way.chain)
+    if best[count][0] == inf:
+        return inf, []
+    chosen: list[StripChain] = []
+    stop = count
+    while stop:
+        start, chain = back[stop]
+        if chain is not None:
+            chosen.append(chain)
+        stop = start
+    return best[count][0], chosen[::-1]

@@ -1,0 +1,69 @@
+"""A main function in which chains of operators are computed in strips."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+from tvm.relax import DataflowVar
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from usmp.ops.write_columns import with_columns
+from usmp.relax.replace_main import rewrite_main
+from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
+from usmp.relax.transform.strips.strip_operator import Part, Span
+
+
+def with_strips(main: StripMain, chains: Sequence[StripChain]) -> IRModule:
+    """The module of `main` with some chains in strips, of which no two have an operator in common.
+
+    In place of the last operator of a chain stand all strips, one after the other. Each computes
+    the operators of the chain for its columns and writes what comes out into the whole result.
+    """
+    by_last = {main.variables[chain.stop - 1]: chain for chain in chains}
+    return rewrite_main(main.mod, lambda mod: _Rewriter(mod, main, by_last))
+
+
+@mutator
+class _Rewriter(PyExprMutator):  # type: ignore[misc]
+    """Computes chains in strips; what only they needed is left unused."""
+
+    def __init__(
+        self, mod: IRModule, main: StripMain, by_last: Mapping[tvm.ir.Var, StripChain]
+    ) -> None:
+        super().__init__(mod)
+        self.main = main
+        self.by_last = by_last
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        """All strips in place of the last operator of a chain."""
+        chain = self.by_last.get(binding.var)
+        if chain is None:
+            super().visit_var_binding_(binding)
+            return
+        whole = None
+        for spans in chain.strips:
+            whole = self._strip(chain, spans, whole)
+        if isinstance(whole, DataflowVar) and not isinstance(binding.var, DataflowVar):
+            # Other blocks read it, too.
+            whole = self.builder_.emit_output(whole)
+        self.set_var_remap(binding.var, whole)
+
+    def _strip(
+        self, chain: StripChain, spans: Mapping[tvm.ir.Var, Span], whole: relax.Expr | None
+    ) -> relax.Expr:
+        """One strip; `whole` is what those before have written."""
+        parts: dict[tvm.ir.Var, Part] = {}
+        for index in range(chain.start, chain.stop):
+            operator, var = self.main.operators[index], self.main.variables[index]
+            assert operator is not None
+            operands = [
+                parts[o] if o in parts else Part(self.visit_expr(o), 0) for o in operator.operands
+            ]
+            made = operator.make(self.builder_, operands, spans[var])
+            parts[var] = Part(self.builder_.emit(made), spans[var].first)
+        output = self.main.variables[chain.stop - 1]
+        part = parts[output]
+        return with_columns(self.builder_, whole, part.expr, output.ty, part.first)

@@ -1,0 +1,220 @@
+"""What operators that follow each other compute in each strip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import tvm
+from tvm import relax
+from tvm.ir import Call, IRModule
+
+from usmp.ops.emit import shape_of
+from usmp.planning.options import PlanningOptions
+from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.relax.transform.strips.strip_operator import COLUMNS, Span, StripOperator, strip_operator
+from usmp.tir.nodes import nodes_of
+
+_VIEWS = ("relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten")
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor of a main function.
+
+    Parameters
+    ----------
+    size_bytes
+        of all of it.
+    made
+        the operator that computes it; -1 for inputs.
+    last
+        the last operator that reads it; the number of all for outputs.
+    is_application
+        whether the application has it, so that it takes nothing of the workspace.
+    """
+
+    size_bytes: int
+    made: int
+    last: int
+    is_application: bool
+
+
+@dataclass(frozen=True, eq=False)
+class StripMain:
+    """The operators of a Relax `main` in their order.
+
+    Parameters
+    ----------
+    mod
+        the module.
+    variables
+        of their results.
+    names
+        of their PrimFuncs; of other operators, those of their results.
+    operators
+        those that can be computed for some columns; None for others.
+    tensors
+        of all variables but for views, which count as what they are views of.
+    views
+        view -> what it is a view of.
+    by_rows
+        what is given or taken row by row.
+    """
+
+    mod: IRModule
+    variables: Sequence[tvm.ir.Var]
+    names: Sequence[str]
+    operators: Sequence[StripOperator | None]
+    tensors: Mapping[tvm.ir.Var, Tensor]
+    views: Mapping[tvm.ir.Var, tvm.ir.Var]
+    by_rows: frozenset[tvm.ir.Var]
+
+    def is_made_from(self, start: int, var: tvm.ir.Var) -> bool:
+        """Whether an operator from `start` on computes a tensor; a view is that of its tensor."""
+        return self.tensors[self.views.get(var, var)].made >= start
+
+    def comes_by_rows(self, var: tvm.ir.Var) -> bool:
+        """Whether a tensor is given or taken row by row."""
+        return self.views.get(var, var) in self.by_rows
+
+    @cached_property
+    def macs(self) -> int:
+        """Of all operators that could be computed in strips."""
+        return sum(operator.macs for operator in self.operators if operator is not None)
+
+
+def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
+    """Read `main`.
+
+    Parameters
+    ----------
+    options
+        whether inputs and outputs are in the workspace, or come and go by rows.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
+    """
+    main = main_function(mod)
+    bindings = [binding for block in main.body.blocks for binding in block.bindings]
+    views: dict[tvm.ir.Var, tvm.ir.Var] = {}
+    made: dict[tvm.ir.Var, int] = dict.fromkeys(main.params, -1)
+    last: dict[tvm.ir.Var, int] = dict.fromkeys(main.params, -1)
+    for index, binding in enumerate(bindings):
+        value = getattr(binding, "value", binding)
+        read = [views.get(var, var) for var in nodes_of(value, tvm.ir.Var)]
+        last.update(dict.fromkeys(read, index))
+        if getattr(getattr(value, "op", None), "name", None) in _VIEWS and len(read) == 1:
+            views[binding.var] = read[0]
+            continue
+        made[binding.var], last[binding.var] = index, index
+    outputs = {views.get(var, var) for var in nodes_of(main.body.body, tvm.ir.Var)}
+    last.update(dict.fromkeys(outputs, len(bindings)))
+    application = set() if options.use_workspace_io else {*main.params, *outputs}
+    # None of them can be read strip by strip, or written so.
+    by_rows = {*(main.params if options.stream_inputs else ())}
+    by_rows |= outputs if options.stream_outputs else set()
+    tensors = {
+        var: Tensor(_size_bytes(var), made[var], last[var], var in application) for var in made
+    }
+    operators = [
+        None if binding.var in views else strip_operator(mod, getattr(binding, "value", None))
+        for binding in bindings
+    ]
+    names = [_name(binding) for binding in bindings]
+    variables = [binding.var for binding in bindings]
+    return StripMain(mod, variables, names, operators, tensors, views, frozenset(by_rows))
+
+
+def _name(binding: relax.Binding) -> str:
+    """Of the PrimFunc that is called, or else of the result."""
+    value = getattr(binding, "value", None)
+    if isinstance(value, Call) and getattr(value.op, "name", None) == "relax.call_tir":
+        return str(value.args[0].name_hint)
+    return str(binding.var.name)
+
+
+def _size_bytes(var: tvm.ir.Var) -> int:
+    """Of a tensor, or of all in a tuple."""
+    return sum(
+        prod(int(extent) for extent in ty.shape) * (tvm.DataType(str(ty.dtype)).bits // 8)
+        for ty in flatten_types(var.ty)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class StripChain:
+    """Operators that follow each other, computed in strips.
+
+    Parameters
+    ----------
+    start, stop
+        the first operator, and the one after the last.
+    strips
+        by strip, the columns that are computed of the result of each operator.
+    macs
+        of all strips.
+    extra_macs
+        those of them that are for columns that are computed again.
+    """
+
+    start: int
+    stop: int
+    strips: Sequence[Mapping[tvm.ir.Var, Span]]
+    macs: int
+    extra_macs: int
+
+
+def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChain | None:
+    """The operators from `start` to before `stop` in a number of strips; None if they cannot be
+    computed so: all know their columns, and only the result of the last one is read by others."""
+    operators = main.operators[start:stop]
+    if any(operator is None for operator in operators):
+        return None
+    inside, output = main.variables[start : stop - 1], main.variables[stop - 1]
+    if any(main.tensors[var].last >= stop for var in inside) or main.comes_by_rows(output):
+        return None
+    if any(main.comes_by_rows(var) for o in operators if o is not None for var in o.operands):
+        return None
+    width = shape_of(output)[COLUMNS]
+    if count > width:
+        return None
+    strips = []
+    for index in range(count):
+        span = Span(width * index // count, width * (index + 1) // count)
+        spans = _spans(main, start, stop, span)
+        if spans is None:
+            return None
+        strips.append(spans)
+    macs = sum(_macs(main, index, strips) for index in range(start, stop))
+    whole = sum(operator.macs for operator in operators if operator is not None)
+    return StripChain(start, stop, strips, macs, macs - whole)
+
+
+def _spans(main: StripMain, start: int, stop: int, span: Span) -> Mapping[tvm.ir.Var, Span] | None:
+    """The columns of each tensor in the chain for some of the last one; None if some need none."""
+    spans = {main.variables[stop - 1]: span}
+    for index in range(stop - 1, start - 1, -1):
+        operator, var = main.operators[index], main.variables[index]
+        if operator is None or var not in spans:
+            return None
+        for operand in operator.operands:
+            needed = operator.columns.needed(spans[var], shape_of(operand)[COLUMNS])
+            if needed.width < 1:
+                return None
+            if main.is_made_from(start, operand):
+                known = spans.get(operand, needed)
+                spans[operand] = Span(min(known.first, needed.first), max(known.stop, needed.stop))
+    return spans
+
+
+def _macs(main: StripMain, index: int, strips: Sequence[Mapping[tvm.ir.Var, Span]]) -> int:
+    """Of an operator in all strips."""
+    operator, var = main.operators[index], main.variables[index]
+    assert operator is not None
+    columns = sum(spans[var].width for spans in strips)
+    return operator.macs * columns // shape_of(var)[COLUMNS]

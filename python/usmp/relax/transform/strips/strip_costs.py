@@ -1,0 +1,124 @@
+"""About how many bytes a chain of operators takes, in strips or not, if it is streamed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import tvm
+
+from usmp.ops.emit import shape_of
+from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
+from usmp.relax.transform.strips.strip_operator import COLUMNS, StripOperator
+
+_ROWS = 1
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """What a chain takes.
+
+    Parameters
+    ----------
+    by_rows
+        if rings hold rows.
+    by_columns
+        if they hold pixels.
+    """
+
+    by_rows: int
+    by_columns: int
+
+
+def chain_bytes(main: StripMain, chain: StripChain) -> Bytes:
+    """What the operators of a chain take: the rings between them, and all that is there beside."""
+    by_rows, by_columns = _rings(main, chain)
+    beside = _beside(main, chain.start, chain.stop, len(chain.strips) > 1)
+    return Bytes(beside + by_rows, beside + min(by_columns, by_rows))
+
+
+def operator_bytes(main: StripMain, index: int) -> int:
+    """What an operator takes of which it is not known what it does with rows."""
+    return _beside(main, index, index + 1, True)
+
+
+def _beside(main: StripMain, start: int, stop: int, keeps_data: bool) -> int:
+    """Tensors that operators get or leave.
+
+    Parameters
+    ----------
+    keeps_data
+        whether what they read for the last time is there to the end: every strip reads it.
+    """
+    kept = dying = made = 0
+    for tensor in main.tensors.values():
+        if tensor.is_application:
+            continue
+        if tensor.made < start and tensor.last >= start:
+            if tensor.last >= stop:
+                kept += tensor.size_bytes
+            else:
+                dying += tensor.size_bytes
+        elif start <= tensor.made < stop and tensor.last >= stop:
+            made += tensor.size_bytes
+    return kept + (dying + made if keeps_data else max(dying, made))
+
+
+def _rings(main: StripMain, chain: StripChain) -> tuple[int, int]:
+    """Bytes of the rings of the strip that takes the most, of rows and of pixels."""
+    rows = _rows_kept(main, chain.start, chain.stop)
+    found = [(0, 0)]
+    for spans in chain.strips:
+        by_rows = by_columns = 0
+        for var, (count, reach) in rows.items():
+            width, pixel = spans[var].width, _pixel_bytes(main, var)
+            by_rows += count * width * pixel
+            by_columns += ((count - 1) * width + min(reach, width)) * pixel
+        if len(chain.strips) > 1:
+            # What is written into the whole is made first.
+            output = main.variables[chain.stop - 1]
+            by_rows += spans[output].width * _pixel_bytes(main, output)
+            by_columns += _pixel_bytes(main, output)
+        found.append((by_rows, by_columns))
+    return max(rows for rows, _ in found), max(columns for _, columns in found)
+
+
+def _pixel_bytes(main: StripMain, var: tvm.ir.Var) -> int:
+    shape = shape_of(var)
+    return main.tensors[var].size_bytes // (shape[_ROWS] * shape[COLUMNS])
+
+
+def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple[int, int]]:
+    """Of each tensor that only the operators use: how many rows of it are kept, and how many
+    columns of the last of these."""
+    last = main.variables[stop - 1]
+    # By row of the result: before which row each tensor is made by then.
+    made = {last: np.arange(1, shape_of(last)[_ROWS] + 1)}
+    needed: dict[tvm.ir.Var, np.ndarray] = {}
+    readers: dict[tvm.ir.Var, list[StripOperator]] = {}
+    for index in range(stop - 1, start - 1, -1):
+        operator, var = main.operators[index], main.variables[index]
+        if operator is None or var not in made:
+            continue
+        taps, before = operator.rows, np.append(0, made[var][:-1])
+        for operand in operator.operands:
+            if not main.is_made_from(start, operand):
+                continue
+            first = np.maximum(before * taps.stride - taps.padding, 0)
+            end = (made[var] - 1) * taps.stride - taps.padding + taps.reach
+            end = np.clip(end, 0, shape_of(operand)[_ROWS])
+            made[operand] = np.maximum(made.get(operand, 0), end)
+            needed[operand] = np.minimum(needed.get(operand, first), first)
+            readers.setdefault(operand, []).append(operator)
+    return {
+        var: (_kept(var, made[var] - needed[var], users), max(u.columns.reach for u in users))
+        for var, users in readers.items()
+    }
+
+
+def _kept(var: tvm.ir.Var, apart: np.ndarray, readers: list[StripOperator]) -> int:
+    """Rows that are kept: those of a window, or what one reader is behind another."""
+    kept = max(reader.rows.reach for reader in readers)
+    if len(readers) > 1 and len(apart) > 1:
+        kept = max(kept, int(apart[1:].max()))
+    return min(kept, shape_of(var)[_ROWS])
