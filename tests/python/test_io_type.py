@@ -13,7 +13,7 @@ from usmp.frontend.onnx.importer import import_onnx
 from usmp.frontend.tflite.importer import import_tflite
 
 WORKSPACE_IO = {"tir.usmp.use_workspace_io": True}
-MCUNET_PEAKS = {"float": 76800, "int8": 20392}
+MCUNET_PEAKS = {"float": 76800, "int8": 20406}
 """With inputs and outputs in the workspace: the float image alone; little beside the int8 one."""
 
 

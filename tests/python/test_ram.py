@@ -23,7 +23,7 @@ RAM = {
     # workspace, inputs and outputs, state, all with inputs and outputs in the workspace
     "tflm_hello_world_int8": (28, 2, 0, 28),
     "mlperf_kws_int8": (3904, 502, 0, 4314),
-    "mlperf_vww_96_int8": (12672, 27650, 0, 27760),
+    "mlperf_vww_96_int8": (10008, 27650, 0, 27760),
     "mww_okay_nabu_v2_int8": (3873, 121, 3473, 3873),
 }
 

@@ -14,6 +14,7 @@ from support.poison import poisoned
 from support.time_networks import assert_slides, random_time_network, window_rows, windows
 from usmp.aot.transform import ConvertWindowsToStates
 from usmp.ops import quantized
+from usmp.ops.emit import shape_of
 from usmp.ops.quantized import (
     Layout,
     OutputLimits,
@@ -254,9 +255,9 @@ def test_a_window_and_an_input_by_rows():
         ),
         (
             ["x:hop=3"],
-            'input "x": conv2d takes it in steps of 2 rows, so that with a hop of 3 nothing that '
-            "the run before computed can be kept; give a multiple of 2 as hop, or leave it out of "
-            "tir.usmp.stream_inputs",
+            'input "x": conv2d takes its rows in steps of 2, of which the 3 that are new in each '
+            "run are no multiple, so that nothing that the run before computed can be kept; give "
+            "another hop, or leave it out of tir.usmp.stream_inputs",
         ),
     ],
 )
@@ -266,13 +267,26 @@ def test_refused_windows(inputs, message):
     assert str(error.value) == message
 
 
-def test_nothing_slides():
+def viewed(network, x):
+    """A mean of a view, which would keep as much as of the input."""
+    return network.mean(network.builder.emit(relax.op.reshape(x, shape_of(x))))
+
+
+@pytest.mark.parametrize("layers", [lambda n, x: n.mean(x), viewed])
+def test_nothing_slides(layers):
     with pytest.raises(ValueError) as error:
-        build(Network().build(lambda n, x: n.mean(x)), "x:hop=1")
+        build(Network().build(layers), "x:hop=1")
     assert str(error.value) == (
-        'input "x": mean takes the whole window of 12 rows, so that nothing that the run before '
-        "computed can be kept; leave the hop out of tir.usmp.stream_inputs"
+        'input "x": the whole window of 12 rows is needed by mean, so that nothing that the run '
+        "before computed can be kept; leave the hop out of tir.usmp.stream_inputs"
     )
+
+
+def test_a_hop_that_leaves_no_row_of_a_result():
+    with pytest.raises(ValueError) as error:
+        build(Network().build(lambda n, x: n.conv(x, 2)), "x:hop=11")
+    assert "in each run 11 rows of conv2d are new, of " in str(error.value)
+    assert "give another hop" in str(error.value)
 
 
 def test_one_row():

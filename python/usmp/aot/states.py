@@ -16,6 +16,7 @@ from tvm import tirx
 from usmp.aot.main_calls import MainCalls, call_statement
 from usmp.objects.placed_state import StateTensor, digest_of_names
 from usmp.objects.state_info import StateInfo
+from usmp.support.array_bytes import are_alike
 
 
 def flag_tensor(name: str, states: Iterable[StateInfo]) -> StateTensor:
@@ -50,7 +51,7 @@ def set_once(
         if starts_as_zeros(state):
             continue
         row = _first_row(values)
-        if len({value.tobytes() for value in row.reshape(-1)}) == 1:
+        if are_alike(row):
             operator, sources = calls.fill_function(buffer, row.reshape(-1)[0].item()), []
         elif row.size < values.size:
             operator = calls.repeat_function(buffer, row.size)

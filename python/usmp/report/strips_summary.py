@@ -36,8 +36,10 @@ def _taken(said: Mapping[str, Any]) -> str:
     if not said["chains"]:
         return f"No operators are in strips: their plan would not be smaller ({limit})."
     before = f"{said['unsplit_peak_bytes']} -> " if "unsplit_peak_bytes" in said else ""
+    # Nothing was planned where the first choice is taken.
+    peak = f"workspace {before}{_bytes(said)}, " if "peak_bytes" in said else ""
     return (
-        f"In strips: {_chains(said)}; workspace {before}{_bytes(said)}, MACs "
+        f"In strips: {_chains(said)}; {peak}MACs "
         f"{said['macs_before']} -> {said['macs']} ({_more(said, said)}; {limit})."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -18,17 +19,21 @@ from usmp.ops.macs import macs_of
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.stream_inputs import OPTION
+from usmp.relax.count_iterations import iterations_of
+from usmp.relax.limits import LimitError
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform import CheckIterations
 from usmp.relax.transform.qdq.float_operators import operator_name
 from usmp.relax.transform.qdq.io_quantization import io_quantization
 from usmp.relax.windows.keep_windows import kept_tensors, with_kept_windows
-from usmp.relax.windows.row_functions import RowFunction
 from usmp.relax.windows.row_operators import RowOperator
 from usmp.relax.windows.row_parts import part_of
 from usmp.relax.windows.slides import Slide, Slides, input_slide, kept_rows, slides_of
 from usmp.tir.nodes import nodes_of
+
+_MOST_STEPS = 1 << 32
+"""Of an operator that runs at compile time: seconds."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertWindowsToStates")
@@ -57,7 +62,7 @@ class ConvertWindowsToStates(ModulePass):
     Raises
     ------
     UnsupportedModelError
-        no Relax function `main`.
+        no Relax function `main`; a row of an operator that takes too many steps to compute it here.
     ValueError
         options that the planner refuses, an input that is not there or has one row, a hop that is
         not less than the window, or no operator that computes less.
@@ -124,30 +129,46 @@ def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:
 
 
 def _check_useful(found: Slides, inputs: Mapping[Var, Slide]) -> None:
-    """Refuse windows of which nothing is kept but themselves."""
-    if found.operators:
-        return
-    param, slide = next(iter(inputs.items()))
-    called = [operator_name(value) for value in found.wholes[param] if isinstance(value, Call)]
-    names, stride = ", ".join(dict.fromkeys(called)) or "the output", found.strides.get(param)
-    if stride is not None:
+    """Refuse windows of which nothing is kept but themselves: views of them and what computes each
+    element from one would keep as much, and save nothing."""
+    for param, slide in inputs.items():
+        derived = {param}
+        is_useful = False
+        for var, operator in found.operators.items():
+            if derived.isdisjoint(operator.operands.values()):
+                continue
+            derived.add(var)
+            reads_several = any(read.count > 1 for read in operator.found.reads.values())
+            is_useful |= reads_several or bool(macs_of(operator.found.func))
+        if is_useful:
+            continue
+        reason = next((found.reasons[var] for var in found.slides if var in found.reasons), None)
+        if reason is not None:
+            raise ValueError(
+                f'input "{param.name}": {reason}, so that nothing that the run before computed can '
+                f"be kept; give another hop, or leave it out of {OPTION}"
+            )
+        values = [value for var in found.slides if var in derived for value in found.wholes[var]]
+        called = dict.fromkeys(operator_name(v) for v in values if isinstance(v, Call))
         raise ValueError(
-            f'input "{param.name}": {names} takes it in steps of {stride} rows, so that with a hop '
-            f"of {slide.shift} nothing that the run before computed can be kept; give a multiple "
-            f"of {stride} as hop, or leave it out of {OPTION}"
+            f'input "{param.name}": the whole window of {slide.rows} rows is needed by '
+            f"{' and '.join(called) or 'the output'}, so that nothing that the run before computed "
+            f"can be kept; leave the hop out of {OPTION}"
         )
-    raise ValueError(
-        f'input "{param.name}": {names} takes the whole window of {slide.rows} rows, so that '
-        "nothing that the run before computed can be kept; leave the hop out of "
-        f"{OPTION}"
-    )
 
 
 def _initial_rows(main: relax.Function, found: Slides) -> dict[Var, np.ndarray]:
-    """What a row of each tensor holds while the window holds zeros: all rows hold the same."""
+    """What a row of each tensor of which some are kept holds while the window holds zeros: all rows
+    hold the same."""
     quantization = io_quantization(main).inputs
+    needed = set(kept_tensors(found))
+    for var in reversed(found.operators):
+        if var in needed:
+            needed |= {*found.operators[var].operands.values()}
     rows: dict[Var, np.ndarray] = {}
     for var, slide in found.slides.items():
+        if var not in needed:
+            continue
         operator = found.operators.get(var)
         if operator is not None:
             rows[var] = _row(operator, slide, rows, found)
@@ -170,7 +191,13 @@ def _row(
         for index, var in operator.operands.items()
     }
     func = without_record(operator.found.func)
-    part = part_of(RowFunction(**{**vars(operator.found), "func": func}), (first, first + 1), given)
+    part = part_of(replace(operator.found, func=func), (first, first + 1), given)
+    steps = iterations_of(part)
+    if steps > _MOST_STEPS:
+        raise LimitError(
+            f"operator {operator_name(operator.call)} computes {steps} steps for a row, which "
+            f"would run at compile time, where {_MOST_STEPS} may; leave the hop out of {OPTION}"
+        )
     arguments = []
     for index, argument in enumerate(operator.arguments):
         if index in operator.operands:

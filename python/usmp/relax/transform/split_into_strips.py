@@ -31,7 +31,8 @@ class SplitIntoStrips(ModulePass):
     Run row by row (see `usmp.transform.StreamOperators`), a strip keeps rows that are as narrow as
     it is. Columns that windows need from beside a strip are computed again;
     `tir.usmp.max_extra_macs` says how many more multiply-accumulates that may take, in percent of
-    those of the model's integer operators. With 0, the default, the module stays as it is.
+    those of the model's integer operators. With 0, the default, the module stays as it is, as does
+    one that went through this pass before.
 
     Operators of a chain are convolutions and pools of images with channels last, and element-wise
     ones. Only the result of the last one is read by others; each strip writes its columns of it.
@@ -61,6 +62,9 @@ class SplitIntoStrips(ModulePass):
         """Rewrite `main`, or return the module itself."""
         options = planning_options(context.config)
         if not options.max_extra_macs or not (options.streaming and options.shares_memory):
+            return mod
+        if STRIPS_ATTR in (mod.attrs or {}):
+            # They have taken what they may.
             return mod
         main = strip_main(mod, options)
         choices = strip_choices(main, int(main.macs * options.max_extra_macs / 100))

@@ -18,6 +18,7 @@ from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.windows.row_parts import Rows
 from usmp.relax.windows.slides import Slides, computed_rows, kept_rows
+from usmp.support.array_bytes import are_alike
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.nodes import nodes_of
 
@@ -145,7 +146,7 @@ class _Rewriter:
         infos = states_of(self.main)
         for index, (var, state) in enumerate(self.states.items()):
             value = self.initial[var]
-            if len(np.unique(value)) == 1:
+            if are_alike(value):
                 value = value.reshape(-1)[0]
             else:
                 value = np.ascontiguousarray(np.broadcast_to(value, shape_of(state)))
@@ -197,6 +198,8 @@ class _Rewriter:
         start = self._part(var, window.start, (begin, min(end, border)))
         if end <= border:
             return start
+        # What lies before the rows that are kept is all at the start.
+        assert window.begin == border
         return self._concat([start, self._part(var, window.tensor, (0, end - border))], var)
 
     def _part(self, var: Var, tensor: relax.Expr, rows: Rows) -> relax.Expr:

@@ -88,7 +88,7 @@ class RowOperator:
         if self.callee is None:
             return self._relax_operator(rows, given, tensors, shape)
         func = without_record(self.found.func)
-        part = part_of(RowFunction(**{**vars(self.found), "func": func}), rows, given)
+        part = part_of(replace(self.found, func=func), rows, given)
         record = operator_of(self.found.func)
         if record is not None:
             record = self._record(record, rows, given)

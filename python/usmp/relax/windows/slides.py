@@ -9,6 +9,7 @@ from tvm import relax
 from tvm.ir import GenericConst, GlobalVar, IRModule, Var
 
 from usmp.ops.emit import shape_of
+from usmp.relax.transform.qdq.float_operators import operator_name
 from usmp.relax.windows.row_operators import RowOperator, row_operator
 from usmp.relax.windows.row_parts import Rows
 from usmp.tir.nodes import nodes_of
@@ -59,9 +60,8 @@ class Slides:
         variable -> values that need all of it to be there, in order.
     constants
         variables that stand for a constant.
-    strides
-        of operators that read a variable in steps of so many rows, of which those that are new in
-        a run are no multiple.
+    reasons
+        why what reads a variable needs all of it, where another hop would help.
     """
 
     slides: dict[Var, Slide] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Slides:
     read: dict[Var, list[Rows]] = field(default_factory=dict)
     wholes: dict[Var, list[relax.Expr]] = field(default_factory=dict)
     constants: dict[Var, GenericConst] = field(default_factory=dict)
-    strides: dict[Var, int] = field(default_factory=dict)
+    reasons: dict[Var, str] = field(default_factory=dict)
 
 
 def slides_of(mod: IRModule, main: relax.Function, inputs: Mapping[Var, Slide]) -> Slides:
@@ -95,7 +95,7 @@ def slides_of(mod: IRModule, main: relax.Function, inputs: Mapping[Var, Slide]) 
             continue
         axes = {var: found.slides[var].axis for var in sliding}
         operator = row_operator(mod, value, axes, is_constant)
-        slide = None if operator is None else _slide(operator, found)
+        slide = None if operator is None else _slide(operator, found, operator_name(value))
         if operator is None or slide is None:
             for var in sliding:
                 found.wholes[var].append(value)
@@ -114,14 +114,18 @@ def _tensors(expr: relax.Expr) -> list[Var]:
     return [var for var in nodes_of(expr, Var) if not isinstance(var, GlobalVar)]
 
 
-def _slide(operator: RowOperator, known: Slides) -> Slide | None:
+def _slide(operator: RowOperator, known: Slides, name: str) -> Slide | None:
     """How a result slides; None if nothing of it is there already."""
     shifts: set[int] = set()
     begin, end = operator.found.alike
     for index, var in operator.operands.items():
         slide, read = known.slides[var], operator.found.reads[index]
         if slide.shift % read.stride:
-            known.strides[var] = read.stride
+            known.reasons.setdefault(
+                var,
+                f"{name} takes its rows in steps of {read.stride}, of which the {slide.shift} that "
+                "are new in each run are no multiple",
+            )
             return None
         shifts.add(slide.shift // read.stride)
         first, last = slide.alike[0] - read.first, slide.alike[1] - read.first - read.count
@@ -130,7 +134,16 @@ def _slide(operator: RowOperator, known: Slides) -> Slide | None:
         return None
     (shift,) = shifts
     found = operator.found
-    return Slide(found.axis, found.rows, shift, (begin, end)) if end - shift > begin else None
+    if end - shift > begin:
+        return Slide(found.axis, found.rows, shift, (begin, end))
+    if end > begin:
+        for var in operator.operands.values():
+            known.reasons.setdefault(
+                var,
+                f"in each run {shift} rows of {name} are new, of {end - begin} that padding has no "
+                "part in",
+            )
+    return None
 
 
 def _need_rows(found: Slides) -> None:
@@ -149,7 +162,9 @@ def computed_rows(found: Slides, var: Var) -> list[Rows]:
     """The rows that each run computes: those at the start that padding has a part in, if anything
     reads them, and those at the end."""
     slide = found.slides[var]
-    begin, end = slide.alike[0], (slide.kept_end, slide.rows)
+    # What padding has a part in is not kept, so that nothing needs it which nothing reads.
+    last = max([slide.alike[1], *(stop for _, stop in found.read[var])])
+    begin, end = slide.alike[0], (slide.kept_end, last)
     reads_start = any(first < begin for first, _ in found.read[var])
     return [(0, begin), end] if reads_start else [end]
 

@@ -216,6 +216,26 @@ def test_a_limit_that_permits_nothing_leaves_the_module():
         assert split(mod).same_as(mod)
 
 
+def test_an_input_by_rows_leaves_strips_to_others():
+    network = Network(24, 24, 1)
+
+    def layers(x):
+        y = network.conv(network.conv(x, 2), 16)
+        return network.conv(network.conv(y, 16), 4, stride=2)
+
+    main = main_of(network.build(layers), stream_inputs="x")
+    for chains in (choices := strip_choices(main, main.macs)):
+        assert all(chain.start > 0 for chain in chains)
+    assert choices
+
+
+def test_strips_are_taken_once():
+    with PassContext(config={"tir.usmp.max_extra_macs": "40%"}):
+        mod = SplitIntoStrips()(large())
+        assert STRIPS_ATTR in mod.attrs
+        assert SplitIntoStrips()(mod).same_as(mod)
+
+
 @pytest.mark.parametrize("limit", ["-1%", "ten", float("nan"), -3])
 def test_a_limit_that_is_no_percentage(limit):
     refused = pytest.raises(ValueError, match=r"tir\.usmp\.max_extra_macs: .* is no percentage")

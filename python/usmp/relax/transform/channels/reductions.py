@@ -18,7 +18,7 @@ from usmp.relax.transform.channels.element_ranges import Ends, scaled_ends, shif
 from usmp.relax.transform.channels.faithful import makes
 from usmp.relax.transform.channels.products import clamp_of, limits_of
 from usmp.relax.transform.channels.step import Kept, Known, RecordedCall, Step, identity
-from usmp.relax.transform.channels.taps import is_within
+from usmp.relax.transform.channels.taps import all_reach
 from usmp.relax.transform.channels.windows import window_of
 
 Make = Callable[[relax.BlockBuilder, relax.Expr], relax.Expr]
@@ -118,7 +118,7 @@ def _data(known: Known, recorded: RecordedCall) -> tuple[ChannelRanges | None, L
 
 def _has_elements(window: Window) -> bool:
     """Whether some element of the data is under each position of the window."""
-    return all(bool(is_within(window, side).any(axis=1).all()) for side in (0, 1))
+    return all(all_reach(window, side) for side in (0, 1))
 
 
 def _integers(value: object) -> list[int]:

@@ -34,17 +34,22 @@ def taps_of(window: Window) -> Taps:
 
 def _side(window: Window, side: int) -> tuple[np.ndarray, np.ndarray]:
     """Whether each row, or column, of the kernel is ever within the data, and ever beside it."""
-    within = is_within(window, side)
-    inside: np.ndarray = np.logical_or.reduce(within, axis=0)
-    outside: np.ndarray = np.logical_or.reduce(~within, axis=0)
-    return inside, outside
+    taps = np.arange(window.kernel[side]) * window.dilations[side] - window.padding[side]
+    stride, count, extent = window.strides[side], window.output[side], window.data[side]
+    outside: np.ndarray = (taps < 0) | (taps + (count - 1) * stride >= extent)
+    return _reach(taps, stride, count, extent), outside
 
 
-def is_within(window: Window, side: int) -> np.ndarray:
-    """Whether taps are on the data: (rows of the output, rows of the kernel) of bool for side 0,
-    of columns for side 1."""
+def all_reach(window: Window, side: int) -> bool:
+    """Whether each row of the output, for side 0, or column of it has a tap on the data."""
     origins = np.arange(window.output[side]) * window.strides[side] - window.padding[side]
-    taps = np.arange(window.kernel[side]) * window.dilations[side]
-    positions = origins[:, None] + taps[None, :]
-    within: np.ndarray = (positions >= 0) & (positions < window.data[side])
-    return within
+    reach = _reach(origins, window.dilations[side], window.kernel[side], window.data[side])
+    return bool(reach.all())
+
+
+def _reach(first: np.ndarray, step: int, count: int, extent: int) -> np.ndarray:
+    """Whether one of the positions `first`, `first + step`, ..., of which there are `count`, is from
+    0 to before `extent`; of a few numbers for each, since a small file may have large windows."""
+    index = np.maximum(-(first // step), 0)
+    reached: np.ndarray = (index < count) & (first + index * step < extent)
+    return reached

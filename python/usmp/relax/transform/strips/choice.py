@@ -8,7 +8,7 @@ from math import inf
 from typing import TypeAlias
 
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_chain
-from usmp.relax.transform.strips.strip_costs import Bytes, chain_bytes, operator_bytes
+from usmp.relax.transform.strips.strip_costs import Bytes, ChainCosts, operator_bytes
 
 _MOST_OPERATORS = 16
 """Of a chain."""
@@ -54,12 +54,14 @@ def strip_choices(main: StripMain, extra_macs: int) -> list[list[StripChain]]:
     ways = _ways(main, extra_macs)
     estimates: tuple[_Estimate, ...] = (lambda b: b.by_columns, lambda b: b.by_rows)
     found: list[tuple[int, list[StripChain]]] = []
+    # Strips that the estimate does not prefer to none are hardly worth a plan.
+    unsplit = [_least(len(main.operators), ways, estimate, 0)[0] for estimate in estimates]
     for share in _SHARES:
-        for estimate in estimates:
+        for estimate, as_it_is in zip(estimates, unsplit, strict=True):
             least, chosen = _least(len(main.operators), ways, estimate, int(extra_macs * share))
             chains = [chain for chain in chosen if len(chain.strips) > 1]
             known = [[_key(chain) for chain in chains] for _, chains in found]
-            if chains and [_key(chain) for chain in chains] not in known:
+            if least < as_it_is and [_key(chain) for chain in chains] not in known:
                 found.append((least, chains))
     return [chains for _, chains in found]
 
@@ -72,12 +74,9 @@ def _ways(main: StripMain, extra_macs: int) -> _Ways:
     """By first operator and the one after the last."""
     count, work = len(main.operators), 0
     found: dict[tuple[int, int], list[_Way]] = {}
-    for index in range(count):
-        if main.operators[index] is None:
-            taken = operator_bytes(main, index)
-            found[index, index + 1] = [_Way(None, Bytes(taken, taken), 0)]
     for length in range(1, _MOST_OPERATORS + 1):
         for start in range(count - length + 1):
+            costs = ChainCosts(main, start, start + length)
             for strips in range(1, _MOST_STRIPS + 1):
                 work += strips * length
                 chain = None
@@ -85,8 +84,13 @@ def _ways(main: StripMain, extra_macs: int) -> _Ways:
                     chain = strip_chain(main, start, start + length, strips)
                 if chain is None or chain.extra_macs > extra_macs:
                     break
-                way = _Way(chain, chain_bytes(main, chain), chain.extra_macs)
+                way = _Way(chain, costs.of(chain), chain.extra_macs)
                 found.setdefault((start, start + length), []).append(way)
+    for index in range(count):
+        # Those that know no strips, or what they read or give is in none.
+        if (index, index + 1) not in found:
+            taken = operator_bytes(main, index)
+            found[index, index + 1] = [_Way(None, Bytes(taken, taken), 0)]
     return found
 
 

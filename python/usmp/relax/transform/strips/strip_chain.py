@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -71,6 +71,13 @@ class StripMain:
     tensors: Mapping[tvm.ir.Var, Tensor]
     views: Mapping[tvm.ir.Var, tvm.ir.Var]
     by_rows: frozenset[tvm.ir.Var]
+    _shapes: dict[tvm.ir.Var, tuple[int, ...]] = field(default_factory=dict)
+
+    def shape(self, var: tvm.ir.Var) -> tuple[int, ...]:
+        """Of a tensor or view."""
+        if var not in self._shapes:
+            self._shapes[var] = tuple(shape_of(var))
+        return self._shapes[var]
 
     def is_made_from(self, start: int, var: tvm.ir.Var) -> bool:
         """Whether an operator from `start` on computes a tensor; a view is that of its tensor."""
@@ -180,7 +187,7 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
         return None
     if any(main.comes_by_rows(var) for o in operators if o is not None for var in o.operands):
         return None
-    width = shape_of(output)[COLUMNS]
+    width = main.shape(output)[COLUMNS]
     if count > width:
         return None
     strips = []
@@ -203,7 +210,7 @@ def _spans(main: StripMain, start: int, stop: int, span: Span) -> Mapping[tvm.ir
         if operator is None or var not in spans:
             return None
         for operand in operator.operands:
-            needed = operator.columns.needed(spans[var], shape_of(operand)[COLUMNS])
+            needed = operator.columns.needed(spans[var], main.shape(operand)[COLUMNS])
             if needed.width < 1:
                 return None
             if main.is_made_from(start, operand):
@@ -217,4 +224,4 @@ def _macs(main: StripMain, index: int, strips: Sequence[Mapping[tvm.ir.Var, Span
     operator, var = main.operators[index], main.variables[index]
     assert operator is not None
     columns = sum(spans[var].width for spans in strips)
-    return operator.macs * columns // shape_of(var)[COLUMNS]
+    return operator.macs * columns // main.shape(var)[COLUMNS]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import tvm
 
-from usmp.ops.emit import shape_of
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
 from usmp.relax.transform.strips.strip_operator import COLUMNS, StripOperator
 
@@ -30,11 +31,39 @@ class Bytes:
     by_columns: int
 
 
-def chain_bytes(main: StripMain, chain: StripChain) -> Bytes:
-    """What the operators of a chain take: the rings between them, and all that is there beside."""
-    by_rows, by_columns = _rings(main, chain)
-    beside = _beside(main, chain.start, chain.stop, len(chain.strips) > 1)
-    return Bytes(beside + by_rows, beside + min(by_columns, by_rows))
+@dataclass(frozen=True, eq=False)
+class ChainCosts:
+    """What some operators that follow each other take.
+
+    Parameters
+    ----------
+    main
+        all of them.
+    start, stop
+        the first of these, and the one after the last.
+    """
+
+    main: StripMain
+    start: int
+    stop: int
+
+    def of(self, chain: StripChain) -> Bytes:
+        """In strips, or in one: the rings between them, and all that is there beside."""
+        by_rows, by_columns = _rings(self.main, chain, self._rows)
+        beside = self._beside_strips if len(chain.strips) > 1 else self._beside_one
+        return Bytes(beside + by_rows, beside + min(by_columns, by_rows))
+
+    @cached_property
+    def _rows(self) -> dict[tvm.ir.Var, tuple[int, int]]:
+        return _rows_kept(self.main, self.start, self.stop)
+
+    @cached_property
+    def _beside_strips(self) -> int:
+        return _beside(self.main, self.start, self.stop, True)
+
+    @cached_property
+    def _beside_one(self) -> int:
+        return _beside(self.main, self.start, self.stop, False)
 
 
 def operator_bytes(main: StripMain, index: int) -> int:
@@ -64,9 +93,16 @@ def _beside(main: StripMain, start: int, stop: int, keeps_data: bool) -> int:
     return kept + (dying + made if keeps_data else max(dying, made))
 
 
-def _rings(main: StripMain, chain: StripChain) -> tuple[int, int]:
-    """Bytes of the rings of the strip that takes the most, of rows and of pixels."""
-    rows = _rows_kept(main, chain.start, chain.stop)
+def _rings(
+    main: StripMain, chain: StripChain, rows: Mapping[tvm.ir.Var, tuple[int, int]]
+) -> tuple[int, int]:
+    """Bytes of the rings of the strip that takes the most, of rows and of pixels.
+
+    Parameters
+    ----------
+    rows
+        as `_rows_kept` gives them.
+    """
     found = [(0, 0)]
     for spans in chain.strips:
         by_rows = by_columns = 0
@@ -84,7 +120,7 @@ def _rings(main: StripMain, chain: StripChain) -> tuple[int, int]:
 
 
 def _pixel_bytes(main: StripMain, var: tvm.ir.Var) -> int:
-    shape = shape_of(var)
+    shape = main.shape(var)
     return main.tensors[var].size_bytes // (shape[_ROWS] * shape[COLUMNS])
 
 
@@ -93,7 +129,7 @@ def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple
     columns of the last of these."""
     last = main.variables[stop - 1]
     # By row of the result: before which row each tensor is made by then.
-    made = {last: np.arange(1, shape_of(last)[_ROWS] + 1)}
+    made = {last: np.arange(1, main.shape(last)[_ROWS] + 1)}
     needed: dict[tvm.ir.Var, np.ndarray] = {}
     readers: dict[tvm.ir.Var, list[StripOperator]] = {}
     for index in range(stop - 1, start - 1, -1):
@@ -106,19 +142,22 @@ def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple
                 continue
             first = np.maximum(before * taps.stride - taps.padding, 0)
             end = (made[var] - 1) * taps.stride - taps.padding + taps.reach
-            end = np.clip(end, 0, shape_of(operand)[_ROWS])
+            end = np.clip(end, 0, main.shape(operand)[_ROWS])
             made[operand] = np.maximum(made.get(operand, 0), end)
             needed[operand] = np.minimum(needed.get(operand, first), first)
             readers.setdefault(operand, []).append(operator)
     return {
-        var: (_kept(var, made[var] - needed[var], users), max(u.columns.reach for u in users))
+        var: (
+            min(_kept(made[var] - needed[var], users), main.shape(var)[_ROWS]),
+            max(user.columns.reach for user in users),
+        )
         for var, users in readers.items()
     }
 
 
-def _kept(var: tvm.ir.Var, apart: np.ndarray, readers: list[StripOperator]) -> int:
+def _kept(apart: np.ndarray, readers: list[StripOperator]) -> int:
     """Rows that are kept: those of a window, or what one reader is behind another."""
     kept = max(reader.rows.reach for reader in readers)
     if len(readers) > 1 and len(apart) > 1:
         kept = max(kept, int(apart[1:].max()))
-    return min(kept, shape_of(var)[_ROWS])
+    return kept

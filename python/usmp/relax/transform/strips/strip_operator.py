@@ -82,8 +82,6 @@ class StripOperator:
         the images that it reads.
     rows, columns
         how it moves over each of them.
-    reads_in_place
-        whether it can read a part of its columns from an operand that has more of them.
     macs
         of all columns.
     make
@@ -93,7 +91,6 @@ class StripOperator:
     operands: tuple[tvm.ir.Var, ...]
     rows: Taps
     columns: Taps
-    reads_in_place: bool
     macs: int
     make: Make
 
@@ -232,7 +229,7 @@ def _windowed(
         for side in (0, 1)
     )
     macs = macs_of(recorded.prim_func) or 0
-    return StripOperator((data,), rows, columns, True, macs, make)
+    return StripOperator((data,), rows, columns, macs, make)
 
 
 def _window_of_part(window: Window, part: Part, span: Span) -> Window:
@@ -270,7 +267,7 @@ def _element_wise(recorded: RecordedCall) -> StripOperator | None:
         ]
         return MAKERS[record.kind](builder, record, given)
 
-    return StripOperator(tuple(images), Taps(), Taps(), False, 0, make)
+    return StripOperator(tuple(images), Taps(), Taps(), 0, make)
 
 
 def _table(recorded: RecordedCall) -> StripOperator | None:
@@ -293,7 +290,7 @@ def _table(recorded: RecordedCall) -> StripOperator | None:
             lambda value: int(values[value - least]),
         )
 
-    return StripOperator((data,), Taps(), Taps(), False, 0, make)
+    return StripOperator((data,), Taps(), Taps(), 0, make)
 
 
 def _columns_of(builder: relax.BlockBuilder, part: Part, span: Span) -> relax.Expr:
