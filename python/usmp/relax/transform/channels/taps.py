@@ -48,8 +48,9 @@ def all_reach(window: Window, side: int) -> bool:
 
 
 def _reach(first: np.ndarray, step: int, count: int, extent: int) -> np.ndarray:
-    """Whether one of the positions `first`, `first + step`, ..., of which there are `count`, is from
-    0 to before `extent`; of a few numbers for each, since a small file may have large windows."""
+    """Whether one of the positions `first`, `first + step`, ..., of which there are `count`, is
+    from 0 to before `extent`; by a few numbers for each, for a small file may have large windows.
+    """
     index = np.maximum(-(first // step), 0)
     reached: np.ndarray = (index < count) & (first + index * step < extent)
     return reached
