@@ -21,7 +21,7 @@ PEAKS = {
 }
 """Bytes of the workspace: by default, with operators one after the other, and without overlap."""
 
-NOT_PROVED = {"mlperf_kws_int8", "mlperf_resnet8_int8"}
+NOT_PROVED = {"mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_resnet8_float"}
 """Whose plans of operators that run interleaved may not be the best."""
 
 
