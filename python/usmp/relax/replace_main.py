@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tvm import relax
-from tvm.ir import IRModule
+from tvm.ir import GlobalVar, IRModule, Var
 from tvm.relax.expr_functor import PyExprMutator
 
 from usmp.relax.static_shapes import main_function
+from usmp.tir.nodes import nodes_of
 
 
 def with_main_body(mod: IRModule, body: relax.Expr) -> IRModule:
@@ -26,6 +27,20 @@ def with_main_body(mod: IRModule, body: relax.Expr) -> IRModule:
     func = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
     changed.update_func(changed.get_global_var("main"), func)
     return relax.transform.Normalize()(changed)
+
+
+def without_callees(mod: IRModule, results: Collection[Var]) -> IRModule:
+    """The module without what only those operators of `main` call that have these results; what is
+    made anew in their places takes the names."""
+    main = main_function(mod)
+    bindings = [binding for block in main.body.blocks for binding in block.bindings]
+    replaced = [binding.value for binding in bindings if binding.var in results]
+    kept = [binding.value for binding in bindings if binding.var not in results]
+    others = [func for func in mod.functions.values() if not func.same_as(main)]
+    used = {variable for expr in (*others, *kept) for variable in nodes_of(expr, GlobalVar)}
+    callees = {variable for call in replaced for variable in nodes_of(call, GlobalVar)}
+    functions = {v: f for v, f in mod.functions.items() if v in used or v not in callees}
+    return IRModule(functions, attrs=mod.attrs)
 
 
 def rewrite_main(mod: IRModule, mutator: Callable[[IRModule], PyExprMutator]) -> IRModule:

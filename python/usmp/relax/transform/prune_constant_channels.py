@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.ir import Call, GlobalVar, IRModule
+from tvm.ir import Call, IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.objects.attributes import PRUNED_CHANNELS_ATTR
 from usmp.passes import ModulePass
-from usmp.relax.replace_main import rewrite_main
+from usmp.relax.replace_main import rewrite_main, without_callees
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.channels.faithful import is_faithful
 from usmp.relax.transform.channels.needed import kept_channels, kept_of
 from usmp.relax.transform.channels.steps import Steps, steps_of
 from usmp.relax.transform.channels.weight_costs import WeightCosts, weight_costs
-from usmp.tir.nodes import nodes_of
 
 OPTION = "tir.usmp.prune_constant_channels"
 
@@ -94,25 +93,10 @@ def _pruned(mod: IRModule) -> IRModule:
 def _rewritten(
     mod: IRModule, main: relax.Function, changes: _Changes, changed: list[tvm.ir.Var]
 ) -> IRModule:
-    alone = _without_callees(mod, main, changes, changed)
+    alone = without_callees(mod, set(changed))
     pruned = rewrite_main(alone, lambda mod: _Rewriter(mod, changes, changed))
     said = _said(weight_costs(mod), weight_costs(pruned))
     return pruned.with_attr(PRUNED_CHANNELS_ATTR, said)
-
-
-def _without_callees(
-    mod: IRModule, main: relax.Function, changes: _Changes, changed: list[tvm.ir.Var]
-) -> IRModule:
-    """The module without what only operators call that are made anew: these take its names."""
-    anew = set(changed)
-    replaced = {call for call, var in changes.found.calls.items() if var in anew}
-    others = [func for func in mod.functions.values() if not func.same_as(main)]
-    values = [b.value for block in main.body.blocks for b in block.bindings]
-    kept = [*others, *(value for value in values if value not in replaced)]
-    used = {variable for expr in kept for variable in nodes_of(expr, GlobalVar)}
-    callees = {variable for call in replaced for variable in nodes_of(call, GlobalVar)}
-    functions = {v: f for v, f in mod.functions.items() if v in used or v not in callees}
-    return IRModule(functions, attrs=mod.attrs)
 
 
 def _said(before: WeightCosts, after: WeightCosts) -> dict[str, int]:

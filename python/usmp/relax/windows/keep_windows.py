@@ -9,18 +9,18 @@ import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
-from tvm.ir import GlobalVar, IRModule, Var
+from tvm.ir import IRModule, Var
 
 from usmp.objects.attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
 from usmp.ops.emit import shape_of
+from usmp.relax.replace_main import without_callees
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.windows.row_parts import Rows
 from usmp.relax.windows.slides import Slides, computed_rows, kept_rows
 from usmp.support.array_bytes import are_alike
 from usmp.support.unique_names import UniqueNames
-from usmp.tir.nodes import nodes_of
 
 
 def with_kept_windows(
@@ -36,7 +36,9 @@ def with_kept_windows(
         for each tensor of which rows are kept: what one row holds before the first run, in the
         tensor's shape but for the rows, of which there is one.
     """
-    rewriter = _Rewriter(_without_callees(mod, main, found), main, found, initial)
+    alone = without_callees(mod, found.operators.keys())
+    del alone[alone.get_global_var("main")]
+    rewriter = _Rewriter(alone, main, found, initial)
     rewritten = rewriter.rewritten()
     for simplify in (
         relax.transform.Normalize(),
@@ -51,22 +53,6 @@ def kept_tensors(found: Slides) -> list[Var]:
     """The tensors of which rows are kept from one run to the next."""
     ranges = ((var, *kept_rows(found, var)) for var in found.slides)
     return [var for var, begin, end in ranges if begin < end]
-
-
-def _without_callees(mod: IRModule, main: relax.Function, found: Slides) -> IRModule:
-    """The module without `main`, and without what only operators call that are made anew: these
-    take its names."""
-    bindings = [binding for block in main.body.blocks for binding in block.bindings]
-    kept = [b.value for b in bindings if b.var not in found.operators]
-    others = [func for func in mod.functions.values() if not func.same_as(main)]
-    used = {variable for expr in (*others, *kept) for variable in nodes_of(expr, GlobalVar)}
-    replaced = {operator.callee for operator in found.operators.values()} - used
-    functions = {
-        variable: func
-        for variable, func in mod.functions.items()
-        if variable not in replaced and not func.same_as(main)
-    }
-    return IRModule(functions, attrs=mod.attrs)
 
 
 @dataclass(frozen=True, eq=False)

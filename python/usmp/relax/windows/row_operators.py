@@ -120,13 +120,7 @@ class RowOperator:
         if name == _SLICE:
             return self._slice(rows, given[0][0], tensors[0], shape)
         by_operand = {var: tensors[index] for index, var in self.operands.items()}
-
-        def taken(argument: relax.Expr) -> relax.Expr:
-            if isinstance(argument, relax.Tuple):
-                return relax.Tuple([taken(field) for field in argument.fields])
-            return by_operand.get(argument, argument) if isinstance(argument, Var) else argument
-
-        return Call(call.op, [taken(a) for a in call.args], call.attrs, call.ty_args)
+        return _with_operands(call, by_operand)
 
     def _slice(
         self, rows: Rows, begin: int, tensor: relax.Expr, shape: Sequence[int]
@@ -244,16 +238,9 @@ def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:
     variables = list(dict.fromkeys(_variables(call.args)))
     params = [relax.Var(f"x{index}", var.ty) for index, var in enumerate(variables)]
     inner = dict(zip(variables, params, strict=True))
-
-    def taken(argument: relax.Expr) -> relax.Expr:
-        if isinstance(argument, relax.Tuple):
-            return relax.Tuple([taken(field) for field in argument.fields])
-        return inner.get(argument, argument) if isinstance(argument, Var) else argument
-
     builder = relax.BlockBuilder()
     with builder.function("main", params):
-        inside = Call(call.op, [taken(a) for a in call.args], call.attrs, call.ty_args)
-        builder.emit_func_output(builder.emit(inside))
+        builder.emit_func_output(builder.emit(_with_operands(call, inner)))
     mod = relax.transform.LegalizeOps()(builder.get())
     values = [b.value for block in mod["main"].body.blocks for b in block.bindings]
     if len(values) != 1 or getattr(values[0].op, "name", None) != "relax.call_tir":
@@ -262,6 +249,17 @@ def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:
     named = {str(param.name): var for param, var in outer.items()}
     arguments = [named[str(a.name)] if isinstance(a, Var) else a for a in values[0].args[1].fields]
     return mod[values[0].args[0]], arguments
+
+
+def _with_operands(call: Call, operands: Mapping[Var, relax.Expr]) -> Call:
+    """The call with others in the places of some variables."""
+
+    def taken(argument: relax.Expr) -> relax.Expr:
+        if isinstance(argument, relax.Tuple):
+            return relax.Tuple([taken(field) for field in argument.fields])
+        return operands.get(argument, argument) if isinstance(argument, Var) else argument
+
+    return Call(call.op, [taken(a) for a in call.args], call.attrs, call.ty_args)
 
 
 def _variables(arguments: Sequence[relax.Expr]) -> list[Var]:

@@ -167,12 +167,16 @@ def limits_of(record: QuantizedOp) -> OutputLimits:
 
 def rescale_of(products: Products, kept: np.ndarray) -> Rescale:
     """Factors and limits of the outputs that stay."""
-    record = products.record
+    return rescale_with(products.record, products.multiplier, products.shift, kept)
+
+
+def rescale_with(
+    record: QuantizedOp, multiplier: np.ndarray, shift: np.ndarray, channels: np.ndarray
+) -> Rescale:
+    """The same, of some channels of an operator with these factors."""
     # A single factor of all channels stays a single one.
-    chosen = kept[:1] if "multiplier" in record.constants else kept
-    factors = tuple(
-        QuantizedMultiplier(int(products.multiplier[c]), int(products.shift[c])) for c in chosen
-    )
+    chosen = channels[:1] if "multiplier" in record.constants else channels
+    factors = tuple(QuantizedMultiplier(int(multiplier[c]), int(shift[c])) for c in chosen)
     return Rescale(factors, record.outputs[0], limits_of(record), rounding_of(record))
 
 

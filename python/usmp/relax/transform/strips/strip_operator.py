@@ -8,22 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, IRModule
 
 from usmp.ops import quantized
-from usmp.ops.emit import shape_of, without_record
+from usmp.ops.emit import shape_of
 from usmp.ops.macs import macs_of
-from usmp.ops.quantized import QuantizedMultiplier, Rescale, Window
+from usmp.ops.quantized import Window
 from usmp.ops.quantized.describe import reference_constants
 from usmp.ops.quantized.table import tabulated
 from usmp.ops.record import operator_of
 from usmp.relax.transform.channels.elementwise import MAKERS, TABLES
-from usmp.relax.transform.channels.products import limits_of, rounding_of
+from usmp.relax.transform.channels.faithful import made_again
+from usmp.relax.transform.channels.products import limits_of, rescale_with
 from usmp.relax.transform.channels.step import RecordedCall, is_integer, is_static
 from usmp.relax.transform.channels.windows import window_of
-from usmp.support.errors import UnsupportedModelError
 
 COLUMNS = 2
 """The axis of an image that is split: "NHWC"."""
@@ -139,13 +138,8 @@ def _weighted(recorded: RecordedCall) -> StripOperator | None:
     if (layout.axes, out_layout.axes) != ("NHWC", "NHWC"):
         return None
     named = dict(reference_constants(record, values))
-    factors = [
-        QuantizedMultiplier(int(multiplier), int(shift))
-        for multiplier, shift in zip(named["multiplier"], named["shift"], strict=True)
-    ]
-    # A single factor of all channels stays a single one.
-    kept = factors[:1] if "multiplier" in record.constants else factors
-    rescale = Rescale(tuple(kept), record.outputs[0], limits_of(record), rounding_of(record))
+    every = np.arange(len(named["multiplier"]))
+    rescale = rescale_with(record, named["multiplier"], named["shift"], every)
     convolution = quantized.depthwise_conv2d if is_depthwise else quantized.conv2d
 
     def make(builder: relax.BlockBuilder, parts: Sequence[Part], span: Span) -> relax.Expr:
@@ -310,14 +304,10 @@ def _columns_of_constant(values: np.ndarray, span: Span) -> np.ndarray:
 
 def _is_faithful(recorded: RecordedCall, operator: StripOperator) -> bool:
     """Whether the operator, made anew with all columns, is the one that it was."""
-    builder = relax.BlockBuilder()
     parts = [Part(operand, 0) for operand in operator.operands]
-    try:
-        made = operator.make(builder, parts, Span(0, shape_of(recorded.call)[COLUMNS]))
-    except UnsupportedModelError:
-        return False
-    again = builder.get()[made.args[0]]
-    if not tvm_ffi.structural_equal(without_record(again), without_record(recorded.prim_func)):
+    columns = Span(0, shape_of(recorded.call)[COLUMNS])
+    made = made_again(lambda builder: operator.make(builder, parts, columns), recorded.prim_func)
+    if made is None:
         return False
     arguments = list(made.args[1].fields)
     return len(arguments) == len(recorded.arguments) and all(
