@@ -75,6 +75,10 @@ INPUT_TENSORS_ATTR = "input_tensors"
 OUTPUT_TENSORS_ATTR = "output_tensors"
 """On `__tvm_main__`: a `TensorInfo` for each model output, in order."""
 
+SYMBOLIC_SIZES_ATTR = "symbolic_sizes"
+"""On `__tvm_main__`: a `SymbolicSize` for each size that only the run knows, in the order of its
+last parameters."""
+
 STREAMED_INPUTS_ATTR = "streamed_inputs"
 """Beside these: the names of the inputs that the application gives row by row. Their parameters are
 handles, by which `usmp.transform.StreamIO` calls it."""

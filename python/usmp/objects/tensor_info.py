@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
+from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm_ffi.dataclasses import py_class
+from tvm_ffi.dataclasses import field, py_class
 
 from usmp.support.unique_names import names_apart
 
@@ -22,13 +23,16 @@ class TensorInfo(tvm_ffi.Object):
     name
         the tensor's name in the model, unchanged.
     shape
-        extents, outermost first; all static.
+        extents, outermost first; where they depend on symbolic sizes, those at the upper bounds.
     dtype
         element type as numpy writes it, for instance "int8".
     scale, zero_point
         of integers that stand for real numbers,
         real = scale * (integer - zero_point); both None for other tensors. A scale is a value of
         float32.
+    symbolic_shape
+        the extents as expressions of the variables of the symbolic sizes, if some depend on them;
+        else empty.
     """
 
     name: str
@@ -36,6 +40,7 @@ class TensorInfo(tvm_ffi.Object):
     dtype: str
     scale: float | None = None
     zero_point: int | None = None
+    symbolic_shape: list[Any] = field(default_factory=list)
 
     @property
     def size_bytes(self) -> int:
