@@ -17,7 +17,7 @@ from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.function_liveness import Span, merge_spans
 from usmp.analysis.pressure import memory_pressure
-from usmp.analysis.set_overlaps import set_overlaps
+from usmp.analysis.set_overlaps import SafeDistances, set_overlaps
 from usmp.analysis.state_tails import share_tails, state_tails
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info, is_constant_info
 from usmp.objects import (
@@ -49,7 +49,12 @@ DEFAULT_DATA_ALIGNMENT = 64
 
 
 def extract_buffer_info(
-    main_func: tirx.PrimFunc, mod: IRModule, overlap: bool = True, preserve_inputs: bool = False
+    main_func: tirx.PrimFunc,
+    mod: IRModule,
+    overlap: bool = True,
+    preserve_inputs: bool = False,
+    sizes: Mapping[tirx.AllocBuffer, int] | None = None,
+    distances: SafeDistances | None = None,
 ) -> BufferInfoAnalysis:
     """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
 
@@ -68,6 +73,10 @@ def extract_buffer_info(
         `safe_overlap`); if not, buffers that are live at one time share no bytes.
     preserve_inputs
         whether the inputs that are planned must be intact when the run ends.
+    sizes
+        bytes of allocations, if they are others than those of their buffers.
+    distances
+        the safe distances between buffers, if they are others than those of `main_func`.
 
     Returns
     -------
@@ -104,7 +113,7 @@ def extract_buffer_info(
             live = [(0, liveness.length)]
         info = BufferInfo(
             name_hint=names.unique(name),
-            size_bytes=size_bytes(stmt.buffer),
+            size_bytes=(sizes or {}).get(stmt, size_bytes(stmt.buffer)),
             pool_candidates=_candidate_pools(stmt, function, is_constant),
             alignment=byte_alignment(stmt, executor),
             live_ranges=[LiveRange(start, stop) for start, stop in merge_spans(live)],
@@ -120,7 +129,7 @@ def extract_buffer_info(
     tails = state_tails(facts)
     if overlap:
         allocated = [(info, stmts[info]) for info in workspace]
-        set_overlaps(allocated, facts.overlap, preserve_inputs)
+        set_overlaps(allocated, distances or facts.overlap, preserve_inputs)
         share_tails(allocated, tails)
     for info in constants:
         info.set_conflicts([other for other in constants if other is not info])

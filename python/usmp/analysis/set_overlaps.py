@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from typing import Protocol
 
 from tvm import tirx
 
-from usmp.analysis.memory.safe_distance import SafeOverlap
+from usmp.analysis.memory.memories import Memory
 from usmp.objects import BufferInfo, BufferInfoKind
 from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR
 
 
+class SafeDistances(Protocol):
+    """The safe distances between memories, as `SafeOverlap` has them."""
+
+    @property
+    def groups(self) -> Mapping[Memory, set[object]]:
+        """The outermost statements that access each memory."""
+
+    def distance(self, dying: Memory, written: Memory) -> int:
+        """By how many bytes `written` must start below `dying` at least."""
+
+
 def set_overlaps(
     buffers: Sequence[tuple[BufferInfo, tirx.AllocBuffer]],
-    distances: SafeOverlap,
+    distances: SafeDistances,
     preserve_inputs: bool = False,
 ) -> None:
     """Set the safe overlaps of buffers that conflict.
@@ -47,7 +59,7 @@ def set_overlaps(
 def _set_overlap(
     one: tuple[BufferInfo, tirx.AllocBuffer],
     other: tuple[BufferInfo, tirx.AllocBuffer],
-    distances: SafeOverlap,
+    distances: SafeDistances,
     matters_later: Set[BufferInfo],
     overlaps: dict[BufferInfo, dict[BufferInfo, int]],
 ) -> None:

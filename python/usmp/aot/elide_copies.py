@@ -73,6 +73,8 @@ def elide_copies(
     """
     own, kept = set(produced), set(returned)
     copies = [(call, call.group) for call in calls.calls if call.group is not None]
+    if not copies:
+        return []
     overwritten = _overwritten(calls, own)
     found = StateWindows(new_values, own, kept, overwritten)
     # First, since a window does not lie in another tensor itself.

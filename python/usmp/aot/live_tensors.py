@@ -44,12 +44,13 @@ class LiveBytes:
         kept: Set[tirx.Buffer],
         throughout: Set[tirx.Buffer] = frozenset(),
     ) -> LiveBytes:
-        """Those of the tensors in `counted`."""
+        """Those of the tensors in `counted`, but for those of symbolic size."""
         mentions: dict[tirx.Buffer, set[int]] = {}
         for position, call in enumerate(calls.calls):
             for buffer in call.arguments:
                 mentions.setdefault(calls.root(buffer)[0], set()).add(position)
-        sizes = {buffer: _size_bytes(buffer) for buffer in mentions.keys() & counted}
+        static = {b for b in mentions.keys() & counted if isinstance(b.shape[0], tirx.IntImm)}
+        sizes = {buffer: _size_bytes(buffer) for buffer in static}
         live = LiveBytes(sizes, kept, throughout, {}, [0] * (len(calls.calls) + 1))
         for buffer, positions in mentions.items():
             live.mentions[buffer] = frozenset(positions)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from usmp.relax.static_shapes import has_static_shape
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.size_expressions import Extent, in_int32
 
 
 def bindings(main: relax.Function) -> Iterator[relax.VarBinding]:
@@ -44,17 +44,31 @@ def last_uses(main: relax.Function) -> dict[tirx.Var, int]:
     return last
 
 
-def shape_and_dtype(ty: tvm.ir.Type, name: str) -> tuple[list[int], str]:
+def shape_and_dtype(
+    ty: tvm.ir.Type, name: str, sizes: Mapping[str, tirx.Expr]
+) -> tuple[list[Extent], str]:
     """Of a tensor, which is called `name`.
+
+    Parameters
+    ----------
+    sizes
+        what stands for symbolic sizes, by name.
 
     Raises
     ------
     UnsupportedModelError
-        it is none of static shape.
+        it is no tensor, or its shape is known at run time only.
     """
-    if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
+    if not isinstance(ty, relax.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):
         raise UnsupportedModelError(
-            f"tensor {name} has type {ty}; only tensors of static shape can be planned "
+            f"tensor {name} has type {ty}; only tensors whose shape is known can be planned "
             "(give the model fixed input shapes and try again)"
         )
-    return [int(extent) for extent in ty.shape], str(ty.dtype)
+    try:
+        shape = [
+            int(extent) if isinstance(extent, tirx.IntImm) else in_int32(extent, sizes)
+            for extent in ty.shape
+        ]
+    except ValueError as error:
+        raise UnsupportedModelError(f"tensor {name} of type {ty}: {error}") from error
+    return shape, str(ty.dtype)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 import tvm
+import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, GlobalVar, PointerType, PrimType
+from tvm.ir import Call, GlobalVar, PointerType, PrimType, Var
 
+from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import tensor_intrin
 
 
@@ -49,11 +51,14 @@ class MainCalls:
         tensors that lie in another one, which may be a view itself.
     functions
         what the calls call beside operators.
+    sizes
+        the symbolic sizes that operators take behind their tensors.
     """
 
     calls: list[OperatorCall] = field(default_factory=list)
     views: dict[tirx.Buffer, View] = field(default_factory=dict)
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
+    sizes: dict[GlobalVar, list[Var]] = field(default_factory=dict)
     _by_content: dict[tuple[object, ...], GlobalVar] = field(default_factory=dict)
     _made: dict[tuple[object, ...], tirx.PrimFunc] = field(default_factory=dict)
     """The same PrimFuncs, and those of other versions."""
@@ -65,7 +70,12 @@ class MainCalls:
             for call in self.calls
         ]
         return MainCalls(
-            calls, dict(self.views), dict(self.functions), dict(self._by_content), self._made
+            calls,
+            dict(self.views),
+            dict(self.functions),
+            dict(self.sizes),
+            dict(self._by_content),
+            self._made,
         )
 
     def append(
@@ -116,10 +126,12 @@ class MainCalls:
 
     def statements(self) -> list[tirx.Stmt]:
         """The calls in TIR."""
-        return [
-            call_statement(call.operator or self.copy_function(call.arguments[0]), call.arguments)
-            for call in self.calls
-        ]
+        statements = []
+        for call in self.calls:
+            operator = call.operator or self.copy_function(call.arguments[0])
+            sizes = self.sizes.get(operator, ())
+            statements.append(call_statement(operator, call.arguments, sizes))
+        return statements
 
     def mentions(self, buffer: tirx.Buffer) -> list[int]:
         """The positions of the calls that take the tensor or what shares its memory."""
@@ -161,17 +173,22 @@ class MainCalls:
 
     def copy_function(self, buffer: tirx.Buffer) -> GlobalVar:
         """A PrimFunc that copies a flat tensor like `buffer` to another one."""
-        elements, dtype = int(buffer.shape[0]), str(buffer.dtype)
-        key = ("copy", elements, dtype)
+        (elements,), dtype = buffer.shape, str(buffer.dtype)
+        key = ("copy", str(elements), dtype)
         if key not in self._by_content:
+            sizes = list(dict.fromkeys(nodes_of(elements, Var)))
+            own = {size: tirx.Var(size.name, "int32") for size in sizes}
+            elements = tvm_ffi.structural_map(elements, (Var, lambda var: own[var]))
             source, destination = (tirx.decl_buffer((elements,), dtype, n) for n in ("from", "to"))
             index = tirx.Var("i", "int32")
             store = tirx.BufferStore(destination, source[index], [index])
             loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
             size_bytes = elements * tvm.DataType(dtype).itemsize
             arguments = [destination[0], source[0], size_bytes]
-            body = tensor_intrin("tvmgen_copy", arguments, loop) if size_bytes else loop
-            self._define(key, [source, destination], body)
+            is_empty = isinstance(elements, tirx.IntImm) and int(elements) == 0
+            body = loop if is_empty else tensor_intrin("tvmgen_copy", arguments, loop)
+            self._define(key, [source, destination], body, list(own.values()))
+            self.sizes[self._by_content[key]] = sizes
         return self._by_content[key]
 
     def fill_function(self, buffer: tirx.Buffer, value: int | float | bool) -> GlobalVar:
@@ -205,15 +222,16 @@ class MainCalls:
         key: tuple[object, ...],
         buffers: list[tirx.Buffer],
         body: tirx.Stmt,
+        sizes: Sequence[Var] = (),
     ) -> None:
-        """Add a PrimFunc that takes pointers to `buffers` and runs `body`."""
+        """Add a PrimFunc that takes pointers to `buffers`, then `sizes`, and runs `body`."""
         dtype = PrimType(str(buffers[0].dtype))
         pointers = [tirx.Var(f"{buffer.name}_ptr", PointerType(dtype)) for buffer in buffers]
         declarations = [
             tirx.DeclBuffer(buffer, data=pointer)
             for buffer, pointer in zip(buffers, pointers, strict=True)
         ]
-        func = tirx.PrimFunc(pointers, tirx.SeqStmt([*declarations, body]))
+        func = tirx.PrimFunc([*pointers, *sizes], tirx.SeqStmt([*declarations, body]))
         number = sum(other[0] == key[0] for other in self._by_content)
         variable = GlobalVar(f"usmp_{key[0]}_{number}")
         self._by_content[key] = variable
@@ -225,7 +243,9 @@ def elements(buffer: tirx.Buffer) -> int:
     return prod(int(extent) for extent in buffer.shape)
 
 
-def call_statement(operator: GlobalVar, tensors: Iterable[tirx.Buffer]) -> tirx.Stmt:
-    """A call in TIR; each tensor is passed as a pointer."""
-    pointers = [tensor.data for tensor in tensors]
-    return tirx.Evaluate(Call(operator, pointers, ret_ty=tvm.ir.TupleType([])))
+def call_statement(
+    operator: GlobalVar, tensors: Iterable[tirx.Buffer], sizes: Iterable[Var] = ()
+) -> tirx.Stmt:
+    """A call in TIR; each tensor is passed as a pointer, sizes follow."""
+    arguments = [*(tensor.data for tensor in tensors), *sizes]
+    return tirx.Evaluate(Call(operator, arguments, ret_ty=tvm.ir.TupleType([])))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from math import prod
+from operator import mul
 from typing import TypeAlias
 
 from tvm import relax, tirx
 
 from usmp.objects.state_info import StateInfo
+from usmp.tir.size_expressions import Extent
 
 Value: TypeAlias = "tirx.Buffer | tuple[Value, ...]"
 """What a Relax variable stands for: the flat buffer of a tensor, or a tuple of such."""
@@ -23,9 +26,13 @@ def flatten(value: Value) -> Iterator[tirx.Buffer]:
         yield value
 
 
-def flat_buffer(name: str, shape: tuple[int, ...] | list[int], dtype: str) -> tirx.Buffer:
+def flat_buffer(name: str, shape: Sequence[Extent], dtype: str) -> tirx.Buffer:
     """A one-dimensional buffer; a scalar has one element."""
-    return tirx.decl_buffer((prod(shape),), str(dtype), name)
+    constant = prod(extent for extent in shape if isinstance(extent, int))
+    symbolic = [extent for extent in shape if not isinstance(extent, int)]
+    # Whatever the sizes are, nothing is left of it.
+    elements = reduce(mul, symbolic, tirx.IntImm("int32", 1)) * constant if constant else 0
+    return tirx.decl_buffer((elements if symbolic else constant,), str(dtype), name)
 
 
 def tensor_type(state: StateInfo) -> relax.TensorType:

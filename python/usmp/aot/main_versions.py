@@ -19,6 +19,7 @@ from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.aot.elide_copies import Copy, elide_copies
 from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
 from usmp.aot.main_calls import MainCalls
+from usmp.aot.main_sizes import sizes_of_operators, tensor_info
 from usmp.aot.main_values import (
     Value,
     default_output_names,
@@ -47,6 +48,7 @@ from usmp.objects.attributes import (
     STATE_TENSOR_ATTR,
     STATE_TENSORS_ATTR,
     STATES_FLAG_ATTR,
+    SYMBOLIC_SIZES_ATTR,
 )
 from usmp.objects.placed_state import StateTensor, digest_of
 from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
@@ -54,9 +56,11 @@ from usmp.objects.tensor_info import TensorInfo
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
+from usmp.relax.symbolic_sizes import size_variables
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames, names_apart
 from usmp.tir.nodes import sequence
+from usmp.tir.size_expressions import Extent
 
 
 class MainVersions:
@@ -83,14 +87,17 @@ class MainVersions:
     def __init__(self, mod: IRModule, output_names: list[str] | None = None) -> None:
         main = mod["main"]
         states = {str(state.name): state for state in states_of(main)}
-        builder = _MainBuilder(last_uses(main))
+        self._sizes = list(size_variables(main).values())
+        sizes = {str(size.name): tirx.Var(size.name, "int32") for size in self._sizes}
+        builder = _MainBuilder(last_uses(main), sizes)
+        builder.calls.sizes = sizes_of_operators(mod, sizes)
         inputs: list[TensorInfo] = []
         for param in main.params:
-            info = TensorInfo(param.name, *shape_and_dtype(param.ty, param.name))
+            info = tensor_info(param.name, param.ty, self._sizes)
             if info.name in states:
                 builder.values[param] = builder.state(info.name, param.ty, states[info.name])
             else:
-                builder.values[param] = builder.parameter(info)
+                builder.values[param] = builder.parameter(info, param.ty)
                 inputs.append(info)
         for position, binding in enumerate(bindings(main)):
             builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
@@ -106,13 +113,14 @@ class MainVersions:
         returned = [index for index in range(len(results)) if index not in kept]
         names = output_names or default_output_names(len(returned), {i.name for i in inputs})
         self._outputs = [
-            TensorInfo(name, *shape_and_dtype(types[index], name))
+            tensor_info(name, types[index], self._sizes)
             for name, index in zip(names_apart(names), returned, strict=True)
         ]
         self._mod = mod
         self._builder = builder
         self._inputs = inputs
         self._results = [results[index] for index in returned]
+        self._types = [types[index] for index in returned]
         self._new_values = {
             buffer: results[state.output] if state.output >= 0 else buffer
             for buffer, state in builder.states.items()
@@ -124,9 +132,12 @@ class MainVersions:
         builder = self._builder.version()
         returned = [*self._results, *self._new_values.values()]
         copies = builder.elide_copies(returned, self._extended, wanted)
-        func = builder.finish(self._results, self._outputs, self._new_values).with_attrs(
+        outputs = list(zip(self._outputs, self._types, strict=True))
+        func = builder.finish(self._results, outputs, self._new_values).with_attrs(
             {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
         )
+        if self._sizes:
+            func = func.with_attr(SYMBOLIC_SIZES_ATTR, self._sizes)
         if builder.kept_tensors:
             func = func.with_attr(STATE_TENSORS_ATTR, builder.kept_tensors)
         functions = {
@@ -142,6 +153,7 @@ class _MainBuilder:
     """The body of `__tvm_main__` as it grows, and what each Relax variable is in it."""
 
     last_uses: dict[tirx.Var, int]
+    sizes: dict[str, tirx.Var] = field(default_factory=dict)
     values: dict[tirx.Var, Value] = field(default_factory=dict)
     params: list[tirx.Var] = field(default_factory=list)
     declarations: list[tirx.Stmt] = field(default_factory=list)
@@ -157,6 +169,7 @@ class _MainBuilder:
         """The same, to be changed without this one."""
         return _MainBuilder(
             self.last_uses,
+            self.sizes,
             dict(self.values),
             list(self.params),
             list(self.declarations),
@@ -169,9 +182,10 @@ class _MainBuilder:
             list(self.kept_tensors),
         )
 
-    def parameter(self, info: TensorInfo) -> tirx.Buffer:
+    def parameter(self, info: TensorInfo, ty: tvm.ir.Type) -> tirx.Buffer:
         """Add a typed pointer parameter and declare the tensor behind it."""
-        buffer = flat_buffer(self.names.unique(info.name), info.shape, info.dtype)
+        shape, _ = shape_and_dtype(ty, info.name, self.sizes)
+        buffer = flat_buffer(self.names.unique(info.name), shape, info.dtype)
         pointer = tirx.Var(f"{info.name}_ptr", PointerType(PrimType(info.dtype)))
         self.params.append(pointer)
         self.declarations.append(tirx.DeclBuffer(buffer, data=pointer))
@@ -179,9 +193,9 @@ class _MainBuilder:
 
     def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
         """Allocate a tensor that is kept between runs."""
-        shape, dtype = shape_and_dtype(ty, name)
-        digest = digest_of(info.initial_value.numpy(), shape)
-        tensor = StateTensor(name, list(shape), dtype, digest)
+        known = tensor_info(name, ty, ())
+        digest = digest_of(info.initial_value.numpy(), known.shape)
+        tensor = StateTensor(name, list(known.shape), str(known.dtype), digest)
         buffer = self.kept(tensor, info.alignment)
         self.states[buffer] = info
         return buffer
@@ -318,9 +332,9 @@ class _MainBuilder:
         return self.allocate_tensor(name, ty)
 
     def allocate_tensor(self, name: str, ty: tvm.ir.Type) -> tirx.Buffer:
-        return self.allocate_flat(name, *shape_and_dtype(ty, name))
+        return self.allocate_flat(name, *shape_and_dtype(ty, name, self.sizes))
 
-    def allocate_flat(self, name: str, shape: list[int], dtype: str) -> tirx.Buffer:
+    def allocate_flat(self, name: str, shape: list[Extent], dtype: str) -> tirx.Buffer:
         buffer = flat_buffer(self.names.unique(name), shape, dtype)
         self.allocations[buffer] = tirx.AllocBuffer(buffer)
         return buffer
@@ -349,7 +363,7 @@ class _MainBuilder:
     def finish(
         self,
         results: list[tirx.Buffer],
-        outputs: list[TensorInfo],
+        outputs: list[tuple[TensorInfo, tvm.ir.Type]],
         new_values: dict[tirx.Buffer, tirx.Buffer],
     ) -> tirx.PrimFunc:
         """Let the results be written where they belong, and close the function.
@@ -360,7 +374,7 @@ class _MainBuilder:
         Parameters
         ----------
         results, outputs
-            what the caller gets, and the names under which it does.
+            what the caller gets, and the tensors as which it does, with their types.
         new_values
             each state's buffer with the one that holds its value after the run.
         """
@@ -370,8 +384,8 @@ class _MainBuilder:
         for buffer in moved:
             del self.allocations[buffer]
         copied: list[tuple[tirx.Buffer, tirx.Buffer]] = []
-        for result, info in zip(results, outputs, strict=True):
-            output = self.parameter(info)
+        for result, (info, ty) in zip(results, outputs, strict=True):
+            output = self.parameter(info, ty)
             if result in produced and result not in moved:
                 self.calls.rename(result, output)
                 moved[result] = output
@@ -385,7 +399,7 @@ class _MainBuilder:
         set_at_first = [b for b, state in self.states.items() if not starts_as_zeros(state)]
         views, calls = self.calls.declarations(set_at_first), self.calls.statements()
         body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
-        return tirx.PrimFunc(self.params, sequence(body))
+        return tirx.PrimFunc([*self.params, *self.sizes.values()], sequence(body))
 
     def set_states(self) -> list[tirx.Stmt]:
         """What gives the states their initial values."""
@@ -397,7 +411,9 @@ class _MainBuilder:
         )
 
     def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:
-        return self.allocate_flat(f"{buffer.name}_copy", [int(buffer.shape[0])], str(buffer.dtype))
+        (elements,) = buffer.shape
+        shape = [int(elements) if isinstance(elements, tirx.IntImm) else elements]
+        return self.allocate_flat(f"{buffer.name}_copy", shape, str(buffer.dtype))
 
 
 def _may_extend_states(mod: IRModule) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tvm_ffi
 from tvm import tirx
+from tvm.ir import IRModule
 from tvm_ffi.dataclasses import py_class
 
-from usmp.objects.attributes import SYMBOLIC_SIZES_ATTR
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, SYMBOLIC_SIZES_ATTR
 
 
 @py_class("usmp.SymbolicSize")
@@ -34,3 +35,8 @@ class SymbolicSize(tvm_ffi.Object):
 def symbolic_sizes(main: tirx.PrimFunc) -> list[SymbolicSize]:
     """The sizes that a main function takes, in the order of its parameters."""
     return list((main.attrs or {}).get(SYMBOLIC_SIZES_ATTR, ()))
+
+
+def has_symbolic_sizes(mod: IRModule) -> bool:
+    """Whether `__tvm_main__` takes any."""
+    return MAIN_FUNCTION_NAME in mod and bool(symbolic_sizes(mod[MAIN_FUNCTION_NAME]))

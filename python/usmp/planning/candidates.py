@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tvm import tirx
 from tvm.ir import IRModule
@@ -11,6 +11,7 @@ from tvm.ir import IRModule
 from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
@@ -59,7 +60,7 @@ def in_orders(session: PlanningSession, mod: IRModule, options: PlanningOptions)
     prepared = session.prepared(mod, options)
 
     def find() -> OperatorOrder | None:
-        graph = operator_graph(prepared, options.preserve_inputs, options.overlap)
+        graph = _graph(session, prepared, options)
         return None if graph is None else least_peak_order(graph)
 
     # Inputs and outputs count if they are allocated; the statements stay the same.
@@ -69,6 +70,24 @@ def in_orders(session: PlanningSession, mod: IRModule, options: PlanningOptions)
     order, main = found.order, mod[MAIN_FUNCTION_NAME]
     ordered = session.once(("in order", order), mod, lambda: with_order(main, order))
     return OrderedModules([mod, with_main(mod, ordered)], found)
+
+
+def _graph(
+    session: PlanningSession, prepared: IRModule, options: PlanningOptions
+) -> OperatorGraph | None:
+    """The calls with the bytes of the largest sizes; what one depends on it does at all sizes."""
+    largest = session.at_largest_sizes(prepared)
+    graph = operator_graph(largest, options.preserve_inputs, options.overlap)
+    if graph is None or largest is prepared:
+        return graph
+    symbolic = operator_graph(prepared, options.preserve_inputs, overlap=False)
+    if symbolic is None:
+        return None
+    calls = (
+        replace(call, after=tuple(sorted({*call.after, *other.after})))
+        for call, other in zip(graph.calls, symbolic.calls, strict=True)
+    )
+    return replace(graph, calls=tuple(calls))
 
 
 def with_order(main: tirx.PrimFunc, order: Sequence[int]) -> tirx.PrimFunc:

@@ -25,6 +25,8 @@ from usmp.analysis.function_targets import function_targets
 from usmp.analysis.joint_buffers import join_buffers
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
+from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
+from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
 from usmp.names import RAM
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import (
@@ -43,6 +45,7 @@ from usmp.objects.entries import (
     entry_function_name,
 )
 from usmp.objects.executor import executor_of
+from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
 from usmp.planning.options import PlanningOptions
@@ -70,6 +73,7 @@ class PlanningSession:
 
     def __init__(self) -> None:
         self._annotated = AnnotatedFunctions()
+        self._instances = InstanceStore()
         self._known: dict[Hashable, Any] = {}
         self._referenced: list[IRModule] = []
         """Objects that keys name by their address, so that no other object gets it."""
@@ -238,9 +242,20 @@ class PlanningSession:
         what = "bound", options.overlap, options.preserve_inputs
         return (self.once(what, prepared, lambda: lower_bound(problem_of(buffers))),)
 
+    def at_largest_sizes(self, mod: IRModule) -> IRModule:
+        """`mod` where its symbolic sizes are their upper bounds; itself if it has none."""
+        if not has_symbolic_sizes(mod):
+            return mod
+
+        def find() -> IRModule:
+            bounds = upper_bounds(symbolic_sizes(mod[MAIN_FUNCTION_NAME]))
+            return Instances(mod, MAIN_FUNCTION_NAME, self._instances).at(bounds).mod
+
+        return self.once("at largest sizes", mod, find)
+
     def _analysis(self, prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
         what = "analysis", options.overlap, options.preserve_inputs
-        return self.once(what, prepared, lambda: _analyze(prepared, options))
+        return self.once(what, prepared, lambda: _analyze(prepared, options, self._instances))
 
     def bind_targets(self, mod: IRModule, target: Target) -> IRModule:
         """`mod` with this target for each PrimFunc that has none."""
@@ -289,8 +304,14 @@ def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:
     return changed
 
 
-def _analyze(prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
+def _analyze(
+    prepared: IRModule, options: PlanningOptions, instances: InstanceStore
+) -> BufferInfoAnalysis:
     """The buffers of all entries."""
+    if has_symbolic_sizes(prepared):
+        return extract_for_all_sizes(
+            MAIN_FUNCTION_NAME, prepared, instances, options.overlap, options.preserve_inputs
+        )
     parts = entry_buffers(prepared, options.overlap, options.preserve_inputs)
     if entries_of(prepared) == [ONLY_ENTRY]:
         return parts[0].analysis

@@ -21,7 +21,7 @@ TO_LOOPS = tvm.transform.Sequential(
 )
 """TVM's passes that leave blocks without variables of their own, and simplify nothing."""
 
-FLATTEN_LOOPS = tvm.transform.Sequential(
+FLATTEN_BUFFERS = tvm.transform.Sequential(
     [
         # Shrinks a buffer that is produced inside its consumer's loops to the part in use.
         s_tir.transform.CompactBufferAllocation(),
@@ -29,17 +29,26 @@ FLATTEN_LOOPS = tvm.transform.Sequential(
         s_tir.transform.StmtSimplify(),
         s_tir.transform.LowerOpaqueBlock(),
         tirx.transform.FlattenBuffer(),
+    ],
+    name="usmp.FlattenOperators",
+)
+"""TVM's passes that leave loops over buffers of one dimension."""
+
+NARROW_INDICES = tvm.transform.Sequential(
+    [
         # Microcontrollers index with 32 bits.
         tirx.transform.NarrowDataType(32),
         tirx.transform.StmtSimplify(),
         tirx.transform.RemoveNoOp(),
         s_tir.transform.RewriteUnsafeSelect(),
     ],
-    name="usmp.FlattenOperators",
+    name="usmp.NarrowIndices",
 )
 """TVM's passes that take it from there."""
 
-FLATTEN = tvm.transform.Sequential([TO_LOOPS, FLATTEN_LOOPS], name="usmp.Flatten")
+FLATTEN = tvm.transform.Sequential(
+    [TO_LOOPS, FLATTEN_BUFFERS, NARROW_INDICES], name="usmp.Flatten"
+)
 """All of them, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
 
 

@@ -6,11 +6,12 @@ import tvm
 from tvm.ir import IRModule
 
 from usmp.aot.faster_schedules import with_schedules
+from usmp.aot.size_parameters import with_size_parameters, with_size_ranges
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
 from usmp.passes import ModulePass
 from usmp.support.tvm_errors import apply_to_functions
 from usmp.transform.define_arithmetic import DefineArithmetic
-from usmp.transform.lower_to_flat_tir import FLATTEN_LOOPS, TO_LOOPS
+from usmp.transform.lower_to_flat_tir import FLATTEN_BUFFERS, NARROW_INDICES, TO_LOOPS
 from usmp.transform.skip_padding import SkipPadding
 from usmp.transform.specialize_rescaling import SpecializeRescaling
 from usmp.transform.widen_small_floats import WidenSmallFloats
@@ -42,7 +43,8 @@ def _lowered(mod: IRModule) -> IRModule:
     mod = apply_to_functions(TO_LOOPS, mod)
     mod = SpecializeRescaling()(mod)
     # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
-    mod = DefineArithmetic()(WidenSmallFloats()(mod))
-    mod = apply_to_functions(FLATTEN_LOOPS, mod)
+    mod = with_size_ranges(lambda m: DefineArithmetic()(WidenSmallFloats()(m)), mod)
+    mod = apply_to_functions(FLATTEN_BUFFERS, mod)
+    mod = with_size_parameters(lambda m: apply_to_functions(NARROW_INDICES, m), mod)
     mod = SkipPadding()(mod)
     return PassBuffersAsPointers()(mod)

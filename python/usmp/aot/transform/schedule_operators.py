@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from inspect import unwrap
+from typing import TypeAlias
 
 import tvm
 import tvm_ffi
@@ -26,6 +27,8 @@ from usmp.analysis.memory.addresses import is_op
 from usmp.objects.schedule import with_row_schedule
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import nodes_of
+
+Count: TypeAlias = "int | tirx.Expr"
 
 # TVM checks the types of all arguments by their annotations, which takes longer than the calls do.
 _get = unwrap(s_tir.Schedule.get)
@@ -148,15 +151,15 @@ def _is_expensive_to_recompute(schedule: s_tir.Schedule, block: SBlockRV) -> boo
     stage = _get(schedule, block)
     if not _is_dear(stage.body):
         return False
-    elements = sum(_number_of_elements(region.source) for region in stage.writes)
+    elements = [_number_of_elements(region.source) for region in stage.writes]
     readers = list(_get_consumers(schedule, block))
     if len(readers) == 1 and _number_of_loads(_get(schedule, readers[0]), stage) > 1:
         return True
-    return any(
-        _product([int(_get(schedule, loop).extent) for loop in _get_loops(schedule, reader)])
-        > elements
+    iterations = (
+        _product([_get(schedule, loop).extent for loop in _get_loops(schedule, reader)])
         for reader in readers
     )
+    return not all(_is_at_most(count, _sum(elements)) for count in iterations)
 
 
 def _is_dear(body: tirx.Stmt) -> bool:
@@ -191,9 +194,9 @@ def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
     while loops and not _is_moved(schedule, block, loops[-1]):
         # The loop does not enclose all consumers; one around it may.
         loops.pop()
-    extents = [int(_get(schedule, loop).extent) for loop in loops]
+    extents = [_get(schedule, loop).extent for loop in loops]
     for index, buffer in enumerate(written):
-        if _number_of_elements(buffer) == _product(extents):
+        if _is_equal(_number_of_elements(buffer), _product(extents)):
             # One element is left of the buffer: a C local, which compilers keep in a register.
             schedule.set_scope(block, index, "local")
 
@@ -275,12 +278,34 @@ def _is_one(expr: tirx.Expr) -> bool:
     return isinstance(expr, tirx.IntImm) and int(expr) == 1
 
 
-def _number_of_elements(buffer: tirx.Buffer) -> int:
-    return _product([int(extent) for extent in buffer.shape])
+def _number_of_elements(buffer: tirx.Buffer) -> Count:
+    return _product(list(buffer.shape))
 
 
-def _product(factors: list[int]) -> int:
-    result = 1
+def _product(factors: list[tirx.Expr]) -> Count:
+    """A number, or an expression of symbolic sizes."""
+    result: Count = 1
     for factor in factors:
-        result *= factor
+        result = result * (int(factor) if isinstance(factor, tirx.IntImm) else factor)
     return result
+
+
+def _sum(terms: list[Count]) -> Count:
+    result: Count = 0
+    for term in terms:
+        result = result + term
+    return result
+
+
+def _is_equal(a: Count, b: Count) -> bool:
+    """Whether two counts are the same, whatever the sizes."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return bool(Analyzer().can_prove_equal(a, b))
+
+
+def _is_at_most(a: Count, b: Count) -> bool:
+    """Whether the first count is never the larger one, as far as is known."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a <= b
+    return bool(Analyzer().can_prove(a <= b))

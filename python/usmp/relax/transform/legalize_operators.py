@@ -19,7 +19,7 @@ _VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
 
 def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     """An operator that only changes the shape, as a reshape, which `LowerMain` knows."""
-    return relax.op.reshape(call.args[0], [int(extent) for extent in call.ty.shape])
+    return relax.op.reshape(call.args[0], list(call.ty.shape))
 
 
 def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:

@@ -1,0 +1,1 @@
+"""PrimFuncs with symbolic sizes: what holds for every size that a run may be given."""

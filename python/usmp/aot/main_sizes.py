@@ -1,0 +1,40 @@
+"""Symbolic sizes of a Relax `main` in `__tvm_main__`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import tvm
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule, PointerType, Var
+
+from usmp.analysis.symbolic.extents import greatest
+from usmp.aot.main_bindings import shape_and_dtype
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.objects.tensor_info import TensorInfo
+
+
+def tensor_info(name: str, ty: tvm.ir.Type, sizes: Iterable[SymbolicSize]) -> TensorInfo:
+    """What users know of an input or output.
+
+    Raises
+    ------
+    UnsupportedModelError
+        its shape is known at run time only.
+    """
+    known = list(sizes)
+    variables = {str(size.name): tirx.Var(size.name, "int32") for size in known}
+    shape, dtype = shape_and_dtype(ty, name, variables)
+    if all(isinstance(extent, int) for extent in shape):
+        return TensorInfo(name, shape, dtype)
+    largest = [extent if isinstance(extent, int) else greatest(extent, known) for extent in shape]
+    return TensorInfo(name, largest, dtype, symbolic_shape=shape)
+
+
+def sizes_of_operators(mod: IRModule, sizes: Mapping[str, Var]) -> dict[GlobalVar, list[Var]]:
+    """What operators are called with behind their pointers."""
+    return {
+        variable: [sizes[str(p.name)] for p in func.params if not isinstance(p.ty, PointerType)]
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc)
+    }

@@ -1,0 +1,112 @@
+"""BindSymbolicSizes: operators have the shape variables of the `main` that calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import Call, GlobalVar, IRModule, Var
+
+from usmp.passes import ModulePass
+from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import nodes_of
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.BindSymbolicSizes")
+class BindSymbolicSizes(ModulePass):
+    """Give the shape variables of each PrimFunc the values that they have where it is called.
+
+    TVM's legalization makes PrimFuncs with shape variables of their own, which a call binds by the
+    shapes of its arguments. Here they become expressions of the variables of `main`, so that a
+    variable means one number wherever it stands. A PrimFunc that is called with several shapes
+    becomes several.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a shape of a PrimFunc that its arguments do not tell.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Replace the PrimFuncs that have shape variables."""
+        main = main_function(mod)
+        symbolic = {v for v, f in mod.functions.items() if _is_symbolic(f)}
+        if not symbolic:
+            return mod
+        builder = relax.BlockBuilder(
+            IRModule({v: f for v, f in mod.functions.items() if v not in symbolic}, attrs=mod.attrs)
+        )
+        made: dict[tuple[GlobalVar, str], GlobalVar] = {}
+
+        def bind(call: Call) -> Call:
+            if getattr(call.op, "name", "") not in _CALLS or call.args[0] not in symbolic:
+                return call
+            callee = call.args[0]
+            func, values = mod[callee], _values(mod[callee], call, str(callee.name_hint))
+            key = callee, str([(str(var.name), str(value)) for var, value in values.items()])
+            if key not in made:
+                made[key] = builder.add_func(_bound(func, values), str(callee.name_hint))
+            args = [made[key], call.args[1]]
+            return Call(call.op, args, call.attrs, call.ty_args, call.span, call.ty)
+
+        body = tvm_ffi.structural_map(main, (Call, bind))
+        bound = builder.get()
+        bound.update_func(mod.get_global_var("main"), body)
+        return bound.with_attrs(mod.attrs) if mod.attrs else bound
+
+
+_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+
+
+def _is_symbolic(func: object) -> bool:
+    return isinstance(func, tirx.PrimFunc) and any(
+        isinstance(extent, Var | tirx.Expr) and not isinstance(extent, tirx.IntImm)
+        for param in func.params
+        for extent in (param.shape if tirx.is_buffer_var(param) else [param])
+    )
+
+
+def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
+    """What the shape variables of a PrimFunc are where it is called."""
+    buffers = [param for param in func.params if tirx.is_buffer_var(param)]
+    arguments = [ty for field in call.args[1].fields for ty in flatten_types(field.ty)]
+    in_place = call.op.name == "relax.call_tir_inplace"
+    results = flatten_types(call.ty_args[0])
+    if in_place:
+        indices = [int(index) for index in call.attrs.inplace_indices]
+        results = [ty for ty, index in zip(results, indices, strict=True) if index < 0]
+    values: dict[Var, tirx.Expr] = {}
+    for buffer, ty in zip(buffers, [*arguments, *results], strict=True):
+        for extent, value in zip(buffer.shape, ty.shape, strict=True):
+            if isinstance(extent, Var):
+                values.setdefault(extent, value)
+    scalars = [param for param in func.params if not tirx.is_buffer_var(param)]
+    if scalars:
+        given = list(call.args[2].values) if len(call.args) > 2 else []
+        values |= dict(zip(scalars, given, strict=True))
+    mentioned = {v for b in buffers for e in b.shape if not isinstance(e, int) for v in nodes_of(e, Var)}
+    unknown = mentioned - values.keys()
+    if unknown:
+        raise UnsupportedModelError(
+            f"operator {name} has a shape that its arguments do not tell: {min(v.name for v in unknown)}"
+        )
+    return values
+
+
+def _bound(func: tirx.PrimFunc, values: Mapping[Var, tirx.Expr]) -> tirx.PrimFunc:
+    """The PrimFunc with these values of its shape variables."""
+    replaced: dict[Var, tirx.Expr] = {}
+    for param in func.params:
+        if tirx.is_buffer_var(param):
+            shape = [_substituted(extent, values) for extent in param.shape]
+            replaced[param] = tirx.decl_buffer(shape, str(param.dtype), param.name)
+        else:
+            replaced[param] = values[param]
+    return func.specialize(replaced)
+
+
+def _substituted(expr: tirx.Expr, values: Mapping[Var, tirx.Expr]) -> tirx.Expr:
+    return tvm_ffi.structural_map(expr, (Var, lambda var: values.get(var, var)))

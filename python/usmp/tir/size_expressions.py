@@ -1,0 +1,51 @@
+"""Extents as `int32` expressions of the variables that sizes have in a PrimFunc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from tvm import tirx
+from tvm.ir import Var
+
+Extent: TypeAlias = "int | tirx.Expr"
+
+_OPERATIONS: dict[type, Callable[[tirx.Expr, tirx.Expr], tirx.Expr]] = {
+    tirx.Add: lambda a, b: a + b,
+    tirx.Sub: lambda a, b: a - b,
+    tirx.Mul: lambda a, b: a * b,
+    tirx.FloorDiv: tirx.floordiv,
+    tirx.FloorMod: tirx.floormod,
+    tirx.Max: tirx.max,
+    tirx.Min: tirx.min,
+}
+
+
+def in_int32(extent: Extent, variables: Mapping[str, tirx.Expr]) -> tirx.Expr:
+    """An extent with these in the place of its variables, in `int32`.
+
+    Parameters
+    ----------
+    extent
+        of constants, variables, sums, differences, products, quotients and remainders that are
+        rounded down, the larger or smaller of two.
+    variables
+        by name, `int32` expressions or constants.
+
+    Raises
+    ------
+    ValueError
+        the extent is something else, or has another variable.
+    """
+    if isinstance(extent, int | tirx.IntImm):
+        return tirx.IntImm("int32", int(extent))
+    if isinstance(extent, Var):
+        if extent.name not in variables:
+            raise ValueError(f"extent {extent} is no size that runs are given")
+        return variables[extent.name]
+    if isinstance(extent, tirx.Cast):
+        return in_int32(extent.value, variables)
+    operation = _OPERATIONS.get(type(extent))
+    if operation is None:
+        raise ValueError(f"extent {extent} is no expression of sizes that is known")
+    return operation(in_int32(extent.a, variables), in_int32(extent.b, variables))
