@@ -11,7 +11,7 @@ from tvm.ir import IRModule
 
 from usmp.support.errors import UnsupportedModelError
 
-_LARGEST_TENSOR_BYTES = 2**31 - 1
+LARGEST_TENSOR_BYTES = 2**31 - 1
 
 
 def check_static_shapes(mod: IRModule) -> None:
@@ -60,10 +60,10 @@ def _check(var: tvm.ir.Var, what: str) -> None:
         if any(extent < 0 for extent in extents):
             raise UnsupportedModelError(f"{what} {var.name} has the impossible shape {extents}")
         size_bytes = prod(extents) * tvm.DataType(str(ty.dtype)).itemsize
-        if size_bytes > _LARGEST_TENSOR_BYTES:
+        if size_bytes > LARGEST_TENSOR_BYTES:
             raise UnsupportedModelError(
                 f"{what} {var.name} of shape {extents} takes {size_bytes} bytes; a tensor may take "
-                f"{_LARGEST_TENSOR_BYTES}, because the emitted C indexes with 32 bits"
+                f"{LARGEST_TENSOR_BYTES}, because the emitted C indexes with 32 bits"
             )
 
 

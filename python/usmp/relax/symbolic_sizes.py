@@ -1,0 +1,270 @@
+"""Sizes that only the run knows: the shape variables of a Relax module, and their bounds.
+
+The bounds are attributes of the functions, under the names that TVM has for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from math import prod
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Expr, IRModule, Range, Type, Var
+from tvm.sym import Analyzer
+from tvm.tirx import IntImm
+
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.relax.entries import relax_entries
+from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
+from usmp.tir.nodes import nodes_of
+
+UPPER_BOUNDS_ATTR = "tir_var_upper_bound"
+"""{name: int} on a Relax function: the largest value of a shape variable, where there is one."""
+LOWER_BOUNDS_ATTR = "tir_var_lower_bound"
+"""The same of the smallest value, where it is more than 1."""
+
+LARGEST_SIZE = 2**31 - 1
+"""The emitted C has sizes in int32_t."""
+
+
+def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
+    """The shape variables of a function, in the order in which its parameters name them first.
+
+    Raises
+    ------
+    ValueError
+        two variables have one name, or the attributes say what no bound can be.
+    """
+    variables = _variables(main)
+    bounds = [(main.attrs or {}).get(name, {}) for name in (UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)]
+    sizes = []
+    for name in map(str, (variable.name for variable in variables)):
+        upper, lower = (None if name not in each else int(each[name]) for each in bounds)
+        lower = 1 if lower is None else max(lower, 1)
+        if upper is not None and not lower <= upper <= LARGEST_SIZE:
+            raise ValueError(
+                f'the largest value of size "{shown(name)}" is {upper}, by the attribute '
+                f"{UPPER_BOUNDS_ATTR}; it must be from {lower} to {LARGEST_SIZE}"
+            )
+        sizes.append(SymbolicSize(name, lower, upper))
+    return sizes
+
+
+def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModule:
+    """The module, of which the given sizes are at most what is given.
+
+    Parameters
+    ----------
+    mod
+        a Relax `main`, or several entries; a size has this bound in each that has a shape variable
+        of its name.
+    max_sizes
+        the largest values, by the names of the shape variables; None leaves a size without one.
+
+    Raises
+    ------
+    ValueError
+        a name that is no size of the module; a value that is no integer from 1 up, is less
+        than the size is at least, or more than it is at most already.
+    UnsupportedModelError
+        with the largest sizes a tensor takes more than 2^31 - 1 bytes, which C cannot index.
+    """
+    checked = check_max_sizes(max_sizes)
+    functions = {entry: mod[entry] for entry in relax_entries(mod) if _has_function(mod, entry)}
+    sizes = {entry: symbolic_sizes_of(function) for entry, function in functions.items()}
+    check_names(checked, [str(size.name) for own in sizes.values() for size in own])
+    changed = IRModule(mod.functions, attrs=mod.attrs)
+    for entry, function in functions.items():
+        bounded = [narrowed(size, checked) for size in sizes[entry]]
+        function = with_bounds(function, bounded)
+        check_largest_tensors(function)
+        changed.update_func(mod.get_global_var(entry), function)
+    return changed
+
+
+def check_max_sizes(max_sizes: Mapping[str, int | None]) -> dict[str, int | None]:
+    """The largest values, if each is an integer from 1 up that an `int32_t` holds, or None.
+
+    Raises
+    ------
+    ValueError
+        one is not.
+    """
+    for name, value in max_sizes.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(
+                f'the largest value of size "{shown(name)}" must be an integer, or None for a size '
+                f"without one, not {shown(repr(value))}"
+            )
+        if not 1 <= value <= LARGEST_SIZE:
+            raise ValueError(
+                f'the largest value of size "{shown(name)}" must be from 1 to {LARGEST_SIZE}, '
+                f"not {value}"
+            )
+    return dict(max_sizes)
+
+
+def check_names(names: Sequence[str] | Mapping[str, object], known: Sequence[str]) -> None:
+    """Check that all names are those of sizes.
+
+    Raises
+    ------
+    ValueError
+        one is not; the message lists those that there are.
+    """
+    for name in names:
+        if name in known:
+            continue
+        listed = ", ".join(f'"{shown(each)}"' for each in dict.fromkeys(known))
+        close = get_close_matches(str(name), list(known), n=1)
+        meant = f'; did you mean "{shown(close[0])}"?' if close else ""
+        has = f"its sizes are {listed}" if known else "all its shapes are fixed"
+        raise ValueError(f'the model has no size "{shown(name)}"{meant}; {has}')
+
+
+def narrowed(size: SymbolicSize, max_sizes: Mapping[str, int | None]) -> SymbolicSize:
+    """The size with the largest value that is given for it, if one is.
+
+    Raises
+    ------
+    ValueError
+        it is less than the size is at least, or more than it is at most.
+    """
+    name, lower, upper = str(size.name), int(size.lower_bound), size.upper_bound
+    if name not in max_sizes:
+        return size
+    value = max_sizes[name]
+    if value is not None and value < lower:
+        raise ValueError(
+            f'size "{shown(name)}" is at least {lower} in the model, so that it cannot be at most '
+            f"{value}"
+        )
+    if upper is not None and (value is None or value > upper):
+        given = "any number" if value is None else str(value)
+        raise ValueError(
+            f'size "{shown(name)}" is at most {upper} in the model, which holds for no larger one; '
+            f"it cannot be {given}: give {upper} or less, or export the model anew"
+        )
+    return SymbolicSize(name, lower, value)
+
+
+def with_bounds(function: relax.Function, sizes: Sequence[SymbolicSize]) -> relax.Function:
+    """The function with the bounds of its shape variables as attributes."""
+    upper = {str(s.name): int(s.upper_bound) for s in sizes if s.upper_bound is not None}
+    lower = {str(s.name): int(s.lower_bound) for s in sizes if s.lower_bound > 1}
+    for attribute, bounds in ((UPPER_BOUNDS_ATTR, upper), (LOWER_BOUNDS_ATTR, lower)):
+        if bounds:
+            function = function.with_attr(attribute, bounds)
+        elif function.attrs and attribute in function.attrs:
+            function = function.without_attr(attribute)
+    return function
+
+
+def analyzer_of(main: relax.Function) -> Analyzer:
+    """Arithmetic on the shapes of a function, which knows between what its sizes are."""
+    return bounded_analyzer(
+        [(v, size) for v, size in zip(_variables(main), symbolic_sizes_of(main), strict=True)]
+    )
+
+
+def bounded_analyzer(sizes: Sequence[tuple[Var, SymbolicSize]]) -> Analyzer:
+    """Arithmetic on sizes that are between their bounds."""
+    analyzer = Analyzer()
+    for variable, size in sizes:
+        largest = LARGEST_SIZE if size.upper_bound is None else int(size.upper_bound)
+        bounds = (IntImm("int64", int(size.lower_bound)), IntImm("int64", largest + 1))
+        analyzer.bind(variable, Range(*bounds))
+    return analyzer
+
+
+def largest_shape(
+    shape: Sequence[Expr], analyzer: Analyzer, unbounded: Sequence[Var] = ()
+) -> list[int] | None:
+    """The extents where the sizes are largest, or more; None if one grows without a bound."""
+    if any(v.same_as(u) for extent in shape for v in nodes_of(extent, Var) for u in unbounded):
+        return None
+    return [int(analyzer.const_int_bound(extent).max_value) for extent in shape]
+
+
+def unbounded_variables(main: relax.Function) -> list[Var]:
+    """The shape variables without a largest value."""
+    sizes = zip(_variables(main), symbolic_sizes_of(main), strict=True)
+    return [variable for variable, size in sizes if size.upper_bound is None]
+
+
+def check_largest_tensors(main: relax.Function) -> None:
+    """Check that C can index each tensor of symbolic shape where the sizes are largest.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one takes more than 2^31 - 1 bytes; the message names it.
+    """
+    analyzer, unbounded = analyzer_of(main), unbounded_variables(main)
+    sizes = [s for s in symbolic_sizes_of(main) if s.upper_bound is not None]
+
+    def check(var: Var) -> None:
+        for ty in flatten_types(var.ty):
+            shape = symbolic_shape(ty)
+            largest = None if shape is None else largest_shape(shape, analyzer, unbounded)
+            if shape is None or largest is None:
+                continue
+            needed = prod(largest) * tvm.DataType(str(ty.dtype)).itemsize
+            if needed > LARGEST_TENSOR_BYTES:
+                listed = ", ".join(f"{shown(s.name)}={s.upper_bound}" for s in sizes)
+                raise UnsupportedModelError(
+                    f'tensor "{shown(var.name)}" of shape {shown_shape(shape)} takes {needed} '
+                    f"bytes with the largest sizes, {listed}; a tensor may take "
+                    f"{LARGEST_TENSOR_BYTES}, because the emitted C indexes with 32 bits: give "
+                    "smaller ones"
+                )
+
+    def on_binding(binding: relax.VarBinding) -> None:
+        check(binding.var)
+
+    for param in main.params:
+        check(param)
+    tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
+
+
+def symbolic_shape(ty: Type) -> list[Expr] | None:
+    """The extents of a tensor of which one or more depend on a size; None of other types."""
+    shape = getattr(ty, "shape", None)
+    if not isinstance(ty, relax.TensorType) or not isinstance(shape, relax.ShapeExpr):
+        return None
+    return None if all(isinstance(extent, IntImm) for extent in shape) else list(shape)
+
+
+def shown_shape(shape: Sequence[object]) -> str:
+    """A shape in an error, as "[1, seq, 32]"."""
+    return f"[{', '.join(shown(getattr(extent, 'value', extent)) for extent in shape)}]"
+
+
+def _variables(main: relax.Function) -> list[Var]:
+    """In the order in which the shapes of the parameters name them first."""
+    found: list[Var] = []
+    for param in main.params:
+        for ty in flatten_types(param.ty):
+            for extent in symbolic_shape(ty) or ():
+                for variable in nodes_of(extent, Var):
+                    if not any(variable.same_as(known) for known in found):
+                        found.append(variable)
+    names = [str(variable.name) for variable in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f'the function has two shape variables of the name "{shown(name)}"; rename one, or '
+                "use one for both"
+            )
+    return found
+
+
+def _has_function(mod: IRModule, entry: str) -> bool:
+    return any(str(variable.name_hint) == entry for variable in mod.functions)
