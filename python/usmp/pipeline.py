@@ -30,8 +30,9 @@ from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.relax.transform import (
+    BindSymbolicSizes,
     CheckIterations,
-    CheckStaticShapes,
+    CheckShapes,
     ConvertIOToIntegers,
     ConvertQDQToIntegers,
     FoldUnchangedStates,
@@ -182,6 +183,8 @@ def operator_passes(
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
         # From here on operators are PrimFuncs.
         FuseOperators(),
+        # Calls say what the sizes in a PrimFunc are.
+        BindSymbolicSizes(),
         # A small file may describe loops that run for hours.
         CheckIterations(),
         # Those that have one need no schedule.
@@ -198,7 +201,7 @@ def operator_passes(
     to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
     return [
         # Later passes would fail with errors that name no operator.
-        CheckStaticShapes(),
+        CheckShapes(),
         # Callers know inputs by their names.
         MakeParameterNamesUnique(),
         # Here R.quantize and R.dequantize still say what the integers stand for.

@@ -16,7 +16,7 @@ from usmp.relax.limits import LimitError
 
 PASSES = [
     "usmp.FoldUnchangedStates",
-    "usmp.CheckStaticShapes",
+    "usmp.CheckShapes",
     "usmp.MakeParameterNamesUnique",
     "usmp.AttachIOQuantization",
     "usmp.NormalizeTakeIndices",

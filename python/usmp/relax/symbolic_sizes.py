@@ -55,6 +55,17 @@ def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
     return sizes
 
 
+def size_variables(main: relax.Function) -> dict[Var, SymbolicSize]:
+    """The shape variables of a function, each with its bounds, in the same order.
+
+    Raises
+    ------
+    ValueError
+        see `symbolic_sizes_of`.
+    """
+    return dict(zip(_variables(main), symbolic_sizes_of(main), strict=True))
+
+
 def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModule:
     """The module, of which the given sizes are at most what is given.
 

@@ -49,3 +49,12 @@ def in_int32(extent: Extent, variables: Mapping[str, tirx.Expr]) -> tirx.Expr:
     if operation is None:
         raise ValueError(f"extent {extent} is no expression of sizes that is known")
     return operation(in_int32(extent.a, variables), in_int32(extent.b, variables))
+
+
+def has_symbolic_shapes(func: tirx.PrimFunc) -> bool:
+    """Whether a PrimFunc that takes buffers takes one of symbolic shape, or a size."""
+    return any(
+        not isinstance(extent, tirx.IntImm)
+        for param in func.params
+        for extent in (param.shape if tirx.is_buffer_var(param) else [param])
+    )

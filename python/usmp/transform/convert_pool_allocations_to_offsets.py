@@ -15,6 +15,7 @@ from tvm.ir import Call, IRModule, PointerType, PrimType
 from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
+from usmp.analysis.symbolic.all_sizes import largest_bytes_of
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo, PoolAllocation, PoolInfo
 from usmp.objects.attributes import (
     CANDIDATE_MEMORY_POOL_ATTR,
@@ -213,7 +214,15 @@ class _Converter:
     def _peak(self, pool: PoolInfo) -> int:
         """Highest end address in the pool, in bytes."""
         places = self._placed[pool.pool_name]
-        return max(offset + size_bytes(stmt.buffer) for stmt, offset in places)
+        return max(offset + self._size_bytes(stmt) for stmt, offset in places)
+
+    def _size_bytes(self, stmt: tirx.AllocBuffer) -> int:
+        """The most bytes that an allocation takes."""
+        return self._largest[stmt] if stmt in self._largest else size_bytes(stmt.buffer)
+
+    @cached_property
+    def _largest(self) -> dict[tirx.AllocBuffer, int]:
+        return largest_bytes_of(self.mod)
 
     def _alignment(self, pool: PoolInfo) -> int:
         """What suits every allocation in the pool, in bytes, and at least the usual one."""

@@ -46,9 +46,7 @@ NARROW_INDICES = tvm.transform.Sequential(
 )
 """TVM's passes that take it from there."""
 
-FLATTEN = tvm.transform.Sequential(
-    [TO_LOOPS, FLATTEN_BUFFERS, NARROW_INDICES], name="usmp.Flatten"
-)
+FLATTEN = tvm.transform.Sequential([TO_LOOPS, FLATTEN_BUFFERS, NARROW_INDICES], name="usmp.Flatten")
 """All of them, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
 
 

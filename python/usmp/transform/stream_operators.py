@@ -9,6 +9,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.objects.attributes import STREAMING_ATTR
+from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
@@ -28,7 +29,7 @@ class StreamOperators(ModulePass):
 
     Which operators run interleaved is chosen such that the planned peak is least
     (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the operators stay
-    as they are; with `tir.usmp.optimize=speed` they do wherever that fits the pools. An input or
+    as they are, and so do those of a module with symbolic sizes; with `tir.usmp.optimize=speed` they do wherever that fits the pools. An input or
     output that is given or taken by rows (`StreamIO`) becomes a ring in any case. The attribute
     `streaming` of the module says what they take then, and below what no choice can be; the
     attribute `segment` of a PrimFunc says what it stands for.
@@ -63,7 +64,8 @@ class StreamOperators(ModulePass):
         with planning_session() as session:
             if self.segments is not None:
                 return with_all_segments(mod, self.segments, self.by_columns)
-            found = best_streamed(session, mod, options)
+            # How many rows a ring has must be known.
+            found = None if has_symbolic_sizes(mod) else best_streamed(session, mod, options)
         if found is None:
             return mod
         unstreamed = found.unstreamed_peaks

@@ -238,7 +238,7 @@ def test_list_of_passes(run):
         ("PlanForBoard", "pass PlanForBoard: needs board, as in PlanForBoard{board=...}"),
         ("A B", '--passes: cannot read "A B"; write it as "A,B{key=value other=x}"'),
         ("AssignPoolInfo", "__tvm_main__ has no target"),
-        ("CheckStaticShapes", 'the module has no Relax function "main"'),
+        ("CheckShapes", 'the module has no Relax function "main"'),
     ],
 )
 def test_passes_that_are_refused(refused, script, passes, message):

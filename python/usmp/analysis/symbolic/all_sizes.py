@@ -17,8 +17,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.buffer_extraction import extract_buffer_info
-from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.symbolic.extents import greatest
@@ -31,7 +31,8 @@ from usmp.analysis.symbolic.instances import (
     upper_bounds,
 )
 from usmp.objects import BufferInfoAnalysis
-from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.symbolic_size import SymbolicSize, has_symbolic_sizes, symbolic_sizes
 
 MOST_SIZES = 1024
 """For which overlaps are found, each by itself."""
@@ -78,9 +79,7 @@ def extract_for_all_sizes(
     return BufferInfoAnalysis(stmts, found.memory_pressure, found.pool_memory_pressure)
 
 
-def largest_bytes(
-    instances: Instances, sizes: list[SymbolicSize]
-) -> dict[tirx.AllocBuffer, int]:
+def largest_bytes(instances: Instances, sizes: list[SymbolicSize]) -> dict[tirx.AllocBuffer, int]:
     """The most bytes that allocations take; without those that have no bound."""
     found = {}
     for stmt, extent in instances.extents().items():
@@ -88,6 +87,14 @@ def largest_bytes(
             item = tvm.DataType(str(stmt.buffer.dtype)).itemsize
             found[stmt] = max(greatest(extent, sizes), 0) * int(item)
     return found
+
+
+def largest_bytes_of(mod: IRModule) -> dict[tirx.AllocBuffer, int]:
+    """The same of a module, where it is the `__tvm_main__` that has symbolic sizes."""
+    if not has_symbolic_sizes(mod):
+        return {}
+    instances = Instances(mod, MAIN_FUNCTION_NAME, InstanceStore())
+    return largest_bytes(instances, symbolic_sizes(mod[MAIN_FUNCTION_NAME]))
 
 
 class DistancesOfAllSizes:
@@ -144,9 +151,7 @@ class DistancesOfAllSizes:
         for index, sizes in enumerate(all_sizes(self._sizes)):
             if index:
                 instance = self._instances.at(sizes)
-                memories = {
-                    by_stmt[of]: stmt.buffer for stmt, of in instance.allocations.items()
-                }
+                memories = {by_stmt[of]: stmt.buffer for stmt, of in instance.allocations.items()}
                 found.append((self._overlap_of(instance), memories))
         return found
 

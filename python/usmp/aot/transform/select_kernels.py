@@ -15,6 +15,7 @@ from usmp.ops.kernels.select import select_kernel
 from usmp.passes import ModulePass
 from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of
+from usmp.tir.size_expressions import has_symbolic_shapes
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SelectKernels")
@@ -78,7 +79,7 @@ def _kernels(mod: IRModule, core: Core) -> dict[int, Kernel]:
         is_plain = call.op.name == "relax.call_tir" and len(call.args) == 2
         func = mod[call.args[0]]
         has_arguments = is_plain and isinstance(call.args[1], relax.Tuple)
-        if not has_arguments or not isinstance(func, tirx.PrimFunc):
+        if not has_arguments or not isinstance(func, tirx.PrimFunc) or has_symbolic_shapes(func):
             continue
         constants = tuple(
             field.value.numpy() if isinstance(field, GenericConst) else None

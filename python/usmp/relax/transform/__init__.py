@@ -1,7 +1,8 @@
 """Relax to Relax, one pass a file."""
 
+from usmp.relax.transform.bind_symbolic_sizes import BindSymbolicSizes
 from usmp.relax.transform.check_iterations import CheckIterations
-from usmp.relax.transform.check_static_shapes import CheckStaticShapes
+from usmp.relax.transform.check_shapes import CheckShapes
 from usmp.relax.transform.convert_io_to_integers import ConvertIOToIntegers
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
 from usmp.relax.transform.describe_operators import DescribeOperators
@@ -24,8 +25,9 @@ from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConca
 from usmp.relax.transform.split_into_strips import SplitIntoStrips
 
 __all__ = [
+    "BindSymbolicSizes",
     "CheckIterations",
-    "CheckStaticShapes",
+    "CheckShapes",
     "ConvertIOToIntegers",
     "ConvertQDQToIntegers",
     "DescribeOperators",

@@ -13,6 +13,7 @@ from usmp.passes import ModulePass
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
+from usmp.tir.size_expressions import has_symbolic_shapes
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.BindSymbolicSizes")
@@ -33,7 +34,11 @@ class BindSymbolicSizes(ModulePass):
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Replace the PrimFuncs that have shape variables."""
         main = main_function(mod)
-        symbolic = {v for v, f in mod.functions.items() if _is_symbolic(f)}
+        symbolic = {
+            v
+            for v, f in mod.functions.items()
+            if isinstance(f, tirx.PrimFunc) and has_symbolic_shapes(f)
+        }
         if not symbolic:
             return mod
         builder = relax.BlockBuilder(
@@ -61,14 +66,6 @@ class BindSymbolicSizes(ModulePass):
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
-def _is_symbolic(func: object) -> bool:
-    return isinstance(func, tirx.PrimFunc) and any(
-        isinstance(extent, Var | tirx.Expr) and not isinstance(extent, tirx.IntImm)
-        for param in func.params
-        for extent in (param.shape if tirx.is_buffer_var(param) else [param])
-    )
-
-
 def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
     """What the shape variables of a PrimFunc are where it is called."""
     buffers = [param for param in func.params if tirx.is_buffer_var(param)]
@@ -87,7 +84,9 @@ def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
     if scalars:
         given = list(call.args[2].values) if len(call.args) > 2 else []
         values |= dict(zip(scalars, given, strict=True))
-    mentioned = {v for b in buffers for e in b.shape if not isinstance(e, int) for v in nodes_of(e, Var)}
+    mentioned = {
+        v for b in buffers for e in b.shape if not isinstance(e, int) for v in nodes_of(e, Var)
+    }
     unknown = mentioned - values.keys()
     if unknown:
         raise UnsupportedModelError(

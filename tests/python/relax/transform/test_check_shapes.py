@@ -7,7 +7,7 @@ import tvm
 from tvm import relax, tirx
 
 import usmp
-from usmp.relax.static_shapes import check_static_shapes
+from usmp.relax.transform import CheckShapes
 
 
 def model(shape, dtype: str = "float32", operator=relax.op.nn.relu) -> tvm.IRModule:
@@ -21,7 +21,7 @@ def model(shape, dtype: str = "float32", operator=relax.op.nn.relu) -> tvm.IRMod
     return builder.get()
 
 
-def message_of(mod: tvm.IRModule, check=check_static_shapes) -> str:
+def message_of(mod: tvm.IRModule, check=CheckShapes()) -> str:
     with pytest.raises(usmp.UnsupportedModelError) as error:
         check(mod)
     return str(error.value)
@@ -29,15 +29,16 @@ def message_of(mod: tvm.IRModule, check=check_static_shapes) -> str:
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 2, 3)], ids=str)
 def test_static_shapes(shape):
-    check_static_shapes(model(shape))
+    CheckShapes()(model(shape))
 
 
-@pytest.mark.parametrize("check", [check_static_shapes, usmp.build])
+@pytest.mark.parametrize("check", [CheckShapes(), usmp.build])
 def test_dynamic_input(check):
     extent = tirx.Var("n", "int64")
     assert message_of(model((extent, 4)), check) == (
-        'input x has a dynamic shape, R.Tensor((n, 4), dtype="float32"); memory is planned at '
-        "compile time: give the model fixed input shapes and try again"
+        "size n of an input has no upper bound; memory is planned at compile time: give the model "
+        'fixed input shapes, or the largest value (max_sizes={"n": ...}, on the command line '
+        "--max n=...) and try again"
     )
 
 
@@ -56,7 +57,7 @@ def test_shape_that_depends_on_the_data():
 
 
 def test_largest_tensor():
-    check_static_shapes(model((2**31 - 1,), "int8"))
+    CheckShapes()(model((2**31 - 1,), "int8"))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # A shape that is not known at compile time is refused.
-# RUN: not usmp-opt %s --passes=CheckStaticShapes 2>&1 | filecheck %s
+# RUN: not usmp-opt %s --passes=CheckShapes 2>&1 | filecheck %s
 
 from tvm.script import ir as I
 from tvm.script import relax as R

@@ -1,0 +1,103 @@
+"""CheckShapes: memory is planned at compile time, so shapes are known but for sizes of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir import IRModule, Var
+
+from usmp.passes import ModulePass
+from usmp.relax.static_shapes import (
+    LARGEST_TENSOR_BYTES,
+    flatten_types,
+    has_static_shape,
+    main_function,
+)
+from usmp.relax.symbolic_sizes import (
+    check_largest_tensors,
+    size_variables,
+    symbolic_shape,
+    unbounded_variables,
+)
+from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import nodes_of
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.CheckShapes")
+class CheckShapes(ModulePass):
+    """Check that every tensor of the Relax `main` has known extents, of a size that C can index.
+
+    An extent is a constant, or an expression of sizes that runs are given: shape variables of the
+    inputs, which have an upper bound (see `usmp.relax.symbolic_sizes`). The module is returned as
+    it is.
+
+    Raises
+    ------
+    UnsupportedModelError
+        there is no Relax function `main`, or a tensor's shape is not known, impossible, or too
+        large.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Look at `main`."""
+        main = main_function(mod)
+        sizes = list(size_variables(main))
+        for param in main.params:
+            _check(param, "input", sizes)
+
+        def on_binding(binding: relax.VarBinding) -> None:
+            _check(binding.var, "tensor", sizes)
+
+        tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
+        if sizes:
+            _check_bounds(main)
+            check_largest_tensors(main)
+        return mod
+
+
+def _check(var: Var, what: str, sizes: Sequence[Var]) -> None:
+    for ty in flatten_types(var.ty):
+        if not isinstance(ty, relax.TensorType):
+            continue
+        if not has_static_shape(ty):
+            _check_symbolic(var, ty, what, sizes)
+            continue
+        extents = [int(extent) for extent in ty.shape]
+        if any(extent < 0 for extent in extents):
+            raise UnsupportedModelError(f"{what} {var.name} has the impossible shape {extents}")
+        size_bytes = prod(extents) * tvm.DataType(str(ty.dtype)).itemsize
+        if size_bytes > LARGEST_TENSOR_BYTES:
+            raise UnsupportedModelError(
+                f"{what} {var.name} of shape {extents} takes {size_bytes} bytes; a tensor may take "
+                f"{LARGEST_TENSOR_BYTES}, because the emitted C indexes with 32 bits"
+            )
+
+
+def _check_symbolic(var: Var, ty: relax.TensorType, what: str, sizes: Sequence[Var]) -> None:
+    shape = symbolic_shape(ty)
+    if shape is None:
+        raise UnsupportedModelError(
+            f"{what} {var.name} has a dynamic shape, {ty}; memory is planned at compile time: "
+            "give the model fixed input shapes and try again"
+        )
+    for other in (v for extent in shape for v in nodes_of(extent, Var)):
+        if not any(other.same_as(size) for size in sizes):
+            raise UnsupportedModelError(
+                f"{what} {var.name} has a dynamic shape, {ty}, and {other.name} is not the size of "
+                "an input: it depends on what the model computes; give the model fixed shapes"
+            )
+
+
+def _check_bounds(main: relax.Function) -> None:
+    unbounded = unbounded_variables(main)
+    if unbounded:
+        name = unbounded[0].name
+        raise UnsupportedModelError(
+            f"size {name} of an input has no upper bound; memory is planned at compile time: give "
+            f'the model fixed input shapes, or the largest value (max_sizes={{"{name}": ...}}, on '
+            f"the command line --max {name}=...) and try again"
+        )
