@@ -159,15 +159,19 @@ class AOTExecutorFactoryModule:
         return HostModule(self.files(), self._module_metadata, sources=sources)
 
     def run(
-        self, inputs: Mapping[str, np.ndarray], entry: str | None = None
+        self,
+        inputs: Mapping[str, np.ndarray],
+        entry: str | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> dict[str, np.ndarray]:
         """Run the model, or one entry of it, once on this host, building it first if it was not
         yet.
 
         State is kept from one call to the next; `load` gives a module that can be reset. `entry`
-        is the name of the entry, if there are several.
+        is the name of the entry, if there are several; `sizes` are symbolic sizes that do not
+        follow from the shapes of the inputs.
         """
-        return self._loaded.run(inputs, entry)
+        return self._loaded.run(inputs, entry, sizes)
 
     @cached_property
     def _loaded(self) -> HostModule:
