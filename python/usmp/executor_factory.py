@@ -21,6 +21,7 @@ from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.size_expression import shape_text
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
@@ -180,5 +181,5 @@ class AOTExecutorFactoryModule:
 
 def _described(tensor: IOTensor) -> str:
     """Name, element type and shape."""
-    shape = ", ".join(str(extent) for extent in tensor.info.shape)
-    return f"{shown(tensor.info.name)} {tensor.info.dtype}[{shape}]"
+    extents = tensor.symbolic_extents or [int(extent) for extent in tensor.info.shape]
+    return f"{shown(tensor.info.name)} {tensor.info.dtype}{shown(shape_text(extents))}"
