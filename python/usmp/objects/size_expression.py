@@ -83,7 +83,8 @@ def _read(value: Any, whole: Any, depth: int) -> SizeExpression:
         raise ValueError(f"the extent {whole} is too deep; make the model's shapes simpler")
     both = [_read(side, whole, depth + 1) for side in (value.a, value.b)]
     if operator in _DIVISIONS and not _is_divisor(both[1]):
-        raise ValueError(f"the extent {whole} divides by {value.b}, which is no positive number")
+        divisor = expression_text(both[1])
+        raise ValueError(f"the extent {whole} divides by {divisor}, which is no positive number")
     return [operator, *both]
 
 
