@@ -21,6 +21,7 @@ from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.size_expression import shape_text
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
@@ -159,15 +160,19 @@ class AOTExecutorFactoryModule:
         return HostModule(self.files(), self._module_metadata, sources=sources)
 
     def run(
-        self, inputs: Mapping[str, np.ndarray], entry: str | None = None
+        self,
+        inputs: Mapping[str, np.ndarray],
+        entry: str | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> dict[str, np.ndarray]:
         """Run the model, or one entry of it, once on this host, building it first if it was not
         yet.
 
         State is kept from one call to the next; `load` gives a module that can be reset. `entry`
-        is the name of the entry, if there are several.
+        is the name of the entry, if there are several; `sizes` are symbolic sizes that do not
+        follow from the shapes of the inputs.
         """
-        return self._loaded.run(inputs, entry)
+        return self._loaded.run(inputs, entry, sizes)
 
     @cached_property
     def _loaded(self) -> HostModule:
@@ -176,5 +181,5 @@ class AOTExecutorFactoryModule:
 
 def _described(tensor: IOTensor) -> str:
     """Name, element type and shape."""
-    shape = ", ".join(str(extent) for extent in tensor.info.shape)
-    return f"{shown(tensor.info.name)} {tensor.info.dtype}[{shape}]"
+    extents = tensor.symbolic_extents or [int(extent) for extent in tensor.info.shape]
+    return f"{shown(tensor.info.name)} {tensor.info.dtype}{shown(shape_text(extents))}"

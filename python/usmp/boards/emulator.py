@@ -20,16 +20,19 @@ from usmp.objects.entries import ONLY_ENTRY, chosen_entry
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.extra_sources import check_sources, include_sources
 from usmp.runtime.host import HostEntry
-from usmp.runtime.inputs import checked_inputs
+from usmp.runtime.inputs import checked_run
 from usmp.runtime.programs import run_program
+from usmp.runtime.sizes import at_sizes
 from usmp.runtime.write_files import write_files
 from usmp.support.temporary_folder import temporary_folder
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
-Run: TypeAlias = "Tensors | tuple[str, Tensors]"
-"""The inputs of the only entry, or the name of an entry and its inputs."""
+Sizes: TypeAlias = "Mapping[str, int]"
+Run: TypeAlias = "Tensors | tuple[str, Tensors] | tuple[str, Tensors, Sizes]"
+"""The inputs of the only entry, or the name of an entry, its inputs, and symbolic sizes that do not
+follow from their shapes."""
 
 
 class EmulatorError(RuntimeError):
@@ -77,7 +80,7 @@ class EmulatedModule:
             )
         self.name = str(metadata["model_name"])
         self.entries = {
-            str(main.get("entry", ONLY_ENTRY)): HostEntry(main["inputs"], main["outputs"])
+            str(main.get("entry", ONLY_ENTRY)): HostEntry.of(main)
             for main in metadata["memory"]["functions"]["main"]
         }
         self.board = board
@@ -110,29 +113,30 @@ class EmulatedModule:
         ----------
         runs
             the inputs of each run, or the name of an entry and its inputs; the name can be left out
-            if there is one entry.
+            if there is one entry. Symbolic sizes that do not follow from the inputs come last.
         timeout_seconds
             after which the program is ended.
 
         Raises
         ------
         ValueError
-            an input is missing, unknown, or of another shape or element type; there is no
-            entry of a name, or several and no name.
+            an input is missing, unknown, or of another shape or element type; a size is out of
+            its range or not known; there is no entry of a name, or several and no name.
         EmulatorError
             the emulator is missing, the program fails, takes too long, or does not
             write what the runs give.
         """
         named = [self._named(run) for run in runs]
-        order = [entry for entry, _ in named]
-        content = [
-            array.tobytes()
-            for entry, given in named
-            for array in checked_inputs(self.entries[entry].inputs, given).values()
-        ]
+        order, content = [], []
+        for entry, given, given_sizes in named:
+            described = self.entries[entry]
+            arrays, sizes = checked_run(described.inputs, described.sizes, given, given_sizes)
+            order.append((entry, sizes))
+            content.append(np.array(list(sizes.values()), "<i4").tobytes())
+            content += [array.tobytes() for array in arrays.values()]
         (self._project / "inputs.bin").write_bytes(b"".join(content))
         if len(self.entries) > 1:
-            (self._project / "runs.txt").write_text("".join(f"{entry}\n" for entry in order))
+            (self._project / "runs.txt").write_text("".join(f"{entry}\n" for entry, _ in order))
         run_emulator(self.board, self._project, "model.elf", timeout_seconds)
         try:
             return self._runs(order)
@@ -142,13 +146,13 @@ class EmulatedModule:
                 "that of tvmc compile has to write them as that does"
             ) from None
 
-    def _named(self, run: Run) -> tuple[str, Tensors]:
-        """The name of an entry, and its inputs."""
-        entry, inputs = run if isinstance(run, tuple) else (None, run)
-        return chosen_entry(self.name, list(self.entries), entry), inputs
+    def _named(self, run: Run) -> tuple[str, Tensors, Sizes]:
+        """The name of an entry, its inputs, and sizes that are given."""
+        entry, inputs, *sizes = run if isinstance(run, tuple) else (None, run)
+        return chosen_entry(self.name, list(self.entries), entry), inputs, dict(*sizes)
 
-    def _runs(self, order: Sequence[str]) -> BoardRuns:
-        """What the program wrote about runs of these entries.
+    def _runs(self, order: Sequence[tuple[str, Sizes]]) -> BoardRuns:
+        """What the program wrote about runs of these entries, at these sizes.
 
         Raises
         ------
@@ -163,7 +167,7 @@ class EmulatedModule:
             numbers["instructions"],
             numbers["stack_used"][0],
             numbers["stack_size"][0],
-            order if len(self.entries) > 1 else (),
+            [entry for entry, _ in order] if len(self.entries) > 1 else (),
             _by_run(numbers.get("operator", []), len(order)),
         )
 
@@ -171,13 +175,15 @@ class EmulatedModule:
         """The sections of the program that take memory of the board."""
         return read_sections((self._project / "model.elf").read_bytes(), self.board)
 
-    def _split_outputs(self, content: bytes, order: Sequence[str]) -> list[dict[str, np.ndarray]]:
+    def _split_outputs(
+        self, content: bytes, order: Sequence[tuple[str, Sizes]]
+    ) -> list[dict[str, np.ndarray]]:
         """The arrays of each run, which lie one after the other."""
         runs = []
         start = 0
-        for entry in order:
+        for entry, sizes in order:
             outputs = {}
-            for name, info in self.entries[entry].outputs.items():
+            for name, info in at_sizes(self.entries[entry].outputs, sizes).items():
                 outputs[name] = np.frombuffer(
                     content, info["dtype"], int(np.prod(info["shape"])), start
                 ).reshape(info["shape"])

@@ -9,6 +9,7 @@ from typing import Any
 from usmp.boards.board import Board
 from usmp.boards.board_run import BoardRuns
 from usmp.boards.emulator import DEFAULT_TIMEOUT_SECONDS, EmulatedModule, Tensors
+from usmp.objects.entries import chosen_entry
 from usmp.runtime.operator_profile import Profile, check_has_hooks, profile_of
 
 
@@ -19,6 +20,7 @@ def profile_on_board(
     inputs: Tensors,
     entry: str | None = None,
     *,
+    sizes: Mapping[str, int] | None = None,
     variables: Mapping[str, str] | None = None,
     sources: Sequence[str | Path] = (),
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
@@ -38,6 +40,8 @@ def profile_on_board(
         an array for each input of the entry.
     entry
         its name; the only one by default.
+    sizes
+        symbolic sizes that do not follow from the shapes of the inputs.
     variables, sources
         as for `EmulatedModule`.
     timeout_seconds
@@ -58,7 +62,7 @@ def profile_on_board(
     """
     check_has_hooks(metadata)
     module = EmulatedModule(files, metadata, board, variables, sources)
-    run = inputs if entry is None else (entry, inputs)
+    run = (chosen_entry(module.name, list(module.entries), entry), inputs, sizes or {})
     return profile_of_runs(metadata, module.run([run], timeout_seconds), entry)
 
 

@@ -14,6 +14,7 @@ from usmp.codegen.c_row_callbacks import (
     print_adapters,
     print_struct_of_rows,
 )
+from usmp.codegen.c_sizes import size_checks, size_macro
 from usmp.codegen.c_text import comment_text, quoted
 from usmp.codegen.c_types import ALIAS_TYPEDEFS
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
@@ -29,7 +30,7 @@ class MainFunction:
     c_name
         its symbol.
     parameter_types
-        the C types of inputs, outputs, devices and pools, in this order; inputs and
+        the C types of inputs, outputs, sizes, devices and pools, in this order; inputs and
         outputs are missing if they live in the workspace, and have handles if they are given or
         taken by rows.
     result_type
@@ -125,10 +126,13 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
         lines = [f"{map_declaration(interface, entry, what)} {{"]
         # The struct of an entry without such tensors has a member too, which C must see set.
         placed = [tensor for tensor in tensors if not tensor.is_by_rows]
-        is_whole = bool(tensors) and len(placed) == len(tensors)
+        has_sizes = what == "inputs" and bool(entry.sizes)
+        is_whole = (bool(tensors) or has_sizes) and len(placed) == len(tensors)
         lines.append(f"  struct {entry.prefix}_{what} places{'' if is_whole else ' = {0}'};")
         assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in placed]
         lines += assignments
+        if what == "inputs":
+            lines += _largest_sizes(interface, entry)
         if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
             lines.append("  (void)workspace_pools;")
         lines += ["  return places;", "}\n"]
@@ -136,9 +140,27 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
     return definitions
 
 
+def _largest_sizes(interface: Interface, entry: EntryInterface) -> list[str]:
+    """The statements that set the sizes in the struct of inputs."""
+    macros = [
+        f"{interface.macro_prefix}_{size_macro(_owner(interface, entry), s)}_MAX"
+        for s in entry.sizes
+    ]
+    return [
+        f"  places.{size.c_name} = {macro};"
+        for size, macro in zip(entry.sizes, macros, strict=True)
+    ]
+
+
+def _owner(interface: Interface, entry: EntryInterface) -> str:
+    """The name of an entry in macros; empty if they have none."""
+    return "" if interface.has_only_main else entry.name
+
+
 def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunction) -> str:
     """What an application calls: it hands tensors and pools to the function of the entry."""
     lines = [f"{run_declaration(interface, entry)} {{"]
+    lines += size_checks(entry, interface.macro_prefix, _owner(interface, entry))
     arguments = []
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         arguments += [
@@ -146,13 +168,15 @@ def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunct
             for tensor in tensors
             if tensor.is_by_rows or not entry.has_workspace_io
         ]
-        if what in entry.tensor_structs and not tensors:
+        is_used = bool(tensors) or (what == "inputs" and bool(entry.sizes))
+        if what in entry.tensor_structs and not is_used:
             lines.append(f"  (void){what};")
     lines += handles_of_rows(entry)
     if interface.external_pools and all(pool.is_internal for pool in entry.pools):
         lines.append("  (void)workspace_pools;")
     if interface.devices and not entry.devices:
         lines.append("  (void)devices;")
+    arguments += [f"inputs->{size.c_name}" for size in entry.sizes]
     arguments += [f"devices->{device}" for device in entry.devices]
     arguments += [_pool_address(interface, pool.name) for pool in entry.pools]
     # A row that is not there was asked for before whatever failed after it.

@@ -6,6 +6,7 @@ from usmp.codegen.accelerators import accelerator_parts, devices_parameter
 from usmp.codegen.c_macros import STATIC_ASSERT, print_macros
 from usmp.codegen.c_operator_hooks import declare_operator_hooks
 from usmp.codegen.c_row_callbacks import callback_comment, callback_declaration
+from usmp.codegen.c_sizes import shape_comment, size_members
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
@@ -60,7 +61,7 @@ def run_declaration(interface: Interface, entry: EntryInterface) -> str:
     """The declaration of the function that runs an entry, without the semicolon.
 
     As in TVM 0.18 it takes no inputs and outputs if they live in the workspace (use case U4), but
-    the structs that have callbacks.
+    the structs that have callbacks, and that of inputs if it has sizes.
     """
     parameters = [f"struct {entry.prefix}_{what}* {what}" for what in entry.tensor_structs]
     parameters += [*_pool_parameters(interface), *devices_parameter(interface)]
@@ -89,17 +90,16 @@ def reset_declaration(interface: Interface) -> str:
 def _tensor_struct(
     interface: Interface, entry: EntryInterface, what: str, tensors: list[IOTensor]
 ) -> str:
-    lines = [line for t in tensors for line in _tensor_members(interface, entry, what, t)]
+    lines = [line for t in tensors for line in _tensor_members(entry, what, t)]
+    lines += size_members(entry) if what == "inputs" else []
     lines = lines or ["  uint8_t unused;"]
     owner = interface.described(entry)
     text = comment(f"The {what} of {owner}, aligned for their element types")
     return f"{text}\nstruct {entry.prefix}_{what} {{\n" + "\n".join(lines) + "\n};\n"
 
 
-def _tensor_members(
-    interface: Interface, entry: EntryInterface, what: str, tensor: IOTensor
-) -> list[str]:
-    shape = f"{tensor.info.dtype}{[int(e) for e in tensor.info.shape]}"
+def _tensor_members(entry: EntryInterface, what: str, tensor: IOTensor) -> list[str]:
+    shape = shape_comment(entry, tensor)
     if not tensor.is_by_rows:
         return [f"  void* {tensor.c_name};  /* {shape} */"]
     context = context_member(tensor.c_name)
@@ -146,6 +146,9 @@ def _map_functions(interface: Interface, entry: EntryInterface) -> list[str]:
         if any(tensor.is_by_rows for tensor in tensors):
             text[-1] += ";"
             text.append("callbacks are NULL, for the application to set")
+        if what == "inputs" and entry.sizes:
+            text[-1] += ";"
+            text.append("sizes are the largest, for the application to set")
         found.append(f"{comment(*text)}\n{map_declaration(interface, entry, what)};\n")
     return found
 

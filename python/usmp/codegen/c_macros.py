@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_literals import float_literal
+from usmp.codegen.c_sizes import bytes_macro, extent_macro, size_macro
 from usmp.codegen.c_text import comment, quoted
-from usmp.codegen.entry_interface import IOTensor, tensor_macro
+from usmp.codegen.entry_interface import EntryInterface, IOTensor, tensor_macro
+from usmp.codegen.entry_sizes import ERROR_SIZE, ERROR_SIZE_MACRO
 from usmp.codegen.interface import Interface
 from usmp.codegen.pool_parameter import PoolParameter
 
@@ -31,12 +33,15 @@ class Macro:
         what it means.
     needs_gnu
         whether only GCC and what is compatible with it have what `value` uses.
+    parameters
+        in parentheses, if it takes some.
     """
 
     name: str
     value: str
     text: str
     needs_gnu: bool = False
+    parameters: str = ""
 
 
 def print_macros(interface: Interface) -> list[str]:
@@ -57,8 +62,8 @@ def print_macros(interface: Interface) -> list[str]:
 
 def _definition(interface: Interface, macro: Macro) -> str:
     text = comment(f"{macro.text} of TVM module {quoted(interface.module_name)}")
-    separator = "" if macro.value.startswith("(") else " "
-    return f"{text}\n#define {interface.macro_prefix}_{macro.name}{separator}{macro.value}\n"
+    name = f"{interface.macro_prefix}_{macro.name}{macro.parameters}"
+    return f"{text}\n#define {name} {macro.value}\n"
 
 
 def _checked(interface: Interface, macros: list[Macro]) -> list[Macro]:
@@ -80,8 +85,12 @@ def _short(macro: Macro) -> str:
 
 
 def _macros(interface: Interface) -> Iterator[Macro]:
-    for tensor, begin, what in _tensors(interface):
-        yield Macro(f"{begin}_SIZE", str(int(tensor.info.size_bytes)), f"Bytes of {what}")
+    yield from _macros_of_sizes(interface)
+    for entry, tensor, begin, what in _tensors(interface):
+        at_bounds = " at the largest sizes" if tensor.symbolic_extents else ""
+        bytes_ = str(int(tensor.info.size_bytes))
+        yield Macro(f"{begin}_SIZE", bytes_, f"Bytes{at_bounds} of {what}")
+        yield from _macros_at_sizes(entry, tensor, begin, what)
         if tensor.is_by_rows:
             yield Macro(f"{begin}_ROWS", str(tensor.info.rows), f"Rows of {what}")
             row_bytes = str(tensor.info.row_size_bytes)
@@ -113,7 +122,7 @@ def _quantizations(interface: Interface) -> list[Macro]:
     """
     macros = [
         macro
-        for tensor, begin, what in _tensors(interface)
+        for _, tensor, begin, what in _tensors(interface)
         for macro in _quantization(tensor, begin, what)
     ]
     values: dict[str, set[str]] = {}
@@ -122,15 +131,49 @@ def _quantizations(interface: Interface) -> list[Macro]:
     return [macro for macro in macros if len(values[macro.name]) == 1]
 
 
-def _tensors(interface: Interface) -> Iterator[tuple[IOTensor, str, str]]:
+def _macros_of_sizes(interface: Interface) -> Iterator[Macro]:
+    """The bounds of symbolic sizes, and what a run returns that is told another one."""
+    for entry in interface.entries:
+        name = "" if interface.has_only_main else entry.name
+        for size in entry.sizes:
+            begin, what = size_macro(name, size), f"size {quoted(size.name)}{_owner(name)}"
+            yield Macro(f"{begin}_MIN", str(size.lower_bound), f"Least value of {what}")
+            yield Macro(f"{begin}_MAX", str(size.upper_bound), f"Greatest value of {what}")
+    if any(entry.sizes for entry in interface.entries):
+        text = "Status of a run, which wrote nothing, for a size out of its range,"
+        yield Macro(ERROR_SIZE_MACRO, f"({ERROR_SIZE})", text)
+
+
+def _macros_at_sizes(
+    entry: EntryInterface, tensor: IOTensor, begin: str, what: str
+) -> Iterator[Macro]:
+    """What a tensor takes at given sizes, and each extent that is not a size itself."""
+    extents = tensor.symbolic_extents
+    if extents:
+        parameters, value = bytes_macro(entry, tensor)
+        text = f"Bytes at given sizes of {what}"
+        yield Macro(f"{begin}_BYTES", value, text, parameters=parameters)
+    for axis, extent in enumerate(extents):
+        if isinstance(extent, list):
+            parameters, value = extent_macro(entry, extent)
+            text = f"Extent at given sizes of axis {axis} of {what}"
+            yield Macro(f"{begin}_EXTENT_{axis}", value, text, parameters=parameters)
+
+
+def _owner(entry: str) -> str:
+    """Of which entry something is, if macros have its name."""
+    return f" of entry {quoted(entry)}" if entry else ""
+
+
+def _tensors(interface: Interface) -> Iterator[tuple[EntryInterface, IOTensor, str, str]]:
     """The tensors of all entries, with what their macros begin with and what they are called."""
     for entry in interface.entries:
         name = "" if interface.has_only_main else entry.name
-        owner = f" of entry {quoted(name)}" if name else ""
         for what, tensors in (("input", entry.inputs), ("output", entry.outputs)):
             for tensor in tensors:
                 begin = tensor_macro(name, tensor.c_name)
-                yield tensor, begin, f"{what} tensor {quoted(tensor.info.name)}{owner}"
+                described = f"{what} tensor {quoted(tensor.info.name)}{_owner(name)}"
+                yield entry, tensor, begin, described
 
 
 def _quantization(tensor: IOTensor, begin: str, what: str) -> Iterator[Macro]:
@@ -152,7 +195,8 @@ def _macros_of_external_pool(
     text = f"Section and alignment for the array of {what}"
     yield Macro(f"{pool.macro_name}_ATTRIBUTES", _attributes(pool), text, needs_gnu=True)
     text = f"Fails to compile if an array is too small or not aligned enough for {what}"
-    yield Macro(f"{pool.macro_name}_ASSERT", _assertion(interface, pool), text, needs_gnu=True)
+    value = _assertion(interface, pool)
+    yield Macro(f"{pool.macro_name}_ASSERT", value, text, needs_gnu=True, parameters="(array)")
 
 
 def _data(pool: PoolParameter) -> str:
@@ -171,7 +215,7 @@ def _assertion(interface: Interface, pool: PoolParameter) -> str:
     macro = f"{interface.macro_prefix}_{pool.macro_name}"
     name = f"{interface.prefix}_{pool.c_name}_{pool.kind}_pool"
     return (
-        "(array) \\\n"
+        "\\\n"
         f"  TVMGEN_STATIC_ASSERT(sizeof(array) >= {macro}_SIZE, {name}_is_large_enough); \\\n"
         f"  TVMGEN_STATIC_ASSERT(__alignof__(array) >= {macro}_ALIGNMENT, {name}_is_aligned)"
     )

@@ -8,6 +8,7 @@ from usmp.codegen.c_row_callbacks import MISSING_CALLBACK
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_facts import UsedState
 from usmp.codegen.entry_interface import EntryInterface
+from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO
 from usmp.codegen.interface import Interface
 
 _SHOWN_STATES = 6
@@ -21,9 +22,10 @@ _WRITE_INPUTS = {
 
 def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
     """The lines of its comment."""
-    first, *more = _callback_statuses(entry)
+    first, *more = _callback_statuses(entry) if entry.by_rows else _size_status(interface, entry)
     sentences = [
         [f"Run {interface.described(entry)}; returns 0{first}", *more],
+        *_sizes(entry),
         *_windows(entry),
         *_where_tensors_are(interface, entry),
         *_kept_bytes(interface, entry),
@@ -36,12 +38,33 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
 
 def _callback_statuses(entry: EntryInterface) -> list[str]:
     """What a run may return beside 0, where there are callbacks."""
-    if not entry.by_rows:
-        return [""]
     return [
         f", {MISSING_CALLBACK} if a callback is NULL,",
         "or the other status that a callback returned",
     ]
+
+
+def _size_status(interface: Interface, entry: EntryInterface) -> list[str]:
+    """The same, where there are sizes."""
+    if not entry.sizes:
+        return [""]
+    macro = f"{interface.macro_prefix}_{ERROR_SIZE_MACRO}"
+    return [f", or {macro} if a", "size is out of its range, and then nothing was written"]
+
+
+def _sizes(entry: EntryInterface) -> list[list[str]]:
+    """What tensors have to do with sizes."""
+    if not entry.sizes:
+        return []
+    sizes = ", ".join(size.c_name for size in entry.sizes)
+    lines = [
+        f"Tensors have the shapes that follow from {sizes} of inputs, without gaps",
+        "from the beginning of their memory on; each run may have others",
+    ]
+    if entry.has_workspace_io:
+        lines[-1] += ". It takes nothing else"
+        lines.append("from the struct: the pointers are those of map_inputs, whatever is in it")
+    return [lines]
 
 
 def _windows(entry: EntryInterface) -> list[list[str]]:

@@ -10,6 +10,7 @@ from tvm.ir import IRModule
 from usmp.analysis.memory.facts import module_facts
 from usmp.codegen.accelerator_functions import device_names
 from usmp.codegen.entry_facts import UsedState, used_states
+from usmp.codegen.entry_sizes import TAKEN_MACROS, EntrySize, symbolic_extents
 from usmp.codegen.names import sanitise, symbol_prefix
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer, PoolAllocation, TensorInfo
@@ -28,7 +29,9 @@ from usmp.objects.entries import (
     entry_function_name,
 )
 from usmp.objects.input_window import InputWindow, input_windows
+from usmp.objects.size_expression import SizeExpression
 from usmp.objects.streamed_io import callback_member, context_member, streamed_names
+from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.objects.tensor_info import place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
 
@@ -47,6 +50,11 @@ class IOTensor:
     allocation: PoolAllocation | None
     is_by_rows: bool = False
     window: InputWindow | None = None
+
+    @property
+    def symbolic_extents(self) -> list[SizeExpression]:
+        """Its extents as expressions of sizes; empty if none depends on sizes."""
+        return symbolic_extents(self.info)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,8 @@ class EntryInterface:
         of a module with several entries: the states that this one uses.
     concurrent_with
         the entries that may run at the same time.
+    sizes
+        the symbolic sizes that a run is told, in the order of the PrimFunc's parameters.
     """
 
     name: str
@@ -83,6 +93,7 @@ class EntryInterface:
     preserves_inputs: bool = False
     states: Sequence[UsedState] = ()
     concurrent_with: Sequence[str] = ()
+    sizes: Sequence[EntrySize] = ()
 
     @property
     def has_workspace_io(self) -> bool:
@@ -106,11 +117,12 @@ class EntryInterface:
     @property
     def tensor_structs(self) -> list[str]:
         """Those of the structs `inputs` and `outputs` that a run takes: both, unless tensors are in
-        the workspace; then those that have callbacks."""
+        the workspace; then those that have callbacks, or sizes."""
         both = (("inputs", self.inputs), ("outputs", self.outputs))
         if not self.has_workspace_io:
             return [what for what, _ in both]
-        return [what for what, tensors in both if any(t.is_by_rows for t in tensors)]
+        with_sizes = ["inputs"] if self.sizes else []
+        return [w for w, tensors in both if w in with_sizes or any(t.is_by_rows for t in tensors)]
 
 
 def read_entries(
@@ -120,7 +132,7 @@ def read_entries(
     plan: MemoryPlan | None,
     functions: Sequence[AcceleratorFunction],
 ) -> list[EntryInterface]:
-    """The entries of a planned module.
+    """The entries of a planned module, but for their symbolic sizes.
 
     Parameters
     ----------
@@ -136,15 +148,18 @@ def read_entries(
         the functions of accelerators that it calls.
     """
     names = entries_of(mod)
+    mains = [mod[entry_function_name(name)] for name in names]
     tensors = [
         (list(attrs[INPUT_TENSORS_ATTR]), list(attrs[OUTPUT_TENSORS_ATTR]))
         for attrs in (mod[entry_function_name(name)].attrs for name in names)
     ]
     has_only_main = names == [ONLY_ENTRY]
     by_rows = {name: streamed_names(mod[entry_function_name(name)]) for name in names}
+    taken = [pool.macro_name for pool in pools]
+    taken += TAKEN_MACROS if any(map(symbolic_sizes, mains)) else ()
     c_names = member_names(
         {("" if has_only_main else n): both for n, both in zip(names, tensors, strict=True)},
-        [pool.macro_name for pool in pools],
+        taken,
         {("" if has_only_main else n): both for n, both in by_rows.items()},
     )
     entries = [

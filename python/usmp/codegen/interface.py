@@ -13,6 +13,7 @@ from usmp.codegen.entry_interface import EntryInterface, IOTensor, read_entries
 from usmp.codegen.names import sanitise_all, symbol_prefix
 from usmp.codegen.operator_calls import OperatorCall, operator_calls
 from usmp.codegen.pool_parameter import PoolParameter
+from usmp.codegen.read_sizes import with_sizes
 from usmp.objects import BufferInfoKind, PlacedBuffer
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
@@ -122,8 +123,8 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     ------
     ValueError
         two pools have the same C identifier, a pool cannot be in its section, the name of
-        an entry is none in C, or inputs and outputs live in the workspace of a model with a packed
-        interface.
+        an entry is none in C, its symbolic sizes are not what C can be told, or inputs and outputs
+        live in the workspace of a model with a packed interface.
     """
     executor = executor_of(mod)
     check_entries(entries_of(mod))
@@ -132,7 +133,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     pools = [PoolParameter(info, name) for info, name in zip(infos, pool_names, strict=True)]
     plan = mod.attrs.get(MEMORY_PLAN_ATTR)
     functions = accelerator_functions(mod)
-    entries = read_entries(mod, module_name, pools, plan, functions)
+    entries = with_sizes(mod, read_entries(mod, module_name, pools, plan, functions), executor)
     check_workspace_io(executor, any(entry.has_workspace_io for entry in entries))
     buffers = plan.buffers if plan is not None else []
     states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]

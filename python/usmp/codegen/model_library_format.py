@@ -29,6 +29,7 @@ from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.pool_parameter import PoolParameter
+from usmp.codegen.sizes_metadata import shape_metadata, sizes_metadata
 from usmp.codegen.strips_metadata import strips_metadata
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
@@ -244,6 +245,7 @@ def _entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan)
         "constant_pools": constant,
         "io_size_bytes": sum(int(tensor.info.size_bytes) for tensor in tensors),
         "state_size_bytes": interface.state_size_bytes if is_only else states,
+        **sizes_metadata(entry),
         "inputs": _tensors(entry.inputs),
         "outputs": _tensors(entry.outputs),
         **({} if is_only else _among_entries(entry, plan)),
@@ -292,6 +294,7 @@ def _tensors(tensors: list[IOTensor]) -> dict[str, Any]:
             "size": int(tensor.info.size_bytes),
             "dtype": str(tensor.info.dtype),
             "shape": [int(extent) for extent in tensor.info.shape],
+            **shape_metadata(tensor),
             "c_name": tensor.c_name,
         }
         if tensor.info.scale is not None and tensor.info.zero_point is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ from usmp.objects import ConstantPoolInfo
 from usmp.objects.attributes import OPERATOR_SHAPES_ATTR, POOL_ARGS_ATTR, SEGMENT_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.schedule import Schedule, schedule_of
+from usmp.objects.size_expression import shape_at, size_expression, sizes_in
+from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.ops.operator_steps import OperatorStep, steps_of
 from usmp.tir.nodes import nodes_of
 
@@ -28,7 +30,8 @@ class OperatorTensor:
     dtype
         its element type.
     shape
-        its extents; one, if only the number of elements is known.
+        its extents; one, if only the number of elements is known. Those that depend on symbolic
+        sizes are the ones at the upper bounds.
     """
 
     dtype: str
@@ -109,6 +112,7 @@ def operator_calls(mod: IRModule) -> list[OperatorCall]:
 def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> OperatorCall:
     found = OperatorCall(entry, [], [], [], [])
     constant = _constant_pools(main.func)
+    largest = {str(s.name): int(s.upper_bound or 0) for s in symbolic_sizes(main.func)}
     for call in calls:
         called = main.calls.resolve(call)
         assert called is not None
@@ -119,7 +123,7 @@ def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> Operat
         found.schedules.extend([] if schedule is None else [schedule])
         segment = (callee.func.attrs or {}).get(SEGMENT_ATTR)
         found.segments.extend([] if segment is None else [_plain(segment)])
-        shapes = _shapes(callee.func)
+        shapes = _shapes(callee.func, largest)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
         for index, (param, argument) in enumerate(arguments):
             memories = {a.memory for a in main.points_to.addresses_of(argument)}
@@ -154,16 +158,36 @@ def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:
     }
 
 
-def _shapes(func: tirx.PrimFunc) -> dict[tirx.Var, tuple[int, ...]]:
-    """The shapes of the tensors that a PrimFunc takes, as they were before they became flat."""
+def _shapes(func: tirx.PrimFunc, largest: Mapping[str, int]) -> dict[tirx.Var, tuple[int, ...]]:
+    """The shapes of the tensors that a PrimFunc takes, as they were before they became flat.
+
+    Parameters
+    ----------
+    func
+        of the planned module.
+    largest
+        the upper bounds of symbolic sizes, by their names.
+    """
     pointers = {p.name: p for p in func.params if isinstance(p.ty, PointerType)}
     described = (func.attrs or {}).get(OPERATOR_SHAPES_ATTR)
-    if described is not None:
-        known = {str(name): tuple(int(e) for e in shape) for name, shape in described.items()}
-        return {pointers[name]: shape for name, shape in known.items() if name in pointers}
-    return {
-        declared.data: tuple(int(extent) for extent in declared.buffer.shape)
-        for declared in nodes_of(func.body, tirx.DeclBuffer)
-        if declared.data in pointers.values()
-        and all(isinstance(extent, tirx.IntImm) for extent in declared.buffer.shape)
-    }
+    if described is None:
+        shapes = {
+            declared.data: declared.buffer.shape
+            for declared in nodes_of(func.body, tirx.DeclBuffer)
+            if declared.data in pointers.values()
+        }
+    else:
+        shapes = {pointers[n]: shape for n, shape in described.items() if n in pointers}
+    known = {param: _extents(shape, largest) for param, shape in shapes.items()}
+    return {param: shape for param, shape in known.items() if shape is not None}
+
+
+def _extents(shape: Sequence[Any], largest: Mapping[str, int]) -> tuple[int, ...] | None:
+    """The extents at the upper bounds; None if they depend on something else."""
+    try:
+        extents = [size_expression(extent) for extent in shape]
+    except ValueError:
+        return None
+    if any(name not in largest for extent in extents for name in sizes_in(extent)):
+        return None
+    return tuple(shape_at(extents, largest))

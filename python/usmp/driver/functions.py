@@ -187,6 +187,7 @@ def run(
     *,
     inputs: Mapping[str, np.ndarray] | None = None,
     entry: str | None = None,
+    sizes: Mapping[str, int] | None = None,
     fill_mode: str = "random",
     benchmark: bool = False,
     repeat: int = 10,
@@ -205,6 +206,8 @@ def run(
         arrays of inputs, by name.
     entry
         which entry to run, if there are several.
+    sizes
+        sizes of a model whose shapes have some; others are those of the inputs, or the largest.
     fill_mode
         "random" (always the same), "zeros" or "ones", for inputs that are not given.
     benchmark
@@ -218,8 +221,8 @@ def run(
     BuildError
         no C compiler, or it reports an error.
     ValueError
-        an input is unknown, or of another shape or element type; there is no entry of this
-        name, or several and no name.
+        an input is unknown, or of another shape or element type; a size is unknown or out of its
+        range; there is no entry of this name, or several and no name.
     """
     _refuse(run.__name__, unsupported)
     if not isinstance(tvmc_package, TVMCPackage):
@@ -227,7 +230,7 @@ def run(
     if device != "cpu":
         raise UsageError(f'unknown device "{device}"; supported: cpu, this host')
     from usmp.driver.run import FILL_MODES
-    from usmp.driver.tensors import fill_inputs
+    from usmp.driver.run_sizes import fill_run
 
     if fill_mode not in FILL_MODES:
         raise UsageError(f'unknown fill mode "{fill_mode}"; supported: {", ".join(FILL_MODES)}')
@@ -238,12 +241,12 @@ def run(
     described = tvmc_package.archive.module()
     entry = chosen_entry(described.name, list(described.entries), entry)
     module = tvmc_package.archive.load()
-    filled = fill_inputs(module.entries[entry].inputs, inputs or {}, fill_mode)
+    filled, all_sizes = fill_run(module.entries[entry], inputs or {}, fill_mode, sizes or {})
     start = time.perf_counter()
-    outputs = module.run(filled, entry)
+    outputs = module.run(filled, entry, all_sizes)
     times = [time.perf_counter() - start]
     if benchmark:
-        times = [_mean_time(module, filled, entry, number) for _ in range(repeat)]
+        times = [_mean_time(module, (filled, entry, all_sizes), number) for _ in range(repeat)]
     return TVMCResult(outputs, times)
 
 
@@ -284,10 +287,10 @@ def _by_name(given: Sequence[TVMCModel]) -> dict[str, TVMCModel]:
     return models
 
 
-def _mean_time(module: Any, inputs: Mapping[str, np.ndarray], entry: str, number: int) -> float:
+def _mean_time(module: Any, arguments: Sequence[Any], number: int) -> float:
     start = time.perf_counter()
     for _ in range(number):
-        module.run(inputs, entry)
+        module.run(*arguments)
     return (time.perf_counter() - start) / number
 
 

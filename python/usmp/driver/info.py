@@ -14,7 +14,7 @@ from usmp.driver.plan_archive import ARCHIVE, archived_state_layout
 from usmp.driver.progress import add_quiet_option, stages
 
 if TYPE_CHECKING:
-    from usmp.runtime.archived_entry import ArchivedTensor
+    from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
     from usmp.runtime.archived_module import ArchivedModule
 
 _EXAMPLES = """\
@@ -102,6 +102,7 @@ def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
             "entry": entry.name,
             "inputs": [_tensor(tensor) for tensor in entry.inputs.values()],
             "outputs": [_tensor(tensor) for tensor in entry.outputs.values()],
+            **_sizes_of(entry),
             "states": states,
         }
         for entry, states in zip(module.entries.values(), _states(module), strict=True)
@@ -109,6 +110,15 @@ def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
     if len(entries) > 1:
         return {"entries": entries}
     return {name: tensors for name, tensors in entries[0].items() if name != "entry"}
+
+
+def _sizes_of(entry: ArchivedEntry) -> dict[str, Any]:
+    """The sizes that a run is told, if there are some."""
+    sizes = [
+        {"name": size.name, "min": size.lower_bound, "max": size.upper_bound}
+        for size in entry.sizes.values()
+    ]
+    return {"sizes": sizes} if sizes else {}
 
 
 def _states(module: ArchivedModule) -> list[list[dict[str, Any]]]:
@@ -134,6 +144,7 @@ def _tensor(tensor: ArchivedTensor) -> dict[str, Any]:
         "name": str(info.name),
         "dtype": str(info.dtype),
         "shape": [int(extent) for extent in info.shape],
+        **({"symbolic_shape": list(tensor.symbolic_shape)} if tensor.symbolic_shape else {}),
         "scale": info.scale,
         "zero_point": info.zero_point,
     }

@@ -15,6 +15,7 @@ from usmp.driver.help import add_command
 from usmp.driver.output import check_output
 from usmp.driver.profile import add_profile_options, check_profile_options, report_profile
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,6 +88,7 @@ def add_run_parser(commands: Any) -> None:
         choices=FILL_MODES,
         help="what inputs hold that --inputs does not give",
     )
+    add_size_option(tensors)
     tensors.add_argument("--print-time", action="store_true", help="print the time of a run")
     tensors.add_argument(
         "--extra-source",
@@ -166,9 +168,7 @@ def _check_output(options: argparse.Namespace, path: str, inputs: Sequence[str])
 
 def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
     """The outputs, the seconds that they took, and the time by operator if it is asked for."""
-    from usmp.driver.tensors import fill_inputs
-
-    entry = _entry_of(options, archive)
+    entry, some_sizes = _entry_of(options, archive), given_sizes(options.size)
     with stages(options) as stage:
         stage("building")
         profiler = None
@@ -177,36 +177,39 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
             module = profiler.module
         else:
             module = archive.load(options.module_name, options.extra_source)
-        inputs = fill_inputs(module.entries[entry].inputs, given, options.fill_mode)
+        described = module.entries[entry]
+        inputs, sizes = fill_run(described, given, options.fill_mode, some_sizes)
         stage("running")
         start = time.perf_counter()
-        outputs = module.run(inputs, entry)
+        outputs = module.run(inputs, entry, sizes)
         seconds = time.perf_counter() - start
         if profiler is None:
             return outputs, seconds, None
         stage("measuring")
-        return outputs, seconds, profiler.measure(inputs, entry)
+        return outputs, seconds, profiler.measure(inputs, entry, sizes=sizes)
 
 
 def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
     """The same in the emulator, with a report and a comparison."""
     from usmp.boards.profile_board import profile_of_runs
     from usmp.driver.run_on_board import check_board, load_board_module, report_run
-    from usmp.driver.tensors import fill_inputs, load_tensors
+    from usmp.driver.tensors import load_tensors
 
     check_board(archive, options)
-    entry = _entry_of(options, archive)
+    entry, some_sizes = _entry_of(options, archive), given_sizes(options.size)
     expected = load_tensors(options.expected) if options.expected else None
     with stages(options) as stage:
         stage(f"building for {options.board}")
         module = load_board_module(archive, options)
-        inputs = fill_inputs(module.entries[entry].inputs, given, options.fill_mode)
+        described = module.entries[entry]
+        inputs, sizes = fill_run(described, given, options.fill_mode, some_sizes)
+        run = (entry, inputs, sizes)
         stage(f"running on {options.board} in the emulator")
         start = time.perf_counter()
-        runs = module.run([(entry, inputs)], options.timeout)
+        runs = module.run([run], options.timeout)
         seconds = time.perf_counter() - start
     with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
-        outputs = report_run(archive, module, runs, (entry, inputs), expected, options.extra_source)
+        outputs = report_run(archive, module, runs, run, expected, options.extra_source)
     if not options.profile:
         return outputs, seconds, None
     return outputs, seconds, profile_of_runs(archive.module().metadata, runs, entry)

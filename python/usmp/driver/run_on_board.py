@@ -50,7 +50,7 @@ def report_run(
     archive: Archive,
     module: EmulatedModule,
     runs: BoardRuns,
-    run: tuple[str, Tensors],
+    run: tuple[str, Tensors, Mapping[str, int]],
     expected: Tensors | None,
     sources: Sequence[str] = (),
 ) -> dict[str, np.ndarray]:
@@ -61,7 +61,7 @@ def report_run(
     runs
         what the program did.
     run
-        the entry that it ran, once, and the inputs.
+        the entry that it ran, once, the inputs and the sizes.
     expected
         outputs to compare with; those of this host if missing.
     sources
@@ -84,11 +84,15 @@ def report_run(
 
 
 def _host_outputs(
-    archive: Archive, entry: str, inputs: Tensors, sources: Sequence[str]
+    archive: Archive,
+    entry: str,
+    inputs: Tensors,
+    sizes: Mapping[str, int],
+    sources: Sequence[str],
 ) -> dict[str, np.ndarray] | None:
     """The outputs of the same code on this host; None, and why, if it cannot be built."""
     try:
-        return archive.load(sources=sources).run(inputs, entry)
+        return archive.load(sources=sources).run(inputs, entry, sizes)
     except BuildError as error:
         print(f"The outputs were not compared: {printable(str(error).splitlines()[0])}")
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
 from usmp.driver.output import written
 from usmp.driver.tensors import load_tensors, npz_content
+from usmp.support.plain_text import shown
 
 Infos = Mapping[str, Mapping[str, Any]]
 """Shape and dtype of every input or output of a model, by name."""
@@ -148,6 +150,8 @@ def _read(file: TensorFile, infos: Infos) -> np.ndarray:
 
 def _raw(file: TensorFile, content: bytes, info: Mapping[str, Any]) -> np.ndarray:
     shape, dtype = info["shape"], np.dtype(info["dtype"])
+    if "symbolic_shape" in info:
+        shape = _shape_of_elements(file, len(content), info)
     needed = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if len(content) != needed:
         extents = "x".join(map(str, shape)) or "scalar"
@@ -156,6 +160,21 @@ def _raw(file: TensorFile, content: bytes, info: Mapping[str, Any]) -> np.ndarra
             f"needs {needed}"
         )
     return np.frombuffer(content, dtype).reshape(shape)
+
+
+def _shape_of_elements(file: TensorFile, size_bytes: int, info: Mapping[str, Any]) -> list[int]:
+    """The shape of a tensor of so many bytes, where one size of it follows from them."""
+    from usmp.objects.size_expression import shape_at, shape_text, sizes_in, solved
+
+    extents, dtype = info["symbolic_shape"], np.dtype(info["dtype"])
+    elements, rest = divmod(size_bytes, dtype.itemsize)
+    found = None if rest else solved(reduce(lambda a, b: ["*", a, b], extents), elements, {})
+    if found is None or {found[0]} != {name for extent in extents for name in sizes_in(extent)}:
+        raise UsageError(
+            f"{file.path} has {size_bytes} bytes, which do not tell the sizes of input "
+            f"{shown(str(file.name))} ({shown(shape_text(extents))} {dtype}); write an .npy file"
+        )
+    return shape_at(extents, dict([found]))
 
 
 def _array(file: TensorFile, content: bytes, info: Mapping[str, Any]) -> np.ndarray:

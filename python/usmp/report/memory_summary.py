@@ -15,6 +15,7 @@ from usmp.report.code_summary import code_sentence
 from usmp.report.counts import shortened
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
+from usmp.report.sizes_summary import sizes_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
 from usmp.report.strips_summary import strips_sentences
 from usmp.support.plain_text import shown
@@ -105,6 +106,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     if "pruned_channels" in metadata:
         console.print(_pruned(metadata["pruned_channels"]), markup=False, emoji=False)
     for sentence in (
+        sizes_sentence(metadata),
         schedule_sentence(metadata),
         windows_sentence(metadata),
         streaming_sentence(metadata),

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from usmp.objects.size_expression import SizeExpression, expression_text
 from usmp.support.plain_text import shown
 
 Tensors = Sequence[Mapping[str, Any]]
@@ -29,6 +30,8 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
             if "entry" in entry:
                 _print_line(console, f"inputs and outputs of entry {shown(entry['entry'])}")
             console.print(_tensor_table(entry))
+            if "sizes" in entry:
+                _print_line(console, f"Sizes: {', '.join(map(_size, entry['sizes']))}")
             if entry["states"] is None:
                 _print_line(console, "States: not known, since the model cannot be imported")
             elif entry["states"]:
@@ -58,6 +61,10 @@ def _state(state: Mapping[str, Any]) -> str:
     return f"{shown(state['name'])} ({state['bytes']} bytes{changed})"
 
 
+def _size(size: Mapping[str, Any]) -> str:
+    return f"{shown(size['name'])} {size['min']} to {size['max']}"
+
+
 def _tensor_table(module: Mapping[str, Any]) -> Table:
     rows = [
         {"": side, **_tensor_cells(tensor)}
@@ -74,10 +81,18 @@ def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:
     return {
         "name": shown(tensor["name"]),
         "type": tensor["dtype"],
-        "shape": "x".join("?" if e is None else str(e) for e in tensor["shape"]) or "scalar",
+        "shape": _shape(tensor),
         "scale": f"{tensor['scale']:g}" if is_quantized else "",
         "zero point": str(tensor["zero_point"]) if is_quantized else "",
     }
+
+
+def _shape(tensor: Mapping[str, Any]) -> str:
+    extents: Sequence[SizeExpression] | None = tensor.get("symbolic_shape")
+    if extents is not None:
+        texts = [(expression_text(e), isinstance(e, list)) for e in extents]
+        return shown(" x ".join(f"({text})" if is_long else text for text, is_long in texts))
+    return "x".join("?" if e is None else str(e) for e in tensor["shape"]) or "scalar"
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:

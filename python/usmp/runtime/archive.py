@@ -215,7 +215,7 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
 
 
 def _check_sizes(module: ArchivedModule, header: str) -> None:
-    """The macros of tensors and pools."""
+    """The macros of tensors, symbolic sizes and pools."""
     prefix = re.escape(module.c_prefix.upper())
     defined = dict(re.findall(rf"^#define {prefix}_(\w+) (\d+)$", header, re.MULTILINE))
     sizes = {}
@@ -228,6 +228,9 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
             if tensor.is_by_rows:
                 sizes[f"{macro}_ROWS"] = tensor.info.rows
                 sizes[f"{macro}_ROW_SIZE"] = tensor.info.row_size_bytes
+        for told in entry.sizes.values():
+            macro = f"{begin}{told.c_name.upper()}"
+            sizes |= {f"{macro}_MIN": told.lower_bound, f"{macro}_MAX": told.upper_bound}
     for pool in module.pools:
         kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
         sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.size_bytes
@@ -247,6 +250,8 @@ def _check_structs(module: ArchivedModule, header: str) -> None:
         tensors = {"inputs": entry.inputs.values(), "outputs": entry.outputs.values()}
         for what, own in tensors.items():
             members = [member for tensor in own for member in tensor.members(what)]
+            told = entry.sizes.values() if what == "inputs" else ()
+            members += [f"int32_t {size.c_name}" for size in told]
             described[f"{entry.c_prefix}_{what}"] = members
     described[f"{module.c_prefix}_workspace_pools"] = pools
     described[f"{module.c_prefix}_devices"] = module.metadata.get("devices", [])
@@ -261,7 +266,7 @@ def _check_structs(module: ArchivedModule, header: str) -> None:
 
 
 def _structs(header: str) -> dict[str, list[str]]:
-    """The pointers and callbacks in each struct of a header, by its name."""
+    """The pointers, callbacks and sizes in each struct of a header, by its name."""
     structs: dict[str, list[str]] = {}
     members: list[str] = []
     for line in header.split("\n"):
@@ -269,6 +274,6 @@ def _structs(header: str) -> dict[str, list[str]]:
             members = structs.setdefault(begin[1], [])
         elif line == "};":
             members = []
-        elif member := re.match(r"  (?:void\* |int32_t \(\*)(\w+)(?:;|\)\()", line):
-            members.append(member[1])
+        elif member := re.match(r"  (?:void\* |int32_t \(\*|(int32_t ))(\w+)(?:;|\)\()", line):
+            members.append(f"{member[1] or ''}{member[2]}")
     return structs

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from usmp.objects import LiveRange, TensorInfo
 from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry
+from usmp.objects.size_expression import Bounds, SizeExpression
 from usmp.objects.streamed_io import callback_member, context_member
+from usmp.runtime.archived_sizes import ArchivedSize, read_extents, read_sizes
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_count,
@@ -50,6 +52,9 @@ class ArchivedTensor:
         its pool and offset, if it is in the workspace (use case U4).
     is_by_rows
         whether the application gives or takes it row by row.
+    symbolic_shape
+        its extents as expressions of sizes (`usmp.objects.size_expression`), if some depend on
+        them; else empty. The shape in `info` is that at the upper bounds.
     """
 
     info: TensorInfo
@@ -57,6 +62,7 @@ class ArchivedTensor:
     pool_name: str | None
     byte_offset: int | None
     is_by_rows: bool = False
+    symbolic_shape: Sequence[SizeExpression] = ()
 
     def members(self, what: str) -> list[str]:
         """Its members in the C struct of "inputs" or "outputs"."""
@@ -79,6 +85,8 @@ class ArchivedEntry:
         by name, in the order of the model.
     positions
         of one of several entries: the positions of the plan's live ranges at which it runs.
+    sizes
+        its symbolic sizes, by name, in the order of the C struct of inputs.
     """
 
     name: str
@@ -86,6 +94,7 @@ class ArchivedEntry:
     inputs: dict[str, ArchivedTensor]
     outputs: dict[str, ArchivedTensor]
     positions: LiveRange | None = None
+    sizes: Mapping[str, ArchivedSize] = field(default_factory=dict)
 
 
 def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, ArchivedEntry]:
@@ -112,15 +121,20 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
     if not mains:
         raise DamagedMetadata(f"{where} lacks its inputs, outputs or pools")
     names = _entry_names(mains, where)
+    sizes = [read_sizes(main, where) for main in mains]
+    bounds = [{n: (s.lower_bound, s.upper_bound) for n, s in own.items()} for own in sizes]
     return {
         name: ArchivedEntry(
             name,
             c_prefix_of_entry(prefix, name, names),
-            {tensor: _tensor(tensor, info, where) for tensor, info in inputs},
-            {tensor: _tensor(tensor, info, where) for tensor, info in outputs},
+            {tensor: _tensor(tensor, info, own, where) for tensor, info in inputs},
+            {tensor: _tensor(tensor, info, own, where) for tensor, info in outputs},
             LiveRange(*main["positions"]) if len(mains) > 1 else None,
+            told,
         )
-        for name, main, (inputs, outputs) in zip(names, mains, tensors, strict=True)
+        for name, main, (inputs, outputs), told, own in zip(
+            names, mains, tensors, sizes, bounds, strict=True
+        )
     }
 
 
@@ -171,7 +185,7 @@ def _is_entry_name(value: Any) -> bool:
     return is_identifier(value) and len(value) <= _LONGEST_ENTRY_NAME
 
 
-def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
+def _tensor(name: str, entry: Any, bounds: Bounds, where: str) -> ArchivedTensor:
     where = f'tensor "{shown(name)}" of {where}'
     shape = read_value(entry, "shape", _is_shape, where)
     dtype = read_value(entry, "dtype", lambda value: value in _DTYPES, where)
@@ -189,7 +203,8 @@ def _tensor(name: str, entry: Any, where: str) -> ArchivedTensor:
         # Callbacks of hosts move so many bytes.
         read_value(entry, "by_rows", lambda value: value == by_rows, where)
     c_name = read_value(entry, "c_name", is_identifier, where)
-    return ArchivedTensor(info, c_name, pool, offset, "by_rows" in entry)
+    extents = read_extents(entry, shape, bounds, where)
+    return ArchivedTensor(info, c_name, pool, offset, "by_rows" in entry, extents)
 
 
 def _quantization(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:

@@ -171,9 +171,11 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     _check_windows(metadata, where)
     _check_schedules(metadata, where)
     _check_image_layout(metadata, where)
-    read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
+    api = read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
     prefix = read_value(metadata, "c_prefix", _is_prefix, where)
     entries = read_entries(mains, prefix, where)
+    if api == "packed" and any(entry.sizes for entry in entries.values()):
+        raise DamagedMetadata(f"{where} has symbolic sizes, which the packed interface cannot have")
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
     _check_ram(memory, where)

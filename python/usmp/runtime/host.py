@@ -6,7 +6,7 @@ import ctypes
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from usmp.runtime.host_calls import (
     WorkspaceIOInterface,
     load_packed,
 )
-from usmp.runtime.inputs import checked_inputs
+from usmp.runtime.inputs import checked_run
 from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.row_callbacks import TensorRows
+from usmp.runtime.sizes import at_sizes
 from usmp.runtime.write_files import write_files
 from usmp.support.temporary_folder import temporary_folder
 
@@ -34,11 +35,17 @@ _TENSOR_ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class HostEntry:
-    """What an entry takes and gives: shape, dtype and more by the name of a tensor, as in
-    metadata.json."""
+    """What an entry takes and gives: shape, dtype and more by the name of a tensor, and the bounds
+    of symbolic sizes by their names, as in metadata.json."""
 
     inputs: dict[str, dict[str, Any]]
     outputs: dict[str, dict[str, Any]]
+    sizes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, main: Mapping[str, Any]) -> HostEntry:
+        """As `functions.main[]` of metadata.json says."""
+        return cls(main["inputs"], main["outputs"], main.get("sizes", {}))
 
 
 class HostModule:
@@ -74,10 +81,7 @@ class HostModule:
     ) -> None:
         self.name = str(metadata["model_name"])
         mains = metadata["memory"]["functions"]["main"]
-        self.entries = {
-            str(main.get("entry", ONLY_ENTRY)): HostEntry(main["inputs"], main["outputs"])
-            for main in mains
-        }
+        self.entries = {str(main.get("entry", ONLY_ENTRY)): HostEntry.of(main) for main in mains}
         self._has_state = any(main.get("state_size_bytes") for main in mains)
         self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
         self._devices = len(metadata.get("devices", []))
@@ -109,6 +113,11 @@ class HostModule:
         """The outputs of the only entry; `ValueError` if there are several."""
         return self.entries[chosen_entry(self.name, list(self.entries))].outputs
 
+    @property
+    def sizes(self) -> dict[str, dict[str, Any]]:
+        """The symbolic sizes of the only entry; `ValueError` if there are several."""
+        return self.entries[chosen_entry(self.name, list(self.entries))].sizes
+
     def _find_entry_points(
         self, library: Path, prefix: str, is_packed: bool
     ) -> dict[str, EntryPoints]:
@@ -127,7 +136,10 @@ class HostModule:
         return found
 
     def run(
-        self, inputs: Mapping[str, np.ndarray], entry: str | None = None
+        self,
+        inputs: Mapping[str, np.ndarray],
+        entry: str | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> dict[str, np.ndarray]:
         """Run the model, or one entry of it, once.
 
@@ -137,6 +149,8 @@ class HostModule:
             an array for each input, of its shape and element type.
         entry
             which entry to run; the only one by default.
+        sizes
+            symbolic sizes by name; those that follow from the shapes of the inputs can be left out.
 
         Returns
         -------
@@ -146,20 +160,22 @@ class HostModule:
         Raises
         ------
         ValueError
-            an input is missing, unknown, or of another shape or element type; there is no
-            entry of this name, or several and no name.
+            an input is missing, unknown, or of another shape or element type; a size is out of
+            its range, or does not follow from the inputs and is not given; there is no entry of
+            this name, or several and no name.
         RuntimeError
             the model returned an error.
         """
         entry = chosen_entry(self.name, list(self.entries), entry)
         described = self.entries[entry]
-        arrays = _copies(checked_inputs(described.inputs, inputs))
+        given, values = checked_run(described.inputs, described.sizes, inputs, sizes)
+        arrays = _copies(given)
         results = {
             name: aligned_empty(info["shape"], info["dtype"])
-            for name, info in described.outputs.items()
+            for name, info in at_sizes(described.outputs, values).items()
         }
         status = self._entry_points[entry].run(
-            list(arrays.values()), list(results.values()), self._pool_memory
+            list(arrays.values()), list(results.values()), self._pool_memory, list(values.values())
         )
         if status != 0:
             what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")

@@ -16,6 +16,7 @@ class EntryPoints(Protocol):
     """The functions of one entry of a model in a library.
 
     Inputs, outputs and pools are arrays in the order of the model; outputs and pools are written.
+    So are symbolic sizes in order.
     """
 
     def run(
@@ -23,6 +24,7 @@ class EntryPoints(Protocol):
         inputs: Sequence[np.ndarray],
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
+        sizes: Sequence[int] = (),
     ) -> int:
         """Run once; the status, 0 if all is well."""
 
@@ -71,10 +73,11 @@ class CInterface:
         inputs: Sequence[np.ndarray],
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
+        sizes: Sequence[int] = (),
     ) -> int:
         """Call `run(inputs, outputs[, workspace_pools][, devices])`."""
-        with callbacks(self._rows, inputs, outputs) as (given, taken):
-            tensors = (given.struct(), taken.struct())
+        with callbacks(self._rows, inputs, outputs, sizes) as (given, taken):
+            tensors = map(ctypes.byref, (given.struct(), taken.struct()))
             return int(self._run(*tensors, *_pool_struct(pools), *self._devices))
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
@@ -93,13 +96,16 @@ class WorkspaceIOInterface(CInterface):
         inputs: Sequence[np.ndarray],
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
+        sizes: Sequence[int] = (),
     ) -> int:
-        """Copy the inputs in, call `run([workspace_pools][, devices])`, copy the outputs out."""
-        with callbacks(self._rows, inputs, outputs) as (given, taken):
+        """Copy the inputs in, call `run([inputs][, outputs][, workspace_pools][, devices])` with
+        the structs that have callbacks or sizes, copy the outputs out."""
+        with callbacks(self._rows, inputs, outputs, sizes) as (given, taken):
             for address, array in self._places("inputs", given, pools):
                 ctypes.memmove(address, array.ctypes.data, array.nbytes)
-            structs = [struct.struct() for struct in (given, taken) if struct.row_bytes]
-            status = int(self._run(*structs, *_pool_struct(pools), *self._devices))
+            structs = [each.struct() for each in (given, taken) if each.row_bytes or each.sizes]
+            passed = map(ctypes.byref, structs)
+            status = int(self._run(*passed, *_pool_struct(pools), *self._devices))
             for address, array in self._places("outputs", taken, pools):
                 ctypes.memmove(array.ctypes.data, address, array.nbytes)
         return status
@@ -111,12 +117,11 @@ class WorkspaceIOInterface(CInterface):
         struct of pointers."""
         if len(tensors.row_bytes) == len(tensors.arrays):
             return []
-        names = [f"member_{index}" for index in range(len(tensors.members()))]
-        fields = [(name, ctypes.c_void_p) for name in names]
+        count = len(tensors.members())
         function = self._library[f"{self._prefix}_map_{what}"]
-        function.restype = type("Addresses", (ctypes.Structure,), {"_fields_": fields})
+        function.restype = tensors.type(count)
         found = function(*_pool_struct(pools))
-        values = iter([getattr(found, name) or 0 for name in names])
+        values = iter([getattr(found, f"pointer_{index}") or 0 for index in range(count)])
         places = []
         for index, array in enumerate(tensors.arrays):
             value = next(values)
@@ -152,6 +157,7 @@ class PackedInterface:
         inputs: Sequence[np.ndarray],
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
+        sizes: Sequence[int] = (),
     ) -> int:
         """Call `run(*inputs, *outputs, *pools)`, which raises what goes wrong."""
         self._run(*_tensors([*inputs, *outputs, *pools]))

@@ -3,13 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from usmp.runtime.sizes import Infos, at_sizes, described, sizes_of_run, sizes_text
+
+
+def checked_run(
+    inputs: Infos,
+    sizes: Infos,
+    given: Mapping[str, np.ndarray],
+    given_sizes: Mapping[str, int] | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """The given arrays in the order of the model's inputs, and its sizes in their order.
+
+    Parameters
+    ----------
+    inputs, sizes
+        what metadata.json says of them, by name.
+    given
+        an array for each input.
+    given_sizes
+        those that do not follow from the arrays' shapes, and others.
+
+    Raises
+    ------
+    TypeError
+        the inputs have no names.
+    ValueError
+        an input is missing, unknown, or of another shape or element type; a size does not follow
+        from them, or is out of its range.
+    """
+    if not sizes and not given_sizes:
+        return checked_inputs(inputs, given), {}
+    _check_names(inputs, given)
+    arrays = {name: np.asarray(array) for name, array in given.items()}
+    found = sizes_of_run(sizes, inputs, arrays, given_sizes)
+    ordered = {name: found[name] for name in sizes}
+    return checked_inputs(at_sizes(inputs, ordered), arrays, ordered), ordered
+
 
 def checked_inputs(
-    infos: Mapping[str, Mapping[str, Any]], given: Mapping[str, np.ndarray]
+    infos: Infos, given: Mapping[str, np.ndarray], sizes: Mapping[str, int] | None = None
 ) -> dict[str, np.ndarray]:
     """The given arrays in the order of the model's inputs.
 
@@ -19,6 +54,8 @@ def checked_inputs(
         shape and dtype of every input of the model, by name.
     given
         an array for each.
+    sizes
+        by which they have these shapes.
 
     Raises
     ------
@@ -27,22 +64,29 @@ def checked_inputs(
     ValueError
         an input is missing, unknown, or of another shape or element type.
     """
-    if not isinstance(given, Mapping):
-        example = ", ".join(f'"{name}": array' for name in infos)
-        raise TypeError(f"inputs are arrays by name, {{{example}}}, not {type(given).__name__}")
-    expected = ", ".join(f"{n}: {i['dtype']}{i['shape']}" for n, i in infos.items())
-    unknown = [name for name in given if name not in infos]
-    if unknown:
-        raise ValueError(f'the model has no input "{unknown[0]}"; its inputs: {expected}')
+    _check_names(infos, given)
     arrays = {}
     for name, info in infos.items():
-        if name not in given:
-            raise ValueError(f'input "{name}" is missing; the model\'s inputs: {expected}')
         array = np.asarray(given[name])
         if str(array.dtype) != info["dtype"] or list(array.shape) != info["shape"]:
+            where = f" at {sizes_text(sizes)} ({described(info)})" if sizes else ""
             raise ValueError(
                 f'input "{name}" is {array.dtype}{list(array.shape)}; '
-                f"the model takes {info['dtype']}{info['shape']}"
+                f"the model takes {info['dtype']}{info['shape']}{where}"
             )
         arrays[name] = array
     return arrays
+
+
+def _check_names(infos: Infos, given: Mapping[str, np.ndarray]) -> None:
+    """Check that there is an array for each input, and no other."""
+    if not isinstance(given, Mapping):
+        example = ", ".join(f'"{name}": array' for name in infos)
+        raise TypeError(f"inputs are arrays by name, {{{example}}}, not {type(given).__name__}")
+    expected = ", ".join(f"{n}: {described(i)}" for n, i in infos.items())
+    unknown = [name for name in given if name not in infos]
+    if unknown:
+        raise ValueError(f'the model has no input "{unknown[0]}"; its inputs: {expected}')
+    missing = [name for name in infos if name not in given]
+    if missing:
+        raise ValueError(f'input "{missing[0]}" is missing; the model\'s inputs: {expected}')

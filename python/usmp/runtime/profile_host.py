@@ -105,7 +105,11 @@ class HostProfiler:
         self._hook_ns.restype = ctypes.c_uint64
 
     def measure(
-        self, inputs: Mapping[str, np.ndarray], entry: str | None = None, runs: int | None = None
+        self,
+        inputs: Mapping[str, np.ndarray],
+        entry: str | None = None,
+        runs: int | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> Profile:
         """Run the model several times, and say what each operator takes.
 
@@ -118,6 +122,8 @@ class HostProfiler:
         runs
             how many; as many as a second has by default, 5 at least and 1000 at most. One that
             finds nothing in caches comes before them.
+        sizes
+            symbolic sizes that do not follow from the shapes of the inputs.
 
         Returns
         -------
@@ -132,14 +138,14 @@ class HostProfiler:
         if runs is not None and runs < 1:
             raise ValueError(f"a profile needs at least one run, not {runs}")
         between = int(self._hook_ns())
-        self.module.run(inputs, entry)
+        self.module.run(inputs, entry, sizes)
         measured: list[list[int]] = []
         until = time.perf_counter() + _SECONDS
         while len(measured) < (runs or _LEAST_RUNS) or (
             runs is None and len(measured) < _MOST_RUNS and time.perf_counter() < until
         ):
             ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
-            self.module.run(inputs, entry)
+            self.module.run(inputs, entry, sizes)
             measured.append(self._counts[:-1])
         medians = np.maximum(np.median(np.array(measured), axis=0) - between, 0.0)
         return profile_of(self._metadata, entry, "ns", medians.tolist(), len(measured))
@@ -152,6 +158,7 @@ def profile_on_host(
     entry: str | None = None,
     *,
     runs: int | None = None,
+    sizes: Mapping[str, int] | None = None,
     flags: Sequence[str] = DEFAULT_FLAGS,
     sources: Sequence[str | Path] = (),
 ) -> Profile:
@@ -161,7 +168,7 @@ def profile_on_host(
     ----------
     files, metadata, flags, sources
         as `HostProfiler` takes them.
-    inputs, entry, runs
+    inputs, entry, runs, sizes
         as its `measure` takes them.
 
     Raises
@@ -169,7 +176,7 @@ def profile_on_host(
     NotProfiled, BuildError, ValueError, RuntimeError
         as these raise them.
     """
-    return HostProfiler(files, metadata, flags, sources).measure(inputs, entry, runs)
+    return HostProfiler(files, metadata, flags, sources).measure(inputs, entry, runs, sizes)
 
 
 def _hooks(metadata: Mapping[str, Any]) -> str:

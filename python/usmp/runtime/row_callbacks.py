@@ -63,11 +63,14 @@ class TensorStruct:
         of those that come or go by rows, by position.
     is_inputs
         whether callbacks read the arrays; else they write them.
+    sizes
+        symbolic sizes, which follow the pointers.
     """
 
     arrays: Sequence[np.ndarray]
     row_bytes: Mapping[int, int]
     is_inputs: bool
+    sizes: Sequence[int] = ()
     _callbacks: dict[int, Any] = field(default_factory=dict)
 
     def members(self) -> list[int]:
@@ -84,11 +87,17 @@ class TensorStruct:
             found += [address, 0]
         return found
 
-    def struct(self) -> ctypes.Array[ctypes.c_void_p]:
-        """The struct, in the memory layout of an array of pointers; ctypes passes it as its
-        address."""
+    def struct(self) -> ctypes.Structure:
+        """The struct."""
         members = self.members()
-        return (ctypes.c_void_p * max(len(members), 1))(*members)
+        return self.type(len(members))(*members, *self.sizes)
+
+    def type(self, pointers: int) -> type[ctypes.Structure]:
+        """Its type, with so many pointers; C has no struct without members."""
+        fields: list[tuple[str, Any]] = [(f"pointer_{i}", ctypes.c_void_p) for i in range(pointers)]
+        fields += [(f"size_{index}", ctypes.c_int32) for index in range(len(self.sizes))]
+        fields = fields or [("unused", ctypes.c_uint8)]
+        return type("Tensors", (ctypes.Structure,), {"_fields_": fields})
 
     def _callback(self, array: np.ndarray, row_bytes: int) -> Any:
         """What moves a row; the next one has to be the one after the last."""
@@ -107,10 +116,13 @@ class TensorStruct:
 
 @contextmanager
 def callbacks(
-    rows: TensorRows, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+    rows: TensorRows,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    sizes: Sequence[int] = (),
 ) -> Iterator[tuple[TensorStruct, TensorStruct]]:
     """The structs of a run, whose callbacks live as long as it does."""
     yield (
-        TensorStruct(inputs, rows.inputs, is_inputs=True),
+        TensorStruct(inputs, rows.inputs, is_inputs=True, sizes=sizes),
         TensorStruct(outputs, rows.outputs, is_inputs=False),
     )

@@ -37,7 +37,9 @@ def test_members(structs):
     for struct in structs:
         members = struct.members()
         assert (len(members), members[0], members[2]) == (3, struct.arrays[0].ctypes.data, 0)
-        assert members == struct.members() == [member or 0 for member in struct.struct()]
+        passed = struct.struct()
+        values = [getattr(passed, name) or 0 for name, _ in passed._fields_]
+        assert members == struct.members() == values
 
 
 def test_rows_of_an_input(structs):

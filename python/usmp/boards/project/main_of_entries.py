@@ -16,6 +16,7 @@ from usmp.boards.project.operators_file import (
     operators_report,
 )
 from usmp.boards.project.rows_of_files import size_macro
+from usmp.boards.project.sizes_of_files import largest_sizes, read_sizes, tensor_bytes
 from usmp.codegen.c_text import c_string, comment
 from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface
@@ -165,8 +166,9 @@ def _tensors(entry: EntryInterface) -> list[str]:
                 "__attribute__((aligned(16)));"
                 for tensor in tensors
             ]
-            lines.append(f"  {struct} = {{{addresses(what[:-1], tensors)}}};")
-        elif tensors:
+            sizes = largest_sizes(entry) if what == "inputs" else []
+            lines.append(f"  {struct} = {{{addresses(what[:-1], tensors, sizes)}}};")
+        elif tensors or (what == "inputs" and entry.sizes):
             lines.append(f"  {struct} = {entry.prefix}_map_{what}();")
     return lines
 
@@ -179,8 +181,12 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
         f"static int run_{entry.name}(const struct files* files) {{",
         *_tensors(entry),
     ]
+    if entry.sizes:
+        failure = f'return failed({name}, ": inputs.bin has no size that is in its range");'
+        read = read_sizes(entry, "files->inputs", "inputs.", failure)
+        lines += ["  if (files->inputs >= 0) {", *(f"  {line}" for line in read), "  }"]
     for tensor in entry.inputs:
-        place = f"inputs.{tensor.c_name}, {size_macro(entry, tensor)}"
+        place = f"inputs.{tensor.c_name}, {tensor_bytes(entry, tensor, 'inputs.')}"
         lines += [
             f"  if (!fill(files->inputs, {place})) {{",
             f'    return failed({name}, ": inputs.bin ends within its inputs");',
@@ -195,7 +201,7 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
         f"  }}\n{after_run(interface)}".rstrip(),
     ]
     for tensor in entry.outputs:
-        place = f"outputs.{tensor.c_name}, {size_macro(entry, tensor)}"
+        place = f"outputs.{tensor.c_name}, {tensor_bytes(entry, tensor, 'inputs.')}"
         lines += [
             f"  if (!store(files->outputs, {place})) {{",
             '    return failed("outputs.bin", " cannot be written");',

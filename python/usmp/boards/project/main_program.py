@@ -25,6 +25,13 @@ from usmp.boards.project.rows_of_files import (
     set_callbacks,
     size_macro,
 )
+from usmp.boards.project.sizes_of_files import (
+    inputs_argument,
+    inputs_parameter,
+    largest_sizes,
+    read_sizes,
+    tensor_bytes,
+)
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 
@@ -63,7 +70,7 @@ int main(void) {{
       semihosting_print("error: the model returned a status other than 0\\n");
       return 1;
     }}
-{after_run(interface, "    ")}    if (!write_outputs(outputs_file, {_runs(entry)}&outputs)) {{
+{after_run(interface, "    ")}    if (!write_outputs(outputs_file, {_written(entry)})) {{
       semihosting_print("error: outputs.bin cannot be written\\n");
       return 1;
     }}
@@ -102,12 +109,24 @@ def _runs(entry: EntryInterface) -> str:
     return "runs, " if entry.by_rows else ""
 
 
+def _written(entry: EntryInterface) -> str:
+    """What the function that writes the outputs of a run takes of it."""
+    return f"{_runs(entry)}{inputs_argument(entry)}&outputs"
+
+
 def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface) -> str:
     """A function that moves all tensors from or to a file."""
     tensors = interface.inputs if what == "inputs" else interface.outputs
     entry = interface.only_entry
     number = "int32_t runs, " if entry.by_rows else ""
-    lines = [f"static int {name}(int32_t file, {number}const struct {prefix}_{what}* {what}) {{"]
+    const = "const "
+    if what == "outputs":
+        number += inputs_parameter(entry)
+    elif entry.sizes:
+        const = ""
+    lines = [f"static int {name}(int32_t file, {number}{const}struct {prefix}_{what}* {what}) {{"]
+    if what == "inputs":
+        lines += read_sizes(entry, "file", "inputs->", "return 0;")
     if entry.by_rows and what == "inputs" and tensors:
         stop = f"((uint32_t)runs + 1) * {run_bytes(entry, tensors)}"
         lines += [f"  if (semihosting_length(file) < {stop}) {{", "    return 0;", "  }"]
@@ -115,19 +134,22 @@ def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface
     if entry.by_rows and not placed:
         lines += ["  (void)file;", "  (void)runs;", f"  (void){what};"]
     for tensor in placed:
-        size = size_macro(entry, tensor)
+        size = tensor_bytes(entry, tensor, "inputs->")
         if entry.by_rows:
             lines.append(f"  semihosting_seek(file, {position(entry, what, tensor)});")
         lines.append(f"  if ({call}(file, {what}->{tensor.c_name}, {size}) != {size}) {{")
         lines += ["    return 0;", "  }"]
-    if not tensors and not entry.by_rows:
+    if not tensors and not entry.by_rows and not (what == "inputs" and entry.sizes):
         lines += ["  (void)file;", f"  (void){what};"]
+    if what == "outputs" and entry.sizes and not any(t.symbolic_extents for t in tensors):
+        lines.append("  (void)inputs;")
     return "\n".join([*lines, "  return 1;", "}\n"])
 
 
 def _more_inputs(interface: Interface) -> str:
     runs = _runs(interface.only_entry)
-    return f"read_inputs(inputs_file, {runs}&inputs)" if interface.inputs else "runs == 0"
+    is_read = interface.inputs or interface.only_entry.sizes
+    return f"read_inputs(inputs_file, {runs}&inputs)" if is_read else "runs == 0"
 
 
 def _tensors(interface: Interface) -> str:
@@ -142,7 +164,8 @@ def _tensors(interface: Interface) -> str:
             placed = [tensor.c_name for tensor in tensors if not tensor.is_by_rows]
             lines += [f"  {what}.{name} = {what[:-1]}_{name};" for name in placed]
         else:
-            lines.append(f"  {struct} = {{{addresses(what[:-1], tensors)}}};")
+            sizes = largest_sizes(entry) if what == "inputs" else []
+            lines.append(f"  {struct} = {{{addresses(what[:-1], tensors, sizes)}}};")
         lines += set_callbacks(entry, what)
     if interface.devices:
         lines.append("  /* What your functions for accelerators get; add them to EXTRA_SOURCES. */")
@@ -157,6 +180,6 @@ def run_call(interface: Interface, entry: EntryInterface) -> str:
     return f"{entry.prefix}_run({', '.join(arguments)})"
 
 
-def addresses(what: str, tensors: Sequence[IOTensor]) -> str:
-    """The values of a struct of tensors that are arrays of the program."""
-    return ", ".join(f"{what}_{tensor.c_name}" for tensor in tensors) or "0"
+def addresses(what: str, tensors: Sequence[IOTensor], sizes: Sequence[str]) -> str:
+    """The values of a struct of tensors that are arrays of the program, and of sizes."""
+    return ", ".join([*(f"{what}_{tensor.c_name}" for tensor in tensors), *sizes]) or "0"

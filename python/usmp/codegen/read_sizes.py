@@ -1,0 +1,183 @@
+"""Which symbolic sizes do the entries of a planned module take, and can C be told them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.codegen.c_text import quoted
+from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.entry_sizes import bounds_of, name_sizes
+from usmp.objects import Executor
+from usmp.objects.entries import ONLY_ENTRY
+from usmp.objects.size_expression import (
+    Bounds,
+    SizeExpression,
+    extent_range,
+    shape_at,
+    shape_text,
+    sizes_in,
+)
+from usmp.objects.symbolic_size import symbolic_sizes
+
+_INT32 = (-(2**31), 2**31 - 1)
+
+
+def with_sizes(
+    mod: IRModule, entries: Sequence[EntryInterface], executor: Executor
+) -> list[EntryInterface]:
+    """The entries with the sizes that they take.
+
+    Parameters
+    ----------
+    mod
+        the planned module.
+    entries
+        what else is known of them.
+    executor
+        that the code is made for.
+
+    Raises
+    ------
+    ValueError
+        C, or the executor, cannot be told the sizes.
+    """
+    has_only_main = [entry.name for entry in entries] == [ONLY_ENTRY]
+    for entry in entries:
+        _check_sizes(mod[entry.function], _tensor_parameters(entry))
+        if symbolic_sizes(mod[entry.function]):
+            _check_way(entry, executor)
+    named = name_sizes(
+        {
+            "" if has_only_main else entry.name: (
+                [tensor.c_name for tensor in entry.inputs],
+                symbolic_sizes(mod[entry.function]),
+            )
+            for entry in entries
+        }
+    )
+    for entry, sizes in zip(entries, named, strict=True):
+        _check_extents([*entry.inputs, *entry.outputs], bounds_of(sizes))
+    return [replace(entry, sizes=sizes) for entry, sizes in zip(entries, named, strict=True)]
+
+
+def _tensor_parameters(entry: EntryInterface) -> int:
+    """How many parameters of its PrimFunc come before the sizes."""
+    placed = entry.has_workspace_io
+    return sum(t.is_by_rows or not placed for t in (*entry.inputs, *entry.outputs))
+
+
+def _check_way(entry: EntryInterface, executor: Executor) -> None:
+    """Check that tensors come and go in a way that has sizes.
+
+    Raises
+    ------
+    ValueError
+        they do not.
+    """
+    if executor.is_packed:
+        raise ValueError(
+            "the packed interface has fixed shapes only, and the model has symbolic sizes; compile "
+            "it with the interface c, or give its inputs fixed shapes"
+        )
+    for tensor in (*entry.inputs, *entry.outputs):
+        way = "by rows" if tensor.is_by_rows else "as a window of time" if tensor.window else ""
+        if way:
+            raise ValueError(
+                f"{quoted(tensor.info.name)} is given or taken {way}, which models with symbolic "
+                "sizes cannot do; leave that out, or give the inputs fixed shapes"
+            )
+
+
+def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
+    """Check that C can be told the sizes of an entry.
+
+    Parameters
+    ----------
+    main
+        its planned PrimFunc.
+    first
+        the position of the first size among its parameters.
+
+    Raises
+    ------
+    ValueError
+        a size has no upper bound, or another one than 1 to 2**31 - 1; or it is not the parameter
+        that is expected.
+    """
+    for index, size in enumerate(symbolic_sizes(main)):
+        name, low, high = quoted(size.name), int(size.lower_bound), size.upper_bound
+        if high is None:
+            raise ValueError(
+                f"size {name} has no upper bound, so that no memory can be planned for it; give "
+                "it one where the model is imported"
+            )
+        if not 1 <= low <= int(high) <= _INT32[1]:
+            raise ValueError(
+                f"size {name} is {low} to {high}; sizes are 1 to {_INT32[1]}, give it other bounds"
+            )
+        param = main.params[first + index] if first + index < len(main.params) else None
+        dtype = str(getattr(getattr(param, "ty", None), "dtype", ""))
+        if param is None or str(param.name) != str(size.name) or dtype != "int32":
+            raise ValueError(
+                f"parameter {first + index} of the main function must be the int32 {name}, "
+                f"not {'missing' if param is None else f'{dtype} {param.name}'}"
+            )
+
+
+def _check_extents(tensors: Sequence[IOTensor], bounds: Bounds) -> None:
+    """Check that the shapes of tensors can be computed from the sizes, in 32 bits.
+
+    Parameters
+    ----------
+    tensors
+        inputs and outputs of an entry.
+    bounds
+        of its sizes.
+
+    Raises
+    ------
+    ValueError
+        a shape depends on something else, is not its largest at the upper bounds, or may leave 32
+        bits.
+    """
+    largest = {name: high for name, (_, high) in bounds.items()}
+    for tensor in tensors:
+        info, extents = tensor.info, tensor.symbolic_extents
+        name = quoted(info.name)
+        unknown = [n for e in extents for n in sizes_in(e) if n not in bounds]
+        if unknown:
+            raise ValueError(
+                f"the shape {shape_text(extents)} of tensor {name} depends on {quoted(unknown[0])},"
+                f" which is no size of the model: {', '.join(map(quoted, bounds)) or 'it has none'}"
+            )
+        at_most = [int(extent) for extent in info.shape]
+        if extents and shape_at(extents, largest) != at_most:
+            raise ValueError(
+                f"tensor {name} of shape {shape_text(extents)} is {shape_at(extents, largest)} at "
+                f"the largest sizes, not {at_most}"
+            )
+        for extent, most in zip(extents, at_most, strict=False):
+            if extent_range(extent, bounds)[1] > most:
+                raise ValueError(
+                    f"tensor {name} of shape {shape_text(extents)} may be larger than {at_most}, "
+                    "which it is at the largest sizes; only shapes that grow with the sizes can be "
+                    "planned for"
+                )
+        for part in (part for extent in extents for part in _operations(extent)):
+            low, high = extent_range(part, bounds)
+            if low < _INT32[0] or high > _INT32[1]:
+                raise ValueError(
+                    f"the shape {shape_text(extents)} of tensor {name} may leave 32 bits; give its "
+                    "sizes smaller upper bounds"
+                )
+
+
+def _operations(expression: SizeExpression) -> list[SizeExpression]:
+    """The expression, and all operands in it that are computed."""
+    if not isinstance(expression, list):
+        return []
+    return [expression, *(part for side in expression[1:] for part in _operations(side))]

@@ -1,0 +1,109 @@
+"""The symbolic sizes of an archived module, and shapes that depend on them, checked and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from usmp.objects.size_expression import (
+    Bounds,
+    SizeExpression,
+    extent_range,
+    is_size_expression,
+    shape_at,
+    shape_text,
+)
+from usmp.runtime.read_metadata import DamagedMetadata, is_identifier, read_value
+from usmp.support.plain_text import shown
+
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class ArchivedSize:
+    """A size that each run of an entry is told.
+
+    Parameters
+    ----------
+    name
+        of the symbolic variable, as in the model.
+    c_name
+        the member of the C struct of inputs, and in capitals a part of the macros.
+    lower_bound, upper_bound
+        the least and the greatest value.
+    """
+
+    name: str
+    c_name: str
+    lower_bound: int
+    upper_bound: int
+
+
+def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, ArchivedSize]:
+    """Read what metadata.json says of the sizes of an entry; there may be none.
+
+    Raises
+    ------
+    DamagedMetadata
+        something is missing, of the wrong type, or contradicts something else.
+    """
+    if "sizes" not in main:
+        return {}
+    sizes = read_value(main, "sizes", lambda value: isinstance(value, dict), where)
+    return {name: _size(name, size, where) for name, size in sizes.items()}
+
+
+def _size(name: str, size: Any, where: str) -> ArchivedSize:
+    where = f'size "{shown(name)}" of {where}'
+    low = read_value(size, "min", _is_bound, where)
+    high = read_value(size, "max", lambda value: _is_bound(value) and value >= low, where)
+    return ArchivedSize(name, read_value(size, "c_name", is_identifier, where), low, high)
+
+
+def _is_bound(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST
+
+
+def read_extents(
+    tensor: Mapping[str, Any], shape: Sequence[int], bounds: Bounds, where: str
+) -> list[SizeExpression]:
+    """Read the extents of a tensor that depend on sizes; empty if none does.
+
+    Parameters
+    ----------
+    tensor
+        what metadata.json says of it.
+    shape
+        its extents at the upper bounds.
+    bounds
+        of the sizes.
+    where
+        names the tensor in errors.
+
+    Raises
+    ------
+    DamagedMetadata
+        they are no expressions of the sizes, may be larger than `shape` or negative, or the text
+        says something else.
+    """
+    if "symbolic_shape" not in tensor:
+        return []
+
+    def is_shape(value: Any) -> bool:
+        is_computed = isinstance(value, list) and len(value) == len(shape)
+        return is_computed and all(is_size_expression(extent, bounds) for extent in value)
+
+    extents: list[SizeExpression] = read_value(tensor, "symbolic_shape", is_shape, where)
+    largest = {name: high for name, (_, high) in bounds.items()}
+    ranges = [extent_range(extent, bounds) for extent in extents]
+    if shape_at(extents, largest) != shape or [high for _, high in ranges] != shape:
+        raise DamagedMetadata(
+            f"{where} of shape {shown(shape_text(extents))} is not {list(shape)} at most, as it "
+            "says"
+        )
+    text = shape_text(extents)
+    read_value(tensor, "symbolic_shape_text", lambda value: value == text, where)
+    if "by_rows" in tensor:
+        raise DamagedMetadata(f"{where} is given or taken by rows, and depends on sizes")
+    return extents

@@ -1,0 +1,156 @@
+"""The symbolic sizes of a run: they follow from the shapes of its inputs, or are given."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from usmp.objects.size_expression import shape_at, shape_text, solved
+from usmp.support.plain_text import shown
+
+Infos = Mapping[str, Mapping[str, Any]]
+"""What metadata.json says of tensors, or of sizes, by name."""
+
+
+def sizes_of_run(
+    sizes: Infos,
+    inputs: Infos,
+    arrays: Mapping[str, np.ndarray],
+    given: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """A value for each size.
+
+    Parameters
+    ----------
+    sizes
+        C name and bounds of each.
+    inputs
+        the model's inputs.
+    arrays
+        some of them.
+    given
+        sizes that are known.
+
+    Raises
+    ------
+    ValueError
+        a size is unknown, does not follow from the shapes of the arrays, or is out of its range; or
+        an array has another number of axes.
+    """
+    found = known_sizes(sizes, inputs, arrays, given)
+    for name, size in sizes.items():
+        if name not in found:
+            raise ValueError(
+                f'size "{shown(name)}" does not follow from the shapes of the inputs; give it, '
+                f"{size['min']} to {size['max']}, by its name"
+            )
+    return found
+
+
+def known_sizes(
+    sizes: Infos,
+    inputs: Infos,
+    arrays: Mapping[str, np.ndarray],
+    given: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """The sizes that are given, and those that follow from the shapes of arrays; not those that
+    follow from none.
+
+    The parameters are those of `sizes_of_run`.
+
+    Raises
+    ------
+    ValueError
+        as `sizes_of_run` raises it.
+    """
+    known = {str(name): _given_size(sizes, name, value) for name, value in (given or {}).items()}
+    extents = [
+        (extent, actual, f'axis {axis} of input "{shown(name)}"')
+        for name, info in inputs.items()
+        if name in arrays and "symbolic_shape" in info
+        for axis, (extent, actual) in enumerate(_pairs(name, info, arrays[name]))
+    ]
+    # A size makes other extents ones of a single unknown.
+    is_done = not sizes
+    while not is_done:
+        is_done = True
+        for extent, actual, where in extents:
+            found = solved(extent, actual, known)
+            if found is not None:
+                name, value = found
+                known[name] = _checked(sizes, name, value, f", by {where}")
+                is_done = False
+    return known
+
+
+def _pairs(name: str, info: Mapping[str, Any], array: np.ndarray) -> list[tuple[Any, int]]:
+    """The extents of a tensor as expressions, and as they are."""
+    shape = np.shape(array)
+    if len(shape) != len(info["symbolic_shape"]):
+        raise ValueError(
+            f'input "{shown(name)}" is {np.asarray(array).dtype}{list(shape)}; the model takes '
+            f"{described(info)}"
+        )
+    return list(zip(info["symbolic_shape"], shape, strict=True))
+
+
+def _given_size(sizes: Infos, name: str, value: int) -> int:
+    if name not in sizes:
+        all_of_them = ", ".join(map(shown, sizes)) or "none"
+        raise ValueError(f'the model has no size "{shown(name)}"; its sizes: {all_of_them}')
+    if isinstance(value, bool):
+        raise ValueError(f'size "{shown(name)}" is a number, not {value}')
+    return _checked(sizes, name, operator.index(value), "")
+
+
+def _checked(sizes: Infos, name: str, value: int, where: str) -> int:
+    low, high = sizes[name]["min"], sizes[name]["max"]
+    if not low <= value <= high:
+        raise ValueError(f'size "{shown(name)}" is {value}{where}; the model takes {low} to {high}')
+    return value
+
+
+def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """What metadata.json says of tensors, with the shapes of a run.
+
+    Parameters
+    ----------
+    infos
+        of inputs or outputs.
+    sizes
+        a value for each size.
+
+    Raises
+    ------
+    ValueError
+        an extent would be negative.
+    """
+    found = {}
+    for name, info in infos.items():
+        shape = shape_at(info["symbolic_shape"], sizes) if "symbolic_shape" in info else None
+        if shape is not None and min(shape, default=0) < 0:
+            raise ValueError(
+                f'tensor "{shown(name)}" of {described(info)} would be {shape} at '
+                f"{sizes_text(sizes)}; choose other sizes"
+            )
+        found[name] = dict(info) if shape is None else {**info, "shape": shape}
+    return found
+
+
+def largest_sizes(sizes: Infos) -> dict[str, int]:
+    """The upper bound of each size."""
+    return {name: int(size["max"]) for name, size in sizes.items()}
+
+
+def described(info: Mapping[str, Any]) -> str:
+    """Element type and shape of a tensor; of one that depends on sizes, as expressions."""
+    shape = info.get("symbolic_shape")
+    return f"{info['dtype']}{info['shape'] if shape is None else shown(shape_text(shape))}"
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """As "seq=17, n=4"."""
+    return ", ".join(f"{shown(name)}={value}" for name, value in sizes.items())
