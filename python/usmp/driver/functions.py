@@ -33,7 +33,10 @@ _NO_DUMP = "the archive holds the C, and the planned TIR in src/"
 _NO_REMOTE = "models run on this host"
 
 _GONE: dict[str, Mapping[str, str]] = {
-    "load": {"shape_dict": "shapes are those of the file; a symbolic batch is taken as 1"},
+    "load": {
+        "shape_dict": "shapes are those of the file, where a symbolic batch is taken as 1; how "
+        "large other sizes may be says max_sizes"
+    },
     "compile": {
         "tuning_records": _NO_TUNING,
         "cross": _NO_CROSS,
@@ -64,6 +67,7 @@ def load(
     trust: bool = False,
     max_model_bytes: int | None = None,
     max_operators: int | None = None,
+    max_sizes: Mapping[str, int | None] | None = None,
     **unsupported: object,
 ) -> TVMCModel:
     """Read a model file.
@@ -75,7 +79,7 @@ def load(
         module that share what any of them changes.
     model_format
         "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
-    trust, max_model_bytes, max_operators
+    trust, max_model_bytes, max_operators, max_sizes
         as `usmp.import_model` takes them.
 
     Raises
@@ -96,7 +100,7 @@ def load(
 
     limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
     given = {name: limit for name, limit in limits.items() if limit is not None}
-    mod = import_model(path, trust=trust, **given)
+    mod = import_model(path, trust=trust, max_sizes=max_sizes, **given)
     return TVMCModel(mod, name=None if isinstance(path, Mapping) else Path(path).stem)
 
 

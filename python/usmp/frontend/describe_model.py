@@ -224,7 +224,7 @@ def _describe_onnx(content: bytes, folder: Path, limits: Limits) -> ModelDescrip
     from usmp.frontend.onnx.check import read_onnx
     from usmp.frontend.onnx.known_shapes import known_shapes
 
-    model = read_onnx(content, folder, limits)
+    model, _ = read_onnx(content, folder, limits)
     initialized = {tensor.name for tensor in model.graph.initializer}
     shapes = known_shapes(model.graph)
     return ModelDescription(

@@ -8,10 +8,12 @@ from typing import TypeAlias, TypeVar
 
 from tvm.ir import IRModule
 
+from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 from usmp.objects.entries import check_entries, entries_of
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.relax.shared_states import check_initial_values
+from usmp.relax.symbolic_sizes import check_largest_tensors
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 
@@ -25,6 +27,7 @@ def import_model(
     trust: bool = False,
     max_model_bytes: int = MODEL_BYTES,
     max_operators: int = OPERATORS,
+    max_sizes: Mapping[str, int | None] | None = None,
 ) -> IRModule:
     """Read a model file; the ending of its name says the format.
 
@@ -42,30 +45,49 @@ def import_model(
     max_operators
         how many operators there may be once functions, and steps over time, are
         written out.
+    max_sizes
+        how large sizes may be that the shapes of the inputs leave open, by the names that they
+        have in an `.onnx` file, or else as `x_1`, of an input and an axis; None for a size without
+        a limit. The range of a `torch.export.Dim` is the limit of its size unless a smaller one is
+        given. The first extent of an input is a batch of 1 if nothing is given for it.
 
     Returns
     -------
     IRModule
         A module with a Relax `main`, its weights as constants, its outputs named by the attribute
         `output_names`; or, of a `.tflite` file with several signatures and of methods, with a
-        function for each, which the module's attribute `entries` lists.
+        function for each, which the module's attribute `entries` lists. Sizes that stay open are
+        shape variables of these functions, with their bounds in the attributes
+        `tir_var_upper_bound` and `tir_var_lower_bound`.
 
     Raises
     ------
     UnsupportedModelError
         the file is missing, empty, damaged or of an unknown format, or the
         model has an operator that cannot be imported, or may run code and is not trusted, or asks
-        for more than it may; or methods keep a buffer of one name, but another one.
+        for more than it may, or a size without a limit; or methods keep a buffer of one name, but
+        another one.
     ValueError
-        a method has a name that no C function can have.
+        a method has a name that no C function can have; a size is none of the model, or its limit
+        is no positive integer, or not what the model can have.
     """
+    asked = AskedSizes(max_sizes or {}, is_for_one_model=not isinstance(path, Mapping))
     limits = Limits(max_model_bytes, max_operators)
+    mod = import_with_sizes(path, trust=trust, limits=limits, asked=asked)
+    asked.check_all_known()
+    return mod
+
+
+def import_with_sizes(
+    path: str | Path | Mapping[str, str | Path], *, trust: bool, limits: Limits, asked: AskedSizes
+) -> IRModule:
+    """The same; that some model has each size that is asked for the caller checks."""
     if isinstance(path, Mapping):
-        return _import_methods(path, trust, limits)
+        return _import_methods(path, trust, limits, asked)
 
     def reader(importer: Importer) -> Callable[[bytes, Path], IRModule]:
         def read(content: bytes, folder: Path) -> IRModule:
-            mod = importer(content, folder, trust, limits)
+            mod = importer(content, folder, trust, limits, asked)
             _check_entries_of(mod, limits)
             return mod
 
@@ -119,7 +141,9 @@ def read_model_file(
         raise UnsupportedModelError(f"{path}: {error}") from error
 
 
-def _import_methods(paths: Mapping[str, str | Path], trust: bool, limits: Limits) -> IRModule:
+def _import_methods(
+    paths: Mapping[str, str | Path], trust: bool, limits: Limits, asked: AskedSizes
+) -> IRModule:
     """The methods of a PyTorch module, each a file."""
     check_entries(list(paths))
     contents: dict[str, bytes] = {}
@@ -133,7 +157,7 @@ def _import_methods(paths: Mapping[str, str | Path], trust: bool, limits: Limits
     with without_torch_cache():
         from usmp.frontend.pytorch.importer import import_pytorch_methods
 
-        mod = import_pytorch_methods(contents, trust, limits)
+        mod = import_pytorch_methods(contents, trust, limits, asked)
     _check_entries_of(mod, limits)
     return mod
 
@@ -142,26 +166,36 @@ def _check_entries_of(mod: IRModule, limits: Limits) -> None:
     functions = {entry: mod[entry] for entry in entries_of(mod)}
     for function in functions.values():
         check_main(function, limits)
+        check_largest_tensors(function)
     check_initial_values(functions, limits)
 
 
-def _import_tflite(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
+def _import_tflite(
+    content: bytes, folder: Path, trust: bool, limits: Limits, asked: AskedSizes
+) -> IRModule:
     from usmp.frontend.tflite.importer import import_tflite
+
+    # All shapes of these are fixed.
+    asked.read([])
 
     return import_tflite(content, limits)
 
 
-def _import_onnx(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
+def _import_onnx(
+    content: bytes, folder: Path, trust: bool, limits: Limits, asked: AskedSizes
+) -> IRModule:
     from usmp.frontend.onnx.importer import import_onnx
 
-    return import_onnx(content, folder, limits)
+    return import_onnx(content, folder, limits, asked)
 
 
-def _import_pytorch(content: bytes, folder: Path, trust: bool, limits: Limits) -> IRModule:
+def _import_pytorch(
+    content: bytes, folder: Path, trust: bool, limits: Limits, asked: AskedSizes
+) -> IRModule:
     with without_torch_cache():
         from usmp.frontend.pytorch.importer import import_pytorch
 
-        return import_pytorch(content, trust, limits)
+        return import_pytorch(content, trust, limits, asked)
 
 
 def _content_for_pytorch(content: bytes, folder: Path) -> bytes:
@@ -172,8 +206,9 @@ def _content_for_pytorch(content: bytes, folder: Path) -> bytes:
     return content
 
 
-Importer: TypeAlias = Callable[[bytes, Path, bool, Limits], IRModule]
-"""Takes the content and the folder of a file, whether it is trusted, and what it may ask for."""
+Importer: TypeAlias = Callable[[bytes, Path, bool, Limits, AskedSizes], IRModule]
+"""Takes the content and the folder of a file, whether it is trusted, what it may ask for, and the
+largest sizes."""
 
 _IMPORTERS: dict[str, Importer] = {
     ".tflite": _import_tflite,

@@ -13,12 +13,20 @@ from tvm.relax.utils import gen_call_tir_inputs
 
 from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
 from usmp.ops.record import QuantizedOp
+from usmp.support.errors import UnsupportedModelError
 
 _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
 """TVM's OpPatternKind of operators on elements, and of convolutions and matrix products.
 AnnotateTIROpPattern replaces 0, which is more to the point, but no other number that it finds."""
 ELEMENT_WISE_MARK = "usmp.is_element_wise"
 """On a PrimFunc: it is element-wise, though TVM cannot see that; `FuseTables` reads it."""
+
+
+class DynamicShapeError(UnsupportedModelError):
+    """A tensor has a size that only the run knows, and the operator has to know it before.
+
+    What converts the operator puts its name in front.
+    """
 
 
 def call_operator(
@@ -114,6 +122,23 @@ def constant(values: np.ndarray) -> relax.Expr:
 
 
 def shape_of(tensor: relax.Expr | np.ndarray) -> tuple[int, ...]:
-    """The extents of an array, or of a tensor of static shape."""
+    """The extents of an array, or of a tensor of static shape.
+
+    Raises
+    ------
+    DynamicShapeError
+        one depends on a size that only the run knows.
+    """
+    extents = extents_of(tensor)
+    if not all(isinstance(extent, int) for extent in extents):
+        raise DynamicShapeError(
+            f"is supported for fixed shapes only, and here a tensor has the shape "
+            f"[{', '.join(map(str, extents))}]; export the model with fixed input shapes"
+        )
+    return extents
+
+
+def extents_of(tensor: relax.Expr | np.ndarray) -> tuple[Any, ...]:
+    """The same, with expressions for those that depend on sizes which only the run knows."""
     shape = tensor.shape if isinstance(tensor, np.ndarray) else tensor.ty.shape
-    return tuple(int(extent) for extent in shape)
+    return tuple(int(e) if isinstance(e, int | tirx.IntImm) else e for e in shape)

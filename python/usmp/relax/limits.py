@@ -15,7 +15,9 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, Op
 
 from usmp.relax.static_shapes import flatten_types, has_static_shape
+from usmp.relax.symbolic_sizes import LargestSizes
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
 
 MODEL_BYTES = 256 << 20
@@ -143,13 +145,22 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
 def check_main(main: relax.Function, limits: Limits) -> None:
     """Check that an imported model is no larger than it may be.
 
-    What depends on constants alone counts as a constant: it is computed at compile time.
+    What depends on constants alone counts as a constant: it is computed at compile time. Sizes that
+    only the run knows count as the largest that they may be.
 
     Raises
     ------
     LimitError
         it is larger; the message names an operator.
     """
+    sizes = LargestSizes(main)
+    for param in main.params:
+        for largest, dtype in sizes.tensors(param):
+            limits.check_tensor(
+                f'input "{shown(param.name)}", with the largest sizes',
+                largest,
+                tvm.DataType(dtype).itemsize,
+            )
     constants: set[tvm.ir.Expr] = set()
     held_bytes: list[tuple[int, str]] = []
     bindings = nodes_of(main.body, relax.VarBinding)
@@ -158,6 +169,10 @@ def check_main(main: relax.Function, limits: Limits) -> None:
         value, where = binding.value, _described(binding)
         for shape, dtype in _tensors(binding.var):
             limits.check_tensor(f"{where}: a result", shape, tvm.DataType(dtype).itemsize)
+        for largest, dtype in sizes.tensors(binding.var):
+            limits.check_tensor(
+                f"{where}: with the largest sizes, a result", largest, tvm.DataType(dtype).itemsize
+            )
         held = [const for const in nodes_of(value, GenericConst) if const not in constants]
         read = [var for var in nodes_of(value, tvm.ir.Var) if not isinstance(var, tvm.ir.GlobalVar)]
         is_constant = isinstance(value, Call) and isinstance(value.op, Op)

@@ -195,19 +195,33 @@ def bounded_analyzer(sizes: Sequence[tuple[Var, SymbolicSize]]) -> Analyzer:
     return analyzer
 
 
-def largest_shape(
-    shape: Sequence[Expr], analyzer: Analyzer, unbounded: Sequence[Var] = ()
-) -> list[int] | None:
-    """The extents where the sizes are largest, or more; None if one grows without a bound."""
-    if any(v.same_as(u) for extent in shape for v in nodes_of(extent, Var) for u in unbounded):
-        return None
-    return [int(analyzer.const_int_bound(extent).max_value) for extent in shape]
+class LargestSizes:
+    """Shapes where the sizes of a function are largest.
 
+    Parameters
+    ----------
+    main
+        whose attributes have the bounds.
+    """
 
-def unbounded_variables(main: relax.Function) -> list[Var]:
-    """The shape variables without a largest value."""
-    sizes = zip(_variables(main), symbolic_sizes_of(main), strict=True)
-    return [variable for variable, size in sizes if size.upper_bound is None]
+    def __init__(self, main: relax.Function) -> None:
+        sizes = zip(_variables(main), symbolic_sizes_of(main), strict=True)
+        self._unbounded = [variable for variable, size in sizes if size.upper_bound is None]
+        self._analyzer = analyzer_of(main)
+
+    def shape(self, shape: Sequence[Expr]) -> list[int] | None:
+        """The largest extents, or more; None if one grows without a bound."""
+        for variable in (v for extent in shape for v in nodes_of(extent, Var)):
+            if any(variable.same_as(each) for each in self._unbounded):
+                return None
+        return [int(self._analyzer.const_int_bound(extent).max_value) for extent in shape]
+
+    def tensors(self, var: Var) -> list[tuple[list[int], str]]:
+        """The largest shape and the element type of each tensor of symbolic shape that a variable
+        stands for, but for those that grow without a bound."""
+        shapes = [(symbolic_shape(ty), ty) for ty in flatten_types(var.ty)]
+        largest = [(self.shape(shape), ty) for shape, ty in shapes if shape is not None]
+        return [(shape, str(ty.dtype)) for shape, ty in largest if shape is not None]
 
 
 def check_largest_tensors(main: relax.Function) -> None:
@@ -218,23 +232,18 @@ def check_largest_tensors(main: relax.Function) -> None:
     UnsupportedModelError
         one takes more than 2^31 - 1 bytes; the message names it.
     """
-    analyzer, unbounded = analyzer_of(main), unbounded_variables(main)
-    sizes = [s for s in symbolic_sizes_of(main) if s.upper_bound is not None]
+    sizes = LargestSizes(main)
+    bounded = [s for s in symbolic_sizes_of(main) if s.upper_bound is not None]
 
     def check(var: Var) -> None:
-        for ty in flatten_types(var.ty):
-            shape = symbolic_shape(ty)
-            largest = None if shape is None else largest_shape(shape, analyzer, unbounded)
-            if shape is None or largest is None:
-                continue
-            needed = prod(largest) * tvm.DataType(str(ty.dtype)).itemsize
+        for shape, dtype in sizes.tensors(var):
+            needed = prod(shape) * tvm.DataType(dtype).itemsize
             if needed > LARGEST_TENSOR_BYTES:
-                listed = ", ".join(f"{shown(s.name)}={s.upper_bound}" for s in sizes)
+                listed = ", ".join(f"{shown(s.name)}={s.upper_bound}" for s in bounded)
                 raise UnsupportedModelError(
-                    f'tensor "{shown(var.name)}" of shape {shown_shape(shape)} takes {needed} '
-                    f"bytes with the largest sizes, {listed}; a tensor may take "
-                    f"{LARGEST_TENSOR_BYTES}, because the emitted C indexes with 32 bits: give "
-                    "smaller ones"
+                    f'tensor "{shown(var.name)}" of shape {shape} takes {needed} bytes with the '
+                    f"largest sizes, {listed}; a tensor may take {LARGEST_TENSOR_BYTES}, because "
+                    "the emitted C indexes with 32 bits: give smaller ones"
                 )
 
     def on_binding(binding: relax.VarBinding) -> None:

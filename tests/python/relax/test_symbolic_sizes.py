@@ -150,7 +150,8 @@ def test_tensors_that_c_cannot_index():
     mod = model((1, size("seq")), result=squared)
     with_max_sizes(mod, {"seq": 23170})
     message = message_of(mod, {"seq": 23171}, usmp.UnsupportedModelError)
-    assert " of shape [seq, seq] takes 2147580964 bytes with the largest sizes, seq=23171; " in (
-        message
+    assert (
+        " of shape [23171, 23171] takes 2147580964 bytes with the largest sizes, seq=23171; "
+        in (message)
     )
     with_max_sizes(mod, {"seq": None})

@@ -26,9 +26,31 @@ SIZES = (1, 2, 17, 127, 128)
 _WIDTH, _HEADS, _TOKENS, _CHANNELS = 32, 4, 50, 4
 
 
-def _layers() -> nn.Module:
-    layer = nn.TransformerEncoderLayer(_WIDTH, _HEADS, 2 * _WIDTH, dropout=0.0, batch_first=True)
-    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+class Layer(nn.Module):
+    """A layer of a transformer encoder, as `nn.TransformerEncoderLayer` computes it.
+
+    Of that one PyTorch's exporter for ONNX writes the length of the example into the file.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projections = nn.Linear(_WIDTH, 3 * _WIDTH)
+        self.output = nn.Linear(_WIDTH, _WIDTH)
+        self.norms = nn.ModuleList([nn.LayerNorm(_WIDTH), nn.LayerNorm(_WIDTH)])
+        self.feed_forward = nn.Sequential(
+            nn.Linear(_WIDTH, 2 * _WIDTH), nn.ReLU(), nn.Linear(2 * _WIDTH, _WIDTH)
+        )
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        heads = (
+            each.view(batch, length, _HEADS, width // _HEADS).transpose(1, 2)
+            for each in self.projections(x).chunk(3, -1)
+        )
+        attended = nn.functional.scaled_dot_product_attention(*heads)
+        attended = attended.transpose(1, 2).reshape(batch, length, width)
+        x = self.norms[0](x + self.output(attended))
+        return self.norms[1](x + self.feed_forward(x))
 
 
 class Encoder(nn.Module):
@@ -36,7 +58,21 @@ class Encoder(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.layers = _layers()
+        self.layers = nn.Sequential(Layer(), Layer())
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class LibraryEncoder(nn.Module):
+    """A transformer encoder of two layers of PyTorch's own; only its `.pt2` file is dynamic."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(
+            _WIDTH, _HEADS, 2 * _WIDTH, dropout=0.0, batch_first=True
+        )
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
 
     def forward(self, x):
         return self.layers(x)
@@ -49,7 +85,7 @@ class Tokens(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(_TOKENS, _WIDTH)
         self.positions = nn.Parameter(torch.randn(1, LARGEST, _WIDTH))
-        self.layers = _layers()
+        self.layers = nn.Sequential(Layer(), Layer())
         self.classifier = nn.Linear(_WIDTH, 5)
 
     def forward(self, ids):
@@ -81,7 +117,7 @@ class Perceptron(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A GRU over the steps of its input, which no compiler can unroll if their number is dynamic."""
+    """A GRU over the steps of its input, which cannot be unrolled if their number is dynamic."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,4 +227,5 @@ MODELS = {
 }
 """That can be imported."""
 
+LIBRARY_ENCODER = DynamicModel(LibraryEncoder, "x", (1, None, _WIDTH), "seq")
 RECURRENT = DynamicModel(Recurrent, "x", (1, None, _CHANNELS), "seq")

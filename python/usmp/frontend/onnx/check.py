@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError, Message
 from onnx import TensorProto, numpy_helper
 
+from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, found_sizes, resolved_sizes
 from usmp.frontend.onnx.error_message import message_of
 from usmp.frontend.onnx.external_data import load_external_data
 from usmp.frontend.onnx.functions import check_function_calls
@@ -17,21 +18,28 @@ from usmp.frontend.onnx.nodes import all_nodes
 from usmp.frontend.onnx.opsets import opset_version
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.unique_names import UniqueNames
 
 _UNKNOWN_DOMAIN = "usmp.unregistered"
 """Stands for the domain of operators that the checker does not know, so that it skips them."""
 
 
-def read_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> onnx.ModelProto:
-    """The model in `content`, with the data that it keeps in other files of `folder`.
+def read_onnx(
+    content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS, asked: AskedSizes | None = None
+) -> tuple[onnx.ModelProto, list[DynamicSize]]:
+    """The model in `content`, with the data that it keeps in other files of `folder`, and the sizes
+    that it leaves open.
 
-    It passes the ONNX checker, and its inputs are tensors of fixed shapes: a symbolic first extent
-    is taken as a batch of 1. Its functions end, and make no more operators than it may have.
+    It passes the ONNX checker, and the extents of its inputs are numbers, or symbols of the sizes:
+    a first extent for which no bound is asked is taken as a batch of 1. Its functions end, and make
+    no more operators than it may have.
 
     Raises
     ------
     UnsupportedModelError
         something of this cannot be had; the message says what.
+    ValueError
+        a size that is asked for is none of the model.
     """
     try:
         model = onnx.ModelProto.FromString(content)
@@ -43,15 +51,25 @@ def read_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> 
     _check_text(model)
     load_external_data(model, folder, limits)
     check_function_calls(model, limits)
-    _fix_input_shapes(model.graph)
+    sizes = _resolve_input_shapes(model.graph, asked or AskedSizes())
     _check(model)
-    return model
+    return model, sizes
 
 
 def model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     """The inputs that have no initializer, in order."""
     initialized = {tensor.name for tensor in graph.initializer}
     return [value for value in graph.input if value.name not in initialized]
+
+
+def input_shapes(graph: onnx.GraphProto, variables: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The shapes of the inputs whose sizes have variables, by the names of the symbols."""
+    shapes = {value.name: _extents(value) for value in model_inputs(graph)}
+    return {
+        name: [variables[extent] if isinstance(extent, str) else extent for extent in shape]
+        for name, shape in shapes.items()
+        if any(isinstance(extent, str) for extent in shape)
+    }
 
 
 def _check_text(message: Message) -> None:
@@ -103,30 +121,49 @@ def _check(model: onnx.ModelProto) -> None:
         raise UnsupportedModelError("the model has no outputs")
 
 
-def _fix_input_shapes(graph: onnx.GraphProto) -> None:
-    """Take 1 for the symbol that stands for the batch, wherever it stands."""
+def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[DynamicSize]:
+    """Take 1 for the symbol that stands for the batch, wherever it stands, and name the others as
+    their shape variables."""
     inputs = model_inputs(graph)
     for value in inputs:
         _check_is_tensor(value, "input")
         _check_has_shape(value)
     for value in graph.output:
         _check_is_tensor(value, "output")
-    leading = (value.type.tensor_type.shape.dim[:1] for value in inputs)
-    batch = {dim.dim_param for dims in leading for dim in dims if not _is_fixed(dim)}
+    _name_extents(inputs)
+    sizes = resolved_sizes(found_sizes({v.name: _extents(v) for v in inputs}), asked)
+    by_name = {size.name: size for size in sizes}
     values: Iterable[Any] = (*graph.input, *graph.output, *graph.value_info)
     for value in values:
         for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param and dim.dim_param in batch:
+            size = by_name.get(dim.dim_param)
+            if size is None:
+                continue
+            if size.is_one:
                 dim.dim_value = 1
-    for value in inputs:
-        dims = value.type.tensor_type.shape.dim
-        if dims and not _is_fixed(dims[0]):
-            dims[0].dim_value = 1
-        if not all(map(_is_fixed, dims)):
-            raise UnsupportedModelError(
-                f'input "{value.name}" has a dynamic shape, {_shown(dims)}; memory is planned at '
-                "compile time: export the model with fixed input shapes"
-            )
+            else:
+                dim.dim_param = size.symbol
+    return sizes
+
+
+def _name_extents(inputs: Sequence[onnx.ValueInfoProto]) -> None:
+    """Name the extents that have neither a number nor a name, as the input and the axis."""
+    dims = [
+        (value, axis, dim)
+        for value in inputs
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+        if not _is_fixed(dim)
+    ]
+    names = UniqueNames(dim.dim_param for _, _, dim in dims)
+    for value, axis, dim in dims:
+        if not dim.dim_param:
+            dim.dim_param = names.unique(f"{value.name}_{axis}")
+
+
+def _extents(value: onnx.ValueInfoProto) -> list[str | int]:
+    """Numbers, and names of sizes."""
+    dims = value.type.tensor_type.shape.dim
+    return [dim.dim_value if _is_fixed(dim) else dim.dim_param for dim in dims]
 
 
 def _check_is_tensor(value: onnx.ValueInfoProto, what: str) -> None:
@@ -149,8 +186,3 @@ def _check_has_shape(value: onnx.ValueInfoProto) -> None:
 def _is_fixed(dim: Any) -> bool:
     """Whether the extent is a number; exporters write 0 and -1 for unknown ones too."""
     return bool(dim.dim_value > 0)
-
-
-def _shown(dims: Iterable[Any]) -> str:
-    extents = (str(d.dim_value) if d.dim_value else d.dim_param or "?" for d in dims)
-    return f"[{', '.join(extents)}]"

@@ -6,6 +6,7 @@ takes only as constants.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -16,8 +17,11 @@ from onnx.reference import ReferenceEvaluator
 from usmp.frontend.onnx.asked_sizes import asked_size
 from usmp.frontend.onnx.known_shapes import known_shapes
 
-_MOST_ELEMENTS = 1024
+MOST_ELEMENTS = 1024
 """More is no shape but a weight, which TVM folds itself."""
+
+_OF_SHAPES = ("Shape", "Size")
+"""Their inputs matter only by their shapes, however large they are."""
 
 _FOLDED = frozenset(
     """Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat Constant ConstantOfShape CumSum Div
@@ -59,7 +63,7 @@ def _fold(model: onnx.ModelProto) -> bool:
     known = {
         tensor.name: numpy_helper.to_array(tensor)
         for tensor in graph.initializer
-        if prod(tensor.dims) <= _MOST_ELEMENTS
+        if prod(tensor.dims) <= MOST_ELEMENTS
     }
     kept = []
     for node in graph.node:
@@ -84,35 +88,50 @@ def _evaluate(
     shapes: dict[str, list[int]],
 ) -> list[np.ndarray] | None:
     """The outputs of a node, if they are constant and small."""
-    if node.op_type not in _FOLDED or not all(node.output):
-        return None
-    if any(a.HasField("g") or a.graphs for a in node.attribute):
+    if not is_evaluated(node):
         return None
     inputs = {name: known[name] for name in node.input if name in known}
-    asked, _ = asked_size(node.op_type, [inputs.get(name) for name in node.input])
-    if prod(asked) > _MOST_ELEMENTS:
-        return None
-    if node.op_type in ("Shape", "Size") and node.input[0] in shapes:
-        # Their input matters only by its shape.
+    if node.op_type in _OF_SHAPES and node.input[0] in shapes:
         inputs = {node.input[0]: np.broadcast_to(np.float32(0), shapes[node.input[0]])}
     if any(name and name not in inputs for name in node.input):
         return None
     if node.op_type != "NonZero" and not all(_is_small(shapes.get(n)) for n in node.output):
         return None
+    return evaluated(node, model.opset_import, inputs)
+
+
+def is_evaluated(node: onnx.NodeProto) -> bool:
+    """Whether it is an operator that shapes and indices are computed with."""
+    if node.op_type not in _FOLDED or not all(node.output):
+        return False
+    return not any(a.HasField("g") or a.graphs for a in node.attribute)
+
+
+def evaluated(
+    node: onnx.NodeProto,
+    opsets: Sequence[onnx.OperatorSetIdProto],
+    inputs: Mapping[str, np.ndarray],
+) -> list[np.ndarray] | None:
+    """What ONNX's own evaluator computes, if it knows the operator and the results are small."""
+    asked, _ = asked_size(node.op_type, [inputs.get(name) for name in node.input])
+    if node.op_type not in _OF_SHAPES and prod(asked) > MOST_ELEMENTS:
+        return None
     try:
-        evaluator = ReferenceEvaluator(_one_node_model(model, node))
-        values = [np.asarray(value) for value in evaluator.run(None, inputs)]
+        evaluator = ReferenceEvaluator(_one_node_model(opsets, node))
+        values = [np.asarray(value) for value in evaluator.run(None, dict(inputs))]
     except Exception:
         # The reference evaluator does not know every operator; then the node stays.
         return None
-    return values if all(value.size <= _MOST_ELEMENTS for value in values) else None
+    return values if all(value.size <= MOST_ELEMENTS for value in values) else None
 
 
 def _is_small(shape: list[int] | None) -> bool:
-    return shape is not None and prod(shape) <= _MOST_ELEMENTS
+    return shape is not None and prod(shape) <= MOST_ELEMENTS
 
 
-def _one_node_model(model: onnx.ModelProto, node: onnx.NodeProto) -> onnx.ModelProto:
+def _one_node_model(
+    opsets: Sequence[onnx.OperatorSetIdProto], node: onnx.NodeProto
+) -> onnx.ModelProto:
     unknown = onnx.TypeProto()
     names = dict.fromkeys(name for name in node.input if name)
     graph = onnx.helper.make_graph(
@@ -121,7 +140,7 @@ def _one_node_model(model: onnx.ModelProto, node: onnx.NodeProto) -> onnx.ModelP
         [onnx.helper.make_value_info(name, unknown) for name in names],
         [onnx.helper.make_value_info(name, unknown) for name in node.output],
     )
-    return onnx.helper.make_model(graph, opset_imports=model.opset_import)
+    return onnx.helper.make_model(graph, opset_imports=list(opsets))
 
 
 def _drop_unused(graph: onnx.GraphProto) -> None:

@@ -5,48 +5,69 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import onnx
 from onnx import inliner
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir import Expr, IRModule
 from tvm.relax.frontend.onnx import onnx_frontend
 
-from usmp.frontend.onnx.check import read_onnx
+from usmp.frontend.dynamic_sizes import AskedSizes
+from usmp.frontend.onnx.check import input_shapes, read_onnx
 from usmp.frontend.onnx.compared import why_refused
 from usmp.frontend.onnx.convert import convert_operator
+from usmp.frontend.onnx.dynamic import convert_dynamic
 from usmp.frontend.onnx.fold import fold_shape_arithmetic
 from usmp.frontend.onnx.imported_types import TensorTypes
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
 from usmp.frontend.onnx.normalize import normalize_onnx
 from usmp.frontend.onnx.opsets import opset_version, to_compared_opset
+from usmp.frontend.onnx.shape_values import ShapeValues
 from usmp.frontend.onnx.sizes import check_onnx_sizes, computed_size, parts_made
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.ops.emit import DynamicShapeError
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.static_shapes import flatten_types, has_static_shape
+from usmp.relax.symbolic_sizes import bounded_analyzer, with_bounds
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 
 
-def import_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -> IRModule:
+def import_onnx(
+    content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS, asked: AskedSizes | None = None
+) -> IRModule:
     """Import an `.onnx` file; values that it keeps in other files are looked for in `folder`.
+
+    Parameters
+    ----------
+    asked
+        the largest values of the sizes that the file leaves open.
 
     Raises
     ------
     UnsupportedModelError
-        the content is damaged or not ONNX, an input has a dynamic shape, an
+        the content is damaged or not ONNX, an input has a dynamic shape without bounds, an
         operator cannot be imported, or the model asks for more than it may.
+    ValueError
+        a size that is asked for is none of the model.
     """
-    model = to_compared_opset(read_onnx(content, folder, limits))
+    read, found = read_onnx(content, folder, limits, asked)
+    sizes = [size.bounded for size in found if not size.is_one]
+    model = to_compared_opset(read)
     if model.functions:
         model = inliner.inline_local_functions(model)
     model = fold_shape_arithmetic(model)
     normalize_onnx(model)
     check_onnx_sizes(model.graph, limits)
-    importer = _Importer({}, {}, sanitize=False)
+    variables = {str(size.name): tirx.Var(str(size.name), "int64") for size in sizes}
+    importer = _Importer(input_shapes(model.graph, variables), {}, sanitize=False)
     importer.bb = LimitedBuilder(limits)
+    if sizes:
+        bounds = [(variables[str(size.name)], size) for size in sizes]
+        importer.sizes = ShapeValues(bounded_analyzer(bounds), model.opset_import)
     try:
         # TVM prints what it was at when it fails; the error says it too.
         with contextlib.redirect_stdout(io.StringIO()):
@@ -61,7 +82,7 @@ def import_onnx(content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS) -
         raise UnsupportedModelError(
             f"TVM's ONNX importer failed{where}: {one_line(error)}"
         ) from error
-    main = mod["main"]
+    main = with_bounds(mod["main"], sizes)
     _check_outputs_have_elements(main, model.graph)
     names = [output.name for output in model.graph.output]
     mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
@@ -74,6 +95,8 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     node: onnx.NodeProto | None = None
     types: TensorTypes
     bb: LimitedBuilder
+    sizes: ShapeValues | None = None
+    """What is computed of shapes, if some depend on sizes."""
 
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
         self.types = TensorTypes(graph)
@@ -86,12 +109,18 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         if isinstance(value_proto, onnx.NodeProto):
             self.node = value_proto
         name: str = super()._parse_value_proto(value_proto)
+        if isinstance(value_proto, onnx.ValueInfoProto) and self.sizes is not None:
+            self._nodes[name] = self.sizes.as_tensor(self.bb, name, self._nodes[name])
         return name
 
     def _convert_operator(
         self, op_name: str, inputs: Sequence[Expr | None], attrs: Mapping[str, Any], opset: int
     ) -> Expr:
         assert self.node is not None
+        if self.sizes is not None:
+            of_shapes = self.sizes.computed(self.node, inputs, attrs)
+            if of_shapes is not None:
+                return of_shapes
         limits = self.bb.limits
         limits.check_operators(
             "it cuts its input into", parts_made(op_name, inputs, attrs), "parts"
@@ -99,7 +128,14 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         limits.check_tensor("its result", *computed_size(op_name, inputs, attrs))
         node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output))
         try:
-            expr = convert_operator(_qualified(self.node), node)
+            expr = None
+            if self.sizes is not None:
+                expr = convert_dynamic(_qualified(self.node), node, self.sizes, self.node.input)
+            if expr is None:
+                if self.sizes is not None:
+                    tensors = self.sizes.as_tensors(self.bb, self.node.input, inputs)
+                    node = replace(node, inputs=tensors)
+                expr = convert_operator(_qualified(self.node), node)
             if expr is None or isinstance(expr, OnnxNode):
                 node = expr or node
                 given = onnx_frontend.onnx_input(node.inputs)
@@ -109,6 +145,8 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         except NotSupported as error:
             described = _described(self.node)
             raise UnsupportedModelError(f"{described} is not supported: {error}") from error
+        except DynamicShapeError as error:
+            raise UnsupportedModelError(f"{_described(self.node)} {error}") from error
         return expr
 
 

@@ -10,7 +10,9 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
+from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.pytorch.converters import described
+from usmp.frontend.pytorch.program_sizes import program_sizes
 from usmp.frontend.pytorch.read_program import Program, quiet, read_program
 from usmp.frontend.pytorch.states import (
     KeptTensor,
@@ -24,30 +26,45 @@ from usmp.objects.attributes import ENTRIES_ATTR, OUTPUT_NAMES_ATTR, STATES_ATTR
 from usmp.objects.entries import ONLY_ENTRY
 from usmp.objects.state_info import StateInfo
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
+from usmp.relax.symbolic_sizes import with_bounds
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 
 
 def import_pytorch(
-    content: bytes, trust: bool = False, limits: Limits = DEFAULT_LIMITS
+    content: bytes,
+    trust: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    asked: AskedSizes | None = None,
 ) -> IRModule:
     """Import a `.pt2` file; `output_names` says what its outputs are called, and `states` which
     buffers of the PyTorch module it changes.
 
     With `trust`, whatever code is in the file may run; without, see `checked_archive`.
 
+    Parameters
+    ----------
+    asked
+        the largest values of the sizes that the program leaves open.
+
     Raises
     ------
     UnsupportedModelError
         the content is damaged or no exported program, or has something that may
-        run code and is not trusted, an input has a dynamic shape beyond the batch, an operator
-        cannot be imported, or the model asks for more than it may.
+        run code and is not trusted, an input has a dynamic shape beyond the batch and without
+        bounds, an operator cannot be imported, or the model asks for more than it may.
+    ValueError
+        a size that is asked for is none of the program, or contradicts its range.
     """
-    return _imported({ONLY_ENTRY: read_program(content, trust, limits)}, limits)
+    programs = {ONLY_ENTRY: read_program(content, trust, limits)}
+    return _imported(programs, limits, asked or AskedSizes())
 
 
 def import_pytorch_methods(
-    contents: Mapping[str, bytes], trust: bool = False, limits: Limits = DEFAULT_LIMITS
+    contents: Mapping[str, bytes],
+    trust: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    asked: AskedSizes | None = None,
 ) -> IRModule:
     """Import `.pt2` files that are methods of one PyTorch module, each exported by itself.
 
@@ -58,6 +75,8 @@ def import_pytorch_methods(
     ----------
     contents
         of the files, by the names of the methods.
+    asked
+        the largest values of the sizes that the methods leave open.
 
     Returns
     -------
@@ -76,7 +95,8 @@ def import_pytorch_methods(
     for method, content in contents.items():
         with _errors_of(method):
             programs[method] = read_program(content, trust, limits)
-    return _imported(programs, limits).with_attr(ENTRIES_ATTR, list(programs))
+    asked = asked or AskedSizes(is_for_one_model=False)
+    return _imported(programs, limits, asked).with_attr(ENTRIES_ATTR, list(programs))
 
 
 class _Builder(LimitedBuilder):
@@ -93,7 +113,7 @@ class _Builder(LimitedBuilder):
         return super().add_func(func, f"{func_name}_operator" if is_taken else func_name)
 
 
-def _imported(programs: Mapping[str, Program], limits: Limits) -> IRModule:
+def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes) -> IRModule:
     """A module with a Relax function for each program."""
     exported = {method: program.exported for method, program in programs.items()}
     changed = {target: None for each in exported.values() for target in changed_tensors(each)}
@@ -105,9 +125,11 @@ def _imported(programs: Mapping[str, Program], limits: Limits) -> IRModule:
     names = state_names(exported.values(), changed)
     builder = _Builder(limits, list(programs))
     constants = {}
+    sizes = {}
     for method, program in programs.items():
         with _errors_of(method, len(programs) > 1):
-            translator = Translator(builder, program.exported, kept[method], names)
+            sizes[method] = program_sizes(program.exported, asked)
+            translator = Translator(builder, program.exported, kept[method], names, sizes[method])
             constants[method] = _translated(translator, method)
     mod = builder.get()
     if changed:
@@ -122,7 +144,8 @@ def _imported(programs: Mapping[str, Program], limits: Limits) -> IRModule:
         if not kept[method]:
             del attributes[STATES_ATTR]
         variable = mod.get_global_var(method)
-        mod.update_func(variable, mod[method].with_attrs(attributes))
+        function = mod[method].with_attrs(attributes)
+        mod.update_func(variable, with_bounds(function, sizes[method].bounded))
     return mod
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import tvm
 from torch.export.graph_signature import InputKind, OutputKind
-from tvm import relax, tirx
+from tvm import relax
 from tvm.ir import Call, Expr, GenericConst
 from tvm.relax.frontend.torch import exported_program_translator
 
@@ -18,11 +18,14 @@ from usmp.frontend.pytorch.converters import CONVERTERS, Missing, Operator, desc
 from usmp.frontend.pytorch.converters.operator import dtype_of, name_of
 from usmp.frontend.pytorch.converters.scatters import index_put_within
 from usmp.frontend.pytorch.nested_writes import nested_writes
+from usmp.frontend.pytorch.program_sizes import ProgramSizes
 from usmp.frontend.pytorch.quantizers import quantizer_converters
 from usmp.frontend.pytorch.states import KeptTensor, held_tensors
-from usmp.ops.emit import constant, shape_of
+from usmp.frontend.size_arithmetic import SizeArithmetic, SizesError
+from usmp.ops.emit import DynamicShapeError, constant, extents_of
 from usmp.ops.overwrite import filled
 from usmp.relax.limits import LimitedBuilder
+from usmp.relax.symbolic_sizes import bounded_analyzer, shown_shape
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -40,6 +43,8 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         if it changes them; all others become constants.
     names
         of these parameters, by the fully qualified names of the tensors.
+    sizes
+        what becomes of the sizes that the program leaves open.
     """
 
     node: Any = None
@@ -50,11 +55,15 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         program: Any,
         kept: Sequence[KeptTensor],
         names: Mapping[str, str],
+        sizes: ProgramSizes,
     ) -> None:
         super().__init__()
         self.block_builder = builder
         self._program = program
         self._kept = kept
+        self._sizes = sizes
+        pairs = zip(sizes.variables, sizes.bounded, strict=True)
+        self._arithmetic = SizeArithmetic(bounded_analyzer(list(pairs)))
         self.states = {
             tensor.node: relax.Var(names[tensor.target], _type_of(tensor.value)) for tensor in kept
         }
@@ -136,7 +145,12 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
     def create_input_vars(self, exported_program: Any) -> Any:
         """The parameters for what the program holds, and those for its inputs."""
         parameters, inputs, constraints = super().create_input_vars(exported_program)
-        return parameters, _with_batch_of_one(inputs), constraints
+        shapes = self._sizes.shapes
+        own = {
+            name: relax.Var(name, relax.TensorType(shapes[name], var.ty.dtype))
+            for name, var in inputs.items()
+        }
+        return parameters, own, constraints
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
         for node in nodes:
@@ -190,7 +204,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
     def _value(self, node: Any) -> Any:
         if node.target is torch.ops.aten.sym_size.int:
             source, axis = node.args
-            return shape_of(self._argument(source))[axis]
+            return extents_of(self._argument(source))[axis]
         return known_value(node, self._values)
 
     def _converted(self, node: Any) -> Any:
@@ -201,7 +215,13 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
                 "write it with other operators"
             )
         states = frozenset(self.states.values())
-        result = CONVERTERS[name](Operator(node, self.block_builder, self._argument, states))
+        given = Operator(node, self.block_builder, self._argument, states, self._arithmetic)
+        try:
+            result = CONVERTERS[name](given)
+        except SizesError as error:
+            raise given.refusal(f"is not supported: {error}") from error
+        except DynamicShapeError as error:
+            raise given.refusal(str(error)) from error
         if isinstance(result, Expr):
             return self._checked(node, result, node.meta["val"])
         return [
@@ -212,14 +232,23 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
     def _checked(self, node: Any, result: Expr, expected: torch.Tensor) -> Expr:
         """The result, bound to a variable, if it has the type and shape that PyTorch gives it."""
         bound = result if isinstance(result, tvm.ir.Var) else self.block_builder.emit(result)
-        shape = [extent if isinstance(extent, int) else None for extent in expected.shape]
-        own = [None if e is None else o for o, e in zip(shape_of(bound), shape, strict=False)]
-        if dtype_of(bound) != name_of(expected.dtype) or own != shape:
+        own, wanted = extents_of(bound), list(expected.shape)
+        if dtype_of(bound) != name_of(expected.dtype) or not self._is_shape(own, wanted):
             raise UnsupportedModelError(
                 f"{described(node)} is not supported: it becomes {dtype_of(bound)} "
-                f"{list(shape_of(bound))}; in PyTorch it is {name_of(expected.dtype)} {shape}"
+                f"{shown_shape(own)}; in PyTorch it is {name_of(expected.dtype)} "
+                f"{shown_shape(wanted)}"
             )
         return bound
+
+    def _is_shape(self, own: Sequence[Any], wanted: Sequence[Any]) -> bool:
+        """Whether extents are those of PyTorch, as far as these are numbers; the numbers of others
+        follow from the extents of what the operator reads."""
+        return len(own) == len(wanted) and all(
+            extent == each
+            for extent, each in zip(own, wanted, strict=True)
+            if isinstance(extent, int) and isinstance(each, int)
+        )
 
     def _argument(self, argument: Any) -> Any:
         """What a node's argument is here."""
@@ -245,26 +274,3 @@ def _constant(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_constant(each) for each in value]
     return value
-
-
-def _with_batch_of_one(inputs: Mapping[str, relax.Var]) -> dict[str, relax.Var]:
-    """The inputs, with 1 for the symbols that are the first extent of one."""
-    leading = [var.ty.shape[0] for var in inputs.values() if len(var.ty.shape)]
-    batch = [extent for extent in leading if isinstance(extent, tirx.Var)]
-    return {
-        name: relax.Var(name, relax.TensorType(_extents(name, var, batch), var.ty.dtype))
-        for name, var in inputs.items()
-    }
-
-
-def _extents(name: str, var: relax.Var, batch: Sequence[tirx.Var]) -> list[int]:
-    extents = [
-        1 if any(extent.same_as(symbol) for symbol in batch) else extent for extent in var.ty.shape
-    ]
-    if not all(isinstance(extent, int | tirx.IntImm) for extent in extents):
-        shape = ", ".join(str(getattr(extent, "value", extent)) for extent in extents)
-        raise UnsupportedModelError(
-            f'input "{name}" has a dynamic shape, [{shape}]; memory is planned at compile time: '
-            "export the model with fixed input shapes"
-        )
-    return [int(extent) for extent in extents]

@@ -124,14 +124,22 @@ def test_the_symbol_of_the_batch_is_one_everywhere():
 
 
 @pytest.mark.parametrize(
-    ("shape", "shown"),
-    [((1, "width"), "[1, width]"), (("N", None, 3), "[1, ?, 3]"), ((1, -1), "[1, -1]")],
+    ("shape", "shown", "names"),
+    [
+        ((1, "width"), "[1, width]", ["width"]),
+        (("N", None, 3), "[N, x_1, 3]", ["x_1"]),
+        ((1, -1), "[1, x_1]", ["x_1"]),
+        (("N", "x_1", None), "[N, x_1, x_2]", ["x_1", "x_2"]),
+    ],
     ids=str,
 )
-def test_other_symbolic_extents_are_refused(shape, shown):
+def test_other_symbolic_extents_need_bounds(shape, shown, names):
+    flags = " ".join(f"--max {name}=N" for name in names)
+    entries = ", ".join(f'"{name}": N' for name in names)
     assert message_of(small_model(shape=shape)) == (
         f'input "x" has a dynamic shape, {shown}; memory is planned at compile time: '
-        "export the model with fixed input shapes"
+        "export the model with fixed input shapes, or say how large its sizes may be, with "
+        f"{flags} (in Python max_sizes={{{entries}}}), N being none (None) where there is no limit"
     )
 
 

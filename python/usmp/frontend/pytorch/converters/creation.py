@@ -10,17 +10,19 @@ from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.pytorch.converters.operator import Operator, constant, converts
-from usmp.ops.emit import shape_of
+from usmp.frontend.size_arithmetic import int64
+from usmp.ops.emit import extents_of
 
 
 @converts("full_like.default")
 def _full_like(operator: Operator) -> Expr:
     value = constant(operator["fill_value"], operator.dtype)
-    return relax.op.full(shape_of(operator["self"]), value, operator.dtype)
+    shape = [int64(extent) for extent in extents_of(operator["self"])]
+    return relax.op.full(shape, value, operator.dtype)
 
 
 @converts("empty.memory_format", "empty_permuted.default")
 def _empty(operator: Operator) -> Expr:
     """Zeros: what stands in such a tensor is not defined."""
-    shape = [int(extent) for extent in operator["size"]]
+    shape = [int64(extent) for extent in operator["size"]]
     return relax.op.full(shape, constant(0, operator.dtype), operator.dtype)

@@ -17,7 +17,8 @@ from usmp.frontend.pytorch.converters.operator import (
     dtype_of,
     is_float,
 )
-from usmp.ops.emit import call_operator, shape_of
+from usmp.frontend.size_arithmetic import int64
+from usmp.ops.emit import call_operator, extents_of
 
 Function = Callable[[Expr], Expr]
 
@@ -140,7 +141,8 @@ def is_nan(data: Expr) -> Expr:
     everything for equal to itself."""
     if is_float(dtype_of(data)):
         return relax.op.isnan(data)
-    return relax.op.full(shape_of(data), constant(False, "bool"), "bool")
+    shape = [int64(extent) for extent in extents_of(data)]
+    return relax.op.full(shape, constant(False, "bool"), "bool")
 
 
 @converts("isnan.default")

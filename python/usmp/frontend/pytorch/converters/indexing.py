@@ -15,7 +15,7 @@ from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.pytorch.converters.operator import Operator, converts, dtype_of, rank_of
-from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.emit import call_operator, extents_of, shape_of
 from usmp.relax.transform.normalize_take_indices import count_from_start
 
 
@@ -36,9 +36,14 @@ def _index_select(operator: Operator) -> Expr:
 
 def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
     """The slices of `data` at indices along an axis; negative ones count from the end."""
-    extent = shape_of(data)[axis]
+    extent = extents_of(data)[axis]
+    if not isinstance(extent, int):
+        raise operator.refusal(
+            f"is not supported: it takes positions along an axis of {extent} elements, a size that "
+            "only the run knows"
+        )
     if isinstance(indices, GenericConst):
-        counted = count_from_start(indices.value.numpy(), shape_of(data), axis)
+        counted = count_from_start(indices.value.numpy(), [extent], 0)
         return relax.op.take(data, relax.const(counted), axis, mode="fast")
     zero, last = (relax.const(v, dtype_of(indices)) for v in (0, extent))
     counted = relax.op.where(relax.op.less(indices, zero), relax.op.add(indices, last), indices)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from tvm.ir import Expr
 
 _RANDOM = torch.Tag.nondeterministic_seeded
 _LARGEST_BYTES = 1 << 24
@@ -28,6 +29,9 @@ def known_value(node: Any, values: Mapping[Any, Any]) -> Any:
         return None
     if any(each not in values for each in node.all_input_nodes) or _is_large(node, values):
         return None
+    if not is_of_numbers and any(isinstance(values[each], Expr) for each in node.all_input_nodes):
+        # It depends on a size that only the run knows.
+        return None
     args, kwargs = torch.fx.map_arg((node.args, dict(node.kwargs)), values.__getitem__)
     with torch.no_grad():
         return target(*args, **kwargs)
@@ -44,7 +48,7 @@ def _is_large(node: Any, values: Mapping[Any, Any]) -> bool:
     result = node.meta.get("val")
     if not isinstance(result, torch.Tensor):
         return False
-    # An extent that is not known before stands for a batch, of one.
+    # An extent that is not known before stands for a batch, of one, or depends on a size.
     extents = (extent if isinstance(extent, int) else 1 for extent in result.shape)
     sources = (values[each] for each in node.all_input_nodes)
     given = sum(s.nbytes for s in sources if isinstance(s, torch.Tensor))

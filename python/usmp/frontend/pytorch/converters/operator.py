@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from tvm import relax
 from tvm.ir import Expr
+from tvm.sym import Analyzer
 
-from usmp.ops.emit import shape_of
+from usmp.frontend.size_arithmetic import SizeArithmetic
+from usmp.ops.emit import extents_of
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -30,12 +32,15 @@ class Operator:
         what an argument is here: a Relax tensor in the place of a node.
     states
         the parameters of the function that are kept between runs.
+    arithmetic
+        on the sizes that only the run knows.
     """
 
     node: Any
     builder: relax.BlockBuilder
     argument: Callable[[Any], Any]
     states: Collection[relax.Var] = ()
+    arithmetic: SizeArithmetic = field(default_factory=lambda: SizeArithmetic(Analyzer()))
 
     @cached_property
     def _given(self) -> dict[str, Any]:
@@ -136,7 +141,7 @@ def dtype_of(tensor: Expr) -> str:
 
 def rank_of(tensor: Expr) -> int:
     """How many axes a tensor has."""
-    return len(shape_of(tensor))
+    return len(extents_of(tensor))
 
 
 def of_axes(values: Sequence[int] | int, rank: int) -> list[int]:

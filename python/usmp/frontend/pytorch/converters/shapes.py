@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, dtype_of, rank_of
-from usmp.ops.emit import shape_of
+from usmp.frontend.size_arithmetic import int64, is_number, number, strided_slice
+from usmp.ops.emit import extents_of, shape_of
 from usmp.ops.overwrite import overwritten_slice
 
 
@@ -24,14 +28,15 @@ def _to_copy(operator: Operator) -> Expr:
 def _copy(operator: Operator) -> Expr:
     """`src` in the type and shape of `self`."""
     source = operator.emit(cast(operator["src"], operator.dtype))
-    shape = shape_of(operator["self"])
-    return source if shape_of(source) == shape else relax.op.broadcast_to(source, shape)
+    return _broadcast(operator, source, extents_of(operator["self"]))
 
 
 @converts("view.default")
 def _view(operator: Operator) -> Expr:
-    data, shape = operator["self"], [int(extent) for extent in operator["size"]]
-    return data if list(shape_of(data)) == shape else relax.op.reshape(data, shape)
+    data = operator["self"]
+    own = extents_of(data)
+    shape = operator.arithmetic.reshaped(own, [number(extent) for extent in operator["size"]])
+    return data if _is_shape(operator, own, shape) else relax.op.reshape(data, _extents(shape))
 
 
 @converts("expand.default")
@@ -39,9 +44,27 @@ def _expand(operator: Operator) -> Expr:
     data, sizes = operator["self"], list(operator["size"])
     new = len(sizes) - rank_of(data)
     shape = [
-        shape_of(data)[axis - new] if size == -1 else int(size) for axis, size in enumerate(sizes)
+        extents_of(data)[axis - new] if is_number(size, -1) else number(size)
+        for axis, size in enumerate(sizes)
     ]
-    return data if list(shape_of(data)) == shape else relax.op.broadcast_to(data, shape)
+    return _broadcast(operator, data, shape)
+
+
+def _broadcast(operator: Operator, data: Expr, shape: Sequence[Any]) -> Expr:
+    own = extents_of(data)
+    extents = operator.arithmetic.broadcast(own, shape)
+    if _is_shape(operator, own, extents):
+        return data
+    return relax.op.broadcast_to(data, _extents(extents))
+
+
+def _is_shape(operator: Operator, shape: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(shape) == len(other) and all(map(operator.arithmetic.are_equal, shape, other))
+
+
+def _extents(shape: Sequence[Any]) -> list[Expr]:
+    """As Relax takes them: it makes int32 of numbers beside expressions of int64."""
+    return [int64(extent) for extent in shape]
 
 
 @converts("permute.default")
@@ -59,18 +82,23 @@ def _unsqueeze(operator: Operator) -> Expr:
 def _squeeze(operator: Operator) -> Expr:
     """Axes of more than one element stay."""
     data = operator["self"]
-    shape = shape_of(data)
+    shape = extents_of(data)
     axes = [axis % len(shape) for axis in operator["dim"] if shape]
-    single = [axis for axis in axes if shape[axis] == 1]
+    single = [axis for axis in axes if is_number(shape[axis], 1)]
     return relax.op.squeeze(data, single) if single else data
 
 
 @converts("cat.default")
 def _cat(operator: Operator) -> Expr:
     """The old form of an empty tensor, of one axis, is left out, as in PyTorch."""
-    tensors = [t for t in operator["tensors"] if shape_of(t) != (0,)]
+    tensors = [t for t in operator["tensors"] if not _is_empty(t)]
     parts = [operator.emit(cast(tensor, operator.dtype)) for tensor in tensors]
     return parts[0] if len(parts) == 1 else relax.op.concat(parts, operator["dim"])
+
+
+def _is_empty(tensor: Expr) -> bool:
+    extents = extents_of(tensor)
+    return len(extents) == 1 and is_number(extents[0], 0)
 
 
 @converts("split_with_sizes.default")
@@ -130,10 +158,19 @@ def _cut(operator: Operator, data: Expr, pairs: list[tuple[int, int]]) -> Expr:
 def _slice(operator: Operator) -> Expr:
     data = operator["self"]
     axis = operator["dim"] % rank_of(data)
-    begin, end = _bounds(operator, shape_of(data)[axis])
-    if (begin, end, operator["step"]) == (0, shape_of(data)[axis], 1):
+    extent = extents_of(data)[axis]
+    limits = [operator[name] for name in ("start", "end", "step")]
+    if isinstance(extent, int) and all(limit is None or isinstance(limit, int) for limit in limits):
+        begin, end = _bounds(operator, extent)
+        if (begin, end, operator["step"]) == (0, extent, 1):
+            return data
+        return relax.op.strided_slice(data, [axis], [begin], [end], [operator["step"]])
+    start, end, step = limits
+    start, end = (0 if start is None else start), (extent if end is None else end)
+    cut = operator.arithmetic.cut(extent, number(start), number(end), int(step))
+    if is_number(cut[0], 0) and step == 1 and operator.arithmetic.are_equal(cut[1], extent):
         return data
-    return relax.op.strided_slice(data, [axis], [begin], [end], [operator["step"]])
+    return strided_slice(data, {axis: cut})
 
 
 @converts("slice_scatter.default")
@@ -160,5 +197,9 @@ def _bounds(operator: Operator, extent: int) -> tuple[int, int]:
 def _select(operator: Operator) -> Expr:
     data = operator["self"]
     axis = operator["dim"] % rank_of(data)
-    index = int(operator["index"]) % shape_of(data)[axis]
-    return relax.op.take(data, relax.const(index, "int64"), axis)
+    extent, index = extents_of(data)[axis], number(operator["index"])
+    if isinstance(extent, int) and isinstance(index, int):
+        return relax.op.take(data, relax.const(index % extent, "int64"), axis)
+    begin = operator.arithmetic.position(index, extent)
+    end = operator.arithmetic.simplified(begin + 1)
+    return relax.op.squeeze(operator.emit(strided_slice(data, {axis: (begin, end, 1)})), [axis])

@@ -14,10 +14,13 @@ from tvm import relax, te, tirx
 from tvm.ir import Call, Expr, GenericConst
 
 from usmp.frontend.pytorch.converters.operator import Operator, rank_of
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import extents_of, shape_of
 
 Position: TypeAlias = Sequence[Any]
 _RESHAPES = ("relax.reshape", "relax.expand_dims", "relax.squeeze")
+_STEPS = frozenset(
+    {*_RESHAPES, "relax.permute_dims", "relax.broadcast_to", "relax.take", "relax.multiply"}
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class StateView:
 def state_view(operator: Operator, tensor: Expr) -> StateView | None:
     """The state that a tensor shows in another order; None if it is another tensor, or a state as
     it stands in memory."""
+    if not operator.states:
+        return None
     maps: list[Callable[[Position], Position]] = []
     factors: list[Expr] = []
     while not operator.is_state(tensor):
@@ -74,6 +79,8 @@ def _step(value: Call, result: Expr) -> Callable[[Position], Position] | None:
     """From a position in the result of a call to that in its first argument, or None if it
     does more than to move elements and to scale them."""
     name = getattr(value.op, "name", "")
+    if name not in _STEPS or not (_is_static(value.args[0]) and _is_static(result)):
+        return None
     if name in _RESHAPES:
         return _reshaped(shape_of(value.args[0]), shape_of(result))
     if name == "relax.permute_dims":
@@ -100,6 +107,10 @@ def _step(value: Call, result: Expr) -> Callable[[Position], Position] | None:
     if is_scale and not rank_of(value.args[1]):
         return lambda place: place
     return None
+
+
+def _is_static(tensor: Expr) -> bool:
+    return all(isinstance(extent, int) for extent in extents_of(tensor))
 
 
 def _reshaped(shape: Sequence[int], result: Sequence[int]) -> Callable[[Position], Position]:

@@ -1,0 +1,223 @@
+"""ONNX operators that give a tensor another shape, where shapes depend on sizes that only the run
+knows: they become what holds for all sizes between their bounds, or are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from tvm import relax
+from tvm.ir import Expr
+
+from usmp.frontend.onnx.node import NotSupported, OnnxNode
+from usmp.frontend.onnx.shape_values import ShapeValues, Values
+from usmp.frontend.size_arithmetic import (
+    SizeArithmetic,
+    SizesError,
+    int64,
+    is_number,
+    number,
+    strided_slice,
+)
+from usmp.relax.symbolic_sizes import symbolic_shape
+from usmp.relax.transform.normalize_take_indices import count_from_start
+
+
+@dataclass(frozen=True)
+class _Dynamic:
+    """An operator whose shapes depend on sizes.
+
+    Parameters
+    ----------
+    node
+        with the inputs in Relax.
+    values
+        of the inputs that are constant or computed of shapes.
+    arithmetic
+        on the sizes.
+    """
+
+    node: OnnxNode
+    values: list[Values | None]
+    arithmetic: SizeArithmetic
+
+    @property
+    def shape(self) -> list[Any]:
+        """Of the first input: numbers, and expressions of sizes."""
+        ty = self.node.required(0).ty
+        shape = getattr(ty, "shape", None)
+        if not isinstance(shape, relax.ShapeExpr):
+            raise NotSupported("the shape of its input is not known")
+        return [number(extent) for extent in shape]
+
+    def extents(self, index: int, what: str) -> list[Any]:
+        """An input that says a shape: numbers, and expressions of sizes."""
+        values = self.values[index] if index < len(self.values) else None
+        if values is None:
+            raise NotSupported(f"{what} depends on data, and must follow from the sizes")
+        return [number(value) for value in values.reshape(-1)]
+
+    def numbers(self, index: int, what: str) -> list[int] | None:
+        """An input that must be of numbers, if the node has it."""
+        if self.node.input(index) is None:
+            return None
+        numbers = self.extents(index, what)
+        if not all(isinstance(number, int) for number in numbers):
+            raise NotSupported(f"{what} must be constant")
+        return numbers
+
+
+def convert_dynamic(
+    name: str, node: OnnxNode, sizes: ShapeValues, inputs: Sequence[str]
+) -> Expr | None:
+    """The Relax expression of an operator that has something to do with sizes; None if it is
+    converted as with fixed shapes.
+
+    Parameters
+    ----------
+    inputs
+        the names of the inputs.
+
+    Raises
+    ------
+    NotSupported
+        it depends on the sizes in a way that is not supported.
+    """
+    converter = _CONVERTERS.get(name)
+    if converter is None:
+        return None
+    values = [sizes.value(name, each) for name, each in zip(inputs, node.inputs, strict=True)]
+    is_dynamic = any(value is not None and value.dtype == object for value in values)
+    data = node.input(0)
+    if not is_dynamic and (data is None or symbolic_shape(data.ty) is None):
+        return None
+    try:
+        return converter(_Dynamic(node, values, SizeArithmetic(sizes.analyzer)))
+    except SizesError as error:
+        raise NotSupported(str(error)) from error
+
+
+def _reshape(dynamic: _Dynamic) -> Expr:
+    shape, wanted = dynamic.shape, dynamic.extents(1, "the shape")
+    keeps_zero = bool(dynamic.node.attributes.get("allowzero", 0))
+    extents = [
+        shape[axis] if is_number(extent, 0) and not keeps_zero and axis < len(shape) else extent
+        for axis, extent in enumerate(wanted)
+    ]
+    extents = dynamic.arithmetic.reshaped(shape, extents)
+    return relax.op.reshape(dynamic.node.required(0), [int64(extent) for extent in extents])
+
+
+def _expand(dynamic: _Dynamic) -> Expr:
+    return _broadcast(dynamic, dynamic.extents(1, "the shape"))
+
+
+def _broadcast(dynamic: _Dynamic, wanted: Sequence[Any]) -> Expr:
+    data, shape = dynamic.node.required(0), dynamic.shape
+    extents = dynamic.arithmetic.broadcast(shape, wanted)
+    if len(extents) == len(shape) and all(map(dynamic.arithmetic.are_equal, extents, shape)):
+        return data
+    return relax.op.broadcast_to(data, [int64(extent) for extent in extents])
+
+
+def _slice(dynamic: _Dynamic) -> Expr:
+    data, shape = dynamic.node.required(0), dynamic.shape
+    attributes = dynamic.node.attributes
+    if dynamic.node.opset < 10:
+        starts, ends = list(attributes["starts"]), list(attributes["ends"])
+        axes = list(attributes.get("axes", range(len(starts))))
+        steps = [1] * len(starts)
+    else:
+        starts, ends = dynamic.extents(1, "the start"), dynamic.extents(2, "the end")
+        axes = dynamic.numbers(3, "the axes") or list(range(len(starts)))
+        steps = dynamic.numbers(4, "the steps") or [1] * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise NotSupported("its starts, ends, axes and steps are not as many")
+    cuts = {}
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        axis = int(axis) % len(shape)
+        cut = dynamic.arithmetic.cut(shape[axis], start, end, int(step))
+        whole = dynamic.arithmetic.are_equal(cut[1], shape[axis])
+        if not (is_number(cut[0], 0) and step == 1 and whole):
+            cuts[axis] = cut
+    return strided_slice(data, cuts)
+
+
+def _gather(dynamic: _Dynamic) -> Expr | None:
+    """Positions that are known; those that the run knows are converted as with fixed shapes."""
+    indices = dynamic.values[1]
+    if indices is None:
+        return None
+    data, shape = dynamic.node.required(0), dynamic.shape
+    axis = int(dynamic.node.attributes.get("axis", 0)) % len(shape)
+    extent = shape[axis]
+    if indices.dtype != object and isinstance(extent, int):
+        counted = count_from_start(indices, [extent], 0)
+        return relax.op.take(data, relax.const(counted), axis, mode="fast")
+    if indices.size != 1:
+        raise NotSupported(
+            f"it takes {indices.size} positions along an axis of {extent} elements; only one is "
+            "supported where the size is not fixed"
+        )
+    (index,) = dynamic.extents(1, "the position")
+    index = dynamic.arithmetic.position(index, extent)
+    last = dynamic.arithmetic.simplified(index + 1)
+    taken = dynamic.node.builder.emit(strided_slice(data, {axis: (index, last, 1)}))
+    others = [int64(each) for each in shape]
+    return relax.op.reshape(taken, [*others[:axis], *indices.shape, *others[axis + 1 :]])
+
+
+def _constant_of_shape(dynamic: _Dynamic) -> Expr:
+    value = dynamic.node.attributes.get("value")
+    array = np.float32(0) if value is None else onnx.numpy_helper.to_array(value)
+    extents = [int64(extent) for extent in dynamic.extents(0, "the shape")]
+    element = relax.const(np.asarray(array).reshape(()), str(array.dtype))
+    return relax.op.full(extents, element, str(array.dtype))
+
+
+def _tile(dynamic: _Dynamic) -> Expr | None:
+    repeats, shape = dynamic.extents(1, "the repeats"), dynamic.shape
+    if all(isinstance(number, int) for number in repeats):
+        return None
+    if len(repeats) != len(shape):
+        raise NotSupported("its repeats are not one for each axis")
+    for extent, count in zip(shape, repeats, strict=True):
+        if not (is_number(extent, 1) or is_number(count, 1)):
+            raise NotSupported(f"it repeats {extent} elements {count} times; only one is supported")
+    return _broadcast(
+        dynamic, [c if is_number(e, 1) else e for e, c in zip(shape, repeats, strict=True)]
+    )
+
+
+def _range(dynamic: _Dynamic) -> Expr:
+    start, end, step = (
+        dynamic.extents(index, what)[0] for index, what in enumerate(("start", "limit", "step"))
+    )
+    if not is_number(step, 1) or not dynamic.arithmetic.is_at_most(start, end):
+        raise NotSupported(f"from {start} to {end} by {step}: only upwards by 1 is supported")
+    return relax.op.arange(*(relax.prim_value(int64(v)) for v in (start, end, step)), "int64")
+
+
+def _refuse_split(dynamic: _Dynamic) -> Expr | None:
+    shape = dynamic.shape
+    extent = shape[int(dynamic.node.attributes.get("axis", 0)) % len(shape)]
+    if not isinstance(extent, int):
+        raise NotSupported(
+            f"it splits an axis of {extent} elements, a size that only the run knows"
+        )
+    return None
+
+
+_CONVERTERS: dict[str, Callable[[_Dynamic], Expr | None]] = {
+    "ConstantOfShape": _constant_of_shape,
+    "Expand": _expand,
+    "Gather": _gather,
+    "Range": _range,
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Split": _refuse_split,
+    "Tile": _tile,
+}

@@ -1,0 +1,127 @@
+"""Sizes that a PyTorch program leaves open, as `torch.export.Dim` makes them.
+
+A file keeps their ranges, but not the names that they had: they are called as an input and an axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.export.graph_signature import InputKind
+from tvm import tirx
+from tvm.ir import Var
+
+from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, found_sizes, resolved_sizes
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.relax.symbolic_sizes import LARGEST_SIZE
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
+from usmp.support.unique_names import UniqueNames
+
+
+@dataclass(frozen=True)
+class ProgramSizes:
+    """What becomes of the sizes of a program.
+
+    Parameters
+    ----------
+    sizes
+        in the order of the inputs.
+    symbols
+        what each is called in the program, as "s27".
+    shapes
+        of the inputs, by name: numbers, and variables of the sizes.
+    variables
+        of the sizes that have one.
+    """
+
+    sizes: list[DynamicSize]
+    symbols: list[str]
+    shapes: dict[str, list[Any]] = field(default_factory=dict)
+    variables: list[Var] = field(default_factory=list)
+
+    @property
+    def bounded(self) -> list[SymbolicSize]:
+        """The sizes that have variables, with their bounds."""
+        return [size.bounded for size in self.sizes if not size.is_one]
+
+
+def program_sizes(program: Any, asked: AskedSizes) -> ProgramSizes:
+    """What becomes of the sizes that a program leaves open.
+
+    Raises
+    ------
+    UnsupportedModelError
+        nothing says how large one may be, or an extent is computed of sizes.
+    ValueError
+        a size that is asked for is none of the program, or contradicts its range.
+    """
+    extents = _input_extents(program)
+    names = _names(extents)
+    ranges = {
+        names[str(symbol)]: _bounds(values)
+        for symbol, values in program.range_constraints.items()
+        if str(symbol) in names
+    }
+    named = {
+        name: [names.get(each, each) if isinstance(each, str) else each for each in shape]
+        for name, shape in extents.items()
+    }
+    sizes = resolved_sizes(found_sizes(named, ranges), asked)
+    known: dict[str, Any] = {
+        size.name: 1 if size.is_one else tirx.Var(size.symbol, "int64") for size in sizes
+    }
+    shapes = {
+        name: [known[each] if isinstance(each, str) else each for each in shape]
+        for name, shape in named.items()
+    }
+    symbols = {name: symbol for symbol, name in names.items()}
+    variables = [value for value in known.values() if not isinstance(value, int)]
+    return ProgramSizes(sizes, [symbols[size.name] for size in sizes], shapes, variables)
+
+
+def _input_extents(program: Any) -> dict[str, list[str | int]]:
+    """The shapes of the inputs: numbers, and symbols of the program."""
+    inputs = [
+        s.arg.name for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT
+    ]
+    values = {n.name: n.meta["val"] for n in program.graph.nodes if n.op == "placeholder"}
+    extents: dict[str, list[str | int]] = {}
+    for name in inputs:
+        shape = values[name].shape
+        extents[name] = [each if isinstance(each, int) else str(each) for each in shape]
+        for each in shape:
+            if not isinstance(each, int) and not each.node.expr.is_Symbol:
+                raise UnsupportedModelError(
+                    f'input "{shown(name)}" has a dynamic shape, '
+                    f"[{', '.join(shown(extent) for extent in extents[name])}], of which {each} is "
+                    "computed of another size; export the model with fixed input shapes, or with "
+                    "a size of its own for each extent"
+                )
+    return extents
+
+
+def _names(extents: dict[str, list[str | int]]) -> dict[str, str]:
+    """The names of sizes by their symbols: as the first input that has one, and the axis."""
+    unique = UniqueNames()
+    names: dict[str, str] = {}
+    for name, shape in extents.items():
+        for axis, each in enumerate(shape):
+            if isinstance(each, str) and each not in names:
+                names[each] = unique.unique(f"{name}_{axis}")
+    return names
+
+
+def _bounds(values: Any) -> tuple[int, int | None]:
+    """Of a range of PyTorch, which may have no end."""
+    lower, upper = (
+        None if not _is_number(each) else int(each) for each in (values.lower, values.upper)
+    )
+    return (1 if lower is None else lower), (
+        None if upper is None or upper > LARGEST_SIZE else upper
+    )
+
+
+def _is_number(bound: Any) -> bool:
+    return bool(getattr(bound, "is_Integer", isinstance(bound, int)))

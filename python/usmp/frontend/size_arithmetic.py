@@ -1,0 +1,218 @@
+"""Arithmetic on extents that are numbers or expressions of sizes, and what holds of them for all
+sizes between their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from tvm import relax, tirx
+from tvm.ir import Expr
+from tvm.sym import Analyzer
+
+from usmp.relax.symbolic_sizes import shown_shape
+
+Extent: TypeAlias = Any
+"""An int, or an expression of int64."""
+
+_END = 2**31 - 1
+"""Limits of slices that are not smaller stand for the end."""
+
+
+class SizesError(Exception):
+    """Something holds for some sizes only; the message says what, and what to do.
+
+    The importer puts the name of the operator in front.
+    """
+
+
+@dataclass(frozen=True)
+class SizeArithmetic:
+    """Arithmetic on sizes.
+
+    Parameters
+    ----------
+    analyzer
+        knows the bounds of the sizes.
+    """
+
+    analyzer: Analyzer
+
+    def holds(self, condition: Any) -> bool:
+        """Whether a condition holds for all sizes."""
+        return condition if isinstance(condition, bool) else self.analyzer.can_prove(condition)
+
+    def are_equal(self, a: Extent, b: Extent) -> bool:
+        """Whether two extents are equal for all sizes."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a == b
+        return bool(self.analyzer.can_prove_equal(int64(a), int64(b)))
+
+    def is_at_most(self, a: Extent, b: Extent) -> bool:
+        """Whether an extent is not larger than another one, for all sizes."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a <= b
+        return self.holds(int64(a) <= int64(b))
+
+    def simplified(self, value: Extent) -> Extent:
+        """The same, shorter."""
+        return number(self.analyzer.simplify(value)) if isinstance(value, Expr) else value
+
+    def reshaped(self, shape: Sequence[Extent], wanted: Sequence[Extent]) -> list[Extent]:
+        """The extents that are wanted, with what is left for one of -1.
+
+        Raises
+        ------
+        SizesError
+            there are not as many elements as before, for all sizes.
+        """
+        extents = list(wanted)
+        left = [axis for axis, extent in enumerate(extents) if is_number(extent, -1)]
+        if len(left) == 1:
+            (at,) = left
+            extents[at] = self._left(shape, [*extents[:at], *extents[at + 1 :]])
+        if not self.are_equal(product(shape), product(extents)):
+            raise SizesError(
+                f"it makes {shown_shape(wanted)} of {shown_shape(shape)}, which have as many "
+                "elements only for some sizes; export the model with fixed input shapes, or so "
+                "that the shape follows from the sizes"
+            )
+        return extents
+
+    def _left(self, shape: Sequence[Extent], others: Sequence[Extent]) -> Extent:
+        """What is left for one axis, if that is a whole number."""
+        left, divisors = list(shape), []
+        for extent in others:
+            same = [i for i, each in enumerate(left) if self.are_equal(each, extent)]
+            if same:
+                left.pop(same[0])
+            else:
+                divisors.append(extent)
+        divisor = product(divisors)
+        if isinstance(divisor, int):
+            numbers = prod(extent for extent in left if isinstance(extent, int))
+            if divisor and numbers % divisor == 0:
+                symbols = [extent for extent in left if not isinstance(extent, int)]
+                return product([numbers // divisor, *symbols])
+            if not divisor:
+                raise SizesError("an axis of no elements leaves the shape open")
+        return self.simplified(tirx.floordiv(int64(product(left)), int64(divisor)))
+
+    def broadcast(self, shape: Sequence[Extent], wanted: Sequence[Extent]) -> list[Extent]:
+        """The shape of a tensor of `shape` that is broadcast with one of the wanted shape.
+
+        Raises
+        ------
+        SizesError
+            they do not go together, for all sizes.
+        """
+        rank = max(len(shape), len(wanted))
+        extents = []
+        for extent, target in zip(_of_rank(shape, rank), _of_rank(wanted, rank), strict=True):
+            is_single = is_number(extent, 1)
+            if not (is_single or is_number(target, 1) or self.are_equal(extent, target)):
+                raise SizesError(
+                    f"it makes {shown_shape(wanted)} of {shown_shape(shape)}, which is possible "
+                    "only for some sizes"
+                )
+            extents.append(target if is_single else extent)
+        return extents
+
+    def cut(self, extent: Extent, start: Extent, end: Extent, step: int) -> tuple[Any, Any, int]:
+        """Where a slice of an axis begins and ends, inside of it, and its step.
+
+        Raises
+        ------
+        SizesError
+            that depends on the sizes in another way than by an expression.
+        """
+        if all(isinstance(each, int) for each in (extent, start, end)):
+            first, last, by = slice(start, end, step).indices(extent)
+            # In front of the first element is not the last one, which -1 would be.
+            return first, (last if last >= 0 else -extent - 1), by
+        if step < 1:
+            raise SizesError(
+                f"its step is {step} along an axis of {extent} elements; only steps from 1 are "
+                "supported where the size is not fixed"
+            )
+        first, last = (self._inside(limit, extent) for limit in (start, end))
+        if not self.is_at_most(first, last):
+            raise SizesError(f"it ends at {last}, which may be in front of {first}, its begin")
+        return first, last, step
+
+    def position(self, index: Extent, extent: Extent) -> Extent:
+        """A position along an axis, counted from its beginning.
+
+        Raises
+        ------
+        SizesError
+            it is outside of the axis for some sizes.
+        """
+        counted = index
+        if self.is_at_most(index, -1):
+            counted = self.simplified(extent + index)
+        if not (self.is_at_most(0, counted) and self.is_at_most(counted + 1, extent)):
+            raise SizesError(
+                f"position {index} is inside the axis of {extent} elements only for some sizes"
+            )
+        return counted
+
+    def _inside(self, limit: Extent, extent: Extent) -> Extent:
+        """A limit of a slice as a position from 0 to the extent."""
+        if isinstance(limit, int) and abs(limit) >= _END:
+            return extent if limit > 0 else 0
+        given = limit
+        if self.is_at_most(limit, -1):
+            limit = self.simplified(extent + limit)
+            if self.is_at_most(limit, 0):
+                return 0
+        if self.is_at_most(0, limit):
+            if self.is_at_most(limit, extent):
+                return limit
+            if self.is_at_most(extent, limit):
+                return extent
+        raise SizesError(
+            f"position {given}, where it begins or ends, is inside the axis of {extent} elements "
+            "only for some sizes; give other largest sizes, with --max"
+        )
+
+
+def product(extents: Sequence[Extent]) -> Extent:
+    """How many elements a tensor of this shape has."""
+    result: Any = 1
+    for extent in extents:
+        result = result * extent
+    return result
+
+
+def strided_slice(data: Expr, cuts: dict[int, tuple[Extent, Extent, int]]) -> Expr:
+    """The part of a tensor between limits inside of axes, given for each with a step."""
+    if not cuts:
+        return data
+    begins, ends, steps = zip(*cuts.values(), strict=True)
+    values = ([relax.prim_value(int64(v)) for v in each] for each in (begins, ends, steps))
+    return relax.op.strided_slice(data, list(cuts), *values, assume_inbound=True)
+
+
+def number(value: Extent) -> Extent:
+    """An int for a constant, of whatever kind; others as they are."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return int(value) if isinstance(value, tirx.IntImm) else value
+
+
+def is_number(extent: Extent, wanted: int) -> bool:
+    """Whether an extent is this number, and no expression."""
+    return isinstance(extent, int) and extent == wanted
+
+
+def int64(value: Extent) -> Expr:
+    """As an expression."""
+    return value if isinstance(value, Expr) else tirx.IntImm("int64", int(value))
+
+
+def _of_rank(shape: Sequence[Extent], rank: int) -> list[Extent]:
+    return [1] * (rank - len(shape)) + list(shape)
