@@ -12,7 +12,7 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule, Var
 
-from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
+from usmp.aot.pointer_parameters import pass_buffers_as_pointers
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.tir.nodes import nodes_of
@@ -82,7 +82,7 @@ def _symbolic(mod: IRModule) -> dict[GlobalVar, dict[Var, SymbolicSize]]:
 
 def _in_loops(func: tirx.PrimFunc, sizes: Mapping[Var, SymbolicSize]) -> tirx.PrimFunc:
     body = func.body
-    for var, size in reversed(sizes.items()):
+    for var, size in reversed(list(sizes.items())):
         most = _MOST if size.upper_bound is None else size.upper_bound
         first = tirx.IntImm("int64", size.lower_bound)
         extent = tirx.IntImm("int64", most - size.lower_bound + 1)

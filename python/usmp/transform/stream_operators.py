@@ -29,7 +29,8 @@ class StreamOperators(ModulePass):
 
     Which operators run interleaved is chosen such that the planned peak is least
     (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the operators stay
-    as they are, and so do those of a module with symbolic sizes; with `tir.usmp.optimize=speed` they do wherever that fits the pools. An input or
+    as they are, as those of a module with symbolic sizes do; with `tir.usmp.optimize=speed` they
+    run interleaved wherever that fits the pools. An input or
     output that is given or taken by rows (`StreamIO`) becomes a ring in any case. The attribute
     `streaming` of the module says what they take then, and below what no choice can be; the
     attribute `segment` of a PrimFunc says what it stands for.

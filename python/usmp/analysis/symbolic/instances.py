@@ -143,9 +143,7 @@ class Instances:
                     if _is_scalar(param):
                         value = _value(argument, known)
                         seen = found[call.callee].setdefault(param, value)
-                        if value is None or not tvm_ffi.structural_equal(
-                            seen, value, map_free_vars=False
-                        ):
+                        if value is None or not tvm_ffi.structural_equal(seen, value):
                             found[call.callee][param] = None
         return {
             name: {var: value for var, value in values.items() if value is not None}

@@ -90,7 +90,8 @@ def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
     unknown = mentioned - values.keys()
     if unknown:
         raise UnsupportedModelError(
-            f"operator {name} has a shape that its arguments do not tell: {min(v.name for v in unknown)}"
+            f"operator {name} has a shape with {min(str(var.name) for var in unknown)}, which its "
+            "arguments do not tell; give the model fixed input shapes"
         )
     return values
 

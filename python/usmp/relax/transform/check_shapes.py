@@ -21,7 +21,6 @@ from usmp.relax.symbolic_sizes import (
     check_largest_tensors,
     size_variables,
     symbolic_shape,
-    unbounded_variables,
 )
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
@@ -93,7 +92,7 @@ def _check_symbolic(var: Var, ty: relax.TensorType, what: str, sizes: Sequence[V
 
 
 def _check_bounds(main: relax.Function) -> None:
-    unbounded = unbounded_variables(main)
+    unbounded = [size for size in size_variables(main).values() if size.upper_bound is None]
     if unbounded:
         name = unbounded[0].name
         raise UnsupportedModelError(

@@ -21,7 +21,7 @@ def model(shape, dtype: str = "float32", operator=relax.op.nn.relu) -> tvm.IRMod
     return builder.get()
 
 
-def message_of(mod: tvm.IRModule, check=CheckShapes()) -> str:
+def message_of(mod: tvm.IRModule, check=usmp.build) -> str:
     with pytest.raises(usmp.UnsupportedModelError) as error:
         check(mod)
     return str(error.value)
