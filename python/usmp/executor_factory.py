@@ -119,7 +119,7 @@ class AOTExecutorFactoryModule:
         """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
         with report_faults("to write the C"):
             if self._llvm is not None:
-                return [print_main_caller(self.interface, self._llvm.mains)]
+                return [print_main_caller(self.ir_mod, self.interface, self._llvm.mains)]
             return print_sources(self.ir_mod, self.interface)
 
     @cached_property

@@ -70,6 +70,11 @@ FAST, SMALL = "fast", "small"
 CODE = (BALANCED, FAST, SMALL)
 """Values of `tir.usmp.code`, the default first."""
 
+BOUND, EXPRESSION = "bound", "expression"
+
+DYNAMIC = (BOUND, EXPRESSION)
+"""Values of `tir.usmp.dynamic`, the default first."""
+
 FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 
 IO_TYPES = (FLOAT, QUANTIZED, INT8)
@@ -166,6 +171,12 @@ PASS_OPTIONS = {
         CODE,
         BALANCED,
         "operators that differ in sizes only share code: those that rarely run, none, or all",
+    ),
+    "tir.usmp.dynamic": PassOption(
+        "str",
+        DYNAMIC,
+        BOUND,
+        "offsets where sizes are known at run time only: those at the largest sizes, or computed",
     ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"

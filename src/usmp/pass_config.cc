@@ -102,6 +102,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterPercentage("tir.usmp.max_extra_macs");
   RegisterOption<ffi::String>("tir.usmp.optimize");
   RegisterOption<ffi::String>("tir.usmp.code");
+  RegisterOption<ffi::String>("tir.usmp.dynamic");
   RegisterOption<ffi::String>("tir.usmp.time_budget");
 }
 

@@ -183,6 +183,6 @@ def test_errors_name_the_entry():
 
     alone = split_entries(Counter, NAMES)["add"]
     with pytest.raises(
-        usmp.UnsupportedModelError, match=r'^entry "b": input x has a dynamic shape'
+        usmp.UnsupportedModelError, match=r'^entry "b": size n of an input has no upper bound'
     ):
         build({"a": alone, "b": Dynamic})

@@ -8,6 +8,7 @@ from usmp.codegen.c_operator_hooks import declare_operator_hooks
 from usmp.codegen.c_row_callbacks import callback_comment, callback_declaration
 from usmp.codegen.c_sizes import shape_comment, size_members
 from usmp.codegen.c_text import comment, quoted
+from usmp.codegen.c_workspace_size import workspace_size_declarations
 from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
@@ -53,6 +54,7 @@ def _declarations(interface: Interface) -> list[str]:
         *(f"{text}\n{code}\n" for text, code in accelerator_parts(interface)),
         *_pool_struct(interface),
         *functions,
+        *workspace_size_declarations(interface),
         *_reset(interface),
     ]
 

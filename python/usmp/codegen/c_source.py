@@ -21,6 +21,7 @@ from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_operator_hooks import define_operator_hooks
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
+from usmp.codegen.c_workspace_size import workspace_size_definitions
 from usmp.codegen.core_features import print_features, without_vectors_of_hosts
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
@@ -54,6 +55,7 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
         name: print_function(facts.of(name), c_names, helpers, stays_apart=name not in inlined)
         for name in order
     }
+    sizes = workspace_size_definitions(interface, functions, helpers)
     bodies = [printed.pop(entry.function) for entry in interface.entries]
     mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
     parts = [
@@ -70,7 +72,7 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
         *(f"{operator_comment(mod[name], name)}{text}\n" for name, text in printed.items()),
     ]
     if not interface.is_packed:
-        definitions = [f"{body}\n" for body in bodies]
+        definitions = [*(f"{body}\n" for body in bodies), *sizes]
         return ["\n".join([*parts, *definitions, print_entry_points(interface, mains)])]
     external = [
         f"{main.declaration};\n\n{body.removeprefix('static ')}\n"
@@ -84,11 +86,16 @@ def _main_function(known: FunctionFacts, c_names: Mapping[str, str]) -> MainFunc
     return MainFunction(c_names[known.name], types, result_type(known.func))
 
 
-def print_main_caller(interface: Interface, mains: Sequence[MainFunction]) -> str:
+def print_main_caller(mod: IRModule, interface: Interface, mains: Sequence[MainFunction]) -> str:
     """The source that calls the functions of the entries, which are in another object file, as the
     interface says."""
     printed = print_packed_source if interface.is_packed else print_entry_point_source
-    return "\n".join([printed(interface, mains), *define_operator_hooks(interface)])
+    parts = [printed(interface, mains), *define_operator_hooks(interface)]
+    if interface.workspace_sizes:
+        helpers = Helpers()
+        sizes = workspace_size_definitions(interface, lowered_functions(mod), helpers)
+        parts += [*(f"{definition}\n" for definition in helpers.definitions), *sizes]
+    return "\n".join(parts)
 
 
 def functions_of_entries(facts: ModuleFacts, interface: Interface) -> list[str]:

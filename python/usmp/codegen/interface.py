@@ -14,6 +14,7 @@ from usmp.codegen.names import sanitise_all, symbol_prefix
 from usmp.codegen.operator_calls import OperatorCall, operator_calls
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.read_sizes import with_sizes
+from usmp.codegen.workspace_sizes import WorkspaceSize, workspace_sizes
 from usmp.objects import BufferInfoKind, PlacedBuffer
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
@@ -35,7 +36,8 @@ class Interface:
     kept from one run to the next; `is_packed` says that the model is called through TVM's packed
     functions, not from C; `accelerator_functions` are what the application defines; `state_layout`
     says where each state is, if there are some; `operator_hooks` are functions that the application
-    may define, which are called before and after each of the `operators`. Pools, states and devices
+    may define, which are called before and after each of the `operators`; `workspace_sizes` say
+    what pools need, if offsets are computed from the sizes of a run. Pools, states and devices
     are the same for all entries.
     """
 
@@ -48,6 +50,7 @@ class Interface:
     state_layout: StateLayout | None = None
     operator_hooks: Sequence[str] = ()
     operators: Sequence[OperatorCall] = ()
+    workspace_sizes: Sequence[WorkspaceSize] = ()
 
     @property
     def has_only_main(self) -> bool:
@@ -148,6 +151,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         state_layout_of(mod, module_name),
         [str(hook) for hook in mod.attrs.get(OPERATOR_HOOKS_ATTR, ())],
         operator_calls(mod),
+        workspace_sizes(mod),
     )
 
 

@@ -245,7 +245,7 @@ def _entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan)
         "constant_pools": constant,
         "io_size_bytes": sum(int(tensor.info.size_bytes) for tensor in tensors),
         "state_size_bytes": interface.state_size_bytes if is_only else states,
-        **sizes_metadata(entry),
+        **sizes_metadata(interface, entry),
         "inputs": _tensors(entry.inputs),
         "outputs": _tensors(entry.outputs),
         **({} if is_only else _among_entries(entry, plan)),

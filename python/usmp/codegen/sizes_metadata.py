@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface import Interface
 from usmp.objects.size_expression import shape_text
 
 
-def sizes_metadata(entry: EntryInterface) -> dict[str, Any]:
-    """The sizes that a run of an entry is told, if there are some."""
+def sizes_metadata(interface: Interface, entry: EntryInterface) -> dict[str, Any]:
+    """The sizes that a run of an entry is told, and what workspace pools need at some sizes if
+    offsets are computed from them."""
     if not entry.sizes:
         return {}
+    computed = [size.as_json() for size in interface.workspace_sizes]
     return {
         "sizes": {
             size.name: {"c_name": size.c_name, "min": size.lower_bound, "max": size.upper_bound}
             for size in entry.sizes
-        }
+        },
+        **({"workspace_sizes": computed} if computed else {}),
     }
 
 

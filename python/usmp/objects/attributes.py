@@ -61,6 +61,10 @@ STATE_LAYOUT_ATTR = "state_layout"
 """On the IRModule: a `PlacedState` for each state. Before planning, where the states must be; after
 planning, where they are."""
 
+WORKSPACE_SIZE_FUNCTIONS_ATTR = "workspace_size_functions"
+"""On a planned IRModule whose offsets depend on symbolic sizes: name of a workspace pool -> name of
+the PrimFunc that takes the sizes, as `int32`, and returns the bytes that the pool needs."""
+
 POOL_ARGS_ATTR = "pool_args"
 """After planning, on the IRModule and on each PrimFunc: the pools that it takes, in the order of
 its parameters, as `AllocatedPoolInfo`s."""

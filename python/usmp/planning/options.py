@@ -11,7 +11,16 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
-from usmp.names import BALANCED, CODE, DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
+from usmp.names import (
+    BALANCED,
+    BOUND,
+    CODE,
+    DEFAULT_ALGORITHM,
+    DYNAMIC,
+    OPTIMIZE,
+    PREFERENCE,
+    RAM,
+)
 from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.durations import parse_duration
 from usmp.support.percentages import parse_percentage
@@ -53,6 +62,9 @@ class PlanningOptions:
         `usmp.relax.transform.SplitIntoStrips`.
     optimize
         what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
+    dynamic
+        what offsets are where sizes are known at run time only: constants, those at the upper
+        bounds of the sizes, or expressions of the sizes, see `usmp.planning.offset_expressions`.
     code
         which operators that differ in sizes only share their code, see
         `usmp.transform.MergeSimilarFunctions`.
@@ -64,10 +76,10 @@ class PlanningOptions:
     Raises
     ------
     ValueError
-        an algorithm, placement, goal or kind of code that is not known; a time budget that is no
-        duration, or that the algorithm does not take; a hop that is no number of rows; a percentage
-        that is none; inputs or outputs by rows together with an option by which their tensors would
-        have to exist.
+        an algorithm, placement, goal, kind of code or of offsets that is not known; a time budget
+        that is no duration, or that the algorithm does not take; a hop that is no number of rows; a
+        percentage that is none; inputs or outputs by rows together with an option by which their
+        tensors would have to exist.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -83,6 +95,7 @@ class PlanningOptions:
     stream_outputs: tuple[str, ...] = ()
     max_extra_macs: float = 0.0
     optimize: str = RAM
+    dynamic: str = BOUND
     code: str = BALANCED
     poison_dead_bytes: bool = False
     profile: bool = False
@@ -97,6 +110,11 @@ class PlanningOptions:
         if self.code not in CODE:
             raise ValueError(
                 f'unknown kind of code "{self.code}" in tir.usmp.code; supported: {", ".join(CODE)}'
+            )
+        if self.dynamic not in DYNAMIC:
+            raise ValueError(
+                f'unknown kind of offsets "{self.dynamic}" in tir.usmp.dynamic; '
+                f"supported: {', '.join(DYNAMIC)}"
             )
         self.find_algorithm()
         self._check_rows()

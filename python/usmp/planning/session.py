@@ -27,7 +27,7 @@ from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
-from usmp.names import RAM
+from usmp.names import BOUND, RAM
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -48,6 +48,7 @@ from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
+from usmp.planning.offset_expressions import OffsetExpressions, offset_expressions
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
 from usmp.tir.identity import identity
@@ -253,6 +254,16 @@ class PlanningSession:
 
         return self.once("at largest sizes", mod, find)
 
+    def offset_expressions(self, prepared: IRModule, found: Plan) -> OffsetExpressions:
+        """The plan of a module as expressions of its symbolic sizes.
+
+        Raises
+        ------
+        ValueError
+            see `usmp.planning.offset_expressions`.
+        """
+        return offset_expressions(prepared, found, self._instances)
+
     def _analysis(self, prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
         what = "analysis", options.overlap, options.preserve_inputs
         return self.once(what, prepared, lambda: _analyze(prepared, options, self._instances))
@@ -340,6 +351,7 @@ def _what_matters(options: PlanningOptions) -> PlanningOptions:
         stream_inputs=(),
         stream_outputs=(),
         max_extra_macs=0.0,
+        dynamic=BOUND,
         optimize=RAM,
         poison_dead_bytes=False,
         profile=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from usmp.support.plain_text import shown
+from usmp.support.plain_text import printable, shown
 
 
 def sizes_sentence(metadata: Mapping[str, Any]) -> str | None:
@@ -19,4 +19,13 @@ def sizes_sentence(metadata: Mapping[str, Any]) -> str | None:
                 for name, size in main["sizes"].items()
             )
             told.append(f"{shown(main['entry'])}: {sizes}" if len(mains) > 1 else sizes)
-    return f"Sizes: {'; '.join(told)}; planned at the largest." if told else None
+    if not told:
+        return None
+    computed = [size for main in mains for size in main.get("workspace_sizes", ())]
+    if not computed:
+        return f"Sizes: {'; '.join(told)}; planned at the largest."
+    needed = " ".join(
+        f'Workspace pool "{shown(size["pool"])}" takes these bytes of a run: {printable(str(size["text"]))}.'
+        for size in computed
+    )
+    return f"Sizes: {'; '.join(told)}; offsets are computed from them. {needed}"

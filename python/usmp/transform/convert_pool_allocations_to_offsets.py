@@ -30,7 +30,9 @@ from usmp.objects.attributes import (
 from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 from usmp.passes import ModulePass
+from usmp.planning.offset_expressions import OffsetExpressions
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
+from usmp.transform.computed_offsets import ComputedOffsets
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertPoolAllocationsToOffsets")
@@ -50,6 +52,11 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
     ----------
     pool_allocations
         for each AllocBuffer to place its pool and byte offset.
+    offset_expressions
+        offsets that depend on symbolic sizes, in the place of those of workspace pools. Then
+        `__tvm_main__` computes them first, PrimFuncs that allocate take them as `int32`, and the
+        attribute `workspace_size_functions` of the module names, by pool, a PrimFunc that returns
+        the bytes that the pool needs at given sizes.
     emit_tvmscript_printable
         leave out all attributes but `global_symbol`, and the pools that
         allocations without a place are annotated with, so that the text of the module can be
@@ -66,13 +73,15 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
         self,
         pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
         emit_tvmscript_printable: bool = False,
+        offset_expressions: OffsetExpressions | None = None,
     ) -> None:
         self.pool_allocations = dict(pool_allocations)
+        self.offset_expressions = offset_expressions
         self.emit_tvmscript_printable = emit_tvmscript_printable
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite every PrimFunc."""
-        converted = _Converter(mod, self.pool_allocations).run()
+        converted = _Converter(mod, self.pool_allocations, self.offset_expressions).run()
         return _without_attributes(converted) if self.emit_tvmscript_printable else converted
 
 
@@ -94,9 +103,15 @@ def _without_pools(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
 
 
 class _Converter:
-    def __init__(self, mod: IRModule, plan: Mapping[tirx.AllocBuffer, PoolAllocation]) -> None:
+    def __init__(
+        self,
+        mod: IRModule,
+        plan: Mapping[tirx.AllocBuffer, PoolAllocation],
+        expressions: OffsetExpressions | None,
+    ) -> None:
         self.mod = mod
         self.plan = plan
+        self.computed = ComputedOffsets(module_facts(mod).graph, expressions)
         self.executor = executor_of(mod)
         self.graph = module_facts(mod).graph
         self.functions = self.graph.functions
@@ -118,6 +133,7 @@ class _Converter:
             variable = self.mod.get_global_var(name)
             converted.update_func(variable, self._convert(name, func, allocated))
         converted = converted.with_attr(POOL_ARGS_ATTR, list(allocated.values()))
+        converted = self.computed.with_size_functions(converted)
         entries = entries_of(self.mod)
         if entries == [ONLY_ENTRY]:
             places = self._io_tensors(self.plan)
@@ -171,12 +187,14 @@ class _Converter:
             for arg in pool_args
         }
 
+        offsets = self.computed.of(name)
+
         def place(stmt: tirx.AllocBuffer) -> tirx.Stmt:
             if stmt not in self.plan:
                 return stmt
             allocation = self.plan[stmt]
             pool = buffers[allocation.pool_info.pool_name]
-            address = tirx.address_of(pool[allocation.byte_offset])
+            address = tirx.address_of(pool[offsets.offset(stmt, allocation.byte_offset)])
             return tirx.DeclBuffer(stmt.buffer, data=address, span=stmt.span)
 
         def pass_pools(call: Call) -> Call:
@@ -186,13 +204,17 @@ class _Converter:
             pools = [pointers[pool] for pool in sorted(self.used[found.callee])]
             # A resource handle that is passed by name comes after all parameters.
             end = found.first_argument + len(self.functions[found.callee].params)
-            arguments = [*call.args[:end], *pools, *call.args[end:]]
+            passed = [*offsets.passed_to(found.callee), *pools]
+            arguments = [*call.args[:end], *passed, *call.args[end:]]
             return Call(call.op, arguments, call.attrs, call.ty_args, call.span, call.ty)
 
         body = tvm_ffi.structural_map(func.body, [(tirx.AllocBuffer, place), (Call, pass_pools)])
-        declarations = [tirx.DeclBuffer(buffers[p], data=pointers[p]) for p in pointers]
+        declarations: list[tirx.Stmt] = [
+            *offsets.binds(),
+            *(tirx.DeclBuffer(buffers[p], data=pointers[p]) for p in pointers),
+        ]
         planned = tirx.PrimFunc(
-            [*func.params, *pointers.values()],
+            [*func.params, *offsets.parameters(), *pointers.values()],
             tirx.SeqStmt([*declarations, *tirx.stmt_list(body)]) if declarations else body,
             func.ret_type,
             func.attrs,
@@ -214,6 +236,9 @@ class _Converter:
     def _peak(self, pool: PoolInfo) -> int:
         """Highest end address in the pool, in bytes."""
         places = self._placed[pool.pool_name]
+        most = self.computed.most_bytes(str(pool.pool_name))
+        if most is not None:
+            return most
         return max(offset + self._size_bytes(stmt) for stmt, offset in places)
 
     def _size_bytes(self, stmt: tirx.AllocBuffer) -> int:

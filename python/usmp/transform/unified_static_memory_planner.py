@@ -10,9 +10,11 @@ from usmp.algorithms import SearchedPlan
 from usmp.analysis import assign_stmt_pool_allocations, pool_bounds
 from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
+from usmp.names import EXPRESSION
 from usmp.objects import LiveRange, MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, STATE_LAYOUT_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
@@ -54,15 +56,26 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             if options.use_workspace_io:
                 mod = CreateAllocatesForIO()(mod)
             mod = AssignPoolInfo()(mod)
+            computes = options.dynamic == EXPRESSION and has_symbolic_sizes(mod)
+            if computes and options.use_workspace_io:
+                raise ValueError(
+                    "inputs and outputs in the workspace have one place for all sizes, but "
+                    "tir.usmp.dynamic=expression moves buffers with the sizes; leave out one of "
+                    "tir.usmp.use_workspace_io and tir.usmp.dynamic"
+                )
             found = session.plan(mod, options)
-        if isinstance(found, NoPlan):
-            raise found.error
+            if isinstance(found, NoPlan):
+                raise found.error
+            expressions = None
+            if computes:
+                expressions = session.offset_expressions(mod, found)
+                found = expressions.plan
         allocations = assign_stmt_pool_allocations(
             found.analysis.buffer_info_stmts, found.allocations
         )
         memory_plan = _memory_plan(mod, found, options)
         states = placed_states(mod, found.analysis.buffer_info_stmts, found.allocations)
-        mod = ConvertPoolAllocationsToOffsets(allocations)(mod)
+        mod = ConvertPoolAllocationsToOffsets(allocations, offset_expressions=expressions)(mod)
         mod = mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
         return mod.with_attr(STATE_LAYOUT_ATTR, states) if states else mod
 

@@ -17,7 +17,7 @@ from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import FactStore
 from usmp.analysis.symbolic.extents import value_of
-from usmp.objects.symbolic_size import SymbolicSize
+from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
 from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of
 from usmp.tir.size_expressions import in_int32
@@ -108,6 +108,8 @@ class Instances:
     """
 
     def __init__(self, mod: IRModule, main: str, store: InstanceStore) -> None:
+        self.sizes = symbolic_sizes(mod[main])
+        """That the main function takes."""
         self._mod = mod
         self._main = main
         self._store = store

@@ -215,7 +215,9 @@ def test_sizes_without_a_bound_are_refused():
                 R.output(y)
             return y
 
-    with pytest.raises(UnsupportedModelError, match=r"size n of an input has no upper bound; .*fixed input shapes"):
+    with pytest.raises(
+        UnsupportedModelError, match="size n of an input has no upper bound; .*fixed"
+    ):
         lower_to_aot(Module)
 
 

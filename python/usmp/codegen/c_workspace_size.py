@@ -1,0 +1,71 @@
+"""The C functions that say how many bytes workspace pools need at given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm import tirx
+
+from usmp.analysis.memory.facts import facts_of_functions
+from usmp.codegen.c_function import print_function
+from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_sizes import size_macro
+from usmp.codegen.c_text import comment, quoted
+from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO
+from usmp.codegen.interface import Interface
+from usmp.codegen.workspace_sizes import WorkspaceSize
+
+
+def workspace_size_declarations(interface: Interface) -> list[str]:
+    """The declarations of the header, with their comments."""
+    found = []
+    for size in interface.workspace_sizes:
+        sizes = ", ".join(each.c_name for each in interface.only_entry.sizes)
+        text = [
+            f"Bytes that a run needs of workspace pool {quoted(size.pool)}, from its start, for",
+            f"{sizes}; {interface.macro_prefix}_{ERROR_SIZE_MACRO} if a size is out of its range",
+        ]
+        found.append(f"{comment(*text)}\n{_declaration(interface, size)};\n")
+    return found
+
+
+def workspace_size_definitions(
+    interface: Interface, functions: Mapping[str, tirx.PrimFunc], helpers: Helpers
+) -> list[str]:
+    """The functions, each before what calls it.
+
+    Parameters
+    ----------
+    functions
+        PrimFuncs after LowerIntrin for target "c".
+    helpers
+        collects the helper functions that the code needs.
+    """
+    definitions = []
+    for size in interface.workspace_sizes:
+        symbol = f"{_symbol(interface, size)}_of"
+        facts = facts_of_functions({size.function: functions[size.function]}).of(size.function)
+        definitions.append(f"{print_function(facts, {size.function: symbol}, helpers)}\n")
+        lines = [f"{_declaration(interface, size)} {{"]
+        for each in interface.only_entry.sizes:
+            macro = f"{interface.macro_prefix}_{size_macro('', each)}"
+            lines += [
+                f"  if ({each.c_name} < {macro}_MIN || {each.c_name} > {macro}_MAX) {{",
+                f"    return {interface.macro_prefix}_{ERROR_SIZE_MACRO};",
+                "  }",
+            ]
+        passed = ", ".join(each.c_name for each in interface.only_entry.sizes)
+        definitions.append("\n".join([*lines, f"  return {symbol}({passed});", "}\n"]))
+    return definitions
+
+
+def _declaration(interface: Interface, size: WorkspaceSize) -> str:
+    parameters = ", ".join(f"int32_t {each.c_name}" for each in interface.only_entry.sizes)
+    return f"int32_t {_symbol(interface, size)}({parameters})"
+
+
+def _symbol(interface: Interface, size: WorkspaceSize) -> str:
+    if len(interface.workspace_sizes) == 1:
+        return f"{interface.prefix}_workspace_size"
+    pool = next(pool for pool in interface.pools if pool.name == size.pool)
+    return f"{interface.prefix}_{pool.c_name}_workspace_size"

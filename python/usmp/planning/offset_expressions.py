@@ -1,0 +1,304 @@
+"""Offsets that are computed from the sizes of a run: a plan that takes less for smaller ones.
+
+A plan at the largest sizes says which of two buffers lies below the other. In that order buffers
+are stacked anew: each begins where the last one below it ends that it conflicts with, or as far
+before as a safe overlap permits. What that is at other sizes is an expression of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import IRModule, Range, Var
+from tvm.sym import Analyzer
+
+from usmp.analysis import check_plan
+from usmp.analysis.symbolic.all_sizes import MOST_SIZES, are_few
+from usmp.analysis.symbolic.instances import InstanceStore, combinations_of
+from usmp.analysis.symbolic.separations import BytesBySize, Values, bytes_by_size
+from usmp.objects import BufferInfo, PoolAllocation
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.symbolic_size import symbolic_sizes
+from usmp.planning.distance_expressions import distance_expression
+from usmp.planning.plan import Plan, workspace_buffers
+from usmp.planning.stacking import StackingProblem, least_at_all_sizes
+from usmp.tir.size_expressions import in_int32
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetExpressions:
+    """Where buffers are in workspace pools, and how much of these they take, as `int32`.
+
+    Parameters
+    ----------
+    parameters
+        the variables of the sizes, by name.
+    variables
+        what to compute on entry, in this order, from the sizes and what was computed before.
+    offsets
+        of each allocation in its pool: a constant, or one of the variables.
+    peaks
+        by name of a pool, the highest end address of a buffer; of the sizes and variables.
+    most_bytes
+        the largest value of each peak.
+    plan
+        the same at the largest sizes.
+    """
+
+    parameters: dict[str, Var]
+    variables: list[tuple[Var, tirx.Expr]]
+    offsets: dict[tirx.AllocBuffer, tirx.Expr]
+    peaks: dict[str, tirx.Expr]
+    most_bytes: dict[str, int]
+    plan: Plan
+
+
+def offset_expressions(mod: IRModule, found: Plan, store: InstanceStore) -> OffsetExpressions:
+    """The plan of a module with symbolic sizes, such that it holds for all of them; it is checked
+    for each.
+
+    Parameters
+    ----------
+    mod
+        with candidate pools.
+    found
+        its plan at the largest sizes.
+    store
+        has instances of PrimFuncs; grows.
+
+    Raises
+    ------
+    ValueError
+        a size has no upper bound, or there are more sizes than are looked at; a buffer is pinned; a
+        plan that the checker refuses.
+    """
+    sizes = symbolic_sizes(mod[MAIN_FUNCTION_NAME])
+    if not are_few(sizes):
+        count = combinations_of(sizes)
+        are = "have no bound" if count is None else f"have {count} combinations"
+        raise ValueError(
+            f"offsets that depend on sizes are checked for each size, of which there may be "
+            f"{MOST_SIZES}; {', '.join(str(s.name) for s in sizes)} {are}: give smaller largest "
+            "values, or leave out tir.usmp.dynamic=expression"
+        )
+    buffers = workspace_buffers(found.buffers)
+    for buffer in buffers:
+        if buffer.fixed_offset is not None:
+            raise ValueError(
+                f'buffer "{buffer.name_hint}" is pinned to offset {buffer.fixed_offset}, so that '
+                "it cannot move with the sizes; leave out the pin, or tir.usmp.dynamic=expression"
+            )
+    stmts = {buffer: found.analysis.buffer_info_stmts[buffer] for buffer in buffers}
+    known = bytes_by_size(MAIN_FUNCTION_NAME, mod, stmts, store)
+    stack = _Stack(known, found)
+    by_pool: dict[str, list[BufferInfo]] = {}
+    for buffer in buffers:
+        by_pool.setdefault(str(found.allocations[buffer].pool_info.pool_name), []).append(buffer)
+    peaks, most = {}, {}
+    for pool, members in by_pool.items():
+        peaks[pool], most[pool] = stack.place(members)
+    _check(found, known, stack.places)
+    return OffsetExpressions(
+        stack.parameters,
+        stack.variables,
+        {stmts[buffer]: stack.offsets[buffer] for buffer in buffers},
+        peaks,
+        most,
+        replace(found, allocations=_at_largest(found, stack.places)),
+    )
+
+
+def _at_largest(
+    found: Plan, places: Mapping[BufferInfo, Values]
+) -> dict[BufferInfo, PoolAllocation]:
+    """The plan with the offsets at the largest sizes, which are the first ones."""
+    moved = {
+        buffer: PoolAllocation(found.allocations[buffer].pool_info, int(values[0]))
+        for buffer, values in places.items()
+    }
+    return {**found.allocations, **moved}
+
+
+_LARGEST = 2**31 - 1
+
+Term = tuple[Values, tirx.Expr]
+
+
+class _Stack:
+    """Places buffers one after the other, the lowest first."""
+
+    def __init__(self, known: BytesBySize, found: Plan) -> None:
+        self.known = known
+        self.found = found
+        self.parameters = {str(size.name): Var(str(size.name), "int32") for size in known.sizes}
+        self.variables: list[tuple[Var, tirx.Expr]] = []
+        self.offsets: dict[BufferInfo, tirx.Expr] = {}
+        self.places: dict[BufferInfo, Values] = {}
+        self._by_values: dict[bytes, tirx.Expr] = {}
+
+    def place(self, members: Sequence[BufferInfo]) -> tuple[tirx.Expr, int]:
+        """Place the buffers of a pool; its peak, and the most that this is."""
+        below = self._relations(members)
+        ends: list[Term] = []
+        for buffer in TopologicalSorter(below).static_order():
+            terms = [self._end(other, buffer) for other in below[buffer]]
+            values, offset = self._variable(*_aligned(*_largest(terms), int(buffer.alignment)))
+            self.places[buffer], self.offsets[buffer] = values, offset
+            size = self.known.bytes[buffer]
+            taken = np.where(size > 0, values + size, 0)
+            ends.append((taken, offset + self._own(self.known.extents[buffer])))
+        values, peak = _largest(ends)
+        if int(values.max()) >= _LARGEST:
+            raise ValueError(
+                f"a workspace pool takes {int(values.max())} bytes, but offsets that depend on "
+                "sizes are of 32 bits; leave out tir.usmp.dynamic=expression"
+            )
+        return self._simplified(peak), int(values.max())
+
+    def _simplified(self, value: tirx.Expr) -> tirx.Expr:
+        analyzer = Analyzer()
+        for size in self.known.sizes:
+            bounds = (size.lower_bound, (size.upper_bound or 0) + 1)
+            analyzer.bind(self.parameters[str(size.name)], Range(*bounds))
+        for variable, _ in self.variables:
+            analyzer.bind(variable, Range(0, _LARGEST))
+        return analyzer.simplify(value)
+
+    def _relations(self, members: Sequence[BufferInfo]) -> dict[BufferInfo, list[BufferInfo]]:
+        """For each buffer those below it with which it conflicts."""
+        known = self.known
+        index = {buffer: number for number, buffer in enumerate(members)}
+        conflicts = [(a, b) for a in members for b in a.conflicts if b in index]
+        separations = {
+            (index[low], index[high]): known.distances.get((high, low), known.bytes[low])
+            for pair in conflicts
+            for low, high in (pair, pair[::-1])
+        }
+        problem = StackingProblem(
+            np.array([known.bytes[buffer] for buffer in members]),
+            separations,
+            [int(buffer.alignment) for buffer in members],
+        )
+        planned = _below(members, self.found.allocations)
+        given = [{index[other] for other in planned[buffer]} for buffer in members]
+        below = least_at_all_sizes(problem, given)
+        return {
+            buffer: [members[other] for other in sorted(below[index[buffer]])] for buffer in members
+        }
+
+    def _end(self, below: BufferInfo, above: BufferInfo) -> Term:
+        """Where the buffer above may begin at the earliest."""
+        size = self.known.bytes[below], self._own(self.known.extents[below])
+        distance = self.known.distances.get((above, below))
+        if distance is not None:
+            values = {name: (self.known.values[name], var) for name, var in self.parameters.items()}
+            size = distance_expression(distance, size, values)
+        return self.places[below] + size[0], self.offsets[below] + size[1]
+
+    def _own(self, extent: tirx.Expr) -> tirx.Expr:
+        return in_int32(extent, self.parameters)
+
+    def _variable(self, values: Values, offset: tirx.Expr) -> Term:
+        """A constant or a variable with this value; what has the same values has the same one."""
+        key = values.tobytes()
+        if key not in self._by_values:
+            if (values == values[0]).all():
+                self._by_values[key] = tirx.IntImm("int32", int(values[0]))
+            else:
+                variable = Var(f"offset_{len(self.variables)}", "int32")
+                self.variables.append((variable, self._simplified(offset)))
+                self._by_values[key] = variable
+        return values, self._by_values[key]
+
+
+def _below(
+    members: Sequence[BufferInfo], allocations: Mapping[BufferInfo, PoolAllocation]
+) -> dict[BufferInfo, list[BufferInfo]]:
+    """For each buffer those below it with which it conflicts, as the plan has it.
+
+    Of two at one offset, the one that overwrites the other in place is below.
+    """
+    below: dict[BufferInfo, list[BufferInfo]] = {buffer: [] for buffer in members}
+    conflicts = {buffer: set(buffer.conflicts) for buffer in members}
+    for index, first in enumerate(members):
+        for second in members[index + 1 :]:
+            if second not in conflicts[first] and first not in conflicts[second]:
+                continue
+            if _fits(first, second, allocations):
+                below[second].append(first)
+            else:
+                below[first].append(second)
+    try:
+        tuple(TopologicalSorter(below).static_order())
+    except CycleError as error:
+        raise AssertionError("a plan in which buffers lie below each other") from error
+    return below
+
+
+def _fits(
+    low: BufferInfo, high: BufferInfo, allocations: Mapping[BufferInfo, PoolAllocation]
+) -> bool:
+    """Whether the first of two buffers is the lower one."""
+    starts = [int(allocations[buffer].byte_offset) for buffer in (low, high)]
+    if starts[0] == starts[1]:
+        return high in low.overlaps or not int(low.size_bytes)
+    return starts[0] < starts[1]
+
+
+def _largest(terms: Sequence[Term]) -> Term:
+    """The largest of some terms; those that are never the largest one are left out."""
+    if not terms:
+        return np.zeros(1, dtype=np.int64), tirx.IntImm("int32", 0)
+    most = reduce(np.maximum, (values for values, _ in terms))
+    open_at = np.ones(len(most), dtype=bool)
+    chosen: list[tirx.Expr] = []
+    while open_at.any():
+        values, expression = max(terms, key=lambda term: int((open_at & (term[0] == most)).sum()))
+        open_at &= values != most
+        chosen.append(expression)
+    return most, reduce(tirx.max, chosen)
+
+
+def _aligned(values: Values, offset: tirx.Expr, alignment: int) -> Term:
+    if not (values % alignment).any():
+        return values, offset
+    rounded = -(-values // alignment) * alignment
+    return rounded, tirx.floordiv(offset + (alignment - 1), alignment) * alignment
+
+
+def _check(found: Plan, known: BytesBySize, places: Mapping[BufferInfo, Values]) -> None:
+    """Check the plan at each size: all that the checker sees are the buffers there."""
+    count = len(next(iter(known.values.values())))
+    for index in range(count):
+        of = {
+            buffer: BufferInfo(
+                str(buffer.name_hint),
+                int(known.bytes[buffer][index]),
+                buffer.pool_candidates,
+                int(buffer.alignment),
+                buffer.live_ranges,
+                buffer.kind,
+            )
+            for buffer in places
+        }
+        for buffer, instance in of.items():
+            instance.set_conflicts(of[other] for other in buffer.conflicts if other in of)
+            instance.set_overlaps(
+                {
+                    of[dying]: int(known.distances[dying, buffer][index])
+                    for dying in buffer.overlaps
+                    if dying in of
+                }
+            )
+        plan = {
+            of[buffer]: PoolAllocation(
+                found.allocations[buffer].pool_info, int(np.broadcast_to(values, count)[index])
+            )
+            for buffer, values in places.items()
+        }
+        check_plan(of.values(), plan)

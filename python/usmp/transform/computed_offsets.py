@@ -1,0 +1,153 @@
+"""Offsets that are computed from symbolic sizes: who computes them, and who takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule, PrimType, Var
+
+from usmp.analysis.memory.call_graph import CallGraph
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, WORKSPACE_SIZE_FUNCTIONS_ATTR
+from usmp.planning.offset_expressions import OffsetExpressions
+from usmp.tir.nodes import nodes_of, sequence
+
+_SIZE_FUNCTION = "workspace_size"
+
+
+@dataclass(frozen=True)
+class OffsetsOfFunction:
+    """The offsets in a PrimFunc.
+
+    Parameters
+    ----------
+    variables
+        what it has for the variables of the plan.
+    statements
+        what computes them, in the main function; elsewhere they are parameters.
+    places
+        of its allocations: constants, or variables of the plan.
+    wanted
+        by PrimFunc, the variables of the plan that it takes.
+    """
+
+    variables: Mapping[Var, Var]
+    statements: list[tirx.Bind]
+    places: Mapping[tirx.AllocBuffer, tirx.Expr]
+    wanted: Mapping[str, list[Var]]
+    is_main: bool
+
+    def offset(self, stmt: tirx.AllocBuffer, planned: int) -> tirx.Expr | int:
+        """Of an allocation whose offset at the largest sizes is given."""
+        place = self.places.get(stmt)
+        if place is None:
+            return planned
+        return self.variables[place] if isinstance(place, Var) else place
+
+    def passed_to(self, callee: str) -> list[Var]:
+        """What a call passes beside the arguments that it has."""
+        return [self.variables[variable] for variable in self.wanted.get(callee, ())]
+
+    def binds(self) -> list[tirx.Bind]:
+        """The statements that compute the variables."""
+        return self.statements
+
+    def parameters(self) -> list[Var]:
+        """The parameters that it takes."""
+        return [] if self.is_main else list(self.variables.values())
+
+
+class ComputedOffsets:
+    """The offsets in all PrimFuncs of a module.
+
+    Parameters
+    ----------
+    graph
+        the PrimFuncs.
+    expressions
+        the offsets; None if all are constants.
+    """
+
+    def __init__(self, graph: CallGraph, expressions: OffsetExpressions | None) -> None:
+        self._graph = graph
+        self._expressions = expressions
+
+    def of(self, name: str) -> OffsetsOfFunction:
+        """The offsets in a PrimFunc."""
+        is_main = name == MAIN_FUNCTION_NAME
+        if self._expressions is None:
+            return OffsetsOfFunction({}, [], {}, {}, is_main)
+        if is_main:
+            params = {str(param.name): param for param in self._graph.functions[name].params}
+            variables, statements = _computed(self._expressions, params)
+        else:
+            variables, statements = {var: _alike(var) for var in self._wanted[name]}, []
+        places = self._expressions.offsets
+        return OffsetsOfFunction(variables, statements, places, self._wanted, is_main)
+
+    def most_bytes(self, pool: str) -> int | None:
+        """The most bytes that a workspace pool needs; None if the plan says it."""
+        return None if self._expressions is None else self._expressions.most_bytes.get(pool)
+
+    def with_size_functions(self, mod: IRModule) -> IRModule:
+        """The module with the functions that say what workspace pools need."""
+        if self._expressions is None:
+            return mod
+        names = {}
+        target = mod[MAIN_FUNCTION_NAME].attrs.get("target")
+        for pool, peak in sorted(self._expressions.peaks.items()):
+            name = f"{_SIZE_FUNCTION}_{pool}"
+            func = _size_function(self._expressions, peak)
+            mod.update_func(GlobalVar(name), func.with_attr("target", target) if target else func)
+            names[pool] = name
+        return mod.with_attr(WORKSPACE_SIZE_FUNCTIONS_ATTR, names)
+
+    @cached_property
+    def _wanted(self) -> dict[str, list[Var]]:
+        """The variables that each PrimFunc takes, for itself or for those that it calls."""
+        assert self._expressions is not None
+        variables = [variable for variable, _ in self._expressions.variables]
+        wanted: dict[str, list[Var]] = {}
+        for name in self._graph.callees_first(MAIN_FUNCTION_NAME):
+            body = self._graph.functions[name].body
+            used = {self._expressions.offsets.get(s) for s in nodes_of(body, tirx.AllocBuffer)}
+            used |= {
+                variable for callee in self._graph.callees(name) for variable in wanted[callee]
+            }
+            wanted[name] = [variable for variable in variables if variable in used]
+        return wanted
+
+
+def _alike(variable: Var) -> Var:
+    return Var(str(variable.name), "int32")
+
+
+def _computed(
+    expressions: OffsetExpressions, sizes: Mapping[str, Var]
+) -> tuple[dict[Var, Var], list[tirx.Bind]]:
+    """What computes the variables in a function that has these sizes."""
+    replaced = {variable: sizes[name] for name, variable in expressions.parameters.items()}
+    made: dict[Var, Var] = {}
+    statements: list[tirx.Bind] = []
+    for variable, value in expressions.variables:
+        value = tvm_ffi.structural_map(value, (Var, lambda var: replaced.get(var, var)))
+        made[variable] = replaced[variable] = _alike(variable)
+        statements.append(tirx.Bind(made[variable], value))
+    return made, statements
+
+
+def _size_function(expressions: OffsetExpressions, peak: tirx.Expr) -> tirx.PrimFunc:
+    sizes = {name: Var(name, "int32") for name in expressions.parameters}
+    variables, statements = _computed(expressions, sizes)
+    replaced = {**variables, **{v: sizes[name] for name, v in expressions.parameters.items()}}
+    peak = tvm_ffi.structural_map(peak, (Var, lambda var: replaced.get(var, var)))
+    needed = set(nodes_of(peak, Var))
+    for statement in reversed(statements):
+        if statement.var in needed:
+            needed |= set(nodes_of(statement.value, Var))
+    statements = [statement for statement in statements if statement.var in needed]
+    body = sequence([*statements, tirx.Return(peak)])
+    return tirx.PrimFunc(list(sizes.values()), body, PrimType("int32"))
