@@ -13,7 +13,8 @@ from usmp.frontend.pytorch.torch_cache import without_torch_cache
 from usmp.objects.entries import check_entries, entries_of
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.relax.shared_states import check_initial_values
-from usmp.relax.symbolic_sizes import check_largest_tensors
+from usmp.relax.symbolic_operators import with_possible_sizes
+from usmp.relax.symbolic_sizes import symbolic_sizes_of
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 
@@ -164,9 +165,10 @@ def _import_methods(
 
 def _check_entries_of(mod: IRModule, limits: Limits) -> None:
     functions = {entry: mod[entry] for entry in entries_of(mod)}
-    for function in functions.values():
+    for entry, function in functions.items():
         check_main(function, limits)
-        check_largest_tensors(function)
+        if symbolic_sizes_of(function):
+            mod.update_func(mod.get_global_var(entry), with_possible_sizes(function))
     check_initial_values(functions, limits)
 
 

@@ -5,6 +5,7 @@ The bounds are attributes of the functions, under the names that TVM has for the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
@@ -40,7 +41,7 @@ def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
     ValueError
         two variables have one name, or the attributes say what no bound can be.
     """
-    variables = _variables(main)
+    variables = shape_variables(main)
     bounds = [(main.attrs or {}).get(name, {}) for name in (UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)]
     sizes = []
     for name in map(str, (variable.name for variable in variables)):
@@ -170,7 +171,7 @@ def with_bounds(function: relax.Function, sizes: Sequence[SymbolicSize]) -> rela
 def analyzer_of(main: relax.Function) -> Analyzer:
     """Arithmetic on the shapes of a function, which knows between what its sizes are."""
     return bounded_analyzer(
-        [(v, size) for v, size in zip(_variables(main), symbolic_sizes_of(main), strict=True)]
+        [(v, size) for v, size in zip(shape_variables(main), symbolic_sizes_of(main), strict=True)]
     )
 
 
@@ -194,7 +195,7 @@ class LargestSizes:
     """
 
     def __init__(self, main: relax.Function) -> None:
-        sizes = zip(_variables(main), symbolic_sizes_of(main), strict=True)
+        sizes = zip(shape_variables(main), symbolic_sizes_of(main), strict=True)
         self._unbounded = [variable for variable, size in sizes if size.upper_bound is None]
         self._analyzer = analyzer_of(main)
 
@@ -253,10 +254,15 @@ def symbolic_shape(ty: Type) -> list[Expr] | None:
 
 def shown_shape(shape: Sequence[object]) -> str:
     """A shape in an error, as "[1, seq, 32]"."""
-    return f"[{', '.join(shown(getattr(extent, 'value', extent)) for extent in shape)}]"
+    return f"[{', '.join(map(shown_extent, shape))}]"
 
 
-def _variables(main: relax.Function) -> list[Var]:
+def shown_extent(extent: object) -> str:
+    """An extent in an error, as "seq // 2"; TVM prints the type at each number."""
+    return shown(re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(getattr(extent, "value", extent))))
+
+
+def shape_variables(main: relax.Function) -> list[Var]:
     """In the order in which the shapes of the parameters name them first."""
     found: list[Var] = []
     for param in main.params:

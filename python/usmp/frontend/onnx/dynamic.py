@@ -22,7 +22,7 @@ from usmp.frontend.size_arithmetic import (
     number,
     strided_slice,
 )
-from usmp.relax.symbolic_sizes import symbolic_shape
+from usmp.relax.symbolic_sizes import shown_extent, symbolic_shape
 from usmp.relax.transform.normalize_take_indices import count_from_start
 
 
@@ -159,8 +159,8 @@ def _gather(dynamic: _Dynamic) -> Expr | None:
         return relax.op.take(data, relax.const(counted), axis, mode="fast")
     if indices.size != 1:
         raise NotSupported(
-            f"it takes {indices.size} positions along an axis of {extent} elements; only one is "
-            "supported where the size is not fixed"
+            f"it takes {indices.size} positions along an axis of {shown_extent(extent)} elements; "
+            "only one is supported where the size is not fixed"
         )
     (index,) = dynamic.extents(1, "the position")
     index = dynamic.arithmetic.position(index, extent)
@@ -186,7 +186,10 @@ def _tile(dynamic: _Dynamic) -> Expr | None:
         raise NotSupported("its repeats are not one for each axis")
     for extent, count in zip(shape, repeats, strict=True):
         if not (is_number(extent, 1) or is_number(count, 1)):
-            raise NotSupported(f"it repeats {extent} elements {count} times; only one is supported")
+            raise NotSupported(
+                f"it repeats {shown_extent(extent)} elements {shown_extent(count)} times; only one "
+                "is supported"
+            )
     return _broadcast(
         dynamic, [c if is_number(e, 1) else e for e, c in zip(shape, repeats, strict=True)]
     )
@@ -197,7 +200,10 @@ def _range(dynamic: _Dynamic) -> Expr:
         dynamic.extents(index, what)[0] for index, what in enumerate(("start", "limit", "step"))
     )
     if not is_number(step, 1) or not dynamic.arithmetic.is_at_most(start, end):
-        raise NotSupported(f"from {start} to {end} by {step}: only upwards by 1 is supported")
+        raise NotSupported(
+            f"from {shown_extent(start)} to {shown_extent(end)} by {shown_extent(step)}: only "
+            "upwards by 1 is supported"
+        )
     return relax.op.arange(*(relax.prim_value(int64(v)) for v in (start, end, step)), "int64")
 
 
@@ -206,7 +212,7 @@ def _refuse_split(dynamic: _Dynamic) -> Expr | None:
     extent = shape[int(dynamic.node.attributes.get("axis", 0)) % len(shape)]
     if not isinstance(extent, int):
         raise NotSupported(
-            f"it splits an axis of {extent} elements, a size that only the run knows"
+            f"it splits an axis of {shown_extent(extent)} elements, a size that only the run knows"
         )
     return None
 
