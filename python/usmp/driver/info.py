@@ -22,6 +22,8 @@ _EXAMPLES = """\
       inputs and outputs with their shapes, types, scales and zero points; states; operators
   tvmc info model.tar
       the same of an archive, with its memory pools
+  tvmc info model.onnx --max seq=128
+      the sizes that the shapes of the inputs leave open, with their bounds
   tvmc info model.onnx --format json"""
 
 
@@ -71,7 +73,9 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
     from usmp.frontend.describe_model import describe_model
 
     described = asdict(describe_model(options.FILE, **import_arguments(options)))
-    unneeded = ("inputs", "outputs", "states") if described["entries"] else ("entries",)
+    unneeded = {"inputs", "outputs", "states"} if described["entries"] else {"entries"}
+    if not described["sizes"]:
+        unneeded.add("sizes")
     return {
         "file": options.FILE,
         **{name: value for name, value in described.items() if name not in unneeded},

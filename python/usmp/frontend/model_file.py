@@ -73,16 +73,24 @@ def import_model(
         is no positive integer, or not what the model can have.
     """
     asked = AskedSizes(max_sizes or {}, is_for_one_model=not isinstance(path, Mapping))
-    limits = Limits(max_model_bytes, max_operators)
-    mod = import_with_sizes(path, trust=trust, limits=limits, asked=asked)
+    mod = import_with_sizes(
+        path, asked, trust=trust, max_model_bytes=max_model_bytes, max_operators=max_operators
+    )
     asked.check_all_known()
     return mod
 
 
 def import_with_sizes(
-    path: str | Path | Mapping[str, str | Path], *, trust: bool, limits: Limits, asked: AskedSizes
+    path: str | Path | Mapping[str, str | Path],
+    asked: AskedSizes,
+    *,
+    trust: bool = False,
+    max_model_bytes: int = MODEL_BYTES,
+    max_operators: int = OPERATORS,
 ) -> IRModule:
-    """The same; that some model has each size that is asked for the caller checks."""
+    """The same of one of several models; whether some model has each size that is asked for, who
+    reads the last one checks."""
+    limits = Limits(max_model_bytes, max_operators)
     if isinstance(path, Mapping):
         return _import_methods(path, trust, limits, asked)
 

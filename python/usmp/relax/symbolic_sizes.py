@@ -76,16 +76,20 @@ def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModu
         with the largest sizes a tensor takes more than 2^31 - 1 bytes, which C cannot index.
     """
     checked = check_max_sizes(max_sizes)
-    functions = {entry: mod[entry] for entry in relax_entries(mod) if _has_function(mod, entry)}
-    sizes = {entry: symbolic_sizes_of(function) for entry, function in functions.items()}
-    check_names(checked, [str(size.name) for own in sizes.values() for size in own])
+    check_names(checked, size_names(mod))
     changed = IRModule(mod.functions, attrs=mod.attrs)
-    for entry, function in functions.items():
-        bounded = [narrowed(size, checked) for size in sizes[entry]]
+    for entry, function in _entry_functions(mod).items():
+        bounded = [narrowed(size, checked) for size in symbolic_sizes_of(function)]
         function = with_bounds(function, bounded)
         check_largest_tensors(function)
         changed.update_func(mod.get_global_var(entry), function)
     return changed
+
+
+def size_names(mod: IRModule) -> list[str]:
+    """The names of the shape variables of all entries."""
+    functions = _entry_functions(mod).values()
+    return list(dict.fromkeys(str(s.name) for f in functions for s in symbolic_sizes_of(f)))
 
 
 def check_max_sizes(max_sizes: Mapping[str, int | None]) -> dict[str, int | None]:
@@ -281,5 +285,11 @@ def shape_variables(main: relax.Function) -> list[Var]:
     return found
 
 
-def _has_function(mod: IRModule, entry: str) -> bool:
-    return any(str(variable.name_hint) == entry for variable in mod.functions)
+def _entry_functions(mod: IRModule) -> dict[str, relax.Function]:
+    """A module without any entry has none."""
+    functions = {
+        str(variable.name_hint): func
+        for variable, func in mod.functions.items()
+        if isinstance(func, relax.Function)
+    }
+    return {name: functions[name] for name in relax_entries(mod) if name in functions}

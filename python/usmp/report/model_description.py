@@ -14,7 +14,8 @@ from rich.text import Text
 from usmp.support.plain_text import shown
 
 Tensors = Sequence[Mapping[str, Any]]
-"""Name, dtype, shape, scale and zero point of each; an extent that is not known is None."""
+"""Name, dtype, shape, scale and zero point of each; an extent that is not known is None, and one
+that depends on sizes is text."""
 
 
 def print_description(description: Mapping[str, Any], console: Console | None = None) -> None:
@@ -33,6 +34,8 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
                 _print_line(console, "States: not known, since the model cannot be imported")
             elif entry["states"]:
                 _print_line(console, f"States: {', '.join(map(_state, entry['states']))}")
+        if module.get("sizes"):
+            _print_line(console, f"Sizes: {', '.join(map(_size, module['sizes']))}")
         if module.get("pools"):
             console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))
         if module.get("state_size_bytes"):
@@ -58,6 +61,15 @@ def _state(state: Mapping[str, Any]) -> str:
     return f"{shown(state['name'])} ({state['bytes']} bytes{changed})"
 
 
+def _size(size: Mapping[str, Any]) -> str:
+    name, lower, upper = shown(size["name"]), size["lower_bound"], size["upper_bound"]
+    if size["taken_as"] is not None:
+        return f"{name} (taken as {size['taken_as']}, unless --max {name}=N says more)"
+    if upper is None:
+        return f"{name} ({lower} and more; --max {name}=N says how large it may be)"
+    return f"{name} ({lower} to {upper})"
+
+
 def _tensor_table(module: Mapping[str, Any]) -> Table:
     rows = [
         {"": side, **_tensor_cells(tensor)}
@@ -74,10 +86,17 @@ def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:
     return {
         "name": shown(tensor["name"]),
         "type": tensor["dtype"],
-        "shape": "x".join("?" if e is None else str(e) for e in tensor["shape"]) or "scalar",
+        "shape": _shape(tensor["shape"]),
         "scale": f"{tensor['scale']:g}" if is_quantized else "",
         "zero point": str(tensor["zero_point"]) if is_quantized else "",
     }
+
+
+def _shape(extents: Sequence[int | str | None]) -> str:
+    words = ["?" if extent is None else shown(extent) for extent in extents]
+    if any(isinstance(extent, str) for extent in extents):
+        return f"[{', '.join(words)}]"
+    return "x".join(words) or "scalar"
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
