@@ -19,7 +19,8 @@ from usmp.boards.pools import board_pools
 from usmp.codegen.llvm import check_llvm_target
 from usmp.codegen.names import symbol_prefix
 from usmp.executor_factory import AOTExecutorFactoryModule
-from usmp.frontend import import_model
+from usmp.frontend.dynamic_sizes import AskedSizes
+from usmp.frontend.model_file import import_with_sizes
 from usmp.names import FLOAT
 from usmp.objects import (
     ConstantMemoryPools,
@@ -48,6 +49,7 @@ from usmp.planning.state_pool import choose_state_pool
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
+from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.support.tvm_errors import lowering, report_faults
 
 Model: TypeAlias = "IRModule | str | Path"
@@ -71,6 +73,7 @@ def build(
     state_memory_pool: WorkspacePoolInfo | str | None = None,
     state_layout: StateLayout | str | Path | None = None,
     io_type: str = FLOAT,
+    max_sizes: Mapping[str, int | None] | None = None,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -142,6 +145,10 @@ def build(
         model begins to quantize, and a float output that it dequantizes at its end, are the
         integers themselves; what they stand for is in the header and the metadata. "int8": the
         same, and all of them must be int8. See `usmp.relax.transform.ConvertIOToIntegers`.
+    max_sizes
+        how large sizes may be that the shapes of the inputs leave open, by name, as
+        `usmp.import_model` takes them; of a module they are its shape variables. Of several models,
+        each that has a size of the name.
 
     Raises
     ------
@@ -151,8 +158,8 @@ def build(
         an unknown target, core, executor, runtime, algorithm, parameter or board, a board and a
         target for another core, two pools of one name, pools or memories of a board that are too
         small, a state pool that leaves no workspace pool for everything else, a state layout
-        that is damaged or does not fit the model, or an `io_type` that is unknown or that no
-        input and no output can have.
+        that is damaged or does not fit the model, an `io_type` that is unknown or that no
+        input and no output can have, or a size that no model has, or not as large.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError
@@ -174,7 +181,7 @@ def build(
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
-    mod = _imported(mod, shared_state)
+    mod = _imported(mod, shared_state, max_sizes or {})
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]
@@ -241,10 +248,19 @@ def _module_name(module_name: str | None, mod_name: str | None) -> str:
     return name
 
 
-def _imported(mod: object, shared_state: bool) -> IRModule:
+def _imported(mod: object, shared_state: bool, max_sizes: Mapping[str, int | None]) -> IRModule:
     """The module, read from its file if it is the path of one; several as one."""
+    is_one = isinstance(mod, str | Path | IRModule)
+    asked = AskedSizes(max_sizes, is_for_one_model=is_one)
+    joined = _joined(mod, shared_state, asked)
+    asked.check_all_known()
+    return joined
+
+
+def _joined(mod: object, shared_state: bool, asked: AskedSizes) -> IRModule:
     if isinstance(mod, Mapping):
-        return join_models({str(n): _read(model) for n, model in mod.items()}, shared_state)
+        models = {str(name): _read(model, asked) for name, model in mod.items()}
+        return join_models(models, shared_state)
     if isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
         models = {}
         for number, model in enumerate(mod):
@@ -254,20 +270,24 @@ def _imported(mod: object, shared_state: bool) -> IRModule:
                 raise ValueError(
                     f'two models are called "{name}"; give a dictionary of names and models'
                 )
-            models[name] = _read(model)
+            models[name] = _read(model, asked)
         return join_models(models, shared_state)
-    return _read(mod)
+    return _read(mod, asked)
 
 
-def _read(mod: object) -> IRModule:
+def _read(mod: object, asked: AskedSizes) -> IRModule:
     if isinstance(mod, str | Path):
-        return import_model(mod)
+        return import_with_sizes(mod, asked)
     if not isinstance(mod, IRModule):
         raise TypeError(
             "usmp.build takes a Relax IRModule or the path of a model file, not "
             f"{type(mod).__name__}; usmp.import_model reads files"
         )
-    return mod
+    if not asked.max_sizes:
+        return mod
+    names = size_names(mod)
+    asked.read(names)
+    return with_max_sizes(mod, {n: v for n, v in asked.max_sizes.items() if n in names})
 
 
 def _planning(options: PlanningOptions) -> AbstractContextManager[None]:

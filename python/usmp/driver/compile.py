@@ -25,6 +25,8 @@ _EXAMPLES = """\
   tvmc compile model.onnx --target=c --executor=aot --output-format=mlf \\
       --pass-config tir.usmp.enable=1 --pass-config tir.usmp.algorithm=greedy_by_size
       the options as TVM's tvmc took them, and its default algorithm
+  tvmc compile model.onnx --max seq=128
+      memory for every length of the input up to 128, a size that its shape leaves open
   tvmc compile model.tflite --workspace-io
       inputs and outputs are placed in the workspace too
   tvmc compile model.tflite --usmp-workspace-pools=dtcm,sram \\

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from usmp.driver.byte_count import INT64_MAX, byte_count
+from usmp.driver.size_flags import add_max_option, max_sizes
 
 
 def add_import_options(group: Any) -> None:
@@ -28,13 +29,21 @@ def add_import_options(group: Any) -> None:
         metavar="NUMBER",
         help="how many operators there may be, with functions written out (default: 10000)",
     )
+    add_max_option(group)
 
 
 def import_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options say, as `usmp.import_model` takes it."""
+    """What the options say, as `usmp.import_model` takes it.
+
+    Raises
+    ------
+    UsageError
+        `--max` says no sizes.
+    """
     given = {name: getattr(options, name) for name in ("max_model_bytes", "max_operators")}
     return {
         "trust": options.trust_model,
+        "max_sizes": max_sizes(options.max),
         **{name: value for name, value in given.items() if value is not None},
     }
 

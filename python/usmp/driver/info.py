@@ -22,6 +22,8 @@ _EXAMPLES = """\
       inputs and outputs with their shapes, types, scales and zero points; states; operators
   tvmc info model.tar
       the same of an archive, with its memory pools
+  tvmc info model.onnx --max seq=128
+      the sizes that the shapes of the inputs leave open, with their bounds
   tvmc info model.onnx --format json"""
 
 
@@ -71,7 +73,9 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
     from usmp.frontend.describe_model import describe_model
 
     described = asdict(describe_model(options.FILE, **import_arguments(options)))
-    unneeded = ("inputs", "outputs", "states") if described["entries"] else ("entries",)
+    unneeded = {"inputs", "outputs", "states"} if described["entries"] else {"entries"}
+    if not described["sizes"]:
+        unneeded.add("sizes")
     return {
         "file": options.FILE,
         **{name: value for name, value in described.items() if name not in unneeded},
@@ -115,7 +119,12 @@ def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
 def _sizes_of(entry: ArchivedEntry) -> dict[str, Any]:
     """The sizes that a run is told, if there are some."""
     sizes = [
-        {"name": size.name, "min": size.lower_bound, "max": size.upper_bound}
+        {
+            "name": size.name,
+            "lower_bound": size.lower_bound,
+            "upper_bound": size.upper_bound,
+            "taken_as": None,
+        }
         for size in entry.sizes.values()
     ]
     return {"sizes": sizes} if sizes else {}

@@ -124,7 +124,8 @@ def import_models(options: argparse.Namespace, stage: Stage) -> IRModule | dict[
     UnsupportedModelError
         a file cannot be imported.
     ValueError
-        a model has a name that C cannot have.
+        a model has a name that C cannot have; a size is none of the models, or `--max` contradicts
+        one of them.
     """
     import usmp
 
@@ -138,10 +139,15 @@ def import_models(options: argparse.Namespace, stage: Stage) -> IRModule | dict[
         # Read together, for only then it is known which of the buffers any of them changes.
         stage(f"reading {', '.join(paths.values())}")
         return usmp.import_model(paths, **arguments)
+    from usmp.frontend.dynamic_sizes import AskedSizes
+    from usmp.frontend.model_file import import_with_sizes
+
+    asked = AskedSizes(arguments.pop("max_sizes"), is_for_one_model=len(paths) == 1)
     models = {}
     for name, path in paths.items():
         stage(f"reading {path}")
-        models[name] = usmp.import_model(path, **arguments)
+        models[name] = import_with_sizes(path, asked, **arguments)
+    asked.check_all_known()
     return models
 
 

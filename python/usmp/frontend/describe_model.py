@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from usmp.frontend.model_file import import_model, read_model_file
+from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize
+from usmp.frontend.model_file import import_with_sizes, read_model_file
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits
 
 
@@ -21,14 +22,15 @@ class DescribedTensor:
     Parameters
     ----------
     shape
-        extents, outermost first; None where the file does not have one.
+        extents, outermost first: numbers, sizes that the inputs leave open, by name, or what is
+        computed of them; None where the file does not have one.
     scale, zero_point
         real = scale * (integer - zero_point), for the whole tensor; else None.
     """
 
     name: str
     dtype: str
-    shape: tuple[int | None, ...]
+    shape: tuple[int | str | None, ...]
     scale: float | None = None
     zero_point: int | None = None
 
@@ -48,6 +50,26 @@ class DescribedState:
     name: str
     bytes: int
     changed: bool
+
+
+@dataclass(frozen=True)
+class DescribedSize:
+    """A size that the shapes of the inputs leave open.
+
+    Parameters
+    ----------
+    name
+        as `max_sizes` takes it.
+    lower_bound, upper_bound
+        between which a run may have it; None where nothing says how large it may be.
+    taken_as
+        the number that it is taken for, if it is a batch for which no bound is given.
+    """
+
+    name: str
+    lower_bound: int
+    upper_bound: int | None
+    taken_as: int | None = None
 
 
 States: TypeAlias = "list[DescribedState] | None"
@@ -93,6 +115,8 @@ class ModelDescription:
         names under which the file offers the model, if the format has such.
     entries
         if there are several.
+    sizes
+        that the shapes of the inputs leave open.
     """
 
     format: str
@@ -102,6 +126,7 @@ class ModelDescription:
     operators: dict[str, int]
     signatures: list[str] = field(default_factory=list)
     entries: list[DescribedEntry] = field(default_factory=list)
+    sizes: list[DescribedSize] = field(default_factory=list)
 
 
 def describe_model(path: str | Path, **options: Any) -> ModelDescription:
@@ -112,28 +137,35 @@ def describe_model(path: str | Path, **options: Any) -> ModelDescription:
     Raises
     ------
     UnsupportedModelError
-        the file is missing, empty, damaged or of an unknown format, or has an
+        the file is missing, empty, damaged or of an unknown format, or is a TFLite model with an
         input of a dynamic shape.
+    ValueError
+        a size that is asked for is none of the model, or contradicts it.
     """
+    asked = AskedSizes(options.pop("max_sizes", None) or {}, requires_bounds=False)
     if Path(path).suffix.lower() == ".pt2":
-        return _describe_relax(import_model(path, **options), "program of torch.export")
+        mod = import_with_sizes(path, asked, **options)
+        return _describe_relax(mod, "program of torch.export", asked.resolved)
     limits = Limits(
         options.get("max_model_bytes", MODEL_BYTES), options.get("max_operators", OPERATORS)
     )
     readers = {
-        ".tflite": partial(_describe_tflite, limits=limits),
-        ".onnx": partial(_describe_onnx, limits=limits),
+        ".tflite": partial(_describe_tflite, limits=limits, asked=asked),
+        ".onnx": partial(_describe_onnx, limits=limits, asked=asked),
     }
     return read_model_file(path, readers)
 
 
-def _describe_tflite(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
+def _describe_tflite(
+    content: bytes, folder: Path, limits: Limits, asked: AskedSizes
+) -> ModelDescription:
     from usmp.frontend.tflite.check import check_tflite
     from usmp.frontend.tflite.model import TfliteTensor
     from usmp.frontend.tflite.read import operator_name
     from usmp.frontend.tflite.signatures import inputs_of, outputs_of, signatures_of
 
     model = check_tflite(content, limits)
+    asked.read([])
     entries = []
     mod = _imported_state(model, content, limits)
     for signature in signatures_of(model):
@@ -220,33 +252,48 @@ def _tflite_tensor(tensor: Any, name: str) -> DescribedTensor:
     return DescribedTensor(name, tensor.dtype, tensor.shape, *(parameters or (None, None)))
 
 
-def _describe_onnx(content: bytes, folder: Path, limits: Limits) -> ModelDescription:
+def _describe_onnx(
+    content: bytes, folder: Path, limits: Limits, asked: AskedSizes
+) -> ModelDescription:
     from usmp.frontend.onnx.check import read_onnx
-    from usmp.frontend.onnx.known_shapes import known_shapes
 
-    model, _ = read_onnx(content, folder, limits)
+    model, sizes = read_onnx(content, folder, limits, asked)
     initialized = {tensor.name for tensor in model.graph.initializer}
-    shapes = known_shapes(model.graph)
+    names = _names_of(sizes)
     return ModelDescription(
         "ONNX model",
-        [_onnx_tensor(i, shapes) for i in model.graph.input if i.name not in initialized],
-        [_onnx_tensor(output, shapes) for output in model.graph.output],
+        [_onnx_tensor(i, names) for i in model.graph.input if i.name not in initialized],
+        [_onnx_tensor(output, names) for output in model.graph.output],
         [],
         _counted([f"{n.domain}.{n.op_type}".lstrip(".") for n in model.graph.node]),
+        sizes=_described_sizes(sizes),
     )
 
 
-def _onnx_tensor(value: Any, shapes: Mapping[str, list[int]]) -> DescribedTensor:
+def _onnx_tensor(value: Any, names: Mapping[str, str]) -> DescribedTensor:
     import onnx
 
     tensor = value.type.tensor_type
     name = onnx.TensorProto.DataType.Name(tensor.elem_type)
     dtype = {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
-    dims = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
-    return DescribedTensor(value.name, dtype, tuple(shapes.get(value.name, dims)))
+    dims = [
+        d.dim_value if d.HasField("dim_value") else names.get(d.dim_param) for d in tensor.shape.dim
+    ]
+    return DescribedTensor(value.name, dtype, tuple(dims))
 
 
-def _describe_relax(mod: Any, file_format: str) -> ModelDescription:
+def _names_of(sizes: Sequence[DynamicSize]) -> dict[str, str]:
+    """What the user calls the sizes that have variables, by these."""
+    return {size.symbol: size.name for size in sizes if not size.is_one}
+
+
+def _described_sizes(sizes: Sequence[DynamicSize]) -> list[DescribedSize]:
+    return [
+        DescribedSize(s.name, s.lower_bound, s.upper_bound, 1 if s.is_one else None) for s in sizes
+    ]
+
+
+def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) -> ModelDescription:
     from tvm import relax
     from tvm.ir import Op
 
@@ -264,17 +311,27 @@ def _describe_relax(mod: Any, file_format: str) -> ModelDescription:
     states = [str(state.name) for state in main.attrs.get(STATES_ATTR, ())]
     inputs = [(str(p.name), p.ty) for p in main.params if str(p.name) not in states]
     outputs = zip(main.attrs[OUTPUT_NAMES_ATTR], flatten_types(main.body.body.ty), strict=False)
+    calls = _names_of(sizes)
     return ModelDescription(
         file_format,
-        [_relax_tensor(name, ty) for name, ty in inputs],
-        [_relax_tensor(str(name), ty) for name, ty in outputs],
+        [_relax_tensor(name, ty, calls) for name, ty in inputs],
+        [_relax_tensor(str(name), ty, calls) for name, ty in outputs],
         _states(mod, "main"),
         _counted(names),
+        sizes=_described_sizes(sizes),
     )
 
 
-def _relax_tensor(name: str, ty: Any) -> DescribedTensor:
-    return DescribedTensor(name, str(ty.dtype), tuple(int(extent) for extent in ty.shape))
+def _relax_tensor(name: str, ty: Any, calls: Mapping[str, str]) -> DescribedTensor:
+    from tvm.tirx import IntImm
+
+    from usmp.relax.symbolic_sizes import shown_extent
+
+    shape = [
+        int(each) if isinstance(each, IntImm) else calls.get(str(each), shown_extent(each))
+        for each in ty.shape
+    ]
+    return DescribedTensor(name, str(ty.dtype), tuple(shape))
 
 
 def _counted(names: list[str]) -> dict[str, int]:

@@ -32,12 +32,15 @@ class AskedSizes:
         whether a size without a bound is refused.
     known
         the names of the sizes of the models that were read.
+    resolved
+        what became of these sizes.
     """
 
     max_sizes: Mapping[str, int | None] = field(default_factory=dict)
     is_for_one_model: bool = True
     requires_bounds: bool = True
     known: list[str] = field(default_factory=list)
+    resolved: list[DynamicSize] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.max_sizes = check_max_sizes(self.max_sizes)
@@ -144,6 +147,7 @@ def resolved_sizes(found: Sequence[FoundSize], asked: AskedSizes) -> list[Dynami
                 is_one,
             )
         )
+    asked.resolved += sizes
     if asked.requires_bounds:
         _check_bounds(found, sizes, asked)
     return sizes

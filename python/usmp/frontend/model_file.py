@@ -13,7 +13,8 @@ from usmp.frontend.pytorch.torch_cache import without_torch_cache
 from usmp.objects.entries import check_entries, entries_of
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.relax.shared_states import check_initial_values
-from usmp.relax.symbolic_sizes import check_largest_tensors
+from usmp.relax.symbolic_operators import with_possible_sizes
+from usmp.relax.symbolic_sizes import symbolic_sizes_of
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 
@@ -72,16 +73,24 @@ def import_model(
         is no positive integer, or not what the model can have.
     """
     asked = AskedSizes(max_sizes or {}, is_for_one_model=not isinstance(path, Mapping))
-    limits = Limits(max_model_bytes, max_operators)
-    mod = import_with_sizes(path, trust=trust, limits=limits, asked=asked)
+    mod = import_with_sizes(
+        path, asked, trust=trust, max_model_bytes=max_model_bytes, max_operators=max_operators
+    )
     asked.check_all_known()
     return mod
 
 
 def import_with_sizes(
-    path: str | Path | Mapping[str, str | Path], *, trust: bool, limits: Limits, asked: AskedSizes
+    path: str | Path | Mapping[str, str | Path],
+    asked: AskedSizes,
+    *,
+    trust: bool = False,
+    max_model_bytes: int = MODEL_BYTES,
+    max_operators: int = OPERATORS,
 ) -> IRModule:
-    """The same; that some model has each size that is asked for the caller checks."""
+    """The same of one of several models; whether some model has each size that is asked for, who
+    reads the last one checks."""
+    limits = Limits(max_model_bytes, max_operators)
     if isinstance(path, Mapping):
         return _import_methods(path, trust, limits, asked)
 
@@ -164,9 +173,10 @@ def _import_methods(
 
 def _check_entries_of(mod: IRModule, limits: Limits) -> None:
     functions = {entry: mod[entry] for entry in entries_of(mod)}
-    for function in functions.values():
+    for entry, function in functions.items():
         check_main(function, limits)
-        check_largest_tensors(function)
+        if symbolic_sizes_of(function):
+            mod.update_func(mod.get_global_var(entry), with_possible_sizes(function))
     check_initial_values(functions, limits)
 
 

@@ -13,7 +13,7 @@ from tvm import relax, tirx
 from tvm.ir import Expr
 from tvm.sym import Analyzer
 
-from usmp.relax.symbolic_sizes import shown_shape
+from usmp.relax.symbolic_sizes import shown_extent, shown_shape
 
 Extent: TypeAlias = Any
 """An int, or an expression of int64."""
@@ -135,12 +135,15 @@ class SizeArithmetic:
             return first, (last if last >= 0 else -extent - 1), by
         if step < 1:
             raise SizesError(
-                f"its step is {step} along an axis of {extent} elements; only steps from 1 are "
-                "supported where the size is not fixed"
+                f"its step is {step} along an axis of {shown_extent(extent)} elements; only steps "
+                "from 1 are supported where the size is not fixed"
             )
         first, last = (self._inside(limit, extent) for limit in (start, end))
         if not self.is_at_most(first, last):
-            raise SizesError(f"it ends at {last}, which may be in front of {first}, its begin")
+            raise SizesError(
+                f"it ends at {shown_extent(last)}, which may be in front of its begin, "
+                f"{shown_extent(first)}"
+            )
         return first, last, step
 
     def position(self, index: Extent, extent: Extent) -> Extent:
@@ -156,7 +159,8 @@ class SizeArithmetic:
             counted = self.simplified(extent + index)
         if not (self.is_at_most(0, counted) and self.is_at_most(counted + 1, extent)):
             raise SizesError(
-                f"position {index} is inside the axis of {extent} elements only for some sizes"
+                f"position {shown_extent(index)} is inside the axis of {shown_extent(extent)} "
+                "elements only for some sizes"
             )
         return counted
 
@@ -175,8 +179,9 @@ class SizeArithmetic:
             if self.is_at_most(extent, limit):
                 return extent
         raise SizesError(
-            f"position {given}, where it begins or ends, is inside the axis of {extent} elements "
-            "only for some sizes; give other largest sizes, with --max"
+            f"position {shown_extent(given)}, where it begins or ends, is inside the axis of "
+            f"{shown_extent(extent)} elements only for some sizes; give other largest sizes, with "
+            "--max"
         )
 
 

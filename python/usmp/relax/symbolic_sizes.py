@@ -5,6 +5,7 @@ The bounds are attributes of the functions, under the names that TVM has for the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
@@ -40,7 +41,7 @@ def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
     ValueError
         two variables have one name, or the attributes say what no bound can be.
     """
-    variables = _variables(main)
+    variables = shape_variables(main)
     bounds = [(main.attrs or {}).get(name, {}) for name in (UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)]
     sizes = []
     for name in map(str, (variable.name for variable in variables)):
@@ -86,16 +87,20 @@ def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModu
         with the largest sizes a tensor takes more than 2^31 - 1 bytes, which C cannot index.
     """
     checked = check_max_sizes(max_sizes)
-    functions = {entry: mod[entry] for entry in relax_entries(mod) if _has_function(mod, entry)}
-    sizes = {entry: symbolic_sizes_of(function) for entry, function in functions.items()}
-    check_names(checked, [str(size.name) for own in sizes.values() for size in own])
+    check_names(checked, size_names(mod))
     changed = IRModule(mod.functions, attrs=mod.attrs)
-    for entry, function in functions.items():
-        bounded = [narrowed(size, checked) for size in sizes[entry]]
+    for entry, function in _entry_functions(mod).items():
+        bounded = [narrowed(size, checked) for size in symbolic_sizes_of(function)]
         function = with_bounds(function, bounded)
         check_largest_tensors(function)
         changed.update_func(mod.get_global_var(entry), function)
     return changed
+
+
+def size_names(mod: IRModule) -> list[str]:
+    """The names of the shape variables of all entries."""
+    functions = _entry_functions(mod).values()
+    return list(dict.fromkeys(str(s.name) for f in functions for s in symbolic_sizes_of(f)))
 
 
 def check_max_sizes(max_sizes: Mapping[str, int | None]) -> dict[str, int | None]:
@@ -181,7 +186,7 @@ def with_bounds(function: relax.Function, sizes: Sequence[SymbolicSize]) -> rela
 def analyzer_of(main: relax.Function) -> Analyzer:
     """Arithmetic on the shapes of a function, which knows between what its sizes are."""
     return bounded_analyzer(
-        [(v, size) for v, size in zip(_variables(main), symbolic_sizes_of(main), strict=True)]
+        [(v, size) for v, size in zip(shape_variables(main), symbolic_sizes_of(main), strict=True)]
     )
 
 
@@ -205,7 +210,7 @@ class LargestSizes:
     """
 
     def __init__(self, main: relax.Function) -> None:
-        sizes = zip(_variables(main), symbolic_sizes_of(main), strict=True)
+        sizes = zip(shape_variables(main), symbolic_sizes_of(main), strict=True)
         self._unbounded = [variable for variable, size in sizes if size.upper_bound is None]
         self._analyzer = analyzer_of(main)
 
@@ -264,10 +269,15 @@ def symbolic_shape(ty: Type) -> list[Expr] | None:
 
 def shown_shape(shape: Sequence[object]) -> str:
     """A shape in an error, as "[1, seq, 32]"."""
-    return f"[{', '.join(shown(getattr(extent, 'value', extent)) for extent in shape)}]"
+    return f"[{', '.join(map(shown_extent, shape))}]"
 
 
-def _variables(main: relax.Function) -> list[Var]:
+def shown_extent(extent: object) -> str:
+    """An extent in an error, as "seq // 2"; TVM prints the type at each number."""
+    return shown(re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(getattr(extent, "value", extent))))
+
+
+def shape_variables(main: relax.Function) -> list[Var]:
     """In the order in which the shapes of the parameters name them first."""
     found: list[Var] = []
     for param in main.params:
@@ -286,5 +296,11 @@ def _variables(main: relax.Function) -> list[Var]:
     return found
 
 
-def _has_function(mod: IRModule, entry: str) -> bool:
-    return any(str(variable.name_hint) == entry for variable in mod.functions)
+def _entry_functions(mod: IRModule) -> dict[str, relax.Function]:
+    """A module without any entry has none."""
+    functions = {
+        str(variable.name_hint): func
+        for variable, func in mod.functions.items()
+        if isinstance(func, relax.Function)
+    }
+    return {name: functions[name] for name in relax_entries(mod) if name in functions}

@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from usmp.objects.size_expression import SizeExpression, expression_text
+from usmp.objects.size_expression import shape_text
 from usmp.support.plain_text import shown
 
 Tensors = Sequence[Mapping[str, Any]]
-"""Name, dtype, shape, scale and zero point of each; an extent that is not known is None."""
+"""Name, dtype, shape, scale and zero point of each; an extent that is not known is None, and one
+that depends on sizes is text."""
 
 
 def print_description(description: Mapping[str, Any], console: Console | None = None) -> None:
@@ -30,12 +31,14 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
             if "entry" in entry:
                 _print_line(console, f"inputs and outputs of entry {shown(entry['entry'])}")
             console.print(_tensor_table(entry))
-            if "sizes" in entry:
+            if entry.get("sizes"):
                 _print_line(console, f"Sizes: {', '.join(map(_size, entry['sizes']))}")
             if entry["states"] is None:
                 _print_line(console, "States: not known, since the model cannot be imported")
             elif entry["states"]:
                 _print_line(console, f"States: {', '.join(map(_state, entry['states']))}")
+        if "entries" in module and module.get("sizes"):
+            _print_line(console, f"Sizes: {', '.join(map(_size, module['sizes']))}")
         if module.get("pools"):
             console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))
         if module.get("state_size_bytes"):
@@ -62,7 +65,12 @@ def _state(state: Mapping[str, Any]) -> str:
 
 
 def _size(size: Mapping[str, Any]) -> str:
-    return f"{shown(size['name'])} {size['min']} to {size['max']}"
+    name, lower, upper = shown(size["name"]), size["lower_bound"], size["upper_bound"]
+    if size["taken_as"] is not None:
+        return f"{name} (taken as {size['taken_as']}, unless --max {name}=N says more)"
+    if upper is None:
+        return f"{name} ({lower} and more; --max {name}=N says how large it may be)"
+    return f"{name} ({lower} to {upper})"
 
 
 def _tensor_table(module: Mapping[str, Any]) -> Table:
@@ -88,11 +96,12 @@ def _tensor_cells(tensor: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _shape(tensor: Mapping[str, Any]) -> str:
-    extents: Sequence[SizeExpression] | None = tensor.get("symbolic_shape")
-    if extents is not None:
-        texts = [(expression_text(e), isinstance(e, list)) for e in extents]
-        return shown(" x ".join(f"({text})" if is_long else text for text, is_long in texts))
-    return "x".join("?" if e is None else str(e) for e in tensor["shape"]) or "scalar"
+    if "symbolic_shape" in tensor:
+        return shown(shape_text(tensor["symbolic_shape"]))
+    words = ["?" if extent is None else shown(extent) for extent in tensor["shape"]]
+    if any(isinstance(extent, str) for extent in tensor["shape"]):
+        return f"[{', '.join(words)}]"
+    return "x".join(words) or "scalar"
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:

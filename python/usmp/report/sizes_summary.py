@@ -25,7 +25,8 @@ def sizes_sentence(metadata: Mapping[str, Any]) -> str | None:
     if not computed:
         return f"Sizes: {'; '.join(told)}; planned at the largest."
     needed = " ".join(
-        f'Workspace pool "{shown(size["pool"])}" takes these bytes of a run: {printable(str(size["text"]))}.'
+        f'Workspace pool "{shown(size["pool"])}" takes these bytes of a run: '
+        f"{printable(str(size['text']))}."
         for size in computed
     )
     return f"Sizes: {'; '.join(told)}; offsets are computed from them. {needed}"

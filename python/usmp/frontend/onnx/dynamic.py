@@ -12,7 +12,7 @@ import onnx
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.onnx.node import NotSupported, OnnxNode
+from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.frontend.onnx.shape_values import ShapeValues, Values
 from usmp.frontend.size_arithmetic import (
     SizeArithmetic,
@@ -22,7 +22,7 @@ from usmp.frontend.size_arithmetic import (
     number,
     strided_slice,
 )
-from usmp.relax.symbolic_sizes import symbolic_shape
+from usmp.relax.symbolic_sizes import shown_extent, symbolic_shape
 from usmp.relax.transform.normalize_take_indices import count_from_start
 
 
@@ -38,11 +38,24 @@ class _Dynamic:
         of the inputs that are constant or computed of shapes.
     arithmetic
         on the sizes.
+    names
+        of the inputs.
+    sizes
+        what is computed of shapes.
     """
 
     node: OnnxNode
     values: list[Values | None]
     arithmetic: SizeArithmetic
+    names: Sequence[str]
+    sizes: ShapeValues
+
+    @property
+    def data(self) -> Expr:
+        """The first input, as a tensor that a run has."""
+        given = self.node.required(0)
+        tensor: Expr = self.sizes.as_tensor(self.node.builder, self.names[0], given)
+        return tensor
 
     @property
     def shape(self) -> list[Any]:
@@ -91,11 +104,11 @@ def convert_dynamic(
         return None
     values = [sizes.value(name, each) for name, each in zip(inputs, node.inputs, strict=True)]
     is_dynamic = any(value is not None and value.dtype == object for value in values)
-    data = node.input(0)
-    if not is_dynamic and (data is None or symbolic_shape(data.ty) is None):
+    given = [each for each in node.inputs if each is not None]
+    if not is_dynamic and all(symbolic_shape(each.ty) is None for each in given):
         return None
     try:
-        return converter(_Dynamic(node, values, SizeArithmetic(sizes.analyzer)))
+        return converter(_Dynamic(node, values, SizeArithmetic(sizes.analyzer), inputs, sizes))
     except SizesError as error:
         raise NotSupported(str(error)) from error
 
@@ -108,7 +121,7 @@ def _reshape(dynamic: _Dynamic) -> Expr:
         for axis, extent in enumerate(wanted)
     ]
     extents = dynamic.arithmetic.reshaped(shape, extents)
-    return relax.op.reshape(dynamic.node.required(0), [int64(extent) for extent in extents])
+    return relax.op.reshape(dynamic.data, [int64(extent) for extent in extents])
 
 
 def _expand(dynamic: _Dynamic) -> Expr:
@@ -116,7 +129,7 @@ def _expand(dynamic: _Dynamic) -> Expr:
 
 
 def _broadcast(dynamic: _Dynamic, wanted: Sequence[Any]) -> Expr:
-    data, shape = dynamic.node.required(0), dynamic.shape
+    data, shape = dynamic.data, dynamic.shape
     extents = dynamic.arithmetic.broadcast(shape, wanted)
     if len(extents) == len(shape) and all(map(dynamic.arithmetic.are_equal, extents, shape)):
         return data
@@ -124,7 +137,7 @@ def _broadcast(dynamic: _Dynamic, wanted: Sequence[Any]) -> Expr:
 
 
 def _slice(dynamic: _Dynamic) -> Expr:
-    data, shape = dynamic.node.required(0), dynamic.shape
+    data, shape = dynamic.data, dynamic.shape
     attributes = dynamic.node.attributes
     if dynamic.node.opset < 10:
         starts, ends = list(attributes["starts"]), list(attributes["ends"])
@@ -146,21 +159,20 @@ def _slice(dynamic: _Dynamic) -> Expr:
     return strided_slice(data, cuts)
 
 
-def _gather(dynamic: _Dynamic) -> Expr | None:
-    """Positions that are known; those that the run knows are converted as with fixed shapes."""
+def _gather(dynamic: _Dynamic) -> Expr:
     indices = dynamic.values[1]
-    if indices is None:
-        return None
-    data, shape = dynamic.node.required(0), dynamic.shape
+    data, shape = dynamic.data, dynamic.shape
     axis = int(dynamic.node.attributes.get("axis", 0)) % len(shape)
     extent = shape[axis]
+    if indices is None:
+        return _taken(dynamic, extent, axis)
     if indices.dtype != object and isinstance(extent, int):
         counted = count_from_start(indices, [extent], 0)
         return relax.op.take(data, relax.const(counted), axis, mode="fast")
     if indices.size != 1:
         raise NotSupported(
-            f"it takes {indices.size} positions along an axis of {extent} elements; only one is "
-            "supported where the size is not fixed"
+            f"it takes {indices.size} positions along an axis of {shown_extent(extent)} elements; "
+            "only one is supported where the size is not fixed"
         )
     (index,) = dynamic.extents(1, "the position")
     index = dynamic.arithmetic.position(index, extent)
@@ -168,6 +180,20 @@ def _gather(dynamic: _Dynamic) -> Expr | None:
     taken = dynamic.node.builder.emit(strided_slice(data, {axis: (index, last, 1)}))
     others = [int64(each) for each in shape]
     return relax.op.reshape(taken, [*others[:axis], *indices.shape, *others[axis + 1 :]])
+
+
+def _taken(dynamic: _Dynamic, extent: Any, axis: int) -> Expr:
+    """Positions that the run knows; those outside of the axis count as the nearest inside."""
+    if not isinstance(extent, int):
+        raise NotSupported(
+            f"it takes positions that depend on data, along an axis of {shown_extent(extent)} "
+            "elements, a size that only the run knows"
+        )
+    indices, emit = dynamic.node.required(1), dynamic.node.builder.emit
+    zero, last = (relax.const(value, dtype_of(indices)) for value in (0, extent))
+    is_negative, counted = relax.op.less(indices, zero), relax.op.add(indices, last)
+    counted = emit(relax.op.where(emit(is_negative), emit(counted), indices))
+    return relax.op.take(dynamic.data, counted, axis, mode="clip")
 
 
 def _constant_of_shape(dynamic: _Dynamic) -> Expr:
@@ -186,7 +212,10 @@ def _tile(dynamic: _Dynamic) -> Expr | None:
         raise NotSupported("its repeats are not one for each axis")
     for extent, count in zip(shape, repeats, strict=True):
         if not (is_number(extent, 1) or is_number(count, 1)):
-            raise NotSupported(f"it repeats {extent} elements {count} times; only one is supported")
+            raise NotSupported(
+                f"it repeats {shown_extent(extent)} elements {shown_extent(count)} times; only one "
+                "is supported"
+            )
     return _broadcast(
         dynamic, [c if is_number(e, 1) else e for e, c in zip(shape, repeats, strict=True)]
     )
@@ -197,7 +226,10 @@ def _range(dynamic: _Dynamic) -> Expr:
         dynamic.extents(index, what)[0] for index, what in enumerate(("start", "limit", "step"))
     )
     if not is_number(step, 1) or not dynamic.arithmetic.is_at_most(start, end):
-        raise NotSupported(f"from {start} to {end} by {step}: only upwards by 1 is supported")
+        raise NotSupported(
+            f"from {shown_extent(start)} to {shown_extent(end)} by {shown_extent(step)}: only "
+            "upwards by 1 is supported"
+        )
     return relax.op.arange(*(relax.prim_value(int64(v)) for v in (start, end, step)), "int64")
 
 
@@ -206,7 +238,7 @@ def _refuse_split(dynamic: _Dynamic) -> Expr | None:
     extent = shape[int(dynamic.node.attributes.get("axis", 0)) % len(shape)]
     if not isinstance(extent, int):
         raise NotSupported(
-            f"it splits an axis of {extent} elements, a size that only the run knows"
+            f"it splits an axis of {shown_extent(extent)} elements, a size that only the run knows"
         )
     return None
 

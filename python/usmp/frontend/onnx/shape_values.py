@@ -13,12 +13,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
+import tvm_ffi
 from tvm import relax, te, tirx
-from tvm.ir import Expr, GenericConst
+from tvm.ir import Expr, GenericConst, Var
 from tvm.sym import Analyzer
 
 from usmp.frontend.onnx.fold import MOST_ELEMENTS, evaluated, is_evaluated
 from usmp.ops.emit import call_operator
+from usmp.tir.nodes import nodes_of
 
 Values: TypeAlias = np.ndarray
 """Of objects: numbers, and expressions of sizes; or an array of a number type."""
@@ -135,24 +137,33 @@ class ShapeValues:
 def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
     """A tensor of int64 that a run computes of its sizes."""
     elements = [_int64(value) for value in values.reshape(-1)]
+    used: list[Var] = []
+    for variable in (v for element in elements for v in nodes_of(element, Var)):
+        if not any(variable.same_as(each) for each in used):
+            used.append(variable)
 
-    def compute() -> te.Tensor:
+    def compute(*sizes: tirx.Var) -> te.Tensor:
+        own = list(zip(used, sizes, strict=True))
+
+        def replace(variable: Var) -> tirx.Expr:
+            return next((size for each, size in own if each.same_as(variable)), variable)
+
         def element(*at: tirx.Var) -> tirx.Expr:
             position: Any = 0
             for extent, index in zip(values.shape, at, strict=True):
                 position = position * extent + index
-            result = elements[-1]
-            for number, value in reversed(list(enumerate(elements[:-1]))):
+            *others, result = (tvm_ffi.structural_map(each, (Var, replace)) for each in elements)
+            for number, value in reversed(list(enumerate(others))):
                 result = tirx.Select(position == number, value, result)
             return result
 
         return te.compute(values.shape, element, "output")
 
-    return call_operator(builder, "sizes", compute, [])
+    return call_operator(builder, "sizes", compute, used)
 
 
 def _number(extent: Any) -> Any:
-    return int(extent) if isinstance(extent, int | tirx.IntImm) else extent
+    return int(extent) if isinstance(extent, tirx.IntImm) else extent
 
 
 def _array(values: Any) -> Values:

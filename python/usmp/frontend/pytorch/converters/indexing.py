@@ -16,6 +16,7 @@ from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.pytorch.converters.operator import Operator, converts, dtype_of, rank_of
 from usmp.ops.emit import call_operator, extents_of, shape_of
+from usmp.relax.symbolic_sizes import shown_extent
 from usmp.relax.transform.normalize_take_indices import count_from_start
 
 
@@ -39,8 +40,8 @@ def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
     extent = extents_of(data)[axis]
     if not isinstance(extent, int):
         raise operator.refusal(
-            f"is not supported: it takes positions along an axis of {extent} elements, a size that "
-            "only the run knows"
+            f"is not supported: it takes positions along an axis of {shown_extent(extent)} "
+            "elements, a size that only the run knows"
         )
     if isinstance(indices, GenericConst):
         counted = count_from_start(indices.value.numpy(), [extent], 0)

@@ -1,0 +1,72 @@
+"""`--max`: how large the sizes may be that a model leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from usmp.driver.errors import UsageError
+from usmp.support.plain_text import shown
+
+_NO_LIMIT = "none"
+_MOST_DIGITS = 20
+"""More are too large in any case, and Python takes long for thousands."""
+
+
+def add_max_option(group: Any) -> None:
+    """Add the option."""
+    group.add_argument(
+        "--max",
+        action="append",
+        default=[],
+        metavar="SIZE=N",
+        help="how large a size may be that the shapes of the inputs leave open, such as seq=128 "
+        "(tvmc info shows the sizes), or none where there is no limit; may be repeated, or several "
+        "with commas between them",
+    )
+
+
+def max_sizes(given: Sequence[str]) -> dict[str, int | None]:
+    """What `--max` says, as `usmp.import_model` takes it.
+
+    Raises
+    ------
+    UsageError
+        a value is no number from 1 up and not "none", or a size is named twice.
+    """
+    sizes: dict[str, int | None] = {}
+    for value in given:
+        for part in _split(value):
+            name, separator, text = part.rpartition("=")
+            if not separator or not name:
+                raise UsageError(f"--max {shown(value)}: write it as SIZE=N, such as seq=128")
+            if name in sizes:
+                raise UsageError(f'--max {shown(value)}: size "{shown(name)}" is named twice')
+            sizes[name] = _number(value, text.strip())
+    return sizes
+
+
+def _split(value: str) -> list[str]:
+    """The parts between commas; one without "=" belongs to a name that has a comma."""
+    parts: list[str] = []
+    begun = ""
+    for part in value.split(","):
+        begun += part
+        if "=" in part:
+            parts.append(begun.strip())
+            begun = ""
+        else:
+            begun += ","
+    return [*parts, begun] if begun else parts
+
+
+def _number(value: str, text: str) -> int | None:
+    if text.lower() == _NO_LIMIT:
+        return None
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or int(text[:_MOST_DIGITS]) < 1:
+        raise UsageError(
+            f"--max {shown(value)}: the largest size must be a number from 1, such as 128, or "
+            f"{_NO_LIMIT} where there is no limit, not {shown(text) or 'nothing'}"
+        )
+    return int(text[:_MOST_DIGITS])

@@ -1,0 +1,293 @@
+"""Which Relax operators compute with sizes that only the run knows, and what must hold for them.
+
+TVM takes extents for equal if it cannot show that they differ, so that a product would read beyond
+its factors. Here an operator is refused unless what it needs holds for all sizes between their
+bounds; one that is not listed is refused as well. The results of those that are listed were
+compared with PyTorch's or onnxruntime's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, Expr, Op, Type
+from tvm.sym import Analyzer
+from tvm.tirx import IntImm
+
+from usmp.relax.smallest_sizes import with_smallest_sizes
+from usmp.relax.static_shapes import flatten_types, has_static_shape
+from usmp.relax.symbolic_sizes import analyzer_of, check_largest_tensors, shown_extent, shown_shape
+from usmp.support.errors import UnsupportedModelError
+
+
+class _Refused(Exception):
+    """Something does not hold for all sizes; the message says what."""
+
+
+@dataclass(frozen=True)
+class _Operator:
+    """A call of an operator that has to do with sizes.
+
+    Parameters
+    ----------
+    call
+        whose arguments are variables and constants.
+    analyzer
+        knows the bounds of the sizes.
+    """
+
+    call: Call
+    analyzer: Analyzer
+
+    def shape(self, index: int) -> list[Expr]:
+        """Of a tensor among the arguments."""
+        return _extents(self.call.args[index].ty)
+
+    def shapes(self) -> list[list[Expr]]:
+        """Of the tensors in the tuple that is the first argument."""
+        return [_extents(ty) for ty in flatten_types(self.call.args[0].ty)]
+
+    def axes(self, name: str, rank: int) -> list[int]:
+        """An attribute of axes, counted from the first; all if there are none."""
+        given = getattr(self.call.attrs, name)
+        if given is None:
+            return list(range(rank))
+        listed = [given] if isinstance(given, int | IntImm) else list(given)
+        return [int(axis) % rank for axis in listed]
+
+    def check_equal(self, a: Expr, b: Expr) -> None:
+        """Check that two extents are equal for all sizes."""
+        if not self.analyzer.can_prove_equal(a, b):
+            raise _Refused(
+                f"{shown_extent(a)} and {shown_extent(b)} must be equal, and are not for all "
+                "sizes; make the sizes that are always equal one, or fix them"
+            )
+
+    def check_fixed(self, extent: Expr, what: str) -> None:
+        """Check that an extent is a number."""
+        if not isinstance(extent, IntImm):
+            raise _Refused(
+                f"{what} must be fixed, and is {shown_extent(extent)}; give the model a fixed size"
+            )
+
+    def check_at_most(self, a: Any, b: Any) -> None:
+        """Check that a number is not larger than another one, for all sizes."""
+        if not self.analyzer.can_prove(a <= b):
+            raise _Refused(f"{shown_extent(a)} is more than {shown_extent(b)} for some sizes")
+
+
+Rule: TypeAlias = Callable[[_Operator], None]
+"""Raises `_Refused` if something that the operator needs does not hold for all sizes."""
+
+
+def with_possible_sizes(main: relax.Function) -> relax.Function:
+    """The function, whose sizes are bounded from below so that every tensor has elements.
+
+    Raises
+    ------
+    UnsupportedModelError
+        an operator is not known to compute the same for all sizes between the bounds; or a tensor
+        has no elements, or more bytes than C can index, where the sizes are largest.
+    """
+    check_symbolic_operators(main)
+    check_largest_tensors(main)
+    return with_smallest_sizes(main)
+
+
+def check_symbolic_operators(main: relax.Function) -> None:
+    """Check that the operators of a function compute the same for all sizes between their bounds.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one is not known to; the message names it.
+    """
+    analyzer = analyzer_of(main)
+
+    def on_binding(binding: relax.VarBinding) -> None:
+        value = binding.value
+        read = value.args if isinstance(value, Call) else []
+        if _is_static(binding.var.ty) and all(_is_static(argument.ty) for argument in read):
+            return
+        try:
+            _check_known(binding.var.ty)
+            if isinstance(value, Call):
+                _check_call(_Operator(value, analyzer))
+        except _Refused as refusal:
+            name = getattr(getattr(value, "op", None), "name", "") or type(value).__name__
+            shapes = " and ".join(
+                shown_shape(_extents(ty)) for each in read for ty in _tensors(each.ty)
+            )
+            raise UnsupportedModelError(
+                f"operator {name.removeprefix('relax.')} of {shapes or 'no tensor'} is not "
+                f"supported: {refusal}"
+            ) from refusal
+
+    tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
+
+
+def _check_known(ty: Type) -> None:
+    for tensor in _tensors(ty):
+        if not isinstance(tensor.shape, relax.ShapeExpr):
+            raise _Refused(
+                "the shape of its result does not follow from the sizes; make sizes that are "
+                "always equal one, or fix them"
+            )
+
+
+def _check_call(operator: _Operator) -> None:
+    op = operator.call.op
+    name = op.name.removeprefix("relax.") if isinstance(op, Op) else ""
+    if name not in RULES:
+        raise _Refused(
+            "it has been compared with fixed shapes only; export the model with fixed input shapes"
+        )
+    RULES[name](operator)
+
+
+def _is_static(ty: Type) -> bool:
+    return all(has_static_shape(tensor) for tensor in _tensors(ty))
+
+
+def _tensors(ty: Type) -> list[relax.TensorType]:
+    return [leaf for leaf in flatten_types(ty) if isinstance(leaf, relax.TensorType)]
+
+
+def _extents(ty: Type) -> list[Expr]:
+    shape = getattr(ty, "shape", None)
+    if not isinstance(shape, relax.ShapeExpr):
+        raise _Refused("the shape of what it reads does not follow from the sizes")
+    return list(shape)
+
+
+def _any(_: _Operator) -> None:
+    """Whatever the shapes are: one that Relax cannot infer is refused by itself."""
+
+
+def _matmul(operator: _Operator) -> None:
+    left, right = operator.shape(0), operator.shape(1)
+    operator.check_equal(left[-1], right[-2] if len(right) > 1 else right[0])
+
+
+def _concat(operator: _Operator) -> None:
+    first, *others = operator.shapes()
+    (axis,) = operator.axes("axis", len(first))
+    for shape in others:
+        for number, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if number != axis:
+                operator.check_equal(a, b)
+
+
+def _reshape(operator: _Operator) -> None:
+    elements = []
+    for shape in (operator.shape(0), _extents(operator.call.ty)):
+        count: Any = IntImm("int64", 1)
+        for extent in shape:
+            count = count * extent
+        elements.append(count)
+    operator.check_equal(*elements)
+
+
+def _broadcast_to(operator: _Operator) -> None:
+    own, wanted = operator.shape(0), _extents(operator.call.ty)
+    for extent, target in zip(reversed(own), reversed(wanted), strict=False):
+        if not (isinstance(extent, IntImm) and int(extent) == 1):
+            operator.check_equal(extent, target)
+
+
+def _squeeze(operator: _Operator) -> None:
+    """Without axes, an axis of one element would go that is one for some sizes only."""
+    if operator.call.attrs.axis is None:
+        for extent in operator.shape(0):
+            operator.check_fixed(extent, "each extent, as no axes are given,")
+
+
+def _strided_slice(operator: _Operator) -> None:
+    shape = operator.shape(0)
+    axes, begins, ends, *_ = ([*each.fields] for each in operator.call.args[1:])
+    for axis, begin, end in zip(axes, begins, ends, strict=True):
+        extent = shape[int(axis) % len(shape)]
+        if all(isinstance(each, IntImm) for each in (extent, begin, end)):
+            continue
+        if not operator.call.attrs.assume_inbound:
+            raise _Refused(
+                f"its limits along an axis of {shown_extent(extent)} elements may be outside of it"
+            )
+        for a, b in ((IntImm("int64", 0), begin), (begin, end), (end, extent)):
+            operator.check_at_most(a, b)
+
+
+def _along_fixed_axis(operator: _Operator) -> None:
+    shape = operator.shape(0)
+    for axis in operator.axes("axis", len(shape)):
+        operator.check_fixed(shape[axis], f"the extent of axis {axis}")
+
+
+def _convolution(operator: _Operator) -> None:
+    operator.check_fixed(operator.shape(0)[1], "the number of channels")
+    for extent in operator.shape(1):
+        operator.check_fixed(extent, "the shape of the weights")
+    layout = str(operator.call.attrs.data_layout)
+    if not layout.startswith("NC"):
+        raise _Refused(f"it is in layout {layout}; only channels in front are supported")
+
+
+def _pooling(operator: _Operator) -> None:
+    operator.check_fixed(operator.shape(0)[1], "the number of channels")
+    if operator.call.attrs.ceil_mode or not str(operator.call.attrs.layout).startswith("NC"):
+        raise _Refused("ceil_mode, and other layouts than channels in front, are not supported")
+
+
+def _layer_norm(operator: _Operator) -> None:
+    shape = operator.shape(0)
+    axes = operator.axes("axes", len(shape))
+    for parameter in (1, 2):
+        for axis, extent in zip(axes, operator.shape(parameter), strict=True):
+            operator.check_equal(shape[axis], extent)
+
+
+def _by_channel(operator: _Operator) -> None:
+    """Normalization with parameters for each channel."""
+    attrs = operator.call.attrs
+    shape = operator.shape(0)
+    axis = int(attrs.axis if hasattr(attrs, "axis") else attrs.channel_axis)
+    operator.check_fixed(shape[axis % len(shape)], "the number of channels")
+
+
+_OF_ELEMENTS = """
+abs acos acosh add asin asinh astype atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor
+ceil clip cos cosh divide equal erf exp floor floor_divide floor_mod greater greater_equal isfinite
+isinf isnan left_shift less less_equal log logical_and logical_not logical_or logical_xor maximum
+minimum mod multiply negative nn.gelu nn.gelu_tanh nn.leakyrelu nn.relu nn.silu not_equal power
+right_shift round rsqrt sigmoid sign sin sinh sqrt square subtract tan tanh trunc where
+""".split()
+
+_OF_SHAPES = """
+arange expand_dims full full_like max mean min nn.log_softmax nn.pad nn.softmax ones_like
+permute_dims prod sum zeros_like call_tir
+""".split()
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys([*_OF_ELEMENTS, *_OF_SHAPES], _any),
+    "broadcast_to": _broadcast_to,
+    "concat": _concat,
+    "matmul": _matmul,
+    "nn.avg_pool1d": _pooling,
+    "nn.avg_pool2d": _pooling,
+    "nn.batch_norm": _by_channel,
+    "nn.conv1d": _convolution,
+    "nn.conv2d": _convolution,
+    "nn.layer_norm": _layer_norm,
+    "nn.max_pool1d": _pooling,
+    "nn.max_pool2d": _pooling,
+    "reshape": _reshape,
+    "split": _along_fixed_axis,
+    "squeeze": _squeeze,
+    "strided_slice": _strided_slice,
+    "take": _along_fixed_axis,
+}
+"""By the names of the operators."""
