@@ -64,7 +64,7 @@ def size_variables(main: relax.Function) -> dict[Var, SymbolicSize]:
     ValueError
         see `symbolic_sizes_of`.
     """
-    return dict(zip(_variables(main), symbolic_sizes_of(main), strict=True))
+    return dict(zip(shape_variables(main), symbolic_sizes_of(main), strict=True))
 
 
 def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModule:

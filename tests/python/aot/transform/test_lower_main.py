@@ -215,9 +215,7 @@ def test_sizes_without_a_bound_are_refused():
                 R.output(y)
             return y
 
-    with pytest.raises(
-        UnsupportedModelError, match="size n of an input has no upper bound; .*fixed"
-    ):
+    with pytest.raises(UnsupportedModelError, match="size n of an input has no upper bound"):
         lower_to_aot(Module)
 
 
