@@ -105,19 +105,14 @@ def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
     Raises
     ------
     ValueError
-        a size has no upper bound, or another one than 1 to 2**31 - 1; or it is not the parameter
-        that is expected.
+        a size has no upper bound, or is not the parameter that is expected.
     """
     for index, size in enumerate(symbolic_sizes(main)):
-        name, low, high = quoted(size.name), int(size.lower_bound), size.upper_bound
-        if high is None:
+        name = quoted(size.name)
+        if size.upper_bound is None:
             raise ValueError(
                 f"size {name} has no upper bound, so that no memory can be planned for it; give "
                 "it one where the model is imported"
-            )
-        if not 1 <= low <= int(high) <= _INT32[1]:
-            raise ValueError(
-                f"size {name} is {low} to {high}; sizes are 1 to {_INT32[1]}, give it other bounds"
             )
         param = main.params[first + index] if first + index < len(main.params) else None
         dtype = str(getattr(getattr(param, "ty", None), "dtype", ""))

@@ -8,6 +8,10 @@ from tvm.ir import IRModule
 from tvm_ffi.dataclasses import py_class
 
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, SYMBOLIC_SIZES_ATTR
+from usmp.support.plain_text import shown
+
+LARGEST_SIZE = 2**31 - 1
+"""Runs are given sizes as `int32_t`."""
 
 
 @py_class("usmp.SymbolicSize")
@@ -33,8 +37,22 @@ class SymbolicSize(tvm_ffi.Object):
 
 
 def symbolic_sizes(main: tirx.PrimFunc) -> list[SymbolicSize]:
-    """The sizes that a main function takes, in the order of its parameters."""
-    return list((main.attrs or {}).get(SYMBOLIC_SIZES_ATTR, ()))
+    """The sizes that a main function takes, in the order of its parameters.
+
+    Raises
+    ------
+    ValueError
+        bounds that a size cannot have.
+    """
+    sizes: list[SymbolicSize] = list((main.attrs or {}).get(SYMBOLIC_SIZES_ATTR, ()))
+    for size in sizes:
+        low, high = size.lower_bound, size.upper_bound
+        if not 1 <= low <= (LARGEST_SIZE if high is None else high) <= LARGEST_SIZE:
+            raise ValueError(
+                f'size "{shown(size.name)}" is {low} to {high}; sizes are 1 to {LARGEST_SIZE}, '
+                "give it other bounds"
+            )
+    return sizes
 
 
 def has_symbolic_sizes(mod: IRModule) -> bool:

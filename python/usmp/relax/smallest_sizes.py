@@ -11,10 +11,9 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Expr, Var
 
-from usmp.objects.symbolic_size import SymbolicSize
+from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import (
-    LARGEST_SIZE,
     bounded_analyzer,
     shape_variables,
     shown_shape,

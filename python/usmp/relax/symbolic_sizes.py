@@ -17,7 +17,7 @@ from tvm.ir import Expr, IRModule, Range, Type, Var
 from tvm.sym import Analyzer
 from tvm.tirx import IntImm
 
-from usmp.objects.symbolic_size import SymbolicSize
+from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
 from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types
 from usmp.support.errors import UnsupportedModelError
@@ -28,9 +28,6 @@ UPPER_BOUNDS_ATTR = "tir_var_upper_bound"
 """{name: int} on a Relax function: the largest value of a shape variable, where there is one."""
 LOWER_BOUNDS_ATTR = "tir_var_lower_bound"
 """The same of the smallest value, where it is more than 1."""
-
-LARGEST_SIZE = 2**31 - 1
-"""The emitted C has sizes in int32_t."""
 
 
 def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
