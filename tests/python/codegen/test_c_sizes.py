@@ -297,8 +297,10 @@ def program(factory: usmp.AOTExecutorFactoryModule, folder: Path, **texts: str) 
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("target", "is_external", "io"),
-    [("c", False, False), ("c", True, False), ("c", False, True), ("c", True, True)]
-    + [("llvm", False, False), ("llvm", False, True)],
+    [
+        *(("c", is_external, io) for is_external in (False, True) for io in (False, True)),
+        *(("llvm", False, io) for io in (False, True)),
+    ],
 )
 def test_runs_of_many_sizes(tmp_path, target, is_external, io):
     """One after the other, in any order; sizes out of range change nothing."""
