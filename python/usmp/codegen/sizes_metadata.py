@@ -9,7 +9,7 @@ from usmp.objects.size_expression import shape_text
 
 
 def sizes_metadata(entry: EntryInterface) -> dict[str, Any]:
-    """The sizes that a run of an entry is told, if there are some."""
+    """The sizes that a run of an entry takes, if there are some."""
     if not entry.sizes:
         return {}
     return {

@@ -87,12 +87,12 @@ def test_a_size_is_given_once():
 
 
 @pytest.mark.parametrize("size_bytes", [15, 20])
-def test_bytes_that_tell_no_size(refused, archive, size_bytes):
+def test_bytes_from_which_no_size_follows(refused, archive, size_bytes):
     with open("x.bin", "wb") as file:
         file.write(bytes(size_bytes))
     assert refused("run", archive, "-i", "x.bin") == (
-        f"x.bin has {size_bytes} bytes, which do not tell the sizes of input x "
-        "([1, seq, 4] float32); write an .npy file"
+        f"x.bin has {size_bytes} bytes, from which the sizes of input x "
+        "([1, seq, 4] float32) do not follow; write an .npy file"
     )
 
 

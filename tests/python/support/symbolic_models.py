@@ -1,4 +1,4 @@
-"""Models in TIR whose shapes depend on sizes that each run is told."""
+"""Models in TIR whose shapes depend on sizes of each run."""
 
 from __future__ import annotations
 
