@@ -16,6 +16,7 @@ from support.accelerator_models import CONV2D, registered
 from support.entry_models import entry_model
 from support.planner_views import WithScratch, plan, with_io
 from support.state_models import streaming_model
+from support.symbolic_models import build_symbolic
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.model_library_format import metadata
@@ -39,6 +40,7 @@ BY_NAME = {
     "float_operators": "<operator>",
     "overlaps": "<buffer>",
     "states": "<state>",
+    "sizes": "<size>",
     "peak_bytes": "<pool>",
     "attributes": "<attribute>",
     "estimated_access_cycles_by_pool": "<pool>",
@@ -113,6 +115,7 @@ def written(digits_model) -> Iterator[dict]:
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
     yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
     yield usmp.build(streaming_model()).metadata
+    yield build_symbolic().metadata
     with registered(CONV2D):
         yield usmp.build(digits, "accel,c").metadata
     yield usmp.build(entry_model(), concurrent=[("tell", "plain")]).metadata

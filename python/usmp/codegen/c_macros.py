@@ -132,7 +132,7 @@ def _quantizations(interface: Interface) -> list[Macro]:
 
 
 def _macros_of_sizes(interface: Interface) -> Iterator[Macro]:
-    """The bounds of symbolic sizes, and what a run returns that is told another one."""
+    """The bounds of symbolic sizes, and what a run returns for others."""
     for entry in interface.entries:
         name = "" if interface.has_only_main else entry.name
         for size in entry.sizes:

@@ -80,7 +80,7 @@ class EntryInterface:
     concurrent_with
         the entries that may run at the same time.
     sizes
-        the symbolic sizes that a run is told, in the order of the PrimFunc's parameters.
+        the symbolic sizes that a run takes, in the order of the PrimFunc's parameters.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The symbolic sizes of an entry: what each run is told, as members of the inputs' struct."""
+"""The symbolic sizes of an entry: what each run takes as members of the inputs' struct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAKEN_MACROS = ("ERROR",)
 
 @dataclass(frozen=True)
 class EntrySize:
-    """A size that each run of an entry is told.
+    """A size that each run of an entry takes.
 
     Parameters
     ----------

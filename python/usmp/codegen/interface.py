@@ -126,7 +126,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     ------
     ValueError
         two pools have the same C identifier, a pool cannot be in its section, the name of
-        an entry is none in C, its symbolic sizes are not what C can be told, or inputs and outputs
+        an entry is none in C, its symbolic sizes are not what C can take, or inputs and outputs
         live in the workspace of a model with a packed interface.
     """
     executor = executor_of(mod)

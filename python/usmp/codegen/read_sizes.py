@@ -1,4 +1,4 @@
-"""Which symbolic sizes do the entries of a planned module take, and can C be told them?"""
+"""Which symbolic sizes do the entries of a planned module take, and can C take them?"""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def with_sizes(
     Raises
     ------
     ValueError
-        C, or the executor, cannot be told the sizes.
+        C, or the executor, cannot take the sizes.
     """
     has_only_main = [entry.name for entry in entries] == [ONLY_ENTRY]
     for entry in entries:
@@ -93,7 +93,7 @@ def _check_way(entry: EntryInterface, executor: Executor) -> None:
 
 
 def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
-    """Check that C can be told the sizes of an entry.
+    """Check that C can take the sizes of an entry.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from usmp.objects.size_expression import shape_text
 
 
 def sizes_metadata(interface: Interface, entry: EntryInterface) -> dict[str, Any]:
-    """The sizes that a run of an entry is told, and what workspace pools need at some sizes if
+    """The sizes that a run of an entry takes, and what workspace pools need at some sizes if
     offsets are computed from them."""
     if not entry.sizes:
         return {}

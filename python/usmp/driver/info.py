@@ -117,7 +117,7 @@ def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
 
 
 def _sizes_of(entry: ArchivedEntry) -> dict[str, Any]:
-    """The sizes that a run is told, if there are some."""
+    """The sizes that a run takes, if there are some."""
     sizes = [
         {
             "name": size.name,

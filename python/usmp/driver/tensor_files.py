@@ -171,8 +171,9 @@ def _shape_of_elements(file: TensorFile, size_bytes: int, info: Mapping[str, Any
     found = None if rest else solved(reduce(lambda a, b: ["*", a, b], extents), elements, {})
     if found is None or {found[0]} != {name for extent in extents for name in sizes_in(extent)}:
         raise UsageError(
-            f"{file.path} has {size_bytes} bytes, which do not tell the sizes of input "
-            f"{shown(str(file.name))} ({shown(shape_text(extents))} {dtype}); write an .npy file"
+            f"{file.path} has {size_bytes} bytes, from which the sizes of input "
+            f"{shown(str(file.name))} ({shown(shape_text(extents))} {dtype}) do not follow; write "
+            "an .npy file"
         )
     return shape_at(extents, dict([found]))
 

@@ -177,7 +177,7 @@ def extent_range(expression: SizeExpression, bounds: Bounds) -> tuple[int, int]:
 def solved(
     expression: SizeExpression, value: int, known: Mapping[str, int]
 ) -> tuple[str, int] | None:
-    """A size that the value of an expression tells, and its value.
+    """A size that follows from the value of an expression, and its value.
 
     Parameters
     ----------

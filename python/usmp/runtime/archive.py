@@ -228,9 +228,9 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
             if tensor.is_by_rows:
                 sizes[f"{macro}_ROWS"] = tensor.info.rows
                 sizes[f"{macro}_ROW_SIZE"] = tensor.info.row_size_bytes
-        for told in entry.sizes.values():
-            macro = f"{begin}{told.c_name.upper()}"
-            sizes |= {f"{macro}_MIN": told.lower_bound, f"{macro}_MAX": told.upper_bound}
+        for symbolic in entry.sizes.values():
+            macro = f"{begin}{symbolic.c_name.upper()}"
+            sizes |= {f"{macro}_MIN": symbolic.lower_bound, f"{macro}_MAX": symbolic.upper_bound}
     for pool in module.pools:
         kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
         sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.size_bytes
@@ -250,8 +250,8 @@ def _check_structs(module: ArchivedModule, header: str) -> None:
         tensors = {"inputs": entry.inputs.values(), "outputs": entry.outputs.values()}
         for what, own in tensors.items():
             members = [member for tensor in own for member in tensor.members(what)]
-            told = entry.sizes.values() if what == "inputs" else ()
-            members += [f"int32_t {size.c_name}" for size in told]
+            if what == "inputs":
+                members += [f"int32_t {size.c_name}" for size in entry.sizes.values()]
             described[f"{entry.c_prefix}_{what}"] = members
     described[f"{module.c_prefix}_workspace_pools"] = pools
     described[f"{module.c_prefix}_devices"] = module.metadata.get("devices", [])

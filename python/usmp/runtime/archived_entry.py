@@ -130,9 +130,9 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
             {tensor: _tensor(tensor, info, own, where) for tensor, info in inputs},
             {tensor: _tensor(tensor, info, own, where) for tensor, info in outputs},
             LiveRange(*main["positions"]) if len(mains) > 1 else None,
-            told,
+            named,
         )
-        for name, main, (inputs, outputs), told, own in zip(
+        for name, main, (inputs, outputs), named, own in zip(
             names, mains, tensors, sizes, bounds, strict=True
         )
     }

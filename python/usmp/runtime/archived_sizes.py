@@ -22,7 +22,7 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class ArchivedSize:
-    """A size that each run of an entry is told.
+    """A size that each run of an entry takes.
 
     Parameters
     ----------

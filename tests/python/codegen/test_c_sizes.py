@@ -364,7 +364,7 @@ def y_of(extent) -> tuple:
     ],
     ids=str,
 )
-def test_sizes_that_c_cannot_be_told(sizes, fault):
+def test_sizes_that_c_cannot_take(sizes, fault):
     refused(fault, sizes=sizes)
 
 

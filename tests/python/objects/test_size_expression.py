@@ -132,7 +132,7 @@ def test_range_of_an_extent_that_grows():
     ],
     ids=str,
 )
-def test_what_a_value_tells(expression, value, known, found):
+def test_what_follows_from_a_value(expression, value, known, found):
     assert solved(expression, value, known) == found
 
 

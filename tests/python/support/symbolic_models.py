@@ -1,4 +1,4 @@
-"""Models in TIR whose shapes depend on sizes that each run is told."""
+"""Models in TIR whose shapes depend on sizes of each run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from usmp.boards.board import Board
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import (
+    ENTRIES_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSORS_ATTR,
@@ -84,16 +86,17 @@ def with_interface(
     tensors: tuple[Sequence[TensorInfo], Sequence[TensorInfo]],
     sizes: Sequence[SymbolicSize],
     target: str = "c",
+    name: str = MAIN_FUNCTION_NAME,
 ) -> IRModule:
-    """A module whose main function has inputs, outputs and sizes, for a target."""
-    main = mod[MAIN_FUNCTION_NAME].with_attrs(
+    """A module whose main function, or that of an entry, has inputs, outputs and sizes."""
+    main = mod[name].with_attrs(
         {
             INPUT_TENSORS_ATTR: list(tensors[0]),
             OUTPUT_TENSORS_ATTR: list(tensors[1]),
             SYMBOLIC_SIZES_ATTR: list(sizes),
         }
     )
-    mod = IRModule({**mod.functions, mod.get_global_var(MAIN_FUNCTION_NAME): main})
+    mod = IRModule({**mod.functions, mod.get_global_var(name): main})
     return tirx.transform.BindTarget(tvm.target.Target(target))(mod)
 
 
@@ -103,7 +106,7 @@ def build_symbolic(
     sizes: Sequence[SymbolicSize] = (SymbolicSize("seq", 1, LONGEST),),
     target: str = "c",
     module_name: str = "default",
-    board: object = None,
+    board: Board | None = None,
     attrs: Mapping[str, object] | None = None,
     **options: object,
 ) -> AOTExecutorFactoryModule:
@@ -112,3 +115,73 @@ def build_symbolic(
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
         planned = UnifiedStaticMemoryPlanner()(mod.with_attrs(dict(attrs or {})))
     return AOTExecutorFactoryModule(planned, module_name, board)
+
+
+@I.ir_module
+class TwoSizes:
+    """The entry `outer` multiplies all pairs of two vectors; `total` adds up one."""
+
+    @T.prim_func(private=True)
+    def copy(p: T.handle("int32"), q: T.handle("int32"), columns: T.int32):
+        P = T.decl_buffer((columns,), "int32", data=p)
+        Q = T.decl_buffer((columns,), "int32", data=q)
+        for i in range(columns):
+            Q[i] = P[i]
+
+    @T.prim_func(private=True)
+    def products(
+        p: T.handle("int32"),
+        q: T.handle("int32"),
+        r: T.handle("int32"),
+        rows: T.int32,
+        columns: T.int32,
+    ):
+        P = T.decl_buffer((rows,), "int32", data=p)
+        Q = T.decl_buffer((columns,), "int32", data=q)
+        R = T.decl_buffer((rows * columns,), "int32", data=r)
+        for i, j in T.grid(rows, columns):
+            R[i * columns + j] = P[i] * Q[j]
+
+    @T.prim_func(private=True)
+    def sums(p: T.handle("int32"), q: T.handle("int32"), rows: T.int32):
+        P = T.decl_buffer((rows,), "int32", data=p)
+        Q = T.decl_buffer((1,), "int32", data=q)
+        Q[0] = 0
+        for i in range(rows):
+            Q[0] = Q[0] + P[i]
+
+    @T.prim_func
+    def __tvm_outer__(
+        a: T.handle("int32"),
+        b: T.handle("int32"),
+        y: T.handle("int32"),
+        rows: T.int32,
+        columns: T.int32,
+    ):
+        between = T.alloc_buffer((7,), "int32")
+        TwoSizes.copy(b, between.data, columns)
+        TwoSizes.products(a, between.data, y, rows, columns)
+
+    @T.prim_func
+    def __tvm_total__(a: T.handle("int32"), y: T.handle("int32"), rows: T.int32):
+        TwoSizes.sums(a, y, rows)
+
+
+def build_two_sizes(board: Board | None = None, **options: object) -> AOTExecutorFactoryModule:
+    """`TwoSizes`, compiled; `options` are those of `tir.usmp`."""
+    rows, columns = (tirx.Var(name, "int64") for name in ("rows", "columns"))
+
+    def tensor(name: str, shape: list[int], *symbolic: tirx.Var) -> TensorInfo:
+        return TensorInfo(name, shape, "int32", symbolic_shape=list(symbolic))
+
+    outer = (
+        [tensor("a", [5], rows), tensor("b", [7], columns)],
+        [tensor("y", [5, 7], rows, columns)],
+    )
+    total = [tensor("a", [9], rows)], [tensor("y", [1])]
+    sizes = [SymbolicSize("rows", 1, 5), SymbolicSize("columns", 1, 7)]
+    mod = with_interface(TwoSizes, outer, sizes, name="__tvm_outer__")
+    mod = with_interface(mod, total, [SymbolicSize("rows", 1, 9)], name="__tvm_total__")
+    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+        planned = UnifiedStaticMemoryPlanner()(mod.with_attr(ENTRIES_ATTR, ["outer", "total"]))
+    return AOTExecutorFactoryModule(planned, "default", board)

@@ -14,7 +14,6 @@ from tvm.ir import Var
 
 from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, found_sizes, resolved_sizes
 from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
-from usmp.relax.symbolic_sizes import LARGEST_SIZE
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames
