@@ -23,7 +23,7 @@ from usmp.objects import MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
-from usmp.runtime import HostModule
+from usmp.runtime import DEFAULT_ARENA_BYTES, HostModule
 from usmp.support.plain_text import shown
 from usmp.support.tvm_errors import report_faults
 
@@ -151,12 +151,16 @@ class AOTExecutorFactoryModule:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""
         write_archive(self.files(), path)
 
-    def load(self, sources: Sequence[str | Path] = ()) -> HostModule:
+    def load(
+        self, sources: Sequence[str | Path] = (), arena_bytes: int = DEFAULT_ARENA_BYTES
+    ) -> HostModule:
         """Build the model with the host's C compiler and load it into this process.
 
-        `sources` are C files of the user with the functions of accelerators.
+        `sources` are C files of the user with the functions of accelerators, `arena_bytes` the
+        memory that it may allocate while it runs.
         """
-        return HostModule(self.files(), self._module_metadata, sources=sources)
+        files, metadata = self.files(), self._module_metadata
+        return HostModule(files, metadata, sources=sources, arena_bytes=arena_bytes)
 
     def run(
         self, inputs: Mapping[str, np.ndarray], entry: str | None = None

@@ -70,6 +70,11 @@ FAST, SMALL = "fast", "small"
 CODE = (BALANCED, FAST, SMALL)
 """Values of `tir.usmp.code`, the default first."""
 
+ARENA, WORKSPACE_FUNCTIONS = "arena", "TVMBackendAllocWorkspace"
+
+DYNAMIC_ALLOCATORS = (ARENA, WORKSPACE_FUNCTIONS)
+"""Values of `tir.usmp.dynamic_allocator`, the default first."""
+
 FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 
 IO_TYPES = (FLOAT, QUANTIZED, INT8)
@@ -166,6 +171,12 @@ PASS_OPTIONS = {
         CODE,
         BALANCED,
         "operators that differ in sizes only share code: those that rarely run, none, or all",
+    ),
+    "tir.usmp.dynamic_allocator": PassOption(
+        "str",
+        DYNAMIC_ALLOCATORS,
+        ARENA,
+        "what gives buffers whose size has no bound: an arena of the application, or TVM's runtime",
     ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"

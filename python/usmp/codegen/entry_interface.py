@@ -20,6 +20,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
+from usmp.objects.dynamic_allocation import takes_arena
 from usmp.objects.entries import (
     ONLY_ENTRY,
     c_prefix_of_entry,
@@ -71,6 +72,8 @@ class EntryInterface:
         of a module with several entries: the states that this one uses.
     concurrent_with
         the entries that may run at the same time.
+    takes_arena
+        whether it allocates in an arena.
     """
 
     name: str
@@ -83,6 +86,7 @@ class EntryInterface:
     preserves_inputs: bool = False
     states: Sequence[UsedState] = ()
     concurrent_with: Sequence[str] = ()
+    takes_arena: bool = False
 
     @property
     def has_workspace_io(self) -> bool:
@@ -155,6 +159,7 @@ def read_entries(
             *_io_tensors(mod, name, *both, members),
             list(pools),
             device_names(functions),
+            takes_arena=takes_arena(mod[entry_function_name(name)]),
         )
         for name, both, members in zip(names, tensors, c_names, strict=True)
     ]

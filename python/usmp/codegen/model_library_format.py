@@ -24,6 +24,7 @@ from usmp.analysis import PoolUsage, memory_pressure, pool_usage
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
+from usmp.codegen.c_files import ARENA_FILES, file_of
 from usmp.codegen.entry_facts import entries_of_buffers, peak_within
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
@@ -46,6 +47,7 @@ from usmp.objects.attributes import (
     SCHEDULE_CHOICES_ATTR,
     STREAMING_ATTR,
 )
+from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
 from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.input_window import windows_as_json
 from usmp.objects.merged_functions import merged_functions
@@ -79,8 +81,15 @@ def archive_files(
             for number, source in enumerate(sources)
         },
         **objects,
+        **(arena_files() if interface.takes_arena else {}),
         f"src/{name}.tir": tir_text(mod).encode(),
     }
+
+
+def arena_files() -> dict[str, bytes]:
+    """The allocator that models call which take an arena; the same for all of them."""
+    folders = {".h": "include", ".c": "src"}
+    return {f"codegen/host/{folders[name[-2:]]}/{name}": file_of(name) for name in ARENA_FILES}
 
 
 def metadata_bytes(content: dict[str, Any]) -> bytes:
@@ -142,6 +151,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     **_operator_order(mod),
                     **_streaming(mod),
                     **strips_metadata(mod),
+                    **dynamic_as_json(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": _ram(mod, interface),
                     "placement": _placement(plan),
@@ -246,6 +256,7 @@ def _entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan)
         "state_size_bytes": interface.state_size_bytes if is_only else states,
         "inputs": _tensors(entry.inputs),
         "outputs": _tensors(entry.outputs),
+        **({"takes_arena": True} if entry.takes_arena else {}),
         **({} if is_only else _among_entries(entry, plan)),
     }
 

@@ -11,7 +11,16 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
-from usmp.names import BALANCED, CODE, DEFAULT_ALGORITHM, OPTIMIZE, PREFERENCE, RAM
+from usmp.names import (
+    ARENA,
+    BALANCED,
+    CODE,
+    DEFAULT_ALGORITHM,
+    DYNAMIC_ALLOCATORS,
+    OPTIMIZE,
+    PREFERENCE,
+    RAM,
+)
 from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.durations import parse_duration
 from usmp.support.percentages import parse_percentage
@@ -56,6 +65,8 @@ class PlanningOptions:
     code
         which operators that differ in sizes only share their code, see
         `usmp.transform.MergeSimilarFunctions`.
+    dynamic_allocator
+        what gives buffers whose size has no bound, see `usmp.transform.LowerDynamicAllocations`.
     poison_dead_bytes
         whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
     profile
@@ -64,10 +75,10 @@ class PlanningOptions:
     Raises
     ------
     ValueError
-        an algorithm, placement, goal or kind of code that is not known; a time budget that is no
-        duration, or that the algorithm does not take; a hop that is no number of rows; a percentage
-        that is none; inputs or outputs by rows together with an option by which their tensors would
-        have to exist.
+        an algorithm, placement, goal, kind of code or allocator that is not known; a time budget
+        that is no duration, or that the algorithm does not take; a hop that is no number of rows; a
+        percentage that is none; inputs or outputs by rows together with an option by which their
+        tensors would have to exist.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -84,6 +95,7 @@ class PlanningOptions:
     max_extra_macs: float = 0.0
     optimize: str = RAM
     code: str = BALANCED
+    dynamic_allocator: str = ARENA
     poison_dead_bytes: bool = False
     profile: bool = False
 
@@ -97,6 +109,11 @@ class PlanningOptions:
         if self.code not in CODE:
             raise ValueError(
                 f'unknown kind of code "{self.code}" in tir.usmp.code; supported: {", ".join(CODE)}'
+            )
+        if self.dynamic_allocator not in DYNAMIC_ALLOCATORS:
+            raise ValueError(
+                f'unknown allocator "{self.dynamic_allocator}" in tir.usmp.dynamic_allocator; '
+                f"supported: {', '.join(DYNAMIC_ALLOCATORS)}"
             )
         self.find_algorithm()
         self._check_rows()

@@ -12,6 +12,7 @@ from typing import Any
 
 from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
 from usmp.runtime.archived_module import ArchivedModule, read_module
+from usmp.runtime.arena import DEFAULT_ARENA_BYTES
 from usmp.runtime.host import HostModule
 from usmp.runtime.profile_host import HostProfiler
 from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
@@ -58,10 +59,16 @@ class Archive:
         )
         raise ValueError(f"{fault}; choose one by its name: {held}")
 
-    def load(self, name: str | None = None, sources: Sequence[str | Path] = ()) -> HostModule:
+    def load(
+        self,
+        name: str | None = None,
+        sources: Sequence[str | Path] = (),
+        arena_bytes: int = DEFAULT_ARENA_BYTES,
+    ) -> HostModule:
         """Build a model for this host and load it; the only one by default.
 
-        `sources` are C files of the user with the functions of accelerators.
+        `sources` are C files of the user with the functions of accelerators, `arena_bytes` the
+        memory that it may allocate while it runs.
 
         Raises
         ------
@@ -72,9 +79,15 @@ class Archive:
             machine.
         """
         module = self.module(name)
-        return HostModule(_files_of(module, self.files), module.metadata, sources=sources)
+        files = _files_of(module, self.files)
+        return HostModule(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
 
-    def profiler(self, name: str | None = None, sources: Sequence[str | Path] = ()) -> HostProfiler:
+    def profiler(
+        self,
+        name: str | None = None,
+        sources: Sequence[str | Path] = (),
+        arena_bytes: int = DEFAULT_ARENA_BYTES,
+    ) -> HostProfiler:
         """Build a model for this host with a clock around each of its operators.
 
         The parameters are those of `load`.
@@ -87,7 +100,8 @@ class Archive:
             as `load` raises them.
         """
         module = self.module(name)
-        return HostProfiler(_files_of(module, self.files), module.metadata, sources=sources)
+        files = _files_of(module, self.files)
+        return HostProfiler(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
 
     def extract(self, directory: str | Path) -> None:
         """Write all files under `directory`, which is made if it is not there.
@@ -186,7 +200,8 @@ def _files_of(module: ArchivedModule, files: Mapping[str, bytes]) -> dict[str, b
     """Header, sources and object files of one module."""
     name = re.escape(module.c_prefix.removeprefix("tvmgen_"))
     pattern = re.compile(
-        rf"codegen/host/(include/tvmgen_{name}\.h|src/{name}_lib\d+\.c|lib/{name}_lib\d+\.o)"
+        rf"codegen/host/(include/tvmgen_{name}\.h|src/{name}_lib\d+\.c|lib/{name}_lib\d+\.o"
+        r"|include/usmp_arena\.h|src/usmp_arena\.c)"
     )
     return {path: content for path, content in files.items() if pattern.fullmatch(path)}
 
@@ -202,12 +217,17 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
         the header has other sizes or members; a caller would provide too little.
     """
     own = _files_of(module, files)
+    allocators = [f"codegen/host/{path}" for path in ("include/usmp_arena.h", "src/usmp_arena.c")]
+    needed = allocators if any(entry.takes_arena for entry in module.entries.values()) else []
+    for path in needed:
+        if path not in own:
+            raise ArchiveError(f'module "{shown(module.name)}" needs {path}, which is not there')
     for ending, what in ((".h", "header"), (".c", "source")):
-        if not any(path.endswith(ending) for path in own):
+        if not any(path.endswith(ending) for path in own if path not in allocators):
             raise ArchiveError(
                 f'not an archive of C code: no {what} of module "{shown(module.name)}" in codegen/'
             )
-    header = next(content for path, content in own.items() if path.endswith(".h"))
+    header = own[f"codegen/host/include/{module.c_prefix}.h"]
     text = header.decode(errors="replace")
     _check_sizes(module, text)
     if module.metadata.get("interface_api") != "packed":

@@ -79,6 +79,8 @@ class ArchivedEntry:
         by name, in the order of the model.
     positions
         of one of several entries: the positions of the plan's live ranges at which it runs.
+    takes_arena
+        whether runs take an arena, in which they allocate.
     """
 
     name: str
@@ -86,6 +88,7 @@ class ArchivedEntry:
     inputs: dict[str, ArchivedTensor]
     outputs: dict[str, ArchivedTensor]
     positions: LiveRange | None = None
+    takes_arena: bool = False
 
 
 def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, ArchivedEntry]:
@@ -119,6 +122,7 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
             {tensor: _tensor(tensor, info, where) for tensor, info in inputs},
             {tensor: _tensor(tensor, info, where) for tensor, info in outputs},
             LiveRange(*main["positions"]) if len(mains) > 1 else None,
+            bool(main.get("takes_arena")),
         )
         for name, main, (inputs, outputs) in zip(names, mains, tensors, strict=True)
     }
@@ -138,6 +142,8 @@ def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
         names.append(ONLY_ENTRY if is_earlier else read_value(main, "entry", _is_entry_name, where))
         for size in ("io_size_bytes", "state_size_bytes", "constants_size_bytes"):
             read_value(main, size, is_count, where)
+        if "takes_arena" in main:
+            read_value(main, "takes_arena", is_truth, where)
     if len(set(names)) < len(names):
         [(twice, _)] = Counter(names).most_common(1)
         raise DamagedMetadata(f'{where} has the entry "{twice}" twice')

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from usmp.runtime.arena import HostArena
 from usmp.runtime.row_callbacks import TensorRows, TensorStruct, callbacks
 
 
@@ -45,6 +46,8 @@ class CInterface:
         the number of accelerators that have functions; their handles are null.
     rows
         how tensors are given and taken; as wholes by default.
+    arena
+        the last argument of `run`, if it takes one.
 
     Raises
     ------
@@ -59,10 +62,12 @@ class CInterface:
         module_prefix: str,
         devices: int = 0,
         rows: TensorRows | None = None,
+        arena: HostArena | None = None,
     ) -> None:
         self._rows = rows or TensorRows({}, {})
         self._library, self._prefix, self._module_prefix = library, prefix, module_prefix
-        self._devices = [(ctypes.c_void_p * devices)()] if devices else []
+        self._last: list[Any] = [(ctypes.c_void_p * devices)()] if devices else []
+        self._last += [] if arena is None else [arena.argument]
         self._run = library[f"{prefix}_run"]
         self._run.restype = ctypes.c_int32
 
@@ -72,10 +77,10 @@ class CInterface:
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
     ) -> int:
-        """Call `run(inputs, outputs[, workspace_pools][, devices])`."""
+        """Call `run(inputs, outputs[, workspace_pools][, devices][, arena])`."""
         with callbacks(self._rows, inputs, outputs) as (given, taken):
             tensors = (given.struct(), taken.struct())
-            return int(self._run(*tensors, *_pool_struct(pools), *self._devices))
+            return int(self._run(*tensors, *_pool_struct(pools), *self._last))
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
         """Call `reset([workspace_pools])`."""
@@ -94,12 +99,13 @@ class WorkspaceIOInterface(CInterface):
         outputs: Sequence[np.ndarray],
         pools: Sequence[np.ndarray],
     ) -> int:
-        """Copy the inputs in, call `run([workspace_pools][, devices])`, copy the outputs out."""
+        """Copy the inputs in, call `run([workspace_pools][, devices][, arena])`, copy the outputs
+        out."""
         with callbacks(self._rows, inputs, outputs) as (given, taken):
             for address, array in self._places("inputs", given, pools):
                 ctypes.memmove(address, array.ctypes.data, array.nbytes)
             structs = [struct.struct() for struct in (given, taken) if struct.row_bytes]
-            status = int(self._run(*structs, *_pool_struct(pools), *self._devices))
+            status = int(self._run(*structs, *_pool_struct(pools), *self._last))
             for address, array in self._places("outputs", taken, pools):
                 ctypes.memmove(array.ctypes.data, address, array.nbytes)
         return status
