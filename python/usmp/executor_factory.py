@@ -19,11 +19,12 @@ from usmp.codegen.entry_interface import IOTensor
 from usmp.codegen.interface import Interface, interface_of
 from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
+from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
-from usmp.runtime import DEFAULT_ARENA_BYTES, HostModule
+from usmp.runtime import HostModule
 from usmp.support.plain_text import shown
 from usmp.support.tvm_errors import report_faults
 

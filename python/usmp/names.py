@@ -75,6 +75,9 @@ ARENA, WORKSPACE_FUNCTIONS = "arena", "TVMBackendAllocWorkspace"
 DYNAMIC_ALLOCATORS = (ARENA, WORKSPACE_FUNCTIONS)
 """Values of `tir.usmp.dynamic_allocator`, the default first."""
 
+DEFAULT_ARENA_BYTES = 64 * 2**20
+"""What hosts give a model that allocates while it runs; pages that no run touches take no RAM."""
+
 FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 
 IO_TYPES = (FLOAT, QUANTIZED, INT8)

@@ -52,9 +52,6 @@ C_ARITHMETIC = (
 C_SIZES = functions_of("size_arithmetic.c")
 """Arithmetic of sizes that only the run knows."""
 
-ARENA_FILES = ("usmp_arena.h", "usmp_arena.c")
-"""Files of their own of archives whose models allocate while they run."""
-
 _MVE_FILES = (
     "tensor_intrin_mve.c",
     "tensor_intrin_mve_add_pixels.c",

@@ -24,7 +24,7 @@ from usmp.analysis import PoolUsage, memory_pressure, pool_usage
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
-from usmp.codegen.c_files import ARENA_FILES, file_of
+from usmp.codegen.c_files import file_of
 from usmp.codegen.entry_facts import entries_of_buffers, peak_within
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
@@ -51,7 +51,7 @@ from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
 from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.input_window import windows_as_json
 from usmp.objects.merged_functions import merged_functions
-from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
+from usmp.objects.model_library_format import ARENA_PATHS, FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
 
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
@@ -88,8 +88,7 @@ def archive_files(
 
 def arena_files() -> dict[str, bytes]:
     """The allocator that models call which take an arena; the same for all of them."""
-    folders = {".h": "include", ".c": "src"}
-    return {f"codegen/host/{folders[name[-2:]]}/{name}": file_of(name) for name in ARENA_FILES}
+    return {path: file_of(path.rpartition("/")[2]) for path in ARENA_PATHS}
 
 
 def metadata_bytes(content: dict[str, Any]) -> bytes:

@@ -1,7 +1,7 @@
 """Build and run the emitted C on this host."""
 
 from usmp.runtime.archive import Archive, load_archive
-from usmp.runtime.arena import DEFAULT_ARENA_BYTES, ArenaExhausted
+from usmp.runtime.arena import ArenaExhausted
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.host import HostEntry, HostModule
 from usmp.runtime.operator_profile import NotProfiled, OperatorProfile, Profile
@@ -9,7 +9,6 @@ from usmp.runtime.profile_host import HostProfiler, profile_on_host
 from usmp.runtime.read_tar import ArchiveError
 
 __all__ = [
-    "DEFAULT_ARENA_BYTES",
     "Archive",
     "ArchiveError",
     "ArenaExhausted",

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
+from usmp.names import DEFAULT_ARENA_BYTES
+from usmp.objects.model_library_format import ARENA_PATHS, FORMAT_VERSION, METADATA_FILE
 from usmp.runtime.archived_module import ArchivedModule, read_module
-from usmp.runtime.arena import DEFAULT_ARENA_BYTES
 from usmp.runtime.host import HostModule
 from usmp.runtime.profile_host import HostProfiler
 from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
@@ -200,10 +200,12 @@ def _files_of(module: ArchivedModule, files: Mapping[str, bytes]) -> dict[str, b
     """Header, sources and object files of one module."""
     name = re.escape(module.c_prefix.removeprefix("tvmgen_"))
     pattern = re.compile(
-        rf"codegen/host/(include/tvmgen_{name}\.h|src/{name}_lib\d+\.c|lib/{name}_lib\d+\.o"
-        r"|include/usmp_arena\.h|src/usmp_arena\.c)"
+        rf"codegen/host/(include/tvmgen_{name}\.h|src/{name}_lib\d+\.c|lib/{name}_lib\d+\.o)"
     )
-    return {path: content for path, content in files.items() if pattern.fullmatch(path)}
+    own = {path: content for path, content in files.items() if pattern.fullmatch(path)}
+    if any(entry.takes_arena for entry in module.entries.values()):
+        own |= {path: files[path] for path in ARENA_PATHS if path in files}
+    return own
 
 
 def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
@@ -217,13 +219,12 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
         the header has other sizes or members; a caller would provide too little.
     """
     own = _files_of(module, files)
-    allocators = [f"codegen/host/{path}" for path in ("include/usmp_arena.h", "src/usmp_arena.c")]
-    needed = allocators if any(entry.takes_arena for entry in module.entries.values()) else []
-    for path in needed:
-        if path not in own:
-            raise ArchiveError(f'module "{shown(module.name)}" needs {path}, which is not there')
+    if any(entry.takes_arena for entry in module.entries.values()):
+        for path in ARENA_PATHS:
+            if path not in own:
+                raise ArchiveError(f'module "{shown(module.name)}" lacks {path}')
     for ending, what in ((".h", "header"), (".c", "source")):
-        if not any(path.endswith(ending) for path in own if path not in allocators):
+        if not any(path.endswith(ending) for path in own if path not in ARENA_PATHS):
             raise ArchiveError(
                 f'not an archive of C code: no {what} of module "{shown(module.name)}" in codegen/'
             )

@@ -6,9 +6,6 @@ import ctypes
 
 import numpy as np
 
-DEFAULT_ARENA_BYTES = 64 * 2**20
-"""What hosts give, if they are not told; pages that no run touches take no memory."""
-
 
 class ArenaExhausted(RuntimeError):
     """A model needs a larger arena.

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects.dynamic_allocation import NO_MEMORY
 from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry, chosen_entry
-from usmp.runtime.arena import DEFAULT_ARENA_BYTES, ArenaExhausted, HostArena
+from usmp.runtime.arena import ArenaExhausted, HostArena
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 from usmp.runtime.extra_sources import check_sources, compile_sources
 from usmp.runtime.host_calls import (
@@ -32,6 +33,8 @@ from usmp.support.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
+_ARENA_ALIGNMENT = 64
+"""So that what buffers lose to their alignment does not depend on the run."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class HostModule:
         try:
             self._library = ctypes.CDLL(str(path))
             if self._takes_arena:
-                self._arena = HostArena(self._library, aligned_empty([arena_bytes], "uint8", 64))
+                self._arena = HostArena(self._library, _arena_memory(arena_bytes))
             self._entry_points = self._find_entry_points(path, _prefix(files), is_packed)
         except (OSError, AttributeError) as error:
             raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
@@ -225,6 +228,15 @@ class HostModule:
             address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
             ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])
         return memory
+
+
+def _arena_memory(size_bytes: int) -> np.ndarray:
+    try:
+        return aligned_empty([size_bytes], "uint8", _ARENA_ALIGNMENT)
+    except (MemoryError, ValueError) as error:
+        raise ValueError(
+            f"this host has no {size_bytes} bytes for an arena; give it less"
+        ) from error
 
 
 def _copies(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from usmp.runtime.arena import DEFAULT_ARENA_BYTES
+from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.runtime.c_compiler import DEFAULT_FLAGS
 from usmp.runtime.extra_sources import check_sources
 from usmp.runtime.host import HostModule

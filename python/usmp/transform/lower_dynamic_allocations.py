@@ -130,7 +130,7 @@ def _check_target(mod: IRModule, first: DynamicAllocation) -> None:
         reason = "the packed interface passes no arena"
         advice = "--executor-aot-interface-api=c"
     elif BOARD_ATTR in (mod.attrs or {}):
-        reason = "the programs for boards have no memory for an arena"
+        reason = "the programs for boards give runs no memory"
         advice = "no --board, and a program of your own"
     else:
         return

@@ -7,14 +7,14 @@ allocated in it, the last block first.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from math import lcm
 from typing import ClassVar
 
 from tvm import tirx
 from tvm.ir import Call, PrimType, Var
 
 from usmp.analysis.buffer_extraction import byte_alignment
-from usmp.analysis.dynamic_lifetimes import DynamicLifetime, dynamic_lifetimes
+from usmp.analysis.dynamic_lifetimes import DynamicBlock, dynamic_blocks, dynamic_lifetimes
 from usmp.analysis.dynamic_sizes import dynamic_size, is_dynamic
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.calls import possible_calls
@@ -31,14 +31,6 @@ from usmp.tir.tensor_intrin import intrinsic_call
 
 _JUMPS = ("tirx.break_loop", "tirx.continue_loop")
 _AT_ONCE = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.THREAD_BINDING)
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """A block that is allocated; `last` is the statement of its sequence that uses it last."""
-
-    pointer: Var
-    last: int
 
 
 class StackAllocations:
@@ -72,8 +64,8 @@ class StackAllocations:
         self.failing = failing
         self.allocator = allocator
         self.executor = executor
-        self.live: list[_Block] = []
-        """All blocks that are allocated where the walk is, the last one at the end."""
+        self.live: list[Var] = []
+        """The addresses of the blocks that are allocated where the walk is, the last at the end."""
         self.loops: list[int] = []
         """For each loop around it, how many blocks there were before it."""
         self.sizes: dict[Var, Var] = {}
@@ -89,22 +81,30 @@ class StackAllocations:
     def _sequence(self, body: tirx.Stmt) -> list[tirx.Stmt]:
         """Statements that follow each other, with what they allocate among them."""
         statements = tirx.stmt_list(body)
-        lifetimes = dynamic_lifetimes(statements, self.facts)
-        used = {lifetime.stmt.buffer for lifetime in lifetimes}
-        outside, written = len(self.live), list[tirx.Stmt]()
+        blocks = dynamic_blocks(dynamic_lifetimes(statements, self.facts))
+        measured = {block.largest.stmt.buffer for block in blocks}
+        stack, written = list[tuple[DynamicBlock, Var]](), list[tirx.Stmt]()
         for index, stmt in enumerate(statements):
             if isinstance(stmt, tirx.AllocBuffer) and is_dynamic(stmt):
-                written += self._measure(stmt) if stmt.buffer in used else []
+                written += self._measure(stmt) if stmt.buffer in measured else []
                 continue
-            starting = [lifetime for lifetime in lifetimes if lifetime.first == index]
             # What is used for longer lies below.
-            for lifetime in sorted(starting, key=lambda lifetime: -lifetime.last):
-                written += self._allocate(lifetime)
+            for block in sorted(blocks, key=lambda block: -block.last):
+                if block.first == index:
+                    written += self._allocate(block)
+                    stack.append((block, self.live[-1]))
+            written += [
+                tirx.DeclBuffer(member.stmt.buffer, data=pointer)
+                for block, pointer in stack
+                for member in block.members[1:]
+                if member.first == index
+            ]
             written += self._statement(stmt)
             is_over = _leaves(stmt)
-            while len(self.live) > outside and (is_over or self.live[-1].last <= index):
-                block = self.live.pop()
-                written += [] if is_over else [self.allocator.release(block.pointer)]
+            while stack and (is_over or stack[-1][0].last <= index):
+                stack.pop()
+                pointer = self.live.pop()
+                written += [] if is_over else [self.allocator.release(pointer)]
             if is_over:
                 break
         return written
@@ -121,10 +121,11 @@ class StackAllocations:
             tirx.Bind(size_bytes, size.size_bytes(elements)),
         ]
 
-    def _allocate(self, lifetime: DynamicLifetime) -> list[tirx.Stmt]:
-        """A block for a buffer, or the end of the run."""
-        buffer = lifetime.stmt.buffer
-        size_bytes, alignment = self.sizes[buffer], byte_alignment(lifetime.stmt, self.executor)
+    def _allocate(self, block: DynamicBlock) -> list[tirx.Stmt]:
+        """The allocation of a block for its first buffer, or the end of the run."""
+        buffer = block.largest.stmt.buffer
+        size_bytes = self.sizes[buffer]
+        alignment = lcm(*(byte_alignment(m.stmt, self.executor) for m in block.members))
         pointer = tirx.Var(f"{buffer.name}_block", tirx.Var("_", "handle").ty)
         checks = []
         if self.allocator.kind != ARENA:
@@ -136,8 +137,9 @@ class StackAllocations:
             checks.append(self._end_if(size_bytes < tirx.IntImm("int64", 0), _int32(NO_MEMORY)))
         allocated = self.allocator.allocate(pointer, size_bytes, alignment, str(buffer.dtype))
         failed = self._end_if(tirx.isnullptr(pointer), _int32(NO_MEMORY))
-        self.live.append(_Block(pointer, lifetime.last))
-        return [*checks, allocated, failed, tirx.DeclBuffer(buffer, data=pointer)]
+        self.live.append(pointer)
+        declared = tirx.DeclBuffer(block.members[0].stmt.buffer, data=pointer)
+        return [*checks, allocated, failed, declared]
 
     def _end_if(self, condition: tirx.Expr, status: tirx.Expr) -> tirx.Stmt:
         """Return a status if something went wrong, after all blocks are released."""
@@ -145,7 +147,7 @@ class StackAllocations:
 
     def _releases(self, outside: int) -> list[tirx.Stmt]:
         """Releases of all blocks but those that were there before."""
-        return [self.allocator.release(block.pointer) for block in reversed(self.live[outside:])]
+        return [self.allocator.release(pointer) for pointer in reversed(self.live[outside:])]
 
     # ---- statements
 
