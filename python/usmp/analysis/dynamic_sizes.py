@@ -40,8 +40,9 @@ def is_dynamic(stmt: tirx.AllocBuffer) -> bool:
 
 
 def size_variables(buffer: tirx.Buffer) -> list[Var]:
-    """The variables that its size depends on, in the order of the text."""
-    return list(dict.fromkeys(chain.from_iterable(nodes_of(e, Var) for e in buffer.shape[:])))
+    """The variables that its size depends on, but for buffers, in the order of the text."""
+    variables = chain.from_iterable(nodes_of(extent, Var) for extent in buffer.shape[:])
+    return list(dict.fromkeys(var for var in variables if not tirx.is_buffer_var(var)))
 
 
 @dataclass(frozen=True)
