@@ -19,6 +19,7 @@ from usmp.codegen.entry_interface import IOTensor
 from usmp.codegen.interface import Interface, interface_of
 from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.model_library_format import archive_files, metadata, write_archive
+from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 from usmp.objects.size_expression import shape_text
@@ -152,12 +153,16 @@ class AOTExecutorFactoryModule:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""
         write_archive(self.files(), path)
 
-    def load(self, sources: Sequence[str | Path] = ()) -> HostModule:
+    def load(
+        self, sources: Sequence[str | Path] = (), arena_bytes: int = DEFAULT_ARENA_BYTES
+    ) -> HostModule:
         """Build the model with the host's C compiler and load it into this process.
 
-        `sources` are C files of the user with the functions of accelerators.
+        `sources` are C files of the user with the functions of accelerators, `arena_bytes` the
+        memory that it may allocate while it runs.
         """
-        return HostModule(self.files(), self._module_metadata, sources=sources)
+        files, metadata = self.files(), self._module_metadata
+        return HostModule(files, metadata, sources=sources, arena_bytes=arena_bytes)
 
     def run(
         self,

@@ -75,6 +75,14 @@ BOUND, EXPRESSION = "bound", "expression"
 DYNAMIC = (BOUND, EXPRESSION)
 """Values of `tir.usmp.dynamic`, the default first."""
 
+ARENA, WORKSPACE_FUNCTIONS = "arena", "TVMBackendAllocWorkspace"
+
+DYNAMIC_ALLOCATORS = (ARENA, WORKSPACE_FUNCTIONS)
+"""Values of `tir.usmp.dynamic_allocator`, the default first."""
+
+DEFAULT_ARENA_BYTES = 64 * 2**20
+"""What hosts give a model that allocates while it runs; pages that no run touches take no RAM."""
+
 FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 
 IO_TYPES = (FLOAT, QUANTIZED, INT8)
@@ -177,6 +185,12 @@ PASS_OPTIONS = {
         DYNAMIC,
         BOUND,
         "offsets where sizes are known at run time only: those at the largest sizes, or computed",
+    ),
+    "tir.usmp.dynamic_allocator": PassOption(
+        "str",
+        DYNAMIC_ALLOCATORS,
+        ARENA,
+        "what gives buffers whose size has no bound: an arena of the application, or TVM's runtime",
     ),
     "tir.usmp.custom_algorithm": PassOption(
         "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"

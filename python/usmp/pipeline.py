@@ -50,6 +50,7 @@ from usmp.transform import (
     ChooseSchedules,
     CompareWorkspaceIO,
     ConvertForLoopsToSerial,
+    LowerDynamicAllocations,
     MergeSimilarFunctions,
     OrderOperators,
     PoisonDeadBytes,
@@ -263,6 +264,8 @@ def planning_passes(
         ChooseSchedules(),
         # Every allocation becomes an offset into a pool.
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
+        # Those that have no place then: their size has no bound.
+        LowerDynamicAllocations(),
         # A debug build: a wrong plan shows as a wrong result.
         *([PoisonDeadBytes()] if planning_options().poison_dead_bytes else []),
         # After all that comes between operators, so that nothing comes between one and its hooks.

@@ -104,6 +104,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<ffi::String>("tir.usmp.code");
   RegisterOption<ffi::String>("tir.usmp.dynamic");
   RegisterOption<ffi::String>("tir.usmp.time_budget");
+  RegisterOption<ffi::String>("tir.usmp.dynamic_allocator");
 }
 
 }  // namespace usmp

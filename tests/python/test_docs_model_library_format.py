@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
+from support.dynamic_programs import Net, built
 from support.entry_models import entry_model
 from support.planner_views import WithScratch, plan, with_io
 from support.state_models import streaming_model
@@ -118,6 +119,7 @@ def written(digits_model) -> Iterator[dict]:
     yield build_symbolic().metadata
     with registered(CONV2D):
         yield usmp.build(digits, "accel,c").metadata
+    yield built(Net).metadata
     yield usmp.build(entry_model(), concurrent=[("tell", "plain")]).metadata
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
     live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}

@@ -40,6 +40,7 @@ PASSES = [
     "usmp.StreamOperators",
     "usmp.ChooseSchedules",
     "usmp.UnifiedStaticMemoryPlanner",
+    "usmp.LowerDynamicAllocations",
     "usmp.MergeSimilarFunctions",
 ]
 POISON = {"tir.usmp.poison_dead_bytes": True}
@@ -87,13 +88,14 @@ def test_strips_are_chosen_while_operators_have_records_if_they_are_permitted():
 def test_what_is_asked_for_is_in_the_list():
     with PassContext(config=POISON):
         pipeline = usmp.get_pipeline("c", board="mps2-an385", compare_workspace_io=True)
-    assert names(pipeline)[-8:] == [
+    assert names(pipeline)[-9:] == [
         "usmp.LowerMain",
         "usmp.CompareWorkspaceIO",
         "usmp.OrderOperators",
         "usmp.StreamOperators",
         "usmp.ChooseSchedules",
         "usmp.PlanForBoard",
+        "usmp.LowerDynamicAllocations",
         "usmp.PoisonDeadBytes",
         "usmp.MergeSimilarFunctions",
     ]

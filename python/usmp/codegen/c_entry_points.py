@@ -30,7 +30,7 @@ class MainFunction:
     c_name
         its symbol.
     parameter_types
-        the C types of inputs, outputs, sizes, devices and pools, in this order; inputs and
+        the C types of inputs, outputs, sizes, devices, arena and pools, in this order; inputs and
         outputs are missing if they live in the workspace, and have handles if they are given or
         taken by rows.
     result_type
@@ -178,6 +178,7 @@ def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunct
         lines.append("  (void)devices;")
     arguments += [f"inputs->{size.c_name}" for size in entry.sizes]
     arguments += [f"devices->{device}" for device in entry.devices]
+    arguments += ["arena"] if entry.takes_arena else []
     arguments += [_pool_address(interface, pool.name) for pool in entry.pools]
     # A row that is not there was asked for before whatever failed after it.
     checked = "\n  if (rows_status != 0) return rows_status;" if entry.by_rows else ""

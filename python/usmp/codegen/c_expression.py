@@ -327,6 +327,9 @@ class ExpressionPrinter:
             address = self._infix("+", _ADD, address, self._visit(offset))
         return _Text(f"({passed_type(expr)}){address.inside(_UNARY)}", _UNARY)
 
+    def _is_null(self, expr: Call) -> _Text:
+        return _Text(f"{self._visit(expr.args[0]).inside(_ADD)} == 0", _EQUAL)
+
     def _reinterpret(self, expr: Call) -> _Text:
         value = expr.args[0]
         if isinstance(expr.ty, PointerType):
@@ -379,6 +382,7 @@ class ExpressionPrinter:
     _CALLS: ClassVar[dict[str, Callable[[ExpressionPrinter, Call], _Text]]] = {
         "prim.if_then_else": _if_then_else,
         "tirx.isnan": _isnan,
+        "tirx.isnullptr": _is_null,
         "tirx.address_of": _address_of,
         "tirx.buffer_data": _buffer_data,
         "tirx.reinterpret": _reinterpret,

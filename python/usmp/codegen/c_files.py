@@ -20,6 +20,11 @@ def text_of(name: str) -> str:
     return re.split(r"^#include .*\n+", text, flags=re.MULTILINE)[-1]
 
 
+def file_of(name: str) -> bytes:
+    """A file that archives hold as it is."""
+    return files("usmp.codegen").joinpath("files", name).read_bytes()
+
+
 def functions_of(name: str) -> dict[str, str]:
     """The inline functions of a file: name -> definition, without the comment above it, with an #if
     directly around it."""
@@ -43,6 +48,9 @@ C_ARITHMETIC = (
     | functions_of("float_to_integer.c")
 )
 """Operations that C leaves undefined for some operands, as functions that define them."""
+
+C_SIZES = functions_of("size_arithmetic.c")
+"""Arithmetic of sizes that only the run knows."""
 
 _MVE_FILES = (
     "tensor_intrin_mve.c",

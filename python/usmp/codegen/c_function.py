@@ -194,8 +194,11 @@ class _FunctionPrinter:
         alignment.
         """
         const = "" if view in self.facts.written else "const "
-        type_name = f"{const}{memory_type(dtype)}*"
+        element = "void" if dtype in ("", "void") else memory_type(dtype)
+        type_name = f"{const}{element}*"
         value = self.expressions.print(data)
+        if element == "void":
+            return type_name, value
         return type_name, f"({type_name})({const}void*)({value})"
 
     def _element(self, var: Var) -> str:

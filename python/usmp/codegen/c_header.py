@@ -27,6 +27,7 @@ def print_header(interface: Interface) -> str:
     guard = f"{interface.macro_prefix}_H_"
     parts = [
         f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n",
+        *(['#include "usmp_arena.h"\n'] if interface.takes_arena else []),
         *([STATIC_ASSERT] if interface.pools else []),
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *print_macros(interface),
@@ -67,6 +68,7 @@ def run_declaration(interface: Interface, entry: EntryInterface) -> str:
     """
     parameters = [f"struct {entry.prefix}_{what}* {what}" for what in entry.tensor_structs]
     parameters += [*_pool_parameters(interface), *devices_parameter(interface)]
+    parameters += ["struct usmp_arena* arena"] if entry.takes_arena else []
     return f"int32_t {entry.prefix}_run({', '.join(parameters) or 'void'})"
 
 

@@ -6,11 +6,17 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from usmp.codegen.c_files import C_ARITHMETIC, C_CONVERSIONS, C_INTRINSICS, C_TENSOR_INTRINSICS
+from usmp.codegen.c_files import (
+    C_ARITHMETIC,
+    C_CONVERSIONS,
+    C_INTRINSICS,
+    C_SIZES,
+    C_TENSOR_INTRINSICS,
+)
 from usmp.codegen.c_small_floats import conversion_name
 from usmp.codegen.c_types import UnsupportedInC, c_type
 
-_FUNCTIONS = C_INTRINSICS | C_ARITHMETIC | C_TENSOR_INTRINSICS
+_FUNCTIONS = C_INTRINSICS | C_ARITHMETIC | C_SIZES | C_TENSOR_INTRINSICS
 
 
 def is_helper(name: str) -> bool:

@@ -14,6 +14,7 @@ from usmp.codegen.entry_interface import EntryInterface, IOTensor, tensor_macro
 from usmp.codegen.entry_sizes import ERROR_SIZE, ERROR_SIZE_MACRO
 from usmp.codegen.interface import Interface
 from usmp.codegen.pool_parameter import PoolParameter
+from usmp.objects.dynamic_allocation import NO_MEMORY
 
 STATIC_ASSERT = text_of("static_assert.h")
 """An assertion at compile time, whose message is `name`, in every standard of C and C++."""
@@ -110,6 +111,9 @@ def _macros(interface: Interface) -> Iterator[Macro]:
         yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
         if not pool.is_internal:
             yield from _macros_of_external_pool(interface, pool, what)
+    if interface.dynamic_allocator:
+        text = "What runs return if there is no memory for a buffer of dynamic size"
+        yield Macro("STATUS_NO_MEMORY", str(NO_MEMORY), text)
     if interface.state_layout is not None:
         text = "Hash of the names, types and places of what is kept between runs"
         yield Macro("STATE_LAYOUT_HASH", f"UINT64_C({interface.state_layout.hash_text})", text)

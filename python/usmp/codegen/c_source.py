@@ -29,6 +29,7 @@ from usmp.codegen.operator_comments import operator_comment
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.merged_functions import calls_shared_function
 from usmp.support.tvm_errors import apply_to_functions
+from usmp.tir.dynamic_allocator import ALLOCATE_IN_ARENA, RELEASE_IN_ARENA
 
 
 def print_sources(mod: IRModule, interface: Interface) -> list[str]:
@@ -48,7 +49,8 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     order = functions_of_entries(facts, interface)
     c_names = function_symbols(interface, order)
     declared = [str(function.symbol) for function in interface.accelerator_functions]
-    helpers = Helpers(declared=frozenset([*declared, *interface.operator_hooks]))
+    arena = [ALLOCATE_IN_ARENA, RELEASE_IN_ARENA] if interface.takes_arena else []
+    helpers = Helpers(declared=frozenset([*declared, *interface.operator_hooks, *arena]))
     mains_of = {entry.function for entry in interface.entries}
     inlined = mains_of | {name for name in order if calls_shared_function(mod[name])}
     printed = {

@@ -10,6 +10,7 @@ from usmp.codegen.entry_facts import UsedState
 from usmp.codegen.entry_interface import EntryInterface
 from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO
 from usmp.codegen.interface import Interface
+from usmp.tir.dynamic_allocator import ALLOCATE_WORKSPACE, FREE_WORKSPACE
 
 _SHOWN_STATES = 6
 """Names in a line."""
@@ -30,6 +31,7 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
         *_where_tensors_are(interface, entry),
         *_kept_bytes(interface, entry),
         *_concurrent(interface, entry),
+        *_dynamic_memory(interface, entry),
     ]
     for sentence in sentences[:-1]:
         sentence[-1] += "."
@@ -135,6 +137,23 @@ def _kept_bytes(interface: Interface, entry: EntryInterface) -> list[list[str]]:
         *([f"only reads {_listed(read)}"] if read else []),
     ]
     return [[f"It {' and '.join(parts)} of the {kept} bytes that are kept between runs"]]
+
+
+def _dynamic_memory(interface: Interface, entry: EntryInterface) -> list[list[str]]:
+    """Where buffers of dynamic size are."""
+    status = f"{interface.macro_prefix}_STATUS_NO_MEMORY"
+    if entry.takes_arena:
+        return [
+            [
+                "It allocates in `arena`, and releases all of that; no other run may use it at the",
+                f"same time. If it is too small, the run returns {status},",
+                "and arena->high_water is what it must have to get further",
+            ]
+        ]
+    if interface.dynamic_allocator:
+        functions = f"{ALLOCATE_WORKSPACE} and {FREE_WORKSPACE}"
+        return [[f"It calls {functions} of TVM's runtime,", f"and returns {status} if that fails"]]
+    return []
 
 
 def _listed(states: Sequence[UsedState]) -> str:

@@ -21,6 +21,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
+from usmp.objects.dynamic_allocation import takes_arena
 from usmp.objects.entries import (
     ONLY_ENTRY,
     c_prefix_of_entry,
@@ -81,6 +82,8 @@ class EntryInterface:
         the entries that may run at the same time.
     sizes
         the symbolic sizes that a run takes, in the order of the PrimFunc's parameters.
+    takes_arena
+        whether it allocates in an arena.
     """
 
     name: str
@@ -94,6 +97,7 @@ class EntryInterface:
     states: Sequence[UsedState] = ()
     concurrent_with: Sequence[str] = ()
     sizes: Sequence[EntrySize] = ()
+    takes_arena: bool = False
 
     @property
     def has_workspace_io(self) -> bool:
@@ -170,6 +174,7 @@ def read_entries(
             *_io_tensors(mod, name, *both, members),
             list(pools),
             device_names(functions),
+            takes_arena=takes_arena(mod[entry_function_name(name)]),
         )
         for name, both, members in zip(names, tensors, c_names, strict=True)
     ]

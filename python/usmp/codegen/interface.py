@@ -17,6 +17,7 @@ from usmp.codegen.read_sizes import with_sizes
 from usmp.codegen.workspace_sizes import WorkspaceSize, workspace_sizes
 from usmp.objects import BufferInfoKind, PlacedBuffer
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_ARGS_ATTR
+from usmp.objects.dynamic_allocation import dynamic_allocator
 from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
 from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.state_layout import StateLayout, state_layout_of
@@ -38,7 +39,8 @@ class Interface:
     says where each state is, if there are some; `operator_hooks` are functions that the application
     may define, which are called before and after each of the `operators`; `workspace_sizes` say
     what pools need, if offsets are computed from the sizes of a run. Pools, states and devices
-    are the same for all entries.
+    are the same for all entries. `dynamic_allocator` is what runs call for memory of dynamic size,
+    if they need some.
     """
 
     module_name: str
@@ -50,6 +52,7 @@ class Interface:
     state_layout: StateLayout | None = None
     operator_hooks: Sequence[str] = ()
     operators: Sequence[OperatorCall] = ()
+    dynamic_allocator: str = ""
     workspace_sizes: Sequence[WorkspaceSize] = ()
 
     @property
@@ -88,6 +91,11 @@ class Interface:
     def devices(self) -> list[str]:
         """The members of the struct of devices: the accelerators that have functions."""
         return device_names(self.accelerator_functions)
+
+    @property
+    def takes_arena(self) -> bool:
+        """Whether some entry does."""
+        return any(entry.takes_arena for entry in self.entries)
 
     @property
     def prefix(self) -> str:
@@ -151,6 +159,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         state_layout_of(mod, module_name),
         [str(hook) for hook in mod.attrs.get(OPERATOR_HOOKS_ATTR, ())],
         operator_calls(mod),
+        dynamic_allocator(mod),
         workspace_sizes(mod),
     )
 

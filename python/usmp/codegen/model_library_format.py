@@ -24,6 +24,7 @@ from usmp.analysis import PoolUsage, memory_pressure, pool_usage
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.used_overlaps import shared_bytes
 from usmp.codegen.accelerator_functions import function_metadata
+from usmp.codegen.c_files import file_of
 from usmp.codegen.entry_facts import entries_of_buffers, peak_within
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
@@ -47,10 +48,11 @@ from usmp.objects.attributes import (
     SCHEDULE_CHOICES_ATTR,
     STREAMING_ATTR,
 )
+from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
 from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.input_window import windows_as_json
 from usmp.objects.merged_functions import merged_functions
-from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
+from usmp.objects.model_library_format import ARENA_PATHS, FORMAT_VERSION, METADATA_FILE
 from usmp.objects.targets import accelerator_of, target_text
 
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
@@ -80,8 +82,14 @@ def archive_files(
             for number, source in enumerate(sources)
         },
         **objects,
+        **(arena_files() if interface.takes_arena else {}),
         f"src/{name}.tir": tir_text(mod).encode(),
     }
+
+
+def arena_files() -> dict[str, bytes]:
+    """The allocator that models call which take an arena; the same for all of them."""
+    return {path: file_of(path.rpartition("/")[2]) for path in ARENA_PATHS}
 
 
 def metadata_bytes(content: dict[str, Any]) -> bytes:
@@ -143,6 +151,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     **_operator_order(mod),
                     **_streaming(mod),
                     **strips_metadata(mod),
+                    **dynamic_as_json(mod),
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": _ram(mod, interface),
                     "placement": _placement(plan),
@@ -248,6 +257,7 @@ def _entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan)
         **sizes_metadata(interface, entry),
         "inputs": _tensors(entry.inputs),
         "outputs": _tensors(entry.outputs),
+        **({"takes_arena": True} if entry.takes_arena else {}),
         **({} if is_only else _among_entries(entry, plan)),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 
 _BYTES = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)\s*([kKmMgG]?)(?:i?[bB])?")
@@ -19,3 +20,11 @@ def byte_count(text: str) -> int | None:
     digits = match[1]
     number = int(digits, 16) if "x" in digits.lower() else int(digits[:_MOST_DIGITS])
     return number * _FACTORS[match[2].lower()]
+
+
+def arena_bytes(text: str) -> int:
+    """The value of `--arena-bytes`."""
+    number = byte_count(text)
+    if number is None or number > INT64_MAX:
+        raise argparse.ArgumentTypeError(f"must be bytes, such as 4096, 0x400 or 64K, not {text}")
+    return number

@@ -10,12 +10,14 @@ from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usmp.driver.board_options import add_board_options
+from usmp.driver.byte_count import arena_bytes
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.output import check_output
 from usmp.driver.profile import add_profile_options, check_profile_options, report_profile
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
+from usmp.names import DEFAULT_ARENA_BYTES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,6 +99,13 @@ def add_run_parser(commands: Any) -> None:
         metavar="FILE.c",
         help="C with the functions of the model's accelerators; may be repeated",
     )
+    parser.add_argument(
+        "--arena-bytes",
+        type=arena_bytes,
+        default=DEFAULT_ARENA_BYTES,
+        metavar="BYTES",
+        help="memory for a model that allocates while it runs, such as 64K (64M)",
+    )
     add_profile_options(parser.add_argument_group("profile"))
     add_board_options(parser.add_argument_group("boards"))
     add_quiet_option(parser)
@@ -173,10 +182,12 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
         stage("building")
         profiler = None
         if options.profile:
-            profiler = archive.profiler(options.module_name, options.extra_source)
+            profiler = archive.profiler(
+                options.module_name, options.extra_source, options.arena_bytes
+            )
             module = profiler.module
         else:
-            module = archive.load(options.module_name, options.extra_source)
+            module = archive.load(options.module_name, options.extra_source, options.arena_bytes)
         described = module.entries[entry]
         inputs, sizes = fill_run(described, given, options.fill_mode, some_sizes)
         stage("running")

@@ -83,6 +83,17 @@ SYMBOLIC_SIZES_ATTR = "symbolic_sizes"
 """On `__tvm_main__`: a `SymbolicSize` for each size that only the run knows, in the order of its
 last parameters."""
 
+DYNAMIC_ALLOCATIONS_ATTR = "dynamic_allocations"
+"""On the IRModule, once they are calls: a `DynamicAllocation` for each buffer that is allocated
+while the model runs (`usmp.transform.LowerDynamicAllocations`)."""
+
+DYNAMIC_ALLOCATOR_ATTR = "dynamic_allocator"
+"""Beside that: the value of `tir.usmp.dynamic_allocator`, which says what they call."""
+
+TAKES_ARENA_ATTR = "takes_arena"
+"""On a PrimFunc that allocates in an arena, or calls one that does: true. The arena is its
+parameter before the pools."""
+
 STREAMED_INPUTS_ATTR = "streamed_inputs"
 """Beside these: the names of the inputs that the application gives row by row. Their parameters are
 handles, by which `usmp.transform.StreamIO` calls it."""

@@ -12,11 +12,13 @@ from usmp.algorithms import Algorithm, get_algorithm, get_custom_algorithm
 from usmp.algorithms.placement import check_placement
 from usmp.algorithms.registry import check_takes_no_time
 from usmp.names import (
+    ARENA,
     BALANCED,
     BOUND,
     CODE,
     DEFAULT_ALGORITHM,
     DYNAMIC,
+    DYNAMIC_ALLOCATORS,
     OPTIMIZE,
     PREFERENCE,
     RAM,
@@ -68,6 +70,8 @@ class PlanningOptions:
     code
         which operators that differ in sizes only share their code, see
         `usmp.transform.MergeSimilarFunctions`.
+    dynamic_allocator
+        what gives buffers whose size has no bound, see `usmp.transform.LowerDynamicAllocations`.
     poison_dead_bytes
         whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
     profile
@@ -76,10 +80,10 @@ class PlanningOptions:
     Raises
     ------
     ValueError
-        an algorithm, placement, goal, kind of code or of offsets that is not known; a time budget
-        that is no duration, or that the algorithm does not take; a hop that is no number of rows; a
-        percentage that is none; inputs or outputs by rows together with an option by which their
-        tensors would have to exist.
+        an algorithm, placement, goal, allocator, kind of code or of offsets that is not known; a
+        time budget that is no duration, or that the algorithm does not take; a hop that is no
+        number of rows; a percentage that is none; inputs or outputs by rows together with an option
+        by which their tensors would have to exist.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -97,6 +101,7 @@ class PlanningOptions:
     optimize: str = RAM
     dynamic: str = BOUND
     code: str = BALANCED
+    dynamic_allocator: str = ARENA
     poison_dead_bytes: bool = False
     profile: bool = False
 
@@ -115,6 +120,11 @@ class PlanningOptions:
             raise ValueError(
                 f'unknown kind of offsets "{self.dynamic}" in tir.usmp.dynamic; '
                 f"supported: {', '.join(DYNAMIC)}"
+            )
+        if self.dynamic_allocator not in DYNAMIC_ALLOCATORS:
+            raise ValueError(
+                f'unknown allocator "{self.dynamic_allocator}" in tir.usmp.dynamic_allocator; '
+                f"supported: {', '.join(DYNAMIC_ALLOCATORS)}"
             )
         self.find_algorithm()
         self._check_rows()

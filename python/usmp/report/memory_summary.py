@@ -13,6 +13,7 @@ from rich.text import Text
 
 from usmp.report.code_summary import code_sentence
 from usmp.report.counts import shortened
+from usmp.report.dynamic_summary import dynamic_sentences
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
 from usmp.report.sizes_summary import sizes_sentence
@@ -114,6 +115,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         rows_sentence(metadata),
         layout_sentence(metadata),
         code_sentence(metadata),
+        *dynamic_sentences(metadata),
     ):
         if sentence is not None:
             console.print(sentence, markup=False, emoji=False)

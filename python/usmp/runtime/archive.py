@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from usmp.objects.model_library_format import FORMAT_VERSION, METADATA_FILE
+from usmp.names import DEFAULT_ARENA_BYTES
+from usmp.objects.model_library_format import ARENA_PATHS, FORMAT_VERSION, METADATA_FILE
 from usmp.runtime.archived_module import ArchivedModule, read_module
 from usmp.runtime.host import HostModule
 from usmp.runtime.profile_host import HostProfiler
@@ -58,10 +59,16 @@ class Archive:
         )
         raise ValueError(f"{fault}; choose one by its name: {held}")
 
-    def load(self, name: str | None = None, sources: Sequence[str | Path] = ()) -> HostModule:
+    def load(
+        self,
+        name: str | None = None,
+        sources: Sequence[str | Path] = (),
+        arena_bytes: int = DEFAULT_ARENA_BYTES,
+    ) -> HostModule:
         """Build a model for this host and load it; the only one by default.
 
-        `sources` are C files of the user with the functions of accelerators.
+        `sources` are C files of the user with the functions of accelerators, `arena_bytes` the
+        memory that it may allocate while it runs.
 
         Raises
         ------
@@ -72,9 +79,15 @@ class Archive:
             machine.
         """
         module = self.module(name)
-        return HostModule(_files_of(module, self.files), module.metadata, sources=sources)
+        files = _files_of(module, self.files)
+        return HostModule(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
 
-    def profiler(self, name: str | None = None, sources: Sequence[str | Path] = ()) -> HostProfiler:
+    def profiler(
+        self,
+        name: str | None = None,
+        sources: Sequence[str | Path] = (),
+        arena_bytes: int = DEFAULT_ARENA_BYTES,
+    ) -> HostProfiler:
         """Build a model for this host with a clock around each of its operators.
 
         The parameters are those of `load`.
@@ -87,7 +100,8 @@ class Archive:
             as `load` raises them.
         """
         module = self.module(name)
-        return HostProfiler(_files_of(module, self.files), module.metadata, sources=sources)
+        files = _files_of(module, self.files)
+        return HostProfiler(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
 
     def extract(self, directory: str | Path) -> None:
         """Write all files under `directory`, which is made if it is not there.
@@ -188,7 +202,10 @@ def _files_of(module: ArchivedModule, files: Mapping[str, bytes]) -> dict[str, b
     pattern = re.compile(
         rf"codegen/host/(include/tvmgen_{name}\.h|src/{name}_lib\d+\.c|lib/{name}_lib\d+\.o)"
     )
-    return {path: content for path, content in files.items() if pattern.fullmatch(path)}
+    own = {path: content for path, content in files.items() if pattern.fullmatch(path)}
+    if any(entry.takes_arena for entry in module.entries.values()):
+        own |= {path: files[path] for path in ARENA_PATHS if path in files}
+    return own
 
 
 def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
@@ -202,12 +219,16 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
         the header has other sizes or members; a caller would provide too little.
     """
     own = _files_of(module, files)
+    if any(entry.takes_arena for entry in module.entries.values()):
+        for path in ARENA_PATHS:
+            if path not in own:
+                raise ArchiveError(f'module "{shown(module.name)}" lacks {path}')
     for ending, what in ((".h", "header"), (".c", "source")):
-        if not any(path.endswith(ending) for path in own):
+        if not any(path.endswith(ending) for path in own if path not in ARENA_PATHS):
             raise ArchiveError(
                 f'not an archive of C code: no {what} of module "{shown(module.name)}" in codegen/'
             )
-    header = next(content for path, content in own.items() if path.endswith(".h"))
+    header = own[f"codegen/host/include/{module.c_prefix}.h"]
     text = header.decode(errors="replace")
     _check_sizes(module, text)
     if module.metadata.get("interface_api") != "packed":

@@ -87,6 +87,8 @@ class ArchivedEntry:
         of one of several entries: the positions of the plan's live ranges at which it runs.
     sizes
         its symbolic sizes, by name, in the order of the C struct of inputs.
+    takes_arena
+        whether runs take an arena, in which they allocate.
     """
 
     name: str
@@ -95,6 +97,7 @@ class ArchivedEntry:
     outputs: dict[str, ArchivedTensor]
     positions: LiveRange | None = None
     sizes: Mapping[str, ArchivedSize] = field(default_factory=dict)
+    takes_arena: bool = False
 
 
 def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, ArchivedEntry]:
@@ -131,6 +134,7 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
             {tensor: _tensor(tensor, info, own, where) for tensor, info in outputs},
             LiveRange(*main["positions"]) if len(mains) > 1 else None,
             named,
+            bool(main.get("takes_arena")),
         )
         for name, main, (inputs, outputs), named, own in zip(
             names, mains, tensors, sizes, bounds, strict=True
@@ -152,6 +156,8 @@ def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
         names.append(ONLY_ENTRY if is_earlier else read_value(main, "entry", _is_entry_name, where))
         for size in ("io_size_bytes", "state_size_bytes", "constants_size_bytes"):
             read_value(main, size, is_count, where)
+        if "takes_arena" in main:
+            read_value(main, "takes_arena", is_truth, where)
     if len(set(names)) < len(names):
         [(twice, _)] = Counter(names).most_common(1)
         raise DamagedMetadata(f'{where} has the entry "{twice}" twice')

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from usmp.names import OPTIMIZE
+from usmp.names import DYNAMIC_ALLOCATORS, OPTIMIZE
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.entries import check_only_entry
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor, read_entries
@@ -179,6 +179,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
     _check_ram(memory, where)
+    _check_dynamic_allocations(memory, where)
     return ArchivedModule(
         name,
         prefix,
@@ -216,6 +217,18 @@ def _check_ram(memory: Mapping[str, Any], where: str) -> None:
         read_value(ram, size, is_count, f"the RAM of {where}")
     if "size_bytes_with_workspace_io" in ram:
         read_value(ram, "size_bytes_with_workspace_io", is_count, f"the RAM of {where}")
+
+
+def _check_dynamic_allocations(memory: Mapping[str, Any], where: str) -> None:
+    """Check that what it says of buffers that runs allocate can be shown, if there are some."""
+    if "dynamic_allocations" not in memory:
+        return
+    said, what = memory["dynamic_allocations"], f"the dynamic allocations of {where}"
+    read_value(said, "allocator", lambda value: value in DYNAMIC_ALLOCATORS, what)
+    is_object = is_list_of(lambda value: isinstance(value, dict))
+    for buffer in read_value(said, "buffers", is_object, what):
+        for key in ("name", "function", "size", "why"):
+            read_value(buffer, key, is_text, what)
 
 
 def _check_pruned_channels(metadata: Mapping[str, Any], where: str) -> None:

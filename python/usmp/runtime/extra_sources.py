@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from usmp.names import WORKSPACE_FUNCTIONS
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 from usmp.support.plain_text import printable
 
 
 def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) -> None:
-    """Check that there are no functions of accelerators, or sources that may define them.
+    """Check that there are no functions of accelerators or of TVM's runtime, or sources that may
+    define them.
 
     Raises
     ------
@@ -24,6 +26,13 @@ def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) ->
             f"the model calls {', '.join(symbols)} of accelerators "
             f"({', '.join(metadata['devices'])}); give the C file that defines them "
             "(tvmc run --extra-source FILE.c, or load(sources=[...]) in Python)"
+        )
+    allocations = metadata["memory"].get("dynamic_allocations", {})
+    if allocations.get("allocator") == WORKSPACE_FUNCTIONS and not sources:
+        raise BuildError(
+            "the model calls TVMBackendAllocWorkspace and TVMBackendFreeWorkspace of TVM's "
+            "runtime; give a C file that defines them (tvmc run --extra-source FILE.c, or "
+            "load(sources=[...]) in Python)"
         )
 
 

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from usmp.names import DEFAULT_ARENA_BYTES
+from usmp.objects.dynamic_allocation import NO_MEMORY
 from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry, chosen_entry
+from usmp.runtime.arena import ArenaExhausted, HostArena
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 from usmp.runtime.extra_sources import check_sources, compile_sources
 from usmp.runtime.host_calls import (
@@ -31,6 +34,8 @@ from usmp.support.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
+_ARENA_ALIGNMENT = 64
+"""So that what buffers lose to their alignment does not depend on the run."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,13 @@ class HostModule:
         options for the C compiler beside the standard and the warnings.
     sources
         C files of the user with the functions of accelerators.
+    arena_bytes
+        of the arena that the model is given, if it allocates while it runs; 64 MiB by default.
 
     Raises
     ------
+    ValueError
+        a negative number of bytes.
     BuildError
         no C compiler, it reports an error or a warning, or it builds for another machine;
         a function of an accelerator that no source defines.
@@ -78,13 +87,20 @@ class HostModule:
         metadata: Mapping[str, Any],
         flags: Sequence[str] = DEFAULT_FLAGS,
         sources: Sequence[str | Path] = (),
+        arena_bytes: int = DEFAULT_ARENA_BYTES,
     ) -> None:
+        if arena_bytes < 0:
+            raise ValueError(f"an arena has 0 bytes or more, not {arena_bytes}")
         self.name = str(metadata["model_name"])
         mains = metadata["memory"]["functions"]["main"]
         self.entries = {str(main.get("entry", ONLY_ENTRY)): HostEntry.of(main) for main in mains}
         self._has_state = any(main.get("state_size_bytes") for main in mains)
         self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
         self._devices = len(metadata.get("devices", []))
+        self._takes_arena = {
+            name for name, main in zip(self.entries, mains, strict=True) if main.get("takes_arena")
+        }
+        self._arena: HostArena | None = None
         check_sources(metadata, sources)
         folders = ExitStack()
         directory = folders.enter_context(temporary_folder())
@@ -93,6 +109,8 @@ class HostModule:
         path = build_shared_library(files, self._pools, directory, flags, is_packed, sources)
         try:
             self._library = ctypes.CDLL(str(path))
+            if self._takes_arena:
+                self._arena = HostArena(self._library, _arena_memory(arena_bytes))
             self._entry_points = self._find_entry_points(path, _prefix(files), is_packed)
         except (OSError, AttributeError) as error:
             raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
@@ -132,7 +150,8 @@ class HostModule:
             interface = WorkspaceIOInterface if has_workspace_io else CInterface
             entry = self.entries[name]
             rows = TensorRows.of(entry.inputs, entry.outputs)
-            found[name] = interface(self._library, own, prefix, self._devices, rows)
+            arena = self._arena if name in self._takes_arena else None
+            found[name] = interface(self._library, own, prefix, self._devices, rows, arena)
         return found
 
     def run(
@@ -163,6 +182,8 @@ class HostModule:
             an input is missing, unknown, or of another shape or element type; a size is out of
             its range, or does not follow from the inputs and is not given; there is no entry of
             this name, or several and no name.
+        ArenaExhausted
+            the arena is too small for these inputs.
         RuntimeError
             the model returned an error.
         """
@@ -174,13 +195,40 @@ class HostModule:
             name: aligned_empty(info["shape"], info["dtype"])
             for name, info in at_sizes(described.outputs, values).items()
         }
+        if self._arena is not None:
+            self._arena.reset()
         status = self._entry_points[entry].run(
             list(arrays.values()), list(results.values()), self._pool_memory, list(values.values())
         )
         if status != 0:
+            self._check_arena(status, entry)
             what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")
             raise RuntimeError(f"{what} returned {status}")
         return results
+
+    @property
+    def arena_high_water(self) -> int:
+        """The most bytes of the arena that the last run had in use, or asked for, at one time; 0 if
+        the model takes no arena."""
+        return 0 if self._arena is None else self._arena.high_water
+
+    def _check_arena(self, status: int, entry: str) -> None:
+        """Say what is missing, if it is memory."""
+        arena = self._arena if entry in self._takes_arena else None
+        if arena is None or status != NO_MEMORY:
+            return
+        if arena.high_water > arena.capacity:
+            needed = arena.high_water
+            raise ArenaExhausted(
+                f"model {self.name} needs an arena of at least {needed} bytes for these inputs, "
+                f"but has one of {arena.capacity}; give it more (tvmc run --arena-bytes {needed}, "
+                f"or arena_bytes={needed} in Python)",
+                needed,
+            )
+        raise RuntimeError(
+            f"model {self.name} computed the size of a buffer from these inputs that no buffer has:"
+            " it is negative, or has more elements than can be indexed"
+        )
 
     def reset(self) -> None:
         """Let the next run begin as the first one did; only state is kept between runs."""
@@ -196,6 +244,15 @@ class HostModule:
             address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
             ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])
         return memory
+
+
+def _arena_memory(size_bytes: int) -> np.ndarray:
+    try:
+        return aligned_empty([size_bytes], "uint8", _ARENA_ALIGNMENT)
+    except (MemoryError, ValueError) as error:
+        raise ValueError(
+            f"this host has no {size_bytes} bytes for an arena; give it less"
+        ) from error
 
 
 def _copies(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -271,7 +328,8 @@ def tvm_ffi_include() -> list[str]:
 
 def _prefix(files: Mapping[str, bytes]) -> str:
     """The prefix of the C symbols, from the name of the header."""
-    return next(Path(name).stem for name in files if name.endswith(".h"))
+    stems = (Path(name).stem for name in files if name.endswith(".h"))
+    return next(stem for stem in stems if stem.startswith("tvmgen_"))
 
 
 def _host_pool(pool: Mapping[str, Any]) -> str:

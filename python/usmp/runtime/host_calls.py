@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from usmp.runtime.arena import HostArena
 from usmp.runtime.row_callbacks import TensorRows, TensorStruct, callbacks
 
 
@@ -47,6 +48,8 @@ class CInterface:
         the number of accelerators that have functions; their handles are null.
     rows
         how tensors are given and taken; as wholes by default.
+    arena
+        the last argument of `run`, if it takes one.
 
     Raises
     ------
@@ -61,10 +64,12 @@ class CInterface:
         module_prefix: str,
         devices: int = 0,
         rows: TensorRows | None = None,
+        arena: HostArena | None = None,
     ) -> None:
         self._rows = rows or TensorRows({}, {})
         self._library, self._prefix, self._module_prefix = library, prefix, module_prefix
-        self._devices = [(ctypes.c_void_p * devices)()] if devices else []
+        self._last: list[Any] = [(ctypes.c_void_p * devices)()] if devices else []
+        self._last += [] if arena is None else [arena.argument]
         self._run = library[f"{prefix}_run"]
         self._run.restype = ctypes.c_int32
 
@@ -75,10 +80,10 @@ class CInterface:
         pools: Sequence[np.ndarray],
         sizes: Sequence[int] = (),
     ) -> int:
-        """Call `run(inputs, outputs[, workspace_pools][, devices])`."""
+        """Call `run(inputs, outputs[, workspace_pools][, devices][, arena])`."""
         with callbacks(self._rows, inputs, outputs, sizes) as (given, taken):
             tensors = map(ctypes.byref, (given.struct(), taken.struct()))
-            return int(self._run(*tensors, *_pool_struct(pools), *self._devices))
+            return int(self._run(*tensors, *_pool_struct(pools), *self._last))
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
         """Call `reset([workspace_pools])`."""
@@ -98,14 +103,14 @@ class WorkspaceIOInterface(CInterface):
         pools: Sequence[np.ndarray],
         sizes: Sequence[int] = (),
     ) -> int:
-        """Copy the inputs in, call `run([inputs][, outputs][, workspace_pools][, devices])` with
-        the structs that have callbacks or sizes, copy the outputs out."""
+        """Copy the inputs in, call `run([inputs][, outputs][, workspace_pools][, devices][,
+        arena])` with the structs that have callbacks or sizes, copy the outputs out."""
         with callbacks(self._rows, inputs, outputs, sizes) as (given, taken):
             for address, array in self._places("inputs", given, pools):
                 ctypes.memmove(address, array.ctypes.data, array.nbytes)
             structs = [each.struct() for each in (given, taken) if each.row_bytes or each.sizes]
             passed = map(ctypes.byref, structs)
-            status = int(self._run(*passed, *_pool_struct(pools), *self._devices))
+            status = int(self._run(*passed, *_pool_struct(pools), *self._last))
             for address, array in self._places("outputs", taken, pools):
                 ctypes.memmove(array.ctypes.data, address, array.nbytes)
         return status

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.runtime.c_compiler import DEFAULT_FLAGS
 from usmp.runtime.extra_sources import check_sources
 from usmp.runtime.host import HostModule
@@ -71,7 +72,7 @@ class HostProfiler:
         the files of an archive, or of `AOTExecutorFactoryModule.files`: path -> content.
     metadata
         the parsed metadata of one of its modules, which was built with `tir.usmp.profile`.
-    flags, sources
+    flags, sources, arena_bytes
         as for `HostModule`.
 
     Raises
@@ -90,6 +91,7 @@ class HostProfiler:
         metadata: Mapping[str, Any],
         flags: Sequence[str] = DEFAULT_FLAGS,
         sources: Sequence[str | Path] = (),
+        arena_bytes: int = DEFAULT_ARENA_BYTES,
     ) -> None:
         check_has_hooks(metadata)
         check_sources(metadata, sources)
@@ -97,7 +99,7 @@ class HostProfiler:
         with temporary_folder() as directory:
             hooks = directory / "profile_hooks.c"
             hooks.write_text(_hooks(metadata))
-            self.module = HostModule(files, metadata, flags, [hooks, *sources])
+            self.module = HostModule(files, metadata, flags, [hooks, *sources], arena_bytes)
         library = self.module.library
         count = ctypes.c_uint64.in_dll(library, "usmp_operator_count").value
         self._counts = (ctypes.c_uint64 * (count + 1)).in_dll(library, "usmp_operator_ns")

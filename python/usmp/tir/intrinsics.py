@@ -82,6 +82,18 @@ def conversion_function(target: str, source: str) -> str:
     return f"tvmgen_{target}_of_{source}"
 
 
+def size_function(operation: str) -> str:
+    """(int64, int64) -> int64: arithmetic of sizes, in which what does not fit is the least number,
+    and stays it.
+
+    Parameters
+    ----------
+    operation
+        "add", "subtract", "multiply" or "floor_divide".
+    """
+    return f"tvmgen_size_{operation}"
+
+
 _LOW_BITS = "tvmgen_low_bits_as_"
 
 

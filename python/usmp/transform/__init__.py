@@ -11,6 +11,7 @@ from usmp.transform.convert_for_loops_to_serial import ConvertForLoopsToSerial
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 from usmp.transform.define_arithmetic import DefineArithmetic
+from usmp.transform.lower_dynamic_allocations import LowerDynamicAllocations
 from usmp.transform.lower_to_flat_tir import LowerToFlatTIR
 from usmp.transform.merge_similar_functions import MergeSimilarFunctions
 from usmp.transform.order_operators import OrderOperators
@@ -32,6 +33,7 @@ __all__ = [
     "ConvertPoolAllocationsToOffsets",
     "CreateAllocatesForIO",
     "DefineArithmetic",
+    "LowerDynamicAllocations",
     "LowerToFlatTIR",
     "MergeSimilarFunctions",
     "OrderOperators",

@@ -9,8 +9,9 @@ from tvm.ir import IRModule, Var
 from usmp.analysis.live_byte_counts import LiveBytes, live_bytes, workspace_pool_buffers
 from usmp.analysis.memory.function_liveness import Span
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.passes import ModulePass
+from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import sequence
+from usmp.transform.poison_blocks import poison_blocks
 
 POISON = 0xA5
 """What dead bytes are overwritten with: far from 0 as an integer, almost 0 as a float32."""
@@ -23,7 +24,8 @@ class PoisonDeadBytes(ModulePass):
 
     A byte that something still reads after the planner gave it away, in whatever way, then has the
     value `POISON`. What is live is found anew (see `usmp.analysis.live_bytes`), not taken from the
-    planner. Results of a right plan are the same as without.
+    planner. Results of a right plan are the same as without. Blocks of dynamic size are overwritten
+    where a buffer begins to use them, and before they are released.
 
     Raises
     ------
@@ -33,10 +35,11 @@ class PoisonDeadBytes(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Insert the stores into the PrimFunc of each entry."""
-        poisoned = IRModule(mod.functions, attrs=mod.attrs)
+        poisoned = with_prim_funcs(mod, lambda func: poison_blocks(func, POISON))
         for entry in entries_of(mod):
             name = entry_function_name(entry)
-            poisoned.update_func(mod.get_global_var(name), _poisoned(mod, entry))
+            main = _poisoned(mod, entry)
+            poisoned.update_func(mod.get_global_var(name), poison_blocks(main, POISON))
         return poisoned
 
 

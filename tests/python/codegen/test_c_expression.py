@@ -192,6 +192,7 @@ def test_select_and_if_then_else_read_only_the_chosen_element():
         (tirx.floordiv(A, 3), "a / 3 + ((a % 3) >> 31)"),
         (tirx.floormod(A, 3), "a % 3 + (3 & ((a % 3) >> 31))"),
         (tirx.likely(A < B), "a < b"),
+        (tirx.isnullptr(tirx.Var("p", "handle")), "p == 0"),
     ],
 )
 def test_intrinsics(expr, text):

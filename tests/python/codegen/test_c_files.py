@@ -43,6 +43,7 @@ def test_files():
         "noinline_macro.h",
         "packed_arguments.c",
         "section_macro.h",
+        "size_arithmetic.c",
         "small_floats.c",
         "static_assert.h",
         "tensor_intrin_columns.c",
@@ -73,6 +74,8 @@ def test_files():
         "tensor_intrin_weights_sum.c",
         "tensor_intrin_window.c",
         "tensor_intrin_x86.h",
+        "usmp_arena.c",
+        "usmp_arena.h",
     ]
 
 

@@ -1,8 +1,8 @@
 """Where do the variables of a PrimFunc point to?
 
-A variable points into the memory of a parameter or of an AllocBuffer, or to an address that was
-computed from others. What is declared again somewhere else in the text points wherever one of its
-declarations says; TIR in SSA form has none of these.
+A variable points into the memory of a parameter, of an AllocBuffer, or of a block that a call
+allocates, or to an address that was computed from others. What is declared again somewhere else in
+the text points wherever one of its declarations says; TIR in SSA form has none of these.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tvm.ir import PointerType, TensorLoad
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
 from usmp.analysis.memory.element_terms import element_terms
 from usmp.analysis.memory.memories import Address, Memory
+from usmp.tir.dynamic_allocator import is_allocation
 from usmp.tir.nodes import nodes_of
 
 
@@ -29,7 +30,8 @@ class PointsTo:
     Parameters
     ----------
     memories
-        its parameters, and the buffers of its AllocBuffers in the order of the text.
+        its parameters, and the buffers of its AllocBuffers and the blocks that it allocates by
+        calls in the order of the text.
     addresses
         the addresses that a variable may have; none if it is a number.
     sources
@@ -136,7 +138,10 @@ def _declarations(body: tirx.Stmt) -> dict[tirx.Var, list[tirx.Expr | None]]:
     callbacks = [
         (tirx.DeclBuffer, lambda stmt: declare(stmt.buffer, stmt.data)),
         (tirx.AllocBuffer, lambda stmt: declare(stmt.buffer, None)),
-        ((tirx.Bind, tirx.Let), lambda bound: declare(bound.var, bound.value)),
+        (
+            (tirx.Bind, tirx.Let),
+            lambda bound: declare(bound.var, None if is_allocation(bound.value) else bound.value),
+        ),
     ]
     tvm_ffi.structural_walk(body, callbacks, order="pre")
     return declared

@@ -1,0 +1,202 @@
+"""How many bytes does an allocation take whose size only the run knows, as an expression?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from typing import Any
+
+from tvm import tirx
+from tvm.ir import Call, Op, StringImm, TensorLoad, Var
+
+from usmp.analysis.buffer_extraction import PLANNED_SCOPES
+from usmp.analysis.integer_ranges import IntegerRanges, type_range
+from usmp.analysis.memory.access import item_bytes
+from usmp.analysis.memory.buffer_size import has_static_size
+from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.tir.intrinsics import arithmetic_function, size_function
+from usmp.tir.nodes import nodes_of
+
+_INT64 = "int64"
+_OPERATIONS: dict[type, str] = {
+    tirx.Add: "add",
+    tirx.Sub: "subtract",
+    tirx.Mul: "multiply",
+    tirx.FloorDiv: "floor_divide",
+}
+_CHOICES = (tirx.Min, tirx.Max)
+_CALLED = {
+    arithmetic_function(name, dtype): operation
+    for operation, name in _OPERATIONS.items()
+    for dtype in ("int32", _INT64)
+}
+"""What `usmp.transform.DefineArithmetic` makes of such operations."""
+
+
+def is_dynamic(stmt: tirx.AllocBuffer) -> bool:
+    """Whether an allocation in planned memory has a size that only the run knows."""
+    return stmt.buffer.scope() in PLANNED_SCOPES and not has_static_size(stmt.buffer)
+
+
+def size_variables(buffer: tirx.Buffer) -> list[Var]:
+    """The variables that its size depends on, but for buffers, in the order of the text."""
+    variables = chain.from_iterable(nodes_of(extent, Var) for extent in buffer.shape[:])
+    return list(dict.fromkeys(var for var in variables if not tirx.is_buffer_var(var)))
+
+
+@dataclass(frozen=True)
+class DynamicSize:
+    """The size of an allocation.
+
+    Parameters
+    ----------
+    elements
+        how many it has, in 64 bits: the least number if that leaves them.
+    item_bytes
+        bytes of an element.
+    least_elements, most_elements
+        what it may have, where `elements` may be less or more, so that bytes would not fit.
+    """
+
+    elements: tirx.Expr
+    item_bytes: int
+    least_elements: int | None
+    most_elements: int | None
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether `elements` may have values that are no number of elements of any buffer."""
+        return self.least_elements is not None or self.most_elements is not None
+
+    def size_bytes(self, elements: tirx.Expr) -> tirx.Expr:
+        """The bytes as an int64, negative where that is no size; `elements` has their number."""
+        size = elements * tirx.IntImm(_INT64, self.item_bytes) if self.item_bytes > 1 else elements
+        conditions = []
+        if self.least_elements is not None:
+            conditions.append(elements >= tirx.IntImm(_INT64, self.least_elements))
+        if self.most_elements is not None:
+            conditions.append(elements <= tirx.IntImm(_INT64, self.most_elements))
+        if not conditions:
+            # Negative where the elements are.
+            return size
+        return tirx.if_then_else(reduce(tirx.And, conditions), size, tirx.IntImm(_INT64, -1))
+
+
+def dynamic_size(stmt: tirx.AllocBuffer, function: str) -> DynamicSize:
+    """The size of an allocation that is dynamic.
+
+    Extents are computed in 64 bits. They are no size where they are negative, where they leave 64
+    bits, and where a buffer that is indexed with 32 bits would have elements that no index reaches.
+
+    Parameters
+    ----------
+    stmt
+        the allocation.
+    function
+        the PrimFunc that it stands in, for errors.
+
+    Raises
+    ------
+    ValueError
+        a constant, elements of scalable vectors, elements that do not follow each other, or an
+        extent that is computed by something else than sums, differences, products, quotients,
+        minima and maxima of variables and what memory holds.
+    """
+    buffer = stmt.buffer
+    what = f"{function}: buffer {buffer.name}, whose size only the run knows,"
+    if CONSTANT_DATA_ATTR in stmt.annotations:
+        raise ValueError(f"{what} is a constant; constants have the size of their data")
+    if "vscale" in str(buffer.dtype):
+        raise ValueError(f"{what} has scalable vectors, whose bytes only the processor knows")
+    offset = buffer.elem_offset
+    if buffer.strides[:] or not (offset is None or _is_zero(offset)):
+        raise ValueError(
+            f"{what} has strides or an element offset; declare it without them, and a view of it "
+            "(T.decl_buffer) with them"
+        )
+    widening = _Widening(what)
+    elements = tirx.IntImm(_INT64, 1)
+    for extent in buffer.shape[:]:
+        elements = widening.combine(tirx.Mul, elements, widening.widen(extent))
+    low, high = widening.ranges.of(elements)
+    size = max(item_bytes(str(buffer.dtype)), 1)
+    highest_index = min(type_range(str(extent.ty.dtype))[1] for extent in buffer.shape[:])
+    most = min(highest_index, type_range(_INT64)[1] // size)
+    is_low = low * size < type_range(_INT64)[0]
+    return DynamicSize(elements, size, 0 if is_low else None, most if high > most else None)
+
+
+class _Widening:
+    """Expressions in 64 bits, by functions where they may leave them.
+
+    Parameters
+    ----------
+    what
+        begins errors.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.ranges = IntegerRanges()
+
+    def widen(self, expr: Any) -> tirx.Expr:
+        """The value of `expr`, were all of it computed in 64 bits."""
+        if isinstance(expr, tirx.IntImm):
+            return tirx.IntImm(_INT64, int(expr))
+        if isinstance(expr, Var | TensorLoad):
+            return expr if str(expr.ty.dtype) == _INT64 else tirx.Cast(_INT64, expr)
+        if isinstance(expr, tirx.Cast) and str(expr.ty.dtype) in ("int32", _INT64):
+            return self.widen(expr.value)
+        operation: type = type(expr)
+        is_known = operation in (*_OPERATIONS, *_CHOICES)
+        operands: list[Any] = [expr.a, expr.b] if is_known else []
+        if isinstance(expr, Call) and isinstance(expr.op, Op) and expr.args:
+            name = expr.args[0].value if isinstance(expr.args[0], StringImm) else ""
+            if name in _CALLED:
+                operation, operands = _CALLED[name], list(expr.args[1:])
+        if len(operands) != 2:
+            raise ValueError(
+                f"{self.what} has an extent that cannot be computed without overflow: {expr}; "
+                "write it with +, -, *, //, min and max"
+            )
+        return self.combine(operation, *map(self.widen, operands))
+
+    def combine(self, operation: type, a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
+        """An operation on two operands of 64 bits."""
+        if operation in _CHOICES:
+            if any(map(_may_not_fit, (a, b))) and operation is tirx.Max:
+                raise ValueError(
+                    f"{self.what} has an extent that may leave 64 bits in a maximum; give the "
+                    "larger of the two operands"
+                )
+            return operation(a, b)
+        if operation is tirx.Mul and _is_one(a):
+            return b
+        plain = operation(a, b)
+        if not any(map(_may_not_fit, (a, b))) and self._fits(plain):
+            return plain
+        return tirx.call_pure_extern(_INT64, size_function(_OPERATIONS[operation]), a, b)
+
+    def _fits(self, expr: tirx.Expr) -> bool:
+        """Whether C and TIR compute the same, whatever the operands are."""
+        if isinstance(expr, tirx.FloorDiv):
+            return self.ranges.of(expr.b)[0] > 0
+        return self.ranges.fits(expr)
+
+
+def _may_not_fit(expr: tirx.Expr) -> bool:
+    """Whether it may be the least number because something did not fit."""
+    functions = {size_function(name) for name in _OPERATIONS.values()}
+    return any(
+        isinstance(call.args[0], StringImm) and call.args[0].value in functions
+        for call in nodes_of(expr, Call)
+    )
+
+
+def _is_zero(expr: tirx.Expr) -> bool:
+    return isinstance(expr, tirx.IntImm) and int(expr) == 0
+
+
+def _is_one(expr: tirx.Expr) -> bool:
+    return isinstance(expr, tirx.IntImm) and int(expr) == 1

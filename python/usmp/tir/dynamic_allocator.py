@@ -1,0 +1,113 @@
+"""Calls that allocate and release memory while a model runs, as TIR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tvm
+from tvm import tirx
+from tvm.ir import Call, PointerType, PrimType
+
+from usmp.names import ARENA
+
+ALLOCATE_IN_ARENA = "usmp_arena_allocate"
+"""(void* arena, int64 bytes, int32 alignment) -> void*: NULL if there is no such block."""
+
+RELEASE_IN_ARENA = "usmp_arena_release"
+"""(void* arena, void* block) -> int32: releases the block that was allocated last."""
+
+ALLOCATE_WORKSPACE = "TVMBackendAllocWorkspace"
+"""(int32 device type, int32 device, uint64 bytes, int32 type code, int32 bits) -> void*: NULL if
+there is none; its alignment is that of TVM's runtime, 64 bytes or more."""
+
+FREE_WORKSPACE = "TVMBackendFreeWorkspace"
+"""(int32 device type, int32 device, void* block) -> int32: in the order of a stack."""
+
+WORKSPACE_ALIGNMENT = 64
+"""Bytes of which what TVM's runtime allocates is a multiple (`kTempAllocaAlignment`)."""
+
+_CPU = 1
+"""DLPack's number of the device."""
+
+
+def is_allocation(expr: object) -> bool:
+    """Whether an expression is a call that allocates."""
+    return _calls(expr, (ALLOCATE_IN_ARENA, ALLOCATE_WORKSPACE))
+
+
+def is_release(expr: object) -> bool:
+    """Whether an expression is a call that releases."""
+    return _calls(expr, (RELEASE_IN_ARENA, FREE_WORKSPACE))
+
+
+def _calls(expr: object, symbols: Sequence[str]) -> bool:
+    if not (isinstance(expr, Call) and getattr(expr.op, "name", "") == "tirx.call_extern"):
+        return False
+    return str(getattr(expr.args[0], "value", "")) in symbols
+
+
+def allocated_bytes(call: Call) -> tirx.Expr:
+    """How many bytes such a call allocates."""
+    return call.args[2 if _calls(call, (ALLOCATE_IN_ARENA,)) else 3]
+
+
+def released_block(call: Call) -> tirx.Expr:
+    """The address of what such a call releases."""
+    return call.args[-1]
+
+
+class DynamicAllocator:
+    """What allocates.
+
+    Parameters
+    ----------
+    kind
+        one of `usmp.names.DYNAMIC_ALLOCATORS`.
+    arena
+        the parameter that is the arena; None for allocators that need none.
+    """
+
+    def __init__(self, kind: str, arena: tirx.Var | None) -> None:
+        self.kind = kind
+        self.arena = arena
+
+    def allocate(
+        self, pointer: tirx.Var, size_bytes: tirx.Expr, alignment: int, dtype: str
+    ) -> tirx.Stmt:
+        """The statement that binds `pointer` to a new block, or to NULL.
+
+        Parameters
+        ----------
+        size_bytes
+            an int64, which may be negative only for an arena.
+        alignment
+            of the address, in bytes.
+        dtype
+            of the elements.
+        """
+        if self.kind == ARENA:
+            arguments = [ALLOCATE_IN_ARENA, self.arena, size_bytes, _int32(alignment)]
+        else:
+            known = tvm.DataType(dtype)
+            size = tirx.Cast("uint64", size_bytes)
+            kind = [_int32(int(known.type_code)), _int32(int(known.bits))]
+            arguments = [ALLOCATE_WORKSPACE, _int32(_CPU), _int32(0), size, *kind]
+        call = tirx.call_extern("handle", *arguments)
+        return tirx.Bind(pointer, call)
+
+    def release(self, pointer: tirx.Var) -> tirx.Stmt:
+        """The statement that releases the last block."""
+        if self.kind == ARENA:
+            arguments = [RELEASE_IN_ARENA, self.arena, pointer]
+        else:
+            arguments = [FREE_WORKSPACE, _int32(_CPU), _int32(0), pointer]
+        return tirx.Evaluate(tirx.call_extern("int32", *arguments))
+
+
+def arena_parameter() -> tirx.Var:
+    """A parameter by which a PrimFunc is given the arena."""
+    return tirx.Var("arena", PointerType(PrimType("void")))
+
+
+def _int32(value: int) -> tirx.Expr:
+    return tirx.IntImm("int32", value)
