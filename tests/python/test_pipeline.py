@@ -27,6 +27,7 @@ PASSES = [
     "usmp.PartitionForAccelerators",
     "usmp.LowerAcceleratorFunctions",
     "usmp.FuseOperators",
+    "usmp.BindSymbolicSizes",
     "usmp.CheckIterations",
     "usmp.SelectKernels",
     "usmp.ScheduleOperators",
