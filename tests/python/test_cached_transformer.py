@@ -33,6 +33,8 @@ CACHES = [f"layers.{layer}.cache.{part}" for layer in range(2) for part in ("key
 ELEMENTS = HEADS * POSITIONS * (WIDTH // HEADS)
 CACHE_BYTES = len(CACHES) * ELEMENTS * 4
 METHODS = {"prefill": TOKENS, "decode": 1}
+IN_TURN = {"tir.usmp.streaming": False}
+"""Operators one after the other, which takes less time to plan."""
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +93,7 @@ def test_all_steps_with_dead_memory_overwritten(factory):
 
 
 def test_inputs_and_outputs_in_the_workspace(files):
-    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+    with PassContext(config={"tir.usmp.use_workspace_io": True, **IN_TURN}):
         check(usmp.build(import_pytorch_methods(files)).load())
 
 
@@ -140,7 +142,7 @@ def test_nothing_else_is_as_large_as_the_cache(factory):
 
 def test_the_peak_is_that_of_the_larger_entry(files):
     peaks = {}
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(config=IN_TURN):
         for name, content in files.items():
             pool = workspace(usmp.build(import_pytorch(content)))
             assert pool["optimal"], name
@@ -162,7 +164,10 @@ def test_the_peak_with_operators_interleaved_is_that_of_the_larger_entry(alone, 
 
 
 def test_entries_that_change_one_cache_cannot_run_at_once(files):
-    with pytest.raises(ValueError, match="may run at once, but both use the state"):
+    with (
+        PassContext(config=IN_TURN),
+        pytest.raises(ValueError, match="may run at once, but both use the state"),
+    ):
         usmp.build(import_pytorch_methods(files), concurrent=[("prefill", "decode")])
 
 
@@ -175,9 +180,9 @@ def test_weights_are_stored_once(alone, factory):
     assert constants["both"] <= max(constants["prefill"], constants["decode"]) + 64
 
 
-def test_no_input_leads_out_of_memory(files, tmp_path):
+def test_no_input_leads_out_of_memory(alone, tmp_path):
     """Tokens and positions that are none give some numbers; PyTorch raises an error."""
-    factory = usmp.build(import_pytorch(files["decode"]))
+    factory = alone["decode"]
     numbers = [0, -1, VOCABULARY, POSITIONS, -POSITIONS - 1, 2**62, 2**63 - 1, -(2**63)]
     runs = np.array([[token, position] for token in numbers for position in numbers])
     outputs = run_as_program(factory, tmp_path, SANITIZERS, runs.tobytes())
@@ -187,7 +192,8 @@ def test_no_input_leads_out_of_memory(files, tmp_path):
 
 def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(files):
     """The entries in another order have another plan, but the same cache."""
-    first = usmp.build(import_pytorch_methods(files), state_memory_pool="psram")
+    with PassContext(config=IN_TURN):
+        first = usmp.build(import_pytorch_methods(files), state_memory_pool="psram")
     layout = first.state_layout
     assert sorted(str(state.name) for state in layout.states) == CACHES
     assert all(
@@ -197,7 +203,8 @@ def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(files):
     assert sizes["psram"] == CACHE_BYTES
     assert sizes.keys() == {"psram", "global_workspace"}
     later = import_pytorch_methods({name: files[name] for name in reversed(files)})
-    second = usmp.build(later, state_memory_pool="psram", state_layout=layout)
+    with PassContext(config=IN_TURN):
+        second = usmp.build(later, state_memory_pool="psram", state_layout=layout)
     assert second.state_layout == layout
     assert second.interface.external_pools[0].size_bytes == CACHE_BYTES
     check(second.load())

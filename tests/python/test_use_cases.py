@@ -232,7 +232,7 @@ STATE_BYTES = 3473
 @pytest.mark.cc
 def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path):
     """Of the lines, one is as printed, and one without a blank."""
-    paths = [model_path(name) for name in ("digits", "mlperf_kws_int8")]
+    paths = [model_path(name) for name in ("digits", "mlperf_strww_int8")]
     expected = [alone(path) for path in paths]
     lines = U2, U2.replace('= "', '="')
     first, second = (compiled(lines[i], p, f"my_model_{i + 1}") for i, p in enumerate(paths))
@@ -240,7 +240,7 @@ def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path):
     pools = {"sram": "sram"}
     output = application(tmp_path / "two", data, SHARED, (first, pools), (second, pools))
     assert output == turns(*expected)
-    assert [model.size("sram") for model in (first, second)] == [928, 3904]
+    assert [model.size("sram") for model in (first, second)] == [928, 3760]
 
 
 def test_u2_who_keeps_state_is_told(compiled, shared_model):
@@ -317,8 +317,8 @@ NAMES = {pool: pool for pool in ("dtcm", "sram", "itcm", "flash")}
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("digits", U3_SMALL), ("mlperf_resnet8_int8", U3), (STATEFUL, U3.replace('= "', '="'))],
-    ids=["digits", "mlperf_resnet8_int8", f"{STATEFUL}-without-blank"],
+    [("digits", U3_SMALL), ("mlperf_strww_int8", U3), (STATEFUL, U3.replace('= "', '="'))],
+    ids=["digits", "mlperf_strww_int8", f"{STATEFUL}-without-blank"],
 )
 def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path, name, line):
     path = model_path(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import nullcontext
 from typing import Any
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
@@ -17,12 +18,14 @@ from usmp.driver.model_files import (
     check_model_files,
     concurrent_entries,
     import_models,
+    model_files,
 )
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
 from usmp.driver.search import add_time_budget_option, watched_search
 from usmp.driver.state_options import add_state_options, check_state_options
 from usmp.driver.target_options import add_target_options, full_target
+from usmp.driver.without_torch import without_torch
 from usmp.names import FLOAT, IO_TYPES
 
 EXECUTORS = ("aot",)
@@ -151,6 +154,13 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     add_state_options(parser)
 
 
+def _needs_no_torch(options: argparse.Namespace) -> bool:
+    """Whether neither a model nor what the user runs first can have a use for PyTorch."""
+    return not options.extension and all(
+        file.ending in (".tflite", ".onnx") for file in model_files(options)
+    )
+
+
 def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     """Import and build the models as the options say: an `AOTExecutorFactoryModule`."""
     if options.executor not in EXECUTORS:
@@ -165,8 +175,9 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     check_model_files(options)
     check_state_options(options)
     stage("loading TVM")
-    import usmp
-    from usmp.objects.targets import parse_targets
+    with without_torch() if _needs_no_torch(options) else nullcontext():
+        import usmp
+        from usmp.objects.targets import parse_targets
 
     executor = usmp.Executor(options.executor, _executor_options(options))
     options.target = full_target(options)

@@ -35,7 +35,7 @@ from usmp_solver import ALGORITHMS
 
 pytestmark = pytest.mark.property
 
-SEEDS = 250
+SEEDS = 120
 RUNS = 3
 DOES_NOT_FIT = "the space available in the provided pools exceeded"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import usmp
 from conftest import ROOT
 from support.board_programs import build_program, every_board, require_board, run_program
 from support.entry_models import entry_model
+from support.micro import Micro
 from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.profile_board import profile_of_runs, profile_on_board
@@ -54,9 +56,11 @@ COUNT_DOWN = {
 }
 
 
-def profiled(model, **options):
-    with PassContext(config={"tir.usmp.profile": True}):
-        return usmp.build(model, **options)
+@cache
+def digits_on(board, target="c", profile=True):
+    """The model of examples/digits, built once for each board."""
+    with PassContext(config={"tir.usmp.profile": profile}):
+        return usmp.build(DIGITS, target=target, board=board)
 
 
 def metadata_of(factory):
@@ -70,7 +74,7 @@ def test_no_instruction_is_lost(board, tmp_path):
     require_board(board)
     main = LOOP.replace("TIMES_TWO_INSTRUCTIONS", COUNT_DOWN[board.architecture])
     main = main.replace("LONGEST", "100000000u" if board == AN385 else "1000000u")
-    project = build_program(board, [usmp.build(DIGITS, board=board)], main, tmp_path)
+    project = build_program(board, [digits_on(board)], main, tmp_path)
     run_program(board, project)
     assert (project / "report.txt").read_text().startswith("least ")
 
@@ -79,7 +83,7 @@ def test_no_instruction_is_lost(board, tmp_path):
 def test_operators_are_all_of_a_run(board):
     """But for the hooks, at most 100 instructions an operator, and what lies between them."""
     require_board(board)
-    factory = profiled(DIGITS, board=board)
+    factory = digits_on(board)
     module = EmulatedModule(factory.files(), metadata_of(factory), board)
     runs = module.run([IMAGE, IMAGE])
     first, second = runs.operators
@@ -89,14 +93,14 @@ def test_operators_are_all_of_a_run(board):
     profile = profile_of_runs(metadata_of(factory), runs, None)
     assert [operator.cost for operator in profile.operators] == first
     assert profile.unit == "instructions"
-    plain = usmp.build(DIGITS, board=board).run(IMAGE)["probabilities"]
-    np.testing.assert_array_equal(runs.outputs[0]["probabilities"], plain)
+    expected = Micro(DIGITS).run(IMAGE)["probabilities"]
+    np.testing.assert_array_equal(runs.outputs[0]["probabilities"], expected)
 
 
 def test_a_run_without_hooks_takes_as_much():
     """The same code with hooks that do nothing: their calls are all that is not an operator's."""
     require_board(AN385)
-    factory = profiled(DIGITS, board=AN385)
+    factory = digits_on(AN385)
     profile = profile_on_board(factory.files(), metadata_of(factory), AN385, IMAGE)
     files = {n: c for n, c in factory.files().items() if not n.startswith("project/operators.")}
     main = files["project/main.c"].decode().splitlines()
@@ -109,14 +113,15 @@ def test_a_run_without_hooks_takes_as_much():
 
 def test_an_object_file_has_hooks():
     require_board(AN385)
-    factory = profiled(DIGITS, target="llvm", board=AN385)
+    factory = digits_on(AN385, "llvm")
     profile = profile_on_board(factory.files(), metadata_of(factory), AN385, IMAGE)
     assert all(operator.cost > 100 for operator in profile.operators)
 
 
 def test_entries_are_counted_by_themselves():
     require_board(AN385)
-    factory = profiled(entry_model(), board=AN385)
+    with PassContext(config={"tir.usmp.profile": True}):
+        factory = usmp.build(entry_model(), board=AN385)
     metadata = metadata_of(factory)
     module = EmulatedModule(factory.files(), metadata, AN385)
     x = {"x": np.ones((1, 8), np.float32)}
@@ -130,7 +135,7 @@ def test_entries_are_counted_by_themselves():
 
 
 def test_an_archive_without_hooks_is_refused():
-    factory = usmp.build(DIGITS, board=AN385)
+    factory = digits_on(AN385, profile=False)
     assert "project/operators.c" not in factory.files()
     with pytest.raises(NotProfiled):
         profile_on_board(factory.files(), metadata_of(factory), AN385, IMAGE)
@@ -138,7 +143,7 @@ def test_an_archive_without_hooks_is_refused():
 
 def test_files_of_the_project_are_strict(tmp_path):
     require_board(AN385)
-    factory = profiled(DIGITS, board=AN385)
+    factory = digits_on(AN385)
     for name in ("operators.c", "operators.h", "measure.h", "report.h"):
         (tmp_path / name).write_bytes(factory.files()[f"project/{name}"])
     (tmp_path / "tvmgen_default.h").write_text(factory.header)

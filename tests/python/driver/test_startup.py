@@ -60,6 +60,23 @@ def test_command_that_needs_tvm(digits_model):
     assert {"numpy", "rich", "tvm", "tvm_ffi"} <= loaded(TVMC, "plan", str(digits_model))
 
 
+@pytest.mark.parametrize("ending", [".tflite", ".pt2"])
+def test_torch_is_loaded_for_its_own_models_only(digits_model, tmp_path, ending):
+    """Where it is installed, TVM loads it."""
+    pytest.importorskip("torch")
+    model = tmp_path / f"model{ending}"
+    model.write_bytes(digits_model.read_bytes())
+    command = "import sys; from usmp.driver import tvmc; tvmc.main(sys.argv[1:]); "
+    command += "print('torch' in sys.modules, file=sys.__stdout__)"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "plan", str(model)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1] == str(ending == ".pt2")
+
+
 @pytest.mark.parametrize("name", ["tvmc.py", "tvmc", "flash", "__main__.py", "-m", "python"])
 def test_whatever_the_program_is_called(tmp_path, name):
     """The installed script, renamed as in an application that brings it along."""

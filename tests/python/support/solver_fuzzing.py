@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SOLVER = ROOT / "src/usmp_solver"
 HARNESS = ROOT / "tests/fuzz"
 SANITIZERS = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
-COMPILE = ("clang++", "-std=c++17", "-O1", "-gline-tables-only", *SANITIZERS)
+COMPILE = ("clang++", "-std=c++17", "-gline-tables-only", *SANITIZERS)
 # Longer inputs say no more: the largest problem takes fewer bytes.
 LONGEST_INPUT = 2048
 LONGEST_SECONDS = 60
@@ -46,13 +46,13 @@ def can_build(folder: Path) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def build(folder: Path) -> Path:
-    """Compile solver and harness into `folder`; the program's path."""
+def build(folder: Path, level: str = "-O1") -> Path:
+    """Compile solver and harness into `folder`, at a level of optimization; the program's path."""
 
     def compiled(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
         includes = (f"-I{SOLVER.parent}", f"-I{HARNESS}")
-        subprocess.run([*COMPILE, *includes, "-c", source, "-o", target], check=True)
+        subprocess.run([*COMPILE, level, *includes, "-c", source, "-o", target], check=True)
         return target
 
     of_tests = SOLVER / "tests"

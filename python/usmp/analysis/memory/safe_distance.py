@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from math import prod
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -175,13 +176,18 @@ class SafeOverlap:
         order = {group: members[0].statement.order for group, members in accesses.items()}
         order |= {group: members[0].statement.order for group, members in writes.items()}
         distance = end_before = -UNBOUNDED
+        possible: list[tuple[int, TracedAccess, TracedAccess]] = []
         for group in sorted(order, key=order.__getitem__):
+            ends = [(self._hull(write)[1], write) for write in writes.get(group, ())]
             for access in accesses.get(group, ()):
-                distance = max(distance, end_before - self._hull(access)[0])
-                for write in writes.get(group, ()):
-                    distance = max(distance, self._pair_distance(write, access, most))
-            ends = (self._hull(write)[1] for write in writes.get(group, ()))
-            end_before = max([end_before, *ends])
+                first = self._hull(access)[0]
+                distance = max(distance, end_before - first)
+                possible += [(end - first, write, access) for end, write in ends]
+            end_before = max([end_before, *(end for end, _ in ends)])
+        # No pair exceeds what it would be if all writes came first, so most need no look.
+        for greatest, write, access in sorted(possible, key=itemgetter(0), reverse=True):
+            if greatest > distance or _is_one_call(write, access):
+                distance = max(distance, self._pair_distance(write, access, most))
         self._found_for_now.clear()
         return _limited(distance)
 
@@ -217,7 +223,7 @@ class SafeOverlap:
         shared = _shared_loops(a, b)
         ordered = sum(1 for _ in takewhile(lambda loop: loop.is_ordered, shared))
         is_followed = ordered == len(shared)
-        if is_followed and a is b and a.callee is not None:
+        if is_followed and _is_one_call(write, access):
             in_call = self._call_distance(write, access)
             if in_call == UNBOUNDED:
                 return UNBOUNDED
@@ -273,6 +279,11 @@ def _limited(distance: int) -> int:
 
 def _outermost(statement: TracedStatement) -> object:
     return statement.loops[0] if statement.loops else statement
+
+
+def _is_one_call(a: TracedAccess, b: TracedAccess) -> bool:
+    """Whether both are of the same call, so that its callee knows their order."""
+    return a.statement is b.statement and a.statement.callee is not None
 
 
 def _grouped(accesses: Iterable[TracedAccess]) -> _Groups:

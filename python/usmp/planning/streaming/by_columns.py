@@ -355,23 +355,27 @@ def _within(
     """The rings that take the fewest bytes of those that move no more than `spare_bytes` more than
     the largest ones; if one is smaller, it is where that costs the least by byte."""
     counts = {edge.tensor: operators[edge.maker].count for edge in edges}
+    moved = {
+        tensor: [ring.moved_bytes(counts[tensor]) for ring in rings]
+        for tensor, rings in choices.items()
+    }
     at = {tensor: len(rings) - 1 for tensor, rings in choices.items()}
-
-    def moved(tensor: Memory, index: int) -> int:
-        return choices[tensor][index].moved_bytes(counts[tensor])
-
     while True:
-        best: tuple[Fraction, int, Memory, int] | None = None
-        for number, (tensor, rings) in enumerate(choices.items()):
+        best: tuple[int, int, Memory, int] | None = None
+        for tensor, rings in choices.items():
+            largest, moved_now = rings[at[tensor]].size_bytes, moved[tensor][at[tensor]]
             for index in range(at[tensor]):
-                more = moved(tensor, index) - moved(tensor, at[tensor])
-                saved = rings[at[tensor]].size_bytes - rings[index].size_bytes
-                if saved > 0 and more <= spare_bytes:
-                    price = Fraction(more, saved), number, tensor, index
-                    if best is None or price[:2] < best[:2]:
-                        best = price
+                more = moved[tensor][index] - moved_now
+                saved = largest - rings[index].size_bytes
+                # Fractions of integers are compared without their greatest common divisors.
+                if (
+                    saved > 0
+                    and more <= spare_bytes
+                    and (best is None or more * best[1] < best[0] * saved)
+                ):
+                    best = more, saved, tensor, index
         if best is None:
             return {tensor: rings[at[tensor]] for tensor, rings in choices.items()}
-        _, _, tensor, index = best
-        spare_bytes -= moved(tensor, index) - moved(tensor, at[tensor])
+        more, _, tensor, index = best
+        spare_bytes -= more
         at[tensor] = index

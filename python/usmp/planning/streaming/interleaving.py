@@ -10,7 +10,7 @@ early as what it reads allows, or later where that keeps less of its results.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -252,7 +252,7 @@ def interleave(
         if best is None or (kept, found.ticks) < best[:2]:
             best = kept, found.ticks, found
     assert best is not None
-    return best[2]
+    return graph.moving_rarely(best[2])
 
 
 class _Graph:
@@ -298,7 +298,8 @@ class _Graph:
     def interleaving(
         self, rates: Sequence[Fraction], columns: Sequence[int] | None = None
     ) -> Interleaving:
-        """That of the operators if they make this many steps in a tick."""
+        """That of the operators if they make this many steps in a tick, with the smallest rings,
+        which move by one row at a time."""
         timings: list[Timing] = []
         for index, (steps, rate) in enumerate(zip(self.steps, rates, strict=True)):
             if columns is None:
@@ -332,9 +333,13 @@ class _Graph:
                 timings, rings = later, {**rings, **changed}
         first = min(timing.start for timing in timings)
         timings = [_at(timing, timing.start - first) for timing in timings]
-        small = [t for t, ring in rings.items() if ring.size_bytes < self.sizes[t]]
-        moving = {t: self._moving(timings, t, rings[t]) for t in small}
-        return Interleaving(timings, moving, max(timing.end for timing in timings))
+        small = {t: ring for t, ring in rings.items() if ring.size_bytes < self.sizes[t]}
+        return Interleaving(timings, small, max(timing.end for timing in timings))
+
+    def moving_rarely(self, found: Interleaving) -> Interleaving:
+        """The same, with rings that move as rarely as they can."""
+        rings = {t: self._moving(found.timings, t, ring) for t, ring in found.rings.items()}
+        return replace(found, rings=rings)
 
     def _period(self, index: int, rate: Fraction, rates: Sequence[Fraction]) -> int:
         """From one run of an operator to the next: that of an operator beside it, if it has several
@@ -363,7 +368,7 @@ class _Graph:
         return sum(min(ring.size_bytes, self.sizes[t]) for t, ring in rings.items())
 
     def _ring(self, timings: Sequence[Timing], tensor: Memory) -> Ring:
-        """The smallest ring of a tensor, which moves by one row at a time."""
+        """The smallest ring of a tensor."""
         maker = self.by_tensor[tensor][0].maker
         number = timings[maker.operator - self.start].number
         runs, first = self._still_read(timings, tensor)
@@ -373,9 +378,11 @@ class _Graph:
     def _moving(self, timings: Sequence[Timing], tensor: Memory, ring: Ring) -> Ring:
         """A ring that moves as rarely as it can."""
         runs, first = self._still_read(timings, tensor)
+        # It first moves for the part after the last place, and then to the front.
+        most = min(ring.places, *first[ring.places : ring.places + 1].tolist())
         moved = next(
             moved
-            for moved in range(ring.places, 0, -1)
+            for moved in range(most, 0, -1)
             if (front(runs, ring.places, moved) <= first).all()
         )
         return Ring(ring.places, moved, ring.part_bytes)

@@ -17,7 +17,7 @@ from support.quantized_models import CATALOG, QuantizedModel
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.runtime import HostModule
 
-RANDOM_INPUTS = 100
+RANDOM_INPUTS = 50
 ORACLES = {"micro": Micro, "litert": Reference}
 IN_PLACE = {"tir.usmp.use_workspace_io": True, "tir.usmp.poison_dead_bytes": True}
 CONSTANT = {
