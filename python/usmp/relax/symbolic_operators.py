@@ -174,8 +174,17 @@ def _matmul(operator: _Operator) -> None:
 
 
 def _concat(operator: _Operator) -> None:
+    (axis,) = operator.axes("axis", len(operator.shapes()[0]))
+    _check_equal_but_along(operator, axis)
+
+
+def _stack(operator: _Operator) -> None:
+    _check_equal_but_along(operator, None)
+
+
+def _check_equal_but_along(operator: _Operator, axis: int | None) -> None:
+    """Check that the tensors of a tuple have one shape, but for one axis."""
     first, *others = operator.shapes()
-    (axis,) = operator.axes("axis", len(first))
     for shape in others:
         for number, (a, b) in enumerate(zip(first, shape, strict=True)):
             if number != axis:
@@ -268,7 +277,7 @@ right_shift round rsqrt sigmoid sign sin sinh sqrt square subtract tan tanh trun
 
 _OF_SHAPES = """
 arange expand_dims full full_like max mean min nn.log_softmax nn.pad nn.softmax ones_like
-permute_dims prod sum zeros_like call_tir
+permute_dims prod sum tile zeros_like call_tir
 """.split()
 
 RULES: dict[str, Rule] = {
@@ -287,6 +296,7 @@ RULES: dict[str, Rule] = {
     "reshape": _reshape,
     "split": _along_fixed_axis,
     "squeeze": _squeeze,
+    "stack": _stack,
     "strided_slice": _strided_slice,
     "take": _along_fixed_axis,
 }
