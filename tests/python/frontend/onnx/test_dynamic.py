@@ -375,6 +375,8 @@ def elements(graph: Graph) -> list[str]:
     outputs += [graph.node(name, unit) for name in ("Acos", "Asin", "Atanh")]
     outputs += [graph.node(name, x, other) for name in ("Add", "Div", "Max", "Min", "Mul", "Sub")]
     compared = [graph.node(name, x, other) for name in _COMPARISONS]
+    compared += [graph.node("IsInf", x), graph.node("IsNaN", x)]
+    outputs.append(graph.node("Mod", x, other, fmod=1))
     logical = [graph.node(name, *compared[:2]) for name in ("And", "Or", "Xor")]
     outputs += [graph.node("Pow", positive, two), graph.node("Clip", x, one, two)]
     outputs.append(graph.node("Where", graph.node("Not", compared[0]), x, other))
@@ -426,6 +428,16 @@ def images(graph: Graph) -> list[str]:
     return [*outputs, *graph.node("Split", x, axis=1, outputs=["a", "b", "c"])]
 
 
+def rows(graph: Graph) -> list[str]:
+    """Windows over one axis."""
+    x = graph.input("x", [1, 3, "n"])
+    return [
+        graph.node("Conv", x, graph.weight(4, 3, 3), strides=[2], pads=[1, 1]),
+        graph.node("MaxPool", x, kernel_shape=[3], pads=[1, 1]),
+        graph.node("AveragePool", x, kernel_shape=[3], strides=[2]),
+    ]
+
+
 def products(graph: Graph) -> list[str]:
     """Of matrices of which one or both have a size."""
     x, z = graph.input("x", [2, "n", 6]), graph.input("z", [2, 6, "n"])
@@ -446,6 +458,7 @@ OPERATORS = {
     elements: lambda n: {"x": normal(3, n, 6), "z": normal(n, 1)},
     reductions: lambda n: {"x": normal(3, n, 6)},
     images: lambda n: {"x": normal(1, 3, n, 6)},
+    rows: lambda n: {"x": normal(1, 3, n)},
     products: lambda n: {"x": normal(2, n, 6), "z": normal(2, 6, n)},
 }
 

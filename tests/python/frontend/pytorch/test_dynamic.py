@@ -120,6 +120,8 @@ def elements(x):
         torch.clamp(x, -1, 0.5) ** 2,
         (x > half).float() + (x <= half).float() + ((x == half) | (x < half)).float(),
         x.isnan().float(),
+        torch.atan2(x, half) + x.fmod(2) + torch.nn.functional.gelu(half, approximate="tanh"),
+        (x.int() // 2 + x.int() % 3 + torch.minimum(x.int(), half.int() + 1)).float(),
     )
 
 
