@@ -8,20 +8,28 @@ compared with PyTorch's or onnxruntime's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import tvm_ffi
 from tvm import relax
-from tvm.ir import Call, Expr, Op, Type
+from tvm.ir import Call, Expr, Op, Type, Var
 from tvm.sym import Analyzer
 from tvm.tirx import IntImm
 
 from usmp.relax.smallest_sizes import with_smallest_sizes
 from usmp.relax.static_shapes import flatten_types, has_static_shape
-from usmp.relax.symbolic_sizes import analyzer_of, check_largest_tensors, shown_extent, shown_shape
+from usmp.relax.symbolic_sizes import (
+    analyzer_of,
+    check_largest_tensors,
+    shape_variables,
+    shown_extent,
+    shown_shape,
+)
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
+from usmp.tir.nodes import nodes_of
 
 
 class _Refused(Exception):
@@ -106,7 +114,13 @@ def check_symbolic_operators(main: relax.Function) -> None:
     UnsupportedModelError
         one is not known to; the message names it.
     """
-    analyzer = analyzer_of(main)
+    analyzer, variables = analyzer_of(main), shape_variables(main)
+
+    for cast in nodes_of(main.body, relax.MatchCast):
+        raise UnsupportedModelError(
+            f'tensor "{shown(cast.var.name)}" gets its shape by match_cast; only shapes that '
+            "follow from those of the inputs are supported"
+        )
 
     def on_binding(binding: relax.VarBinding) -> None:
         value = binding.value
@@ -114,7 +128,7 @@ def check_symbolic_operators(main: relax.Function) -> None:
         if _is_static(binding.var.ty) and all(_is_static(argument.ty) for argument in read):
             return
         try:
-            _check_known(binding.var.ty)
+            _check_known(binding.var.ty, variables)
             if isinstance(value, Call):
                 _check_call(_Operator(value, analyzer))
         except _Refused as refusal:
@@ -130,9 +144,14 @@ def check_symbolic_operators(main: relax.Function) -> None:
     tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
 
 
-def _check_known(ty: Type) -> None:
+def _check_known(ty: Type, variables: Sequence[Var]) -> None:
     for tensor in _tensors(ty):
-        if not isinstance(tensor.shape, relax.ShapeExpr):
+        known = isinstance(tensor.shape, relax.ShapeExpr) and all(
+            any(each.same_as(variable) for variable in variables)
+            for extent in tensor.shape
+            for each in nodes_of(extent, Var)
+        )
+        if not known:
             raise _Refused(
                 "the shape of its result does not follow from the sizes; make sizes that are "
                 "always equal one, or fix them"
@@ -174,8 +193,17 @@ def _matmul(operator: _Operator) -> None:
 
 
 def _concat(operator: _Operator) -> None:
+    (axis,) = operator.axes("axis", len(operator.shapes()[0]))
+    _check_equal_but_along(operator, axis)
+
+
+def _stack(operator: _Operator) -> None:
+    _check_equal_but_along(operator, None)
+
+
+def _check_equal_but_along(operator: _Operator, axis: int | None) -> None:
+    """Check that the tensors of a tuple have one shape, but for one axis."""
     first, *others = operator.shapes()
-    (axis,) = operator.axes("axis", len(first))
     for shape in others:
         for number, (a, b) in enumerate(zip(first, shape, strict=True)):
             if number != axis:
@@ -259,16 +287,15 @@ def _by_channel(operator: _Operator) -> None:
 
 
 _OF_ELEMENTS = """
-abs acos acosh add asin asinh astype atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor
-ceil clip cos cosh divide equal erf exp floor floor_divide floor_mod greater greater_equal isfinite
-isinf isnan left_shift less less_equal log logical_and logical_not logical_or logical_xor maximum
-minimum mod multiply negative nn.gelu nn.gelu_tanh nn.leakyrelu nn.relu nn.silu not_equal power
-right_shift round rsqrt sigmoid sign sin sinh sqrt square subtract tan tanh trunc where
+abs acos acosh add asin asinh astype atan atan2 atanh ceil clip cos cosh divide equal erf exp floor
+floor_divide floor_mod greater greater_equal isinf isnan less less_equal log logical_and logical_not
+logical_or logical_xor maximum minimum mod multiply negative nn.gelu nn.gelu_tanh nn.leakyrelu
+nn.relu not_equal power round rsqrt sigmoid sign sin sinh sqrt subtract tan tanh trunc where
 """.split()
 
 _OF_SHAPES = """
-arange expand_dims full full_like max mean min nn.log_softmax nn.pad nn.softmax ones_like
-permute_dims prod sum zeros_like call_tir
+arange call_tir expand_dims full max mean min nn.log_softmax nn.pad nn.softmax permute_dims prod sum
+tile
 """.split()
 
 RULES: dict[str, Rule] = {
@@ -287,6 +314,7 @@ RULES: dict[str, Rule] = {
     "reshape": _reshape,
     "split": _along_fixed_axis,
     "squeeze": _squeeze,
+    "stack": _stack,
     "strided_slice": _strided_slice,
     "take": _along_fixed_axis,
 }

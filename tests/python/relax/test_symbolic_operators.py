@@ -128,6 +128,21 @@ def test_bounds_decide():
         check_symbolic_operators(function(*case, attributes=wider))
 
 
+def test_a_shape_that_data_gives():
+    x = relax.Var("x", relax.TensorType((N,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        cast = builder.match_cast(x, relax.TensorType((M,), "float32"))
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(cast)))
+    with pytest.raises(usmp.UnsupportedModelError, match="gets its shape by match_cast"):
+        check_symbolic_operators(builder.get()["main"])
+
+
+def test_a_size_that_no_input_has():
+    with pytest.raises(usmp.UnsupportedModelError, match="does not follow from the sizes"):
+        check_symbolic_operators(function(lambda _: relax.op.zeros((M,), "float32"), (N,)))
+
+
 def test_rules_are_of_operators_that_tvm_has():
     for name in RULES:
         tvm_op = relax.op if "." not in name else relax.op.nn

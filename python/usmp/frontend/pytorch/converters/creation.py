@@ -1,4 +1,4 @@
-"""Tensors of one number.
+"""Tensors of one number, and those that count up to a size.
 
 Every other tensor that depends on no input is computed by PyTorch itself when the model is
 imported (see `known_values`).
@@ -9,8 +9,8 @@ from __future__ import annotations
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, constant, converts
-from usmp.frontend.size_arithmetic import int64
+from usmp.frontend.pytorch.converters.operator import Operator, cast, constant, converts
+from usmp.frontend.size_arithmetic import int64, is_number, number
 from usmp.ops.emit import extents_of
 
 
@@ -19,6 +19,27 @@ def _full_like(operator: Operator) -> Expr:
     value = constant(operator["fill_value"], operator.dtype)
     shape = [int64(extent) for extent in extents_of(operator["self"])]
     return relax.op.full(shape, value, operator.dtype)
+
+
+@converts("full.default")
+def _full(operator: Operator) -> Expr:
+    shape = [int64(extent) for extent in operator["size"]]
+    value = constant(operator["fill_value"], operator.dtype)
+    return relax.op.full(shape, value, operator.dtype)
+
+
+@converts("arange.start_step")
+def _arange(operator: Operator) -> Expr:
+    """Up to a size that only the run knows."""
+    limits = [number(operator[name]) for name in ("start", "end", "step")]
+    start, end, step = limits
+    are_integers = all(isinstance(each, int | Expr) for each in limits)
+    if not are_integers or not is_number(step, 1) or not operator.arithmetic.is_at_most(start, end):
+        raise operator.refusal(
+            "is not supported with a size that only the run knows, unless it counts upwards by 1"
+        )
+    counted = relax.op.arange(*(relax.prim_value(int64(each)) for each in limits), "int64")
+    return cast(operator.emit(counted), operator.dtype)
 
 
 @converts("empty.memory_format", "empty_permuted.default")

@@ -20,6 +20,7 @@ from usmp.frontend.pytorch.converters.operator import (
 )
 from usmp.frontend.pytorch.converters.ordering import larger_element, smaller_element
 from usmp.frontend.pytorch.converters.reductions import reduced_axes
+from usmp.frontend.size_arithmetic import number
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.top_k import equals, precedes
 
@@ -72,9 +73,9 @@ def _extreme_of_floats(operator: Operator, data: Expr, axes: list[int], is_large
     choose = larger_element if is_largest else smaller_element
     reducer = te.comm_reducer(choose, identity, name="extreme")
     kept = [axis for axis in range(rank_of(data)) if axis not in axes]
-    shape = shape_of(data)
 
     def compute(data: te.Tensor) -> te.Tensor:
+        shape = [number(extent) for extent in data.shape]
         reduced = {axis: te.reduce_axis((0, shape[axis])) for axis in axes}
 
         def element(*i: tirx.Var) -> tirx.Expr:

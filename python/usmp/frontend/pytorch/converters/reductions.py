@@ -9,7 +9,7 @@ from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.pytorch.converters.operator import Operator, cast, constant, converts, rank_of
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import extents_of
 
 Reduction = Callable[..., Expr]
 
@@ -33,8 +33,14 @@ def _reduced(operator: Operator, data: Expr, reduce: Reduction) -> Expr:
 
 def _count(operator: Operator) -> int:
     """How many elements one of the result is made of."""
-    shape = shape_of(operator["self"])
-    return math.prod(shape[axis] for axis in reduced_axes(operator))
+    shape = extents_of(operator["self"])
+    extents = [shape[axis] for axis in reduced_axes(operator)]
+    if not all(isinstance(extent, int) for extent in extents):
+        raise operator.refusal(
+            "is not supported over an axis whose size only the run knows; export the model with "
+            "fixed input shapes"
+        )
+    return math.prod(extents)
 
 
 @converts("sum.dim_IntList")

@@ -203,12 +203,23 @@ _GRAPH_MODULE = record(
     }
 )
 
+
+def _size(value: Any, where: str) -> str:
+    """The name of a size; PyTorch itself cannot read ranges of what is computed of others."""
+    if isinstance(value, str) and not value.isidentifier() and expression(value, where):
+        raise UnsupportedModelError(
+            f"an extent of an input is {value}, which is computed of another size; export the "
+            "model with a torch.export.Dim of its own for each extent"
+        )
+    return symbol(value, where)
+
+
 PROGRAM = record(
     {
         "graph_module": _GRAPH_MODULE,
         "opset_version": dict_of(identifier, integer),
         "range_constraints": dict_of(
-            symbol, record({"min_val": nullable(integer), "max_val": nullable(integer)})
+            _size, record({"min_val": nullable(integer), "max_val": nullable(integer)})
         ),
         "schema_version": record({"major": integer, "minor": integer}),
         "verifiers": list_of(one_of("", "ATEN", "TRAINING")),
