@@ -105,10 +105,14 @@ def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
     Raises
     ------
     ValueError
-        a size has no upper bound, or another one than 1 to 2**31 - 1; or it is not the parameter
-        that is expected.
+        a size comes twice, has no upper bound, or another one than 1 to 2**31 - 1; or it is not
+        the parameter that is expected.
     """
+    names: set[str] = set()
     for index, size in enumerate(symbolic_sizes(main)):
+        if str(size.name) in names:
+            raise ValueError(f"the main function has size {quoted(size.name)} twice; rename one")
+        names.add(str(size.name))
         name, low, high = quoted(size.name), int(size.lower_bound), size.upper_bound
         if high is None:
             raise ValueError(
