@@ -105,10 +105,14 @@ def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
     Raises
     ------
     ValueError
-        a size has no upper bound, or is not the parameter that is expected.
+        a size comes twice, has no upper bound, or is not the parameter that is expected.
     """
+    names: set[str] = set()
     for index, size in enumerate(symbolic_sizes(main)):
         name = quoted(size.name)
+        if str(size.name) in names:
+            raise ValueError(f"the main function has size {name} twice; rename one")
+        names.add(str(size.name))
         if size.upper_bound is None:
             raise ValueError(
                 f"size {name} has no upper bound, so that no memory can be planned for it; give "

@@ -360,7 +360,8 @@ def y_of(extent) -> tuple:
         ([SymbolicSize("seq", 0, 16)], 'size "seq" is 0 to 16; sizes are 1 to 2147483647'),
         ([SymbolicSize("seq", 17, 16)], 'size "seq" is 17 to 16; sizes are'),
         ([SymbolicSize("seq", 1, 2**31)], 'size "seq" is 1 to 2147483648; sizes are'),
-        ([SymbolicSize("n", 1, 16)], "must be the int32"),
+        ([SymbolicSize("n", 1, 16)], 'parameter 2 of the main function must be the int32 "n", not'),
+        ([SymbolicSize("seq", 1, 16)] * 2, 'the main function has size "seq" twice'),
     ],
     ids=str,
 )
