@@ -10,7 +10,10 @@ import pytest
 import usmp
 from support.archives import edited, message_of, relu_archive, write_tar
 from support.symbolic_models import attending, build_symbolic, build_two_sizes
+from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.runtime import HostProfiler
 from usmp.runtime.sizes import at_sizes, known_sizes, sizes_of_run
+from usmp.transform import CallOperatorHooks
 
 SEQ = {"seq": {"c_name": "seq", "min": 1, "max": 16}}
 BOTH = {"n": {"c_name": "n", "min": 2, "max": 9}, **SEQ}
@@ -271,3 +274,18 @@ def test_header_with_other_sizes(archive, tmp_path, before, after, members):
         "metadata.json is damaged: struct tvmgen_net_inputs has the members x, int32_t seq there "
         f"and {members} in the header"
     )
+
+
+@pytest.mark.cc
+def test_profile():
+    """Hooks around the operators change nothing of the sizes."""
+    factory = build_symbolic()
+    hooked = CallOperatorHooks("tvmgen_default")(factory.ir_mod)
+    factory = AOTExecutorFactoryModule(hooked, "default")
+    profiler = HostProfiler(factory.files(), factory.metadata["modules"]["default"])
+    x = np.ones((1, 3, 4), np.float32)
+    profile = profiler.measure({"x": x}, runs=1, sizes={"seq": 3})
+    assert [operator.functions for operator in profile.operators] == [("scores",), ("mix",)]
+    np.testing.assert_allclose(profiler.module.run({"x": x})["y"], attending(x), rtol=1e-5)
+    with pytest.raises(ValueError, match=r"takes float32\[1, 4, 4\] at seq=4"):
+        profiler.measure({"x": x}, runs=1, sizes={"seq": 4})
