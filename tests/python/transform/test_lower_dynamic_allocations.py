@@ -499,6 +499,13 @@ def test_calls_in_expressions_and_in_parallel_loops_are_refused():
         LowerDynamicAllocations()(with_main(apart))
 
 
+def test_a_function_with_the_name_of_the_allocator():
+    mod = IRModule(Callers.functions)
+    mod["usmp_arena_allocate"] = Callers["plain"]
+    with pytest.raises(Exception, match="usmp_arena_allocate allocates memory of dynamic size, so"):
+        LowerDynamicAllocations()(mod)
+
+
 def test_an_unknown_allocator():
     with pytest.raises(Exception, match='unknown allocator "malloc" in tir'):
         lower(Copies, dynamic_allocator="malloc")
