@@ -90,6 +90,8 @@ def build(
     fewer instructions may take, "ram" by default, see `usmp.transform.ChooseSchedules`),
     `tir.usmp.code` (the operators that may share code: "balanced", the default, "fast" or "small",
     see `usmp.transform.MergeSimilarFunctions`),
+    `tir.usmp.dynamic_allocator` (what gives buffers whose size has no bound, "arena" by default,
+    see `usmp.transform.LowerDynamicAllocations`),
     `tir.usmp.profile` (true calls a function before and after each operator, see
     `usmp.transform.CallOperatorHooks`) and `tir.usmp.poison_dead_bytes` (a debug build, see
     `usmp.transform.PoisonDeadBytes`).

@@ -21,10 +21,15 @@ def test_the_examples_of_hand_written_tir(tmp_path):
     script = tmp_path / "example.py"
     script.write_text("\nprint('next')\n".join(blocks))
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
-    planned, product, distance, progress = done.stdout.split("next\n")
+    planned, product, dynamic, distance, progress = done.stdout.split("next\n")
     places = dict(line.split(" ", 1) for line in planned.splitlines()[-2:])
     assert places == {"a": "dtcm 0", "scratch": "sram 0"}
     assert product == "first 64\n"
+    shown = dynamic.replace('T.handle("int8", "global")', 'T.handle("int8")')
+    shown = shown.replace("T.handle().ty", '"handle"')
+    body = shown[shown.index("def ") :].rstrip().splitlines()
+    body = [f"    {line}" for line in body if "func_attr" not in line]
+    assert "\n" + "\n".join(body) + "\n\n" in PAGE
     assert re.search(r"distance\(image, out\)\)  # (\d+)", PAGE)[1] == distance.strip()
     assert set(progress.splitlines()) <= {"128 128"}  # None if it ends at once.
 

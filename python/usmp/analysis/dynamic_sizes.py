@@ -25,7 +25,7 @@ _OPERATIONS: dict[type, str] = {
     tirx.Mul: "multiply",
     tirx.FloorDiv: "floor_divide",
 }
-_CHOICES = (tirx.Min, tirx.Max)
+_CHOICES = (tirx.Min, tirx.Max, tirx.FloorMod)
 _CALLED = {
     arithmetic_function(name, dtype): operation
     for operation, name in _OPERATIONS.items()
@@ -101,7 +101,7 @@ def dynamic_size(stmt: tirx.AllocBuffer, function: str) -> DynamicSize:
     ValueError
         a constant, elements of scalable vectors, elements that do not follow each other, or an
         extent that is computed by something else than sums, differences, products, quotients,
-        minima and maxima of variables and what memory holds.
+        remainders, minima and maxima of variables and what memory holds.
     """
     buffer = stmt.buffer
     what = f"{function}: buffer {buffer.name}, whose size only the run knows,"
@@ -158,17 +158,19 @@ class _Widening:
         if len(operands) != 2:
             raise ValueError(
                 f"{self.what} has an extent that cannot be computed without overflow: {expr}; "
-                "write it with +, -, *, //, min and max"
+                "write it with +, -, *, //, %, min and max"
             )
         return self.combine(operation, *map(self.widen, operands))
 
     def combine(self, operation: type, a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
         """An operation on two operands of 64 bits."""
         if operation in _CHOICES:
-            if any(map(_may_not_fit, (a, b))) and operation is tirx.Max:
+            is_exact = not any(map(_may_not_fit, (a, b))) or operation is tirx.Min
+            if not is_exact or (operation is tirx.FloorMod and self.ranges.of(b)[0] <= 0):
                 raise ValueError(
-                    f"{self.what} has an extent that may leave 64 bits in a maximum; give the "
-                    "larger of the two operands"
+                    f"{self.what} has a maximum or a remainder in its extent of what may leave 64 "
+                    f"bits, or by what may not be positive: {operation(a, b)}; compute it before, "
+                    "in a variable"
                 )
             return operation(a, b)
         if operation is tirx.Mul and _is_one(a):

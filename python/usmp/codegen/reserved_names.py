@@ -77,7 +77,7 @@ _PATTERN = re.compile(
     # What newlib and picolibc define in each of their headers.
     r"|EXT_(EXP|FRAC)\w+|(NEWLIB|PICOLIBC)_\w+"
     # The definitions of the generated code.
-    r"|TVMGEN_\w+|(u?int\d+|float|double)_alias|tvmgen_(min|max)_[a-z]+\d*"
+    r"|(TVMGEN|USMP_ARENA)_\w+|(u?int\d+|float|double)_alias|tvmgen_(min|max)_[a-z]+\d*"
     r"|tvmgen_\w+_from_bits_of_\w+|tvmgen_b?float\d+_of_b?float\d+"
 )
 _OF_COMPILERS = re.compile(

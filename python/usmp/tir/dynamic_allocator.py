@@ -23,6 +23,8 @@ there is none; its alignment is that of TVM's runtime, 64 bytes or more."""
 FREE_WORKSPACE = "TVMBackendFreeWorkspace"
 """(int32 device type, int32 device, void* block) -> int32: in the order of a stack."""
 
+ALLOCATOR_FUNCTIONS = (ALLOCATE_IN_ARENA, RELEASE_IN_ARENA, ALLOCATE_WORKSPACE, FREE_WORKSPACE)
+
 WORKSPACE_ALIGNMENT = 64
 """Bytes of which what TVM's runtime allocates is a multiple (`kTempAllocaAlignment`)."""
 

@@ -26,7 +26,12 @@ from usmp.objects.executor import Executor, executor_of
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
-from usmp.tir.dynamic_allocator import DynamicAllocator, arena_parameter
+from usmp.tir.dynamic_allocator import (
+    ALLOCATOR_FUNCTIONS,
+    DynamicAllocator,
+    arena_parameter,
+)
+from usmp.tir.global_symbol import global_symbol
 from usmp.tir.nodes import nodes_of
 from usmp.transform.stack_allocations import StackAllocations
 
@@ -61,8 +66,8 @@ class LowerDynamicAllocations(ModulePass):
     ValueError
         an allocation in a loop whose iterations may run at the same time; one whose size cannot be
         computed; a PrimFunc that allocates, or calls one that does, and returns something already,
-        or is called in an expression; a module for a board, with a packed interface, or for another
-        target than C.
+        or is called in an expression; one that has the name of an allocator; a module for a board,
+        with a packed interface, or for another target than C.
     """
 
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
@@ -72,6 +77,7 @@ class LowerDynamicAllocations(ModulePass):
         if not found:
             return mod
         _check_target(mod, found[0])
+        _check_names(facts.graph)
         kind = planning_options(context.config).dynamic_allocator
         mains = {entry_function_name(entry) for entry in entries_of(mod)}
         functions = _with_callers(facts.graph, {str(one.function) for one in found})
@@ -138,6 +144,17 @@ def _check_target(mod: IRModule, first: DynamicAllocation) -> None:
         f"the size of {first.name} in {first.function} ({first.size} bytes) is not bounded: "
         f"{first.why}; but {reason}: use {advice}, or bounds"
     )
+
+
+def _check_names(graph: CallGraph) -> None:
+    """Refuse PrimFuncs that calls of the allocator would mean."""
+    for name, func in graph.functions.items():
+        taken = {name, global_symbol(func)} & set(ALLOCATOR_FUNCTIONS)
+        if taken:
+            raise ValueError(
+                f"{taken.pop()} allocates memory of dynamic size, so that no PrimFunc can have "
+                "that name; rename it"
+            )
 
 
 def _with_callers(graph: CallGraph, functions: set[str]) -> list[str]:

@@ -64,6 +64,7 @@ class StackAllocations:
         self.failing = failing
         self.allocator = allocator
         self.executor = executor
+        self.returns_status = str(getattr(facts.func.ret_type, "dtype", "")) == "int32"
         self.live: list[Var] = []
         """The addresses of the blocks that are allocated where the walk is, the last at the end."""
         self.loops: list[int] = []
@@ -184,6 +185,11 @@ class StackAllocations:
         """A return, after all blocks are released; what is returned is computed before."""
         self._check_no_call(stmt)
         value = _int32(0) if stmt.value is None else stmt.value
+        if not self.returns_status and not (isinstance(value, tirx.IntImm) and int(value) == 0):
+            raise ValueError(
+                f"{self.facts.name} returns {value}, but is declared to return nothing; "
+                "it allocates memory of dynamic size, and so returns a status"
+            )
         if not self.live or isinstance(value, tirx.IntImm | Var):
             return [*self._releases(0), tirx.Return(value)]
         result = tirx.Var("result", "int32")

@@ -14,6 +14,7 @@ from tvm import relax
 
 import usmp
 from support.archives import write_tar
+from support.dynamic_programs import MOST, Net, built
 from support.entry_models import Entries, entry_model
 from support.relax_models import PARAMS, Attention
 from usmp.driver.tensors import save_tensors
@@ -331,3 +332,28 @@ def test_outputs_whose_names_no_file_can_have(tvmc):
         first, second, third, *others = outputs.files
     assert (first, second, others) == ("______up", "a_b", ["/deep/y", "_______up"])
     assert third.startswith("nnn") and len(third) == 128
+
+
+def test_an_arena_for_models_that_allocate(tvmc):
+    built(Net).export_model_library_format("net.tar")
+    given = save(x=np.arange(MOST, dtype="int8"), count=np.array([50], "int32"))
+    outcome = tvmc("run", "net.tar", "-i", given, "-o", "out.npz", "--arena-bytes=1K")
+    assert outcome.status == 0
+    with np.load("out.npz") as outputs:
+        assert np.array_equal(outputs["y"][:50], np.arange(4, 54))
+    assert tvmc("run", "net.tar", "-i", given, "-o", "out.npz").status == 0
+    outcome = tvmc("run", "net.tar", "-i", given, "--arena-bytes=100")
+    assert outcome.status == 1
+    assert outcome.stderr.startswith(
+        "tvmc: error: model net needs an arena of at least 496 bytes for these inputs, but has one "
+        "of 100; give it more (tvmc run --arena-bytes 496"
+    )
+
+
+@pytest.mark.parametrize("value", ["-1", "many", "9223372036854775808"])
+def test_an_arena_of_no_size(value, tvmc, digits_archive):
+    outcome = tvmc("run", digits_archive, f"--arena-bytes={value}")
+    assert outcome.status != 0
+    assert f"argument --arena-bytes: must be bytes, such as 4096, 0x400 or 64K, not {value}" in (
+        outcome.stderr
+    )

@@ -42,6 +42,7 @@ def test_defaults():
         stream_outputs=(),
         optimize="ram",
         code="balanced",
+        dynamic_allocator="arena",
         poison_dead_bytes=False,
         profile=False,
     )
@@ -63,6 +64,7 @@ def test_all_of_them():
         "tir.usmp.max_extra_macs": 12.5,
         "tir.usmp.optimize": "speed",
         "tir.usmp.code": "small",
+        "tir.usmp.dynamic_allocator": "TVMBackendAllocWorkspace",
         "tir.usmp.poison_dead_bytes": True,
         "tir.usmp.profile": True,
     }

@@ -173,5 +173,6 @@ def test_instruments_see_each_pass_once(digits_model):
         "UnifiedStaticMemoryPlanner",
         "AssignPoolInfo",
         "ConvertPoolAllocationsToOffsets",
+        "LowerDynamicAllocations",
         "MergeSimilarFunctions",
     ]

@@ -332,7 +332,7 @@ def test_a_size_that_may_leave_64_bits_is_computed_by_functions_that_say_so():
     @T.prim_func
     def main(x: T.handle("int8"), n: T.int32, m: T.int32):
         a = T.alloc_buffer((n * m * n + 1,), "int8")
-        b = T.alloc_buffer((T.max((n + 3) // 4 - m, 1),), "int8")
+        b = T.alloc_buffer((T.max((n + 3) // 4 - m % 8, 1),), "int8")
         T.evaluate(T.call_extern("int32", "op", a.data, b.data))
 
     text = lines(lower(main_of(main))["__tvm_main__"])
@@ -342,8 +342,8 @@ def test_a_size_that_may_leave_64_bits_is_computed_by_functions_that_say_so():
         f'T.call_pure_extern("int64", "tvmgen_size_multiply", {product}, T.Cast("int64", n)), '
         "T.int64(1))",
         "a_bytes = T.if_then_else(a_elements <= T.int64(2147483647), a_elements, T.int64(-1))",
-        'b_elements = T.max((T.Cast("int64", n) + T.int64(3)) // T.int64(4) - T.Cast("int64", m), '
-        "T.int64(1))",
+        'b_bytes = T.max((T.Cast("int64", n) + T.int64(3)) // T.int64(4) '
+        '- T.Cast("int64", m) % T.int64(8), T.int64(1))',
     ]
 
 
@@ -469,7 +469,7 @@ def huge_maximum(x: T.handle("int8"), n: T.int32):
         (shifted, "has an extent that cannot be computed without overflow: n << 2;"),
         (constant, "buffer a, whose size only the run knows, is a constant"),
         (returning, "__tvm_main__ returns int8, but it allocates memory of dynamic size"),
-        (huge_maximum, "has an extent that may leave 64 bits in a maximum"),
+        (huge_maximum, "has a maximum or a remainder in its extent of what may leave"),
     ],
 )
 def test_what_is_refused(func, message):
@@ -497,6 +497,13 @@ def test_calls_in_expressions_and_in_parallel_loops_are_refused():
     apart = tirx.PrimFunc([x, n], own_function("part", tirx.Evaluate(call)))
     with pytest.raises(Exception, match=r"statement with usmp\.own_function may run"):
         LowerDynamicAllocations()(with_main(apart))
+
+
+def test_a_function_with_the_name_of_the_allocator():
+    mod = IRModule(Callers.functions)
+    mod["usmp_arena_allocate"] = Callers["plain"]
+    with pytest.raises(Exception, match="usmp_arena_allocate allocates memory of dynamic size, so"):
+        LowerDynamicAllocations()(mod)
 
 
 def test_an_unknown_allocator():

@@ -154,7 +154,7 @@ def run(main, n, m, fails_at):
     return ended.value.args[0], machine
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(body=sequences(), n=st.integers(1, 9), m=st.integers(1, 9))
 def test_blocks_are_a_stack_whatever_fails(body, n, m):
     mod = IRModule({"__tvm_main__": tirx.PrimFunc([N, M], body)})
